@@ -1,0 +1,29 @@
+//! Queue disciplines, AQMs, schedulers and shapers: pure code, the same for every world.
+//!
+//! No I/O, no clock, no thread, no global state. Time comes in as an argument; randomness comes
+//! from a stream that the instance owns. Memory is bounded by the discipline's limits, and
+//! nothing is allocated per packet once the queues have grown to them.
+//!
+//! # Driving contract
+//! A [`Qdisc`] takes packets by [`Qdisc::enqueue`] and gives them back by [`Qdisc::dequeue`].
+//! Every packet that goes in comes out exactly once: from `dequeue`, or through the
+//! [`Outlet`] as a drop with a [`DropReason`]. `now` should not decrease between calls; if it
+//! does, spans are taken as zero and nothing panics.
+//!
+//! # Panics
+//! Input from outside (packets, times, specs) never panics; a broken invariant of ours does, in
+//! debug builds.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod aqm;
+mod packet;
+mod qdisc;
+
+pub use aqm::{Aqm, Facts, QueueView, Verdict};
+pub use packet::{Ecn, Packet};
+pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};

@@ -1,0 +1,57 @@
+//! What a discipline asks of a packet.
+
+/// The two ECN bits of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1): L4S in RFC 9331.
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// From the low two bits of the TOS or traffic class byte.
+    pub const fn from_bits(tos: u8) -> Self {
+        match tos & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// Whether marking may replace dropping.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// A packet as disciplines see it: the simulator's compact struct or the handle of a frame.
+///
+/// Methods are called on hot paths; implementations should be a few instructions each.
+#[allow(clippy::len_without_is_empty)]
+pub trait Packet {
+    /// Length in bytes as Linux counts it for qdiscs: link-layer header included, no preamble,
+    /// no FCS. May be zero.
+    fn len(&self) -> u32;
+
+    /// A hash of addresses, ports and protocol under `perturbation`. Packets of one flow have
+    /// equal hashes; the hash is uniform over all 32 bits.
+    fn flow_hash(&self, perturbation: u64) -> u32;
+
+    /// The ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// Sets CE if the packet is ECN-capable; returns whether it now carries CE.
+    fn set_ce(&mut self) -> bool;
+
+    /// The six DSCP bits.
+    fn dscp(&self) -> u8 {
+        0
+    }
+}

@@ -1,0 +1,144 @@
+//! The trait that everything turns on, and the accounts that every discipline keeps.
+
+use crate::Packet;
+use sojourn_units::{Span, Time};
+
+/// Packets and bytes, always both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts one packet of `len` bytes.
+    pub fn add(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+    }
+
+    /// Takes back one packet of `len` bytes.
+    pub fn remove(&mut self, len: u32) {
+        debug_assert!(self.packets > 0 && self.bytes >= u64::from(len), "more out than in");
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
+    }
+}
+
+/// What is held now.
+pub type Backlog = Tally;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// It arrived at a full queue.
+    Tail,
+    /// It was at the head of a full queue (`pfifo_head_drop`).
+    Head,
+    /// The AQM's decision.
+    Aqm,
+    /// It was in the fattest flow when the packet limit was crossed.
+    Overlimit,
+    /// It was in the fattest flow when the memory limit was crossed.
+    OverMemory,
+    /// An ACK that a newer one makes superfluous.
+    AckFilter,
+    /// It can never be sent: longer than a shaper's bucket.
+    Oversize,
+}
+
+impl DropReason {
+    /// All of them, in the order of their counters.
+    pub const ALL: [Self; 7] = [
+        Self::Tail,
+        Self::Head,
+        Self::Aqm,
+        Self::Overlimit,
+        Self::OverMemory,
+        Self::AckFilter,
+        Self::Oversize,
+    ];
+}
+
+/// Counters that every discipline keeps; `offered = dequeued + dropped + backlog` always holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Given to [`Qdisc::enqueue`].
+    pub offered: Tally,
+    /// Returned by [`Qdisc::dequeue`].
+    pub dequeued: Tally,
+    /// Dropped, for whatever reason.
+    pub dropped: Tally,
+    /// Dropped packets by reason, in the order of [`DropReason::ALL`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// CE marks set by the AQM.
+    pub marked: Tally,
+    /// Times that a shaper held a packet back (tc's `overlimits`).
+    pub overlimits: u64,
+}
+
+impl Counters {
+    /// Counts a drop.
+    pub fn drop(&mut self, len: u32, reason: DropReason) {
+        self.dropped.add(len);
+        self.drops[reason as usize] += 1;
+    }
+
+    /// Packets dropped for `reason`.
+    pub const fn dropped_for(&self, reason: DropReason) -> u64 {
+        self.drops[reason as usize]
+    }
+}
+
+/// Where dropped packets go, so that a frame's buffer is returned and an observer can count.
+pub trait Outlet<P> {
+    /// A packet leaves the discipline without being sent.
+    fn dropped(&mut self, packet: P, reason: DropReason);
+
+    /// The AQM has set CE on a packet, which stays.
+    fn marked(&mut self, _packet: &P) {}
+}
+
+/// An outlet that forgets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+impl<P> Outlet<P> for Discard {
+    fn dropped(&mut self, _packet: P, _reason: DropReason) {}
+}
+
+/// What [`Qdisc::dequeue`] yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeue<P> {
+    /// A packet to send now, and how long it was held.
+    Packet {
+        /// The packet.
+        packet: P,
+        /// Time since it was offered.
+        sojourn: Span,
+    },
+    /// Packets are held, but none may leave before this time (a shaper).
+    NotBefore(Time),
+    /// Nothing is held.
+    Empty,
+}
+
+/// Something packets are offered to and taken from.
+///
+/// The driving contract is in the crate's documentation.
+pub trait Qdisc<P: Packet> {
+    /// Offers a packet. Drops that follow (of this packet or of others) go to `out`.
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>);
+
+    /// Takes the next packet. Drops at the head go to `out`. [`Dequeue::Empty`] means that
+    /// nothing is held: drops alone never leave packets behind an empty answer.
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
+
+    /// What is held now.
+    fn backlog(&self) -> Backlog;
+
+    /// Counts since construction.
+    fn counters(&self) -> &Counters;
+}

@@ -1,0 +1,21 @@
+//! Time, rate and size as types, with the notation of tc(8).
+//!
+//! Units: [`Time`] and [`Span`] are integer nanoseconds, [`Rate`] is bit/s, sizes are bytes.
+//! Arithmetic saturates: a clock that stands still, jumps or runs backwards can make a result
+//! too small or too large, but it can never make it panic or wrap.
+//!
+//! Not here: any clock. Time always comes in as an argument.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod notation;
+mod rate;
+mod time;
+
+pub use notation::{UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span};
+pub use rate::{Rate, TxClock};
+pub use time::{Span, Time};
