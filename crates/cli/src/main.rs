@@ -1,2 +1,2 @@
-//! Placeholder. 
+//! Placeholder.
 fn main() {}

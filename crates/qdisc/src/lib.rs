@@ -21,9 +21,17 @@ extern crate alloc;
 extern crate std;
 
 mod aqm;
+mod fifo;
 mod packet;
+mod params;
 mod qdisc;
+mod report;
+mod spec;
 
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
+pub use fifo::Fifo;
 pub use packet::{Ecn, Packet};
+pub use params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
 pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
+pub use report::{Field, Report, Value};
+pub use spec::{Setting, Spec};

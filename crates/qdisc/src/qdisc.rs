@@ -1,6 +1,6 @@
 //! The trait that everything turns on, and the accounts that every discipline keeps.
 
-use crate::Packet;
+use crate::{Packet, Report};
 use sojourn_units::{Span, Time};
 
 /// Packets and bytes, always both.
@@ -21,7 +21,10 @@ impl Tally {
 
     /// Takes back one packet of `len` bytes.
     pub fn remove(&mut self, len: u32) {
-        debug_assert!(self.packets > 0 && self.bytes >= u64::from(len), "more out than in");
+        debug_assert!(
+            self.packets > 0 && self.bytes >= u64::from(len),
+            "more out than in"
+        );
         self.packets -= 1;
         self.bytes -= u64::from(len);
     }
@@ -141,4 +144,9 @@ pub trait Qdisc<P: Packet> {
 
     /// Counts since construction.
     fn counters(&self) -> &Counters;
+
+    /// Parameters and statistics as `tc -s qdisc` shows them.
+    fn report(&self, _now: Time) -> Report {
+        Report::default()
+    }
 }

@@ -29,15 +29,17 @@ impl Stream {
     /// The stream of the component `name` (for example `link.up.loss`) in the run with `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
         // FNV-1a over the name, then mixed with the seed; quality comes from `mix`.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
         let low = mix(seed ^ mix(hash));
         let high = mix(low.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ hash);
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&low.to_le_bytes());
         bytes[8..].copy_from_slice(&high.to_le_bytes());
-        Self { generator: Pcg64Mcg::from_seed(bytes) }
+        Self {
+            generator: Pcg64Mcg::from_seed(bytes),
+        }
     }
 
     /// 64 random bits.
@@ -107,10 +109,14 @@ mod tests {
         let n = 200_000;
         let mean: f64 = (0..n).map(|_| s.unit()).sum::<f64>() / f64::from(n);
         assert!((mean - 0.5).abs() < 0.005, "{mean}");
-        let exp: f64 =
-            (0..n).map(|_| s.exponential(Span::from_secs(2)).as_secs_f64()).sum::<f64>() / f64::from(n);
+        let exp: f64 = (0..n)
+            .map(|_| s.exponential(Span::from_secs(2)).as_secs_f64())
+            .sum::<f64>()
+            / f64::from(n);
         assert!((exp - 2.0).abs() < 0.03, "{exp}");
-        let (sum, squares) = (0..n).map(|_| s.normal()).fold((0.0, 0.0), |(a, b), x| (a + x, b + x * x));
+        let (sum, squares) = (0..n)
+            .map(|_| s.normal())
+            .fold((0.0, 0.0), |(a, b), x| (a + x, b + x * x));
         assert!((sum / f64::from(n)).abs() < 0.01 && (squares / f64::from(n) - 1.0).abs() < 0.02);
         let thirds = (0..n).filter(|_| s.below(3) == 0).count() as f64 / f64::from(n);
         assert!((thirds - 1.0 / 3.0).abs() < 0.005, "{thirds}");

@@ -16,6 +16,8 @@ mod notation;
 mod rate;
 mod time;
 
-pub use notation::{UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span};
+pub use notation::{
+    UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
+};
 pub use rate::{Rate, TxClock};
 pub use time::{Span, Time};

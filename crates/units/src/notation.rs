@@ -24,7 +24,8 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-const RATE_WANTED: &str = "a rate (a number with bit, kbit, mbit, gbit or tbit, for example `20mbit`)";
+const RATE_WANTED: &str =
+    "a rate (a number with bit, kbit, mbit, gbit or tbit, for example `20mbit`)";
 const SIZE_WANTED: &str = "a size (a number with b, kb, mb or gb, for example `64kb`)";
 const SPAN_WANTED: &str = "a time (a number with s, ms, us or ns, for example `5ms`)";
 
@@ -84,7 +85,10 @@ const SPAN_UNITS: &[(&str, f64)] = &[
 ];
 
 fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64, UnitError> {
-    let error = || UnitError { text: text.to_string(), wanted };
+    let error = || UnitError {
+        text: text.to_string(),
+        wanted,
+    };
     let trimmed = text.trim();
     let digits = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
@@ -92,11 +96,17 @@ fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64,
     let (number, unit) = trimmed.split_at(digits);
     let number: f64 = number.parse().map_err(|_| error())?;
     let unit = unit.trim_start();
-    let (_, factor) =
-        units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(error)?;
+    let (_, factor) = units
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+        .ok_or_else(error)?;
     let value = number * factor;
     // 2^63: far above any rate, size or time that means something, and exact as an integer.
-    if value.is_finite() && value < 9.2e18 { Ok(value + 0.5) } else { Err(error()) }
+    if value.is_finite() && value < 9.2e18 {
+        Ok(value + 0.5)
+    } else {
+        Err(error())
+    }
 }
 
 /// Reads a rate in tc's notation.
@@ -126,9 +136,12 @@ pub fn parse_span(text: &str) -> Result<Span, UnitError> {
 /// Prints a rate as `tc` does, but never loses digits: the largest unit that divides it.
 pub fn show_rate(rate: Rate) -> String {
     let bps = rate.as_bps();
-    for (unit, factor) in
-        [("Tbit", 1_000_000_000_000), ("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("Kbit", 1000)]
-    {
+    for (unit, factor) in [
+        ("Tbit", 1_000_000_000_000),
+        ("Gbit", 1_000_000_000),
+        ("Mbit", 1_000_000),
+        ("Kbit", 1000),
+    ] {
         if bps >= factor && bps % factor == 0 {
             return format!("{}{unit}", bps / factor);
         }
@@ -155,7 +168,10 @@ pub fn show_span(span: Span) -> String {
             let (whole, rest) = (nanos / factor, nanos % factor / (factor / 1000));
             return match rest {
                 0 => format!("{whole}{unit}"),
-                _ => format!("{whole}.{}{unit}", format!("{rest:03}").trim_end_matches('0')),
+                _ => format!(
+                    "{whole}.{}{unit}",
+                    format!("{rest:03}").trim_end_matches('0')
+                ),
             };
         }
     }
@@ -182,7 +198,15 @@ mod tests {
 
     #[test]
     fn refuses_the_rest_and_says_what_is_right() {
-        for text in ["", "fast", "-1mbit", "1e400mbit", "5 parsecs", "1.2.3ms", "mbit"] {
+        for text in [
+            "",
+            "fast",
+            "-1mbit",
+            "1e400mbit",
+            "5 parsecs",
+            "1.2.3ms",
+            "mbit",
+        ] {
             assert!(parse_rate(text).is_err(), "{text}");
             assert!(parse_span(text).is_err(), "{text}");
         }
@@ -194,9 +218,24 @@ mod tests {
 
     #[test]
     fn what_is_printed_reads_back() {
-        for nanos in [0, 1, 999, 1000, 1500, 999_999, 1_500_000, 20_000_000, 1_234_567_890] {
+        for nanos in [
+            0,
+            1,
+            999,
+            1000,
+            1500,
+            999_999,
+            1_500_000,
+            20_000_000,
+            1_234_567_890,
+        ] {
             let span = Span::from_nanos(nanos);
-            assert_eq!(parse_span(&show_span(span)).unwrap(), span, "{}", show_span(span));
+            assert_eq!(
+                parse_span(&show_span(span)).unwrap(),
+                span,
+                "{}",
+                show_span(span)
+            );
         }
         for bps in [0, 1, 999, 64_000, 1_500_000, 12_000_000, 10_000_000_000] {
             let rate = Rate::from_bps(bps);

@@ -79,7 +79,11 @@ impl TxClock {
             0 => 0,
             bps => ((8_000_000_000_u128 << 32) + u128::from(bps) / 2) / u128::from(bps),
         };
-        Self { rate, nanos_per_byte, fraction: 0 }
+        Self {
+            rate,
+            nanos_per_byte,
+            fraction: 0,
+        }
     }
 
     /// The rate it was made for.
@@ -110,18 +114,34 @@ mod tests {
 
     #[test]
     fn times_are_exact() {
-        assert_eq!(Rate::from_bps(12_000_000).time_for(1500), Span::from_millis(1));
-        assert_eq!(Rate::from_bps(1_000_000).bytes_in(Span::from_secs(1)), 125_000);
+        assert_eq!(
+            Rate::from_bps(12_000_000).time_for(1500),
+            Span::from_millis(1)
+        );
+        assert_eq!(
+            Rate::from_bps(1_000_000).bytes_in(Span::from_secs(1)),
+            125_000
+        );
         assert_eq!(Rate::ZERO.time_for(1), Span::MAX);
     }
 
     #[test]
     fn a_million_packets_take_the_exact_time() {
-        for bps in [64_000, 1_000_000, 12_000_000, 999_999_999, 10_000_000_000, 100_000_000_000] {
+        for bps in [
+            64_000,
+            1_000_000,
+            12_000_000,
+            999_999_999,
+            10_000_000_000,
+            100_000_000_000,
+        ] {
             let mut clock = TxClock::new(Rate::from_bps(bps));
             let sum: u64 = (0..1_000_000).map(|_| clock.advance(1514).as_nanos()).sum();
             let exact = 1514.0 * 8.0 * 1e15 / bps as f64;
-            assert!((sum as f64 - exact).abs() <= 1.0 + exact * 3e-9, "{bps}: {sum} {exact}");
+            assert!(
+                (sum as f64 - exact).abs() <= 1.0 + exact * 3e-9,
+                "{bps}: {sum} {exact}"
+            );
         }
     }
 

@@ -1,1 +1,48 @@
-//! Placeholder until the crate's first commit.
+//! What a run is given and what it yields, the same for every world.
+//!
+//! A [`Cell`] is one combination of a scenario's grid with a seed, all names resolved. A
+//! [`World`] runs it and yields a [`RunResult`] of the same shape, made by the same
+//! recorders ([`LinkRecorder`], [`FlowRecorder`]) from the same observations.
+//!
+//! Not here: file formats (scenarios are read in `study`, results written in `report`).
+#![forbid(unsafe_code)]
+
+mod cell;
+mod record;
+mod result;
+
+pub use cell::{
+    Cell, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, RateTrace, Topology, Transport,
+};
+pub use record::{FlowRecorder, LinkRecorder, Window};
+pub use result::{
+    Aggregate, Cost, Distribution, FlowResult, LinkResult, Point, RunResult, Series, jain,
+};
+
+/// Tells how far a run is: simulated or real seconds so far. Called a few times a second.
+pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time);
+
+/// Where a cell can be run.
+pub trait World {
+    /// `sim` or `live`.
+    fn name(&self) -> &'static str;
+
+    /// Runs one cell to its end.
+    ///
+    /// # Errors
+    /// When this world cannot run the cell (the message says which part and what it could run),
+    /// or, in the live world, when the machine refuses something.
+    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError>;
+}
+
+/// Why a world could not run a cell; a sentence for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldError(pub String);
+
+impl std::fmt::Display for WorldError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WorldError {}

@@ -1,0 +1,158 @@
+//! Parameters of the parts, with tc's names and defaults.
+
+use sojourn_units::{Rate, Span};
+
+/// CoDel (RFC 8289 section 4; `tc-codel(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodelParams {
+    /// Acceptable standing delay. Default 5 ms.
+    pub target: Span,
+    /// Window in which the delay must fall below the target once. Default 100 ms.
+    pub interval: Span,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Mark every ECN-capable packet that waited longer than this. Default off.
+    pub ce_threshold: Option<Span>,
+}
+
+/// PIE (RFC 8033; `tc-pie(8)`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieParams {
+    /// Delay target. Default 15 ms.
+    pub target: Span,
+    /// Interval of the probability's updates. Default 15 ms.
+    pub tupdate: Span,
+    /// Weight of the deviation, in 1/16 Hz, 0 to 32. Default 2 (RFC 8033: 1/8 Hz).
+    pub alpha: u32,
+    /// Weight of the trend, in 1/16 Hz, 0 to 32. Default 20 (RFC 8033: 1¼ Hz).
+    pub beta: u32,
+    /// Mark ECN-capable packets instead of dropping them, up to `ecn_limit`.
+    pub ecn: bool,
+    /// Above this probability packets are dropped even if they are ECN-capable. Default 0.1.
+    pub ecn_limit: f64,
+    /// Scale the probability by packet size.
+    pub bytemode: bool,
+    /// Estimate the delay from the departure rate (RFC 8033 section 5.2) and not from time
+    /// stamps.
+    pub dq_rate_estimator: bool,
+}
+
+/// Unit of RED's thresholds and limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedUnit {
+    /// Bytes, as in tc.
+    Bytes,
+    /// Packets, as in ns-2 (`min 5p`); an extension of tc's notation.
+    Packets,
+}
+
+/// How RED's average follows the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RedWeight {
+    /// tc's `burst` in packets, from which the power of two follows as in iproute2.
+    Burst(u32),
+    /// The weight itself, as ns-2's `q_weight_`; an extension (`weight 0.002`).
+    Exact(f64),
+}
+
+/// RED (Floyd and Jacobson 1993; `tc-red(8)`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedParams {
+    /// Unit of `limit`, `min` and `max`.
+    pub unit: RedUnit,
+    /// Hard limit of the queue.
+    pub limit: u64,
+    /// Average below which nothing is signalled. Default max/3.
+    pub min: u64,
+    /// Average at which `probability` is reached. Default limit/4.
+    pub max: u64,
+    /// Mean packet in bytes.
+    pub avpkt: u32,
+    /// Weight of the average. Default burst (2·min + max)/(3·avpkt).
+    pub weight: RedWeight,
+    /// Signalling probability at `max`. Default 0.02.
+    pub probability: f64,
+    /// Link rate, for the decay of the average while idle. Default 10 Mbit/s.
+    pub bandwidth: Rate,
+    /// Adapt `probability` (Floyd, Gummadi, Shenker 2001).
+    pub adaptive: bool,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Above `max`, drop ECN-capable packets too.
+    pub harddrop: bool,
+    /// With `ecn`: never drop packets that are not ECN-capable, except at the limit.
+    pub nodrop: bool,
+    /// Raise the probability from `probability` at max to 1 at 2·max, and do not drop
+    /// everything above max; an extension (`gentle`), as ns-2 and ns-3 have it.
+    pub gentle: bool,
+}
+
+/// A flow queue around an AQM (RFC 8290; `tc-fq_codel(8)`, `tc-fq_pie(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowParams {
+    /// Packets in all queues. Default 10240.
+    pub limit: u32,
+    /// Number of queues, 1 to 65536. Default 1024.
+    pub flows: u32,
+    /// Bytes a queue may send in its turn, at least 256. None: the link's MTU with its header.
+    pub quantum: Option<u32>,
+    /// Bytes in all queues. Default 32 MiB.
+    pub memory_limit: u64,
+    /// Most packets dropped at once from the fattest queue. Default 64.
+    pub drop_batch: u32,
+}
+
+/// Token bucket (`tc-tbf(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TbfParams {
+    /// Rate at which tokens come.
+    pub rate: Rate,
+    /// Bucket in bytes.
+    pub burst: u64,
+    /// Rate of the second bucket.
+    pub peakrate: Option<Rate>,
+    /// Second bucket in bytes (`mtu`, `minburst`). Default 2047 when there is a peak rate.
+    pub mtu: Option<u64>,
+    /// Smallest size a packet is charged with.
+    pub mpu: u32,
+    /// Bytes added to every packet before it is charged.
+    pub overhead: i32,
+}
+
+impl Default for CodelParams {
+    fn default() -> Self {
+        Self {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            ecn: false,
+            ce_threshold: None,
+        }
+    }
+}
+
+impl Default for PieParams {
+    fn default() -> Self {
+        Self {
+            target: Span::from_millis(15),
+            tupdate: Span::from_millis(15),
+            alpha: 2,
+            beta: 20,
+            ecn: false,
+            ecn_limit: 0.1,
+            bytemode: false,
+            dq_rate_estimator: false,
+        }
+    }
+}
+
+impl Default for FlowParams {
+    fn default() -> Self {
+        Self {
+            limit: 10_240,
+            flows: 1024,
+            quantum: None,
+            memory_limit: 32 << 20,
+            drop_batch: 64,
+        }
+    }
+}

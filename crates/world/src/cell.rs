@@ -1,0 +1,163 @@
+//! A cell: everything a world needs to know for one run.
+
+use sojourn_apps::Spec as AppSpec;
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_tcp::Config as TcpConfig;
+use sojourn_units::{Rate, Span, Time};
+use std::sync::Arc;
+
+/// One combination of a scenario's grid, with a seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What was swept or set for this cell: field path and value, as written.
+    pub params: Vec<(String, String)>,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Length of the run.
+    pub duration: Span,
+    /// Statistics start here.
+    pub warmup: Span,
+    /// Interval of the series. Worlds widen it so that no series has more than 2000 points.
+    pub sample_every: Span,
+    /// Bytes added to every IP packet before queues and links count it: 14 for Ethernet, as
+    /// Linux counts, or 0 for bare IP, as ns-2 counts.
+    pub link_header: u16,
+    /// Nodes and links.
+    pub topology: Topology,
+    /// Traffic.
+    pub flows: Vec<Flow>,
+}
+
+impl Cell {
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        Time::ZERO + self.duration
+    }
+}
+
+/// Nodes and links.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Topology {
+    /// One bottleneck each way.
+    Dumbbell(Dumbbell),
+    /// Anything.
+    Graph(Graph),
+}
+
+/// Clients on the left, servers on the right, one bottleneck each way.
+///
+/// `client — up queue → up link — delay → server`, and back through `down`. A flow from
+/// `client` to `server` crosses `up`; its ACKs cross `down`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dumbbell {
+    /// From client to server.
+    pub up: Hop,
+    /// From server to client.
+    pub down: Hop,
+    /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow has a
+    /// host of its own at both ends.
+    pub access: Option<Rate>,
+}
+
+impl Dumbbell {
+    /// The clients' node name.
+    pub const CLIENT: &'static str = "client";
+    /// The servers' node name.
+    pub const SERVER: &'static str = "server";
+}
+
+/// Any set of nodes and one-way links; packets take the path with the fewest hops, the earlier
+/// listed link first among equals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Node names.
+    pub nodes: Vec<String>,
+    /// One-way links.
+    pub links: Vec<GraphLink>,
+}
+
+/// A one-way link between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphLink {
+    /// Index of the node it leaves.
+    pub from: usize,
+    /// Index of the node it enters.
+    pub to: usize,
+    /// The link itself.
+    pub hop: Hop,
+}
+
+/// A one-way link: a queue at its entrance, a transmitter, a delay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// Its name, unique in the cell.
+    pub name: String,
+    /// How fast it sends.
+    pub rate: HopRate,
+    /// The queue at its entrance.
+    pub qdisc: QdiscSpec,
+    /// Propagation delay of every packet, after transmission.
+    pub delay: Span,
+    /// Extra delay, uniform in `[0, jitter)`.
+    pub jitter: Span,
+    /// Whether jitter may reorder packets; otherwise a packet never overtakes another.
+    pub reorder: bool,
+    /// Probability that a packet is lost after transmission.
+    pub loss: f64,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HopRate {
+    /// No serialisation at all.
+    Infinite,
+    /// Constant.
+    Fixed(Rate),
+    /// Opportunities from a recording.
+    Trace(Arc<RateTrace>),
+}
+
+/// A mahimahi trace: at each time a packet of up to 1500 bytes (or several smaller ones) may
+/// leave; the trace repeats after its last time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTrace {
+    /// Milliseconds of each opportunity, not decreasing, not empty; the last is above zero.
+    pub opportunities_ms: Vec<u64>,
+}
+
+/// What carries a flow, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Transport {
+    /// A connection; `from` opens it.
+    Tcp(TcpConfig),
+    /// Datagrams.
+    Udp,
+}
+
+/// One flow: two hosts, a transport and a traffic model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name, unique in the cell.
+    pub name: String,
+    /// Index of the node with the app's first end: the sender of one-way traffic. In a dumbbell
+    /// 0 is the client and 1 the server.
+    pub from: usize,
+    /// Index of the node with the app's second end.
+    pub to: usize,
+    /// When it begins.
+    pub start: Time,
+    /// When its app is stopped; the end of the run by default.
+    pub stop: Option<Time>,
+    /// Round-trip time of the empty path without serialisation. In a dumbbell the delay stage
+    /// adds what the links' own delays do not give, half each way. In a graph it must not be
+    /// below the sum of the links' delays; the rest is added at the far end, half each way.
+    pub base_rtt: Span,
+    /// The TOS byte's DSCP, 0 to 63.
+    pub dscp: u8,
+    /// What carries it.
+    pub transport: Transport,
+    /// The traffic model.
+    pub app: AppSpec,
+}

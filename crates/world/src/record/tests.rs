@@ -1,0 +1,76 @@
+//! Recorders against sums that can be done by hand.
+
+use super::*;
+use crate::jain;
+
+fn ms(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+fn window() -> Window {
+    Window {
+        from: ms(1000),
+        to: ms(3000),
+        every: Span::from_millis(100),
+    }
+}
+
+#[test]
+fn a_link_counts_from_the_warm_up_and_averages_over_time() {
+    let mut link = LinkRecorder::new(window(), Some(Rate::from_bps(1_000_000)));
+    let one = Backlog {
+        packets: 1,
+        bytes: 1000,
+    };
+    link.offered(ms(500), 1000); // before the window
+    link.backlog(ms(500), one);
+    link.dequeued(ms(1500), 1000, Span::from_millis(1000));
+    link.backlog(ms(1500), Backlog::default());
+    let result = link.finish(Report::default());
+    assert_eq!((result.offered_packets, result.dequeued_packets), (0, 1));
+    // One packet for half a second of a window of two.
+    assert!((result.backlog_packets_mean - 0.25).abs() < 1e-9);
+    // 8000 bits of two million.
+    assert!((result.utilisation.unwrap() - 0.004).abs() < 1e-12);
+    assert!((result.sojourn.mean - 1000.0).abs() < 1e-9);
+    assert_eq!(result.series[0].points.len(), 30);
+    let busy: Vec<_> = result.series[0]
+        .points
+        .iter()
+        .filter(|p| p.value > 0.0)
+        .collect();
+    assert!(busy.len() == 1 && (busy[0].value - 80_000.0).abs() < 1e-6);
+    assert!((busy[0].t - 1.5).abs() < 1e-9, "{busy:?}");
+}
+
+#[test]
+fn quantiles_are_within_half_a_percent() {
+    let mut spread = Spread::new();
+    for us in 1..=100_000 {
+        spread.add(Span::from_micros(us));
+    }
+    let d = spread.less(Span::from_millis(10));
+    assert!((d.p50 - 40.0).abs() < 0.3, "{}", d.p50);
+    assert!((d.p99 - 89.0).abs() < 0.6, "{}", d.p99);
+    assert!((d.mean - 40.0005).abs() < 1e-3 && d.max == 90.0 && d.min == 0.0);
+    assert!(d.cdf.len() <= MAX_CDF_POINTS + 1 && d.cdf.windows(2).all(|w| w[0].1 <= w[1].1));
+    assert_eq!(d.cdf.last().unwrap().1, 1.0);
+}
+
+#[test]
+fn an_empty_flow_has_no_figures_and_no_nan() {
+    let flow = FlowRecorder::new(window(), Span::ZERO);
+    assert_eq!(flow.rtt.distribution(), Distribution::default());
+    assert_eq!(jain([]), None);
+    assert_eq!(jain([0.0, 0.0]), None);
+    assert_eq!(jain([2.0, 2.0]), Some(1.0));
+    assert_eq!(jain([1.0, 0.0]), Some(0.5));
+}
+
+#[test]
+fn series_never_grow_beyond_their_window() {
+    let mut bins = Bins::new(&window());
+    bins.add(Time::MAX, 1.0);
+    bins.add(ms(1), 1.0); // a clock that runs backwards
+    assert_eq!(bins.series(ms(3000), "", "", mean).points.len(), 30);
+}

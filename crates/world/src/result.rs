@@ -1,0 +1,165 @@
+//! What a run yields.
+
+use sojourn_qdisc::Report as QdiscReport;
+use sojourn_units::{Rate, Span};
+
+/// The result of one cell in one world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// `sim` or `live`.
+    pub world: &'static str,
+    /// The cell's seed.
+    pub seed: u64,
+    /// What was swept or set for this cell.
+    pub params: Vec<(String, String)>,
+    /// Links by name, in the scenario's order. In a dumbbell `up` and `down`.
+    pub links: Vec<(String, LinkResult)>,
+    /// Flows by name, in the scenario's order.
+    pub flows: Vec<(String, FlowResult)>,
+    /// Over all flows.
+    pub aggregate: Aggregate,
+    /// What the run cost.
+    pub cost: Cost,
+    /// A rolling hash over every event of a simulated run: equal hashes, equal runs.
+    /// Zero in the live world.
+    pub digest: u64,
+}
+
+/// What happened at a link's queue, from the warm-up to the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkResult {
+    /// Packets offered to the queue.
+    pub offered_packets: u64,
+    /// Bytes offered to the queue.
+    pub offered_bytes: u64,
+    /// Packets the queue gave to the link.
+    pub dequeued_packets: u64,
+    /// Bytes the queue gave to the link.
+    pub dequeued_bytes: u64,
+    /// Packets the queue dropped.
+    pub dropped_packets: u64,
+    /// Packets the queue marked.
+    pub marked_packets: u64,
+    /// Dequeued bits over rate times time; none when the rate is infinite.
+    pub utilisation: Option<f64>,
+    /// Mean number of packets held, weighted by time.
+    pub backlog_packets_mean: f64,
+    /// Time in the queue of packets that were sent.
+    pub sojourn: Distribution,
+    /// The queue's own statistics at the end of the run, from its beginning.
+    pub qdisc: QdiscReport,
+    /// Over time: `throughput` (bit/s), `backlog` (packets), `drops` (packets per interval),
+    /// `sojourn` (ms, mean of the interval).
+    pub series: Vec<Series>,
+}
+
+/// What happened to a flow, from the warm-up to the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowResult {
+    /// `bulk`, `ping` and so on.
+    pub app: &'static str,
+    /// Whether it takes all bandwidth it can get.
+    pub elastic: bool,
+    /// Payload delivered to the app at `to`, per second; for `ping` that of the requests.
+    pub goodput: Rate,
+    /// Data packets sent by `from`, retransmissions included.
+    pub sent_packets: u64,
+    /// Retransmissions by `from`.
+    pub retransmitted_packets: u64,
+    /// Round-trip times: of every ACK that gives one (TCP, sender's side), of every echo (ping).
+    pub rtt: Distribution,
+    /// Round-trip time less the flow's base RTT.
+    pub induced_rtt: Distribution,
+    /// One-way delay of every datagram that arrived (UDP).
+    pub delay: Distribution,
+    /// Datagrams lost over datagrams sent, both directions of an echo (UDP; none for TCP).
+    pub loss_ratio: Option<f64>,
+    /// Messages skipped because the send buffer was full (cbr over TCP).
+    pub blocked_messages: u64,
+    /// When a `file` had been delivered in full, since the flow's start.
+    pub completed: Option<Span>,
+    /// Over time: `goodput` (bit/s), `rtt` (ms, mean of the interval), `cwnd` (segments, TCP).
+    pub series: Vec<Series>,
+}
+
+/// A sample's distribution in milliseconds. Empty samples have `count` zero and no values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Distribution {
+    /// Number of samples.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Quantiles.
+    pub p5: f64,
+    /// First quartile.
+    pub p25: f64,
+    /// Median.
+    pub p50: f64,
+    /// Third quartile.
+    pub p75: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+    /// Points of the cumulative distribution (ms, fraction at or below), rising, at most 200.
+    pub cdf: Vec<(f64, f64)>,
+}
+
+/// A point of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Seconds since the start of the run: the end of the interval.
+    pub t: f64,
+    /// Value; NaN where an interval has no sample.
+    pub value: f64,
+}
+
+/// A quantity over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// `throughput`, `backlog`, `rtt` and so on.
+    pub metric: &'static str,
+    /// `bit/s`, `packets`, `ms`.
+    pub unit: &'static str,
+    /// Evenly spaced points, from the start of the run.
+    pub points: Vec<Point>,
+}
+
+/// Over all flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Aggregate {
+    /// Jain's index over the goodputs of elastic flows (1 = equal); none without such flows.
+    pub jain: Option<f64>,
+    /// Sum of all goodputs in bit/s.
+    pub goodput_bps: f64,
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Events of the simulator; frames handled by the bridge in the live world.
+    pub events: u64,
+    /// Packets sent by the busiest link's queue, from the start of the run.
+    pub bottleneck_packets: u64,
+    /// Processor seconds of the run.
+    pub cpu_s: f64,
+    /// Seconds of the run.
+    pub wall_s: f64,
+    /// Largest resident memory of the process so far, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// Jain's fairness index (Jain, Chiu, Hawe 1984): (Σx)² / (n·Σx²); none for no or all-zero
+/// shares.
+pub fn jain(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (n, sum, squares) = shares
+        .into_iter()
+        .fold((0_u32, 0.0, 0.0), |(n, sum, squares), x| {
+            (n + 1, sum + x, squares + x * x)
+        });
+    (squares > 0.0).then(|| sum * sum / (f64::from(n) * squares))
+}
