@@ -10,6 +10,7 @@
 mod cell;
 mod record;
 mod result;
+mod scenario;
 
 pub use cell::{
     Cell, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, RateTrace, Topology, Transport,
@@ -18,6 +19,7 @@ pub use record::{FlowRecorder, LinkRecorder, Window};
 pub use result::{
     Aggregate, Cost, Distribution, FlowResult, LinkResult, Point, RunResult, Series, jain,
 };
+pub use scenario::{Axis, ScenarioInfo};
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second.
 pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time);

@@ -1,0 +1,27 @@
+//! What a report needs to know of the scenario that cells come from.
+
+/// A scenario in words, without its meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScenarioInfo {
+    /// Short name: the scenario's `name`, or the file's stem.
+    pub name: String,
+    /// One line for a heading; empty: the name serves.
+    pub title: String,
+    /// Sentences for people; may be empty.
+    pub description: String,
+    /// Version of the scenario format that the file is written in.
+    pub version: u32,
+    /// What is swept, in the order of the grid; empty without a sweep.
+    pub axes: Vec<Axis>,
+    /// The text of the file, for the reader of a report.
+    pub source: Option<String>,
+}
+
+/// A swept field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Axis {
+    /// The key under which it stands in a cell's `params`.
+    pub field: String,
+    /// Its values as they stand in `params`, in the scenario's order.
+    pub values: Vec<String>,
+}
