@@ -78,6 +78,44 @@ pub struct Graph {
     pub links: Vec<GraphLink>,
 }
 
+impl Graph {
+    /// Indices of the links on the way from one node to another; none when there is no way,
+    /// empty when it is the same node.
+    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        // Hops left from each node, by breadth-first search against the links' direction.
+        let mut left = vec![usize::MAX; self.nodes.len()];
+        *left.get_mut(to)? = 0;
+        let mut queue = std::collections::VecDeque::from([to]);
+        while let Some(node) = queue.pop_front() {
+            for link in self.links.iter().filter(|l| l.to == node) {
+                if left[link.from] == usize::MAX {
+                    left[link.from] = left[node] + 1;
+                    queue.push_back(link.from);
+                }
+            }
+        }
+        let mut hops = *left.get(from)?;
+        let (mut path, mut node) = (Vec::new(), from);
+        while hops != 0 {
+            // `position` takes the earlier listed link among equals.
+            let next = |l: &GraphLink| l.from == node && left[l.to] == hops - 1;
+            let index = self.links.iter().position(next)?;
+            path.push(index);
+            (node, hops) = (self.links[index].to, hops - 1);
+        }
+        Some(path)
+    }
+
+    /// The links' own delays on the way there and back; none when there is no way.
+    pub fn path_rtt(&self, from: usize, to: usize) -> Option<Span> {
+        let sum = |path: Vec<usize>| {
+            path.iter()
+                .fold(Span::ZERO, |sum, &link| sum + self.links[link].hop.delay)
+        };
+        Some(sum(self.path(from, to)?) + sum(self.path(to, from)?))
+    }
+}
+
 /// A one-way link between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphLink {
@@ -161,3 +199,6 @@ pub struct Flow {
     /// The traffic model.
     pub app: AppSpec,
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,8 +21,12 @@ pub use result::{
 };
 pub use scenario::{Axis, ScenarioInfo};
 
-/// Tells how far a run is: simulated or real seconds so far. Called a few times a second.
-pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time);
+use std::ops::ControlFlow;
+
+/// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When
+/// the answer is [`ControlFlow::Break`], the world stops at once, removes what it made and
+/// returns [`WorldError::interrupted`].
+pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time) -> ControlFlow<()>;
 
 /// Where a cell can be run.
 pub trait World {
@@ -40,6 +44,13 @@ pub trait World {
 /// Why a world could not run a cell; a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldError(pub String);
+
+impl WorldError {
+    /// The run was stopped from outside, by Ctrl-C for example.
+    pub fn interrupted() -> Self {
+        Self("interrupted".into())
+    }
+}
 
 impl std::fmt::Display for WorldError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
