@@ -138,6 +138,17 @@ pub struct Aggregate {
     pub goodput_bps: f64,
 }
 
+impl Aggregate {
+    /// The aggregate of a run's flows.
+    pub fn of(flows: &[(String, FlowResult)]) -> Self {
+        let bps = |f: &FlowResult| f.goodput.as_bps() as f64;
+        Self {
+            jain: jain(flows.iter().filter(|(_, f)| f.elastic).map(|(_, f)| bps(f))),
+            goodput_bps: flows.iter().map(|(_, f)| bps(f)).sum(),
+        }
+    }
+}
+
 /// What a run cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
