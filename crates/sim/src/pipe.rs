@@ -1,0 +1,50 @@
+//! Packets in flight over a constant delay: a ring in order of arrival.
+
+use crate::packet::Packet;
+use sojourn_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// Packets in flight.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    /// Propagation delay of every packet.
+    pub(crate) delay: Span,
+    flight: VecDeque<(Time, Packet)>,
+    /// Time of the event that the calendar holds for this pipe; `Time::MAX` for none.
+    pub(crate) armed: Time,
+}
+
+impl Pipe {
+    pub(crate) fn new(delay: Span) -> Self {
+        Self { delay, flight: VecDeque::new(), armed: Time::MAX }
+    }
+
+    /// Arrival of the next packet.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.flight.front().map(|&(at, _)| at)
+    }
+
+    /// Puts a packet in flight. Equal times keep their order; the walk from the back is one
+    /// step unless jitter may reorder.
+    pub(crate) fn push(&mut self, at: Time, packet: Packet) {
+        if self.flight.back().is_none_or(|&(last, _)| last <= at) {
+            self.flight.push_back((at, packet));
+        } else {
+            let place = self.flight.partition_point(|&(other, _)| other <= at);
+            self.flight.insert(place, (at, packet));
+        }
+    }
+
+    /// Arrival of the last packet in flight, or zero.
+    pub(crate) fn last(&self) -> Time {
+        self.flight.back().map_or(Time::ZERO, |&(at, _)| at)
+    }
+
+    /// Takes the next packet if it has arrived.
+    pub(crate) fn pop(&mut self, now: Time) -> Option<Packet> {
+        if self.next()? > now {
+            return None;
+        }
+        self.flight.pop_front().map(|(_, packet)| packet)
+    }
+}

@@ -1,0 +1,198 @@
+//! Transmitters: when a packet that starts now has been sent, and when the next may start.
+
+use sojourn_units::{Span, Time, TxClock};
+use sojourn_world::{HopRate, RateTrace};
+use std::sync::Arc;
+
+/// How a link sends.
+#[derive(Debug)]
+pub(crate) enum Transmitter {
+    /// At once.
+    Infinite,
+    /// Bit by bit at a constant rate.
+    Fixed(TxClock),
+    /// At the opportunities of a trace.
+    Trace(TraceClock),
+}
+
+impl Transmitter {
+    pub(crate) fn new(rate: &HopRate, link_header: u16) -> Self {
+        match rate {
+            HopRate::Infinite => Self::Infinite,
+            HopRate::Fixed(rate) => Self::Fixed(TxClock::new(*rate)),
+            HopRate::Trace(trace) => Self::Trace(TraceClock::new(Arc::clone(trace), link_header)),
+        }
+    }
+
+    /// The earliest time at which a packet may start that is waiting at `now`.
+    pub(crate) fn start(&mut self, now: Time) -> Time {
+        match self {
+            Self::Infinite | Self::Fixed(_) => now,
+            Self::Trace(clock) => clock.start(now),
+        }
+    }
+
+    /// When a packet of `len` bytes that starts at `now` has been sent. Starts never overlap:
+    /// `now` is not before the last answer.
+    pub(crate) fn finish(&mut self, now: Time, len: u32) -> Time {
+        match self {
+            Self::Infinite => now,
+            Self::Fixed(clock) => clock.finish(now, len),
+            Self::Trace(clock) => clock.finish(now, len),
+        }
+    }
+}
+
+/// Bytes that may leave at one opportunity (`mm-link(1)`).
+const OPPORTUNITY: u32 = 1500;
+
+/// A mahimahi trace as a transmitter. A packet leaves with the opportunity that carries its last
+/// byte; what is left of that opportunity serves packets that are waiting right then, and
+/// an opportunity that finds nothing is lost.
+#[derive(Debug)]
+pub(crate) struct TraceClock {
+    trace: Arc<RateTrace>,
+    /// Not part of an IP packet, which is what mahimahi counts.
+    link_header: u32,
+    /// Rounds of the trace before the current one.
+    round: u64,
+    /// The next unused opportunity.
+    index: usize,
+    /// Time and rest of the last used opportunity.
+    current: (Time, u32),
+}
+
+impl TraceClock {
+    fn new(trace: Arc<RateTrace>, link_header: u16) -> Self {
+        let current = (Time::ZERO, 0);
+        Self { trace, link_header: u32::from(link_header), round: 0, index: 0, current }
+    }
+
+    fn period_ms(&self) -> u64 {
+        self.trace.opportunities_ms.last().copied().unwrap_or(1).max(1)
+    }
+
+    fn opportunity(&self) -> Time {
+        let ms = self.round * self.period_ms() + self.trace.opportunities_ms[self.index];
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn step(&mut self) {
+        self.index += 1;
+        if self.index == self.trace.opportunities_ms.len() {
+            (self.index, self.round) = (0, self.round + 1);
+        }
+    }
+
+    /// Skips the opportunities before `now`.
+    fn skip_to(&mut self, now: Time) {
+        if self.opportunity() >= now {
+            return;
+        }
+        let ms = now.as_nanos().div_ceil(1_000_000);
+        let round = ms / self.period_ms();
+        if round > self.round {
+            (self.round, self.index) = (round, 0);
+            // The last opportunity of a round falls together with the start of the next.
+            if ms == round * self.period_ms() {
+                (self.round, self.index) = (round - 1, self.trace.opportunities_ms.len() - 1);
+                let last = self.trace.opportunities_ms[self.index];
+                self.index = self.trace.opportunities_ms.partition_point(|&at| at < last);
+            }
+        }
+        while self.opportunity() < now {
+            self.step();
+        }
+    }
+
+    fn start(&mut self, now: Time) -> Time {
+        if self.current.0 >= now && self.current.1 > 0 {
+            return self.current.0;
+        }
+        self.skip_to(now);
+        self.opportunity()
+    }
+
+    fn finish(&mut self, now: Time, len: u32) -> Time {
+        let mut left = len.saturating_sub(self.link_header).max(1);
+        let (mut at, mut rest) = self.current;
+        if at < now {
+            (at, rest) = (now, 0);
+            self.skip_to(now);
+        }
+        while left > rest {
+            left -= rest;
+            at = self.opportunity();
+            rest = OPPORTUNITY;
+            self.step();
+        }
+        self.current = (at, rest - left);
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::Rate;
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn trace(opportunities_ms: &[u64]) -> TraceClock {
+        TraceClock::new(Arc::new(RateTrace { opportunities_ms: opportunities_ms.to_vec() }), 14)
+    }
+
+    #[test]
+    fn a_fixed_rate_takes_the_arithmetic_time() {
+        // 1250 bytes at 1 Mbit/s are 10 ms.
+        let mut link = Transmitter::new(&HopRate::Fixed(Rate::from_bps(1_000_000)), 0);
+        assert_eq!(link.finish(ms(5), 1250), ms(15));
+        assert_eq!(link.finish(ms(15), 1250), ms(25));
+    }
+
+    #[test]
+    fn a_trace_serves_1500_bytes_at_each_time_and_wraps() {
+        let mut link = trace(&[2, 2, 5]);
+        // Two packets at 2 ms, one at 5 ms, then 7, 7, 10.
+        let times: Vec<_> = (0..6)
+            .scan(ms(0), |now, _| {
+                *now = link.finish(*now, 1514);
+                Some(*now)
+            })
+            .collect();
+        assert_eq!(times, [ms(2), ms(2), ms(5), ms(7), ms(7), ms(10)]);
+    }
+
+    #[test]
+    fn small_packets_share_an_opportunity_and_large_ones_span_several() {
+        let mut link = trace(&[1, 2, 3, 4]);
+        assert_eq!(link.finish(ms(0), 14 + 700), ms(1));
+        assert_eq!(link.finish(ms(1), 14 + 700), ms(1));
+        // 100 bytes of the first are left; 3000 more need two further ones.
+        assert_eq!(link.finish(ms(1), 14 + 3000), ms(3));
+        assert_eq!(link.finish(ms(3), 14 + 101), ms(4));
+    }
+
+    #[test]
+    fn packets_start_at_opportunities() {
+        let mut link = trace(&[2, 4]);
+        assert_eq!(link.start(ms(1)), ms(2));
+        link.finish(ms(2), 14 + 1000);
+        // 500 bytes are left at 2 ms, for whoever waits then.
+        assert_eq!(link.start(ms(2)), ms(2));
+        assert_eq!(link.start(ms(3)), ms(4));
+    }
+
+    #[test]
+    fn an_opportunity_that_finds_nothing_is_lost() {
+        let mut link = trace(&[1, 2, 3, 10]);
+        assert_eq!(link.finish(Time::from_nanos(2_500_000), 1514), ms(3));
+        assert_eq!(link.finish(ms(25), 1514), ms(30));
+        assert_eq!(link.finish(ms(30), 1514), ms(31));
+        let mut link = trace(&[1, 2, 3, 10]);
+        assert_eq!(link.finish(ms(1_000_000), 1514), ms(1_000_000));
+        assert_eq!(link.finish(ms(1_000_000), 1514), ms(1_000_001));
+    }
+}
