@@ -1,0 +1,213 @@
+//! A test bed of three network namespaces, `client — bridge — server`, on this machine.
+//!
+//! Hosts have addresses of 198.18.0.0/15, the block for benchmarks (RFC 2544, RFC 5735); the
+//! bridge has none. Everything is held by file descriptors of this process only: when it ends,
+//! also by `kill -9`, the kernel removes namespaces and devices.
+//!
+//! Not here: IPv6 (off in all three namespaces, so that no router or neighbour solicitation
+//! stands in the queues under test); the bridge itself.
+
+mod ethtool;
+mod namespace;
+mod netlink;
+
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use namespace::Namespace;
+use netlink::{Mac, Netlink, VethEnd};
+
+/// Largest IP packet on the lab's links.
+pub(crate) const MTU: u32 = 1500;
+const CLIENT_MAC: Mac = [2, 0, 0, 0, 0, 1];
+const SERVER_MAC: Mac = [2, 0, 0, 0, 0, 2];
+const LEFT_MAC: Mac = [2, 0, 0, 0, 1, 1];
+const RIGHT_MAC: Mac = [2, 0, 0, 0, 1, 2];
+/// Of both hosts: one subnet, since a bridge does not route.
+const PREFIX: u8 = 15;
+const HOST_DEVICE: &str = "eth0";
+
+/// Which host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// At the bridge's left port.
+    Client,
+    /// At the bridge's right port.
+    Server,
+}
+
+impl Host {
+    /// The address of the host with this number on its side, 0 to 65 000.
+    pub fn address(self, number: u16) -> Ipv4Addr {
+        let network = match self {
+            Self::Client => Ipv4Addr::new(198, 18, 0, 1),
+            Self::Server => Ipv4Addr::new(198, 19, 0, 1),
+        };
+        Ipv4Addr::from_bits(network.to_bits() + u32::from(number))
+    }
+
+    const fn mac(self) -> Mac {
+        match self {
+            Self::Client => CLIENT_MAC,
+            Self::Server => SERVER_MAC,
+        }
+    }
+
+    const fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// What the hosts shall be like.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Addresses on each side; at least one is made.
+    pub hosts: u16,
+    /// Kernel parameters of both hosts, as paths below `/proc/sys/net` and their values.
+    pub sysctls: Vec<(&'static str, String)>,
+}
+
+/// The test bed. Dropping it removes everything.
+#[derive(Debug)]
+pub struct Lab {
+    /// Where the clients' sockets are.
+    pub client: Namespace,
+    /// Where the bridge's two ports [`Lab::LEFT`] and [`Lab::RIGHT`] are.
+    pub bridge: Namespace,
+    /// Where the servers' sockets are.
+    pub server: Namespace,
+}
+
+impl Lab {
+    /// The bridge's port towards the client.
+    pub const LEFT: &'static str = "left";
+    /// The bridge's port towards the server.
+    pub const RIGHT: &'static str = "right";
+
+    /// Builds the test bed.
+    ///
+    /// # Errors
+    /// A sentence that says what the machine refused.
+    pub fn new(plan: &Plan) -> io::Result<Self> {
+        let make = || {
+            Namespace::new().map_err(|error| {
+                let advice = "the live world needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and a \
+                              kernel with network namespaces; run it with sudo";
+                said(&format!("make a network namespace ({advice})"), error)
+            })
+        };
+        let lab = Self {
+            client: make()?,
+            bridge: make()?,
+            server: make()?,
+        };
+        lab.bridge.run(|| sysctls(&IPV6_OFF))?;
+        lab.host(Host::Client, plan)?;
+        lab.host(Host::Server, plan)?;
+        lab.bridge.run(|| {
+            let mut netlink = Netlink::open()?;
+            for device in [Self::LEFT, Self::RIGHT] {
+                ethtool::offloads_off(device)?;
+                netlink.up(index(device)?)?;
+            }
+            wait_until_operational(&mut netlink, &[index(Self::LEFT)?, index(Self::RIGHT)?])
+        })?;
+        Ok(lab)
+    }
+
+    /// The namespace of a host.
+    pub fn namespace(&self, host: Host) -> &Namespace {
+        match host {
+            Host::Client => &self.client,
+            Host::Server => &self.server,
+        }
+    }
+
+    /// Builds one host and its cable to the bridge.
+    fn host(&self, host: Host, plan: &Plan) -> io::Result<()> {
+        let port = match host {
+            Host::Client => (Self::LEFT, LEFT_MAC),
+            Host::Server => (Self::RIGHT, RIGHT_MAC),
+        };
+        self.namespace(host).run(|| {
+            sysctls(&IPV6_OFF)?;
+            for (path, value) in &plan.sysctls {
+                sysctl(path, value)?;
+            }
+            let mut netlink = Netlink::open()?;
+            let near = VethEnd {
+                name: HOST_DEVICE,
+                mac: host.mac(),
+            };
+            let far = VethEnd {
+                name: port.0,
+                mac: port.1,
+            };
+            netlink
+                .veth(&near, &far, self.bridge.raw_fd())
+                .map_err(|error| said("make a veth pair (kernel module veth)", error))?;
+            ethtool::offloads_off(HOST_DEVICE)?;
+            let device = index(HOST_DEVICE)?;
+            netlink.up(index("lo")?)?;
+            for number in 0..plan.hosts.max(1) {
+                netlink.address(device, host.address(number), PREFIX)?;
+            }
+            netlink.up(device)?;
+            // Known neighbours: an ARP exchange would wait behind seconds of standing queue.
+            for number in 0..plan.hosts.max(1) {
+                netlink.neighbour(device, host.peer().address(number), host.peer().mac())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+const IPV6_OFF: [(&str, &str); 2] = [
+    ("ipv6/conf/all/disable_ipv6", "1"),
+    ("ipv6/conf/default/disable_ipv6", "1"),
+];
+
+fn sysctls(all: &[(&str, &str)]) -> io::Result<()> {
+    all.iter().try_for_each(|(path, value)| sysctl(path, value))
+}
+
+/// Sets a parameter of the calling thread's namespace. A parameter that this kernel does not
+/// know is passed over: there is then nothing to set.
+fn sysctl(path: &str, value: &str) -> io::Result<()> {
+    match fs::write(format!("/proc/sys/net/{path}"), value) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => {
+            result.map_err(|error| said(&format!("write {value:?} to /proc/sys/net/{path}"), error))
+        }
+    }
+}
+
+fn index(device: &str) -> io::Result<u32> {
+    nix::net::if_::if_nametoindex(device)
+        .map_err(|error| said(&format!("find the device {device}"), error))
+}
+
+/// The kernel reports a new cable's carrier a moment after both ends are up.
+fn wait_until_operational(netlink: &mut Netlink, devices: &[u32]) -> io::Result<()> {
+    let patience = Instant::now() + Duration::from_secs(5);
+    for &device in devices {
+        while !netlink.is_operational(device)? {
+            if Instant::now() > patience {
+                return Err(io::Error::other("a veth pair did not come up within 5 s"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
+}
+
+fn said(what: &str, error: impl Into<io::Error>) -> io::Error {
+    let error = error.into();
+    io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+}

@@ -1,0 +1,63 @@
+//! A network namespace without a name: it lives as long as something in this process holds it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+/// A network namespace of our own.
+///
+/// It has no entry in `/run/netns`, so when the process ends, for whatever reason, the kernel
+/// removes the namespace and every device in it.
+#[derive(Debug)]
+pub struct Namespace {
+    handle: File,
+}
+
+impl Namespace {
+    /// Makes an empty namespace. Needs `CAP_SYS_ADMIN`.
+    ///
+    /// # Errors
+    /// What `unshare(2)` refuses, `EPERM` above all.
+    pub fn new() -> io::Result<Self> {
+        // A thread of its own: `unshare` moves the thread that calls it.
+        let made = thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        });
+        let handle = made.join().expect("the thread does not panic")?;
+        Ok(Self { handle })
+    }
+
+    /// Moves the calling thread here for good.
+    ///
+    /// # Errors
+    /// What `setns(2)` refuses.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// Runs `work` here, on a thread of its own.
+    ///
+    /// # Errors
+    /// What `setns(2)` refuses, or what `work` yields.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                self.enter()?;
+                work()
+            });
+            match inside.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// The handle by which netlink moves devices here.
+    pub(crate) fn raw_fd(&self) -> RawFd {
+        self.handle.as_raw_fd()
+    }
+}
