@@ -9,7 +9,7 @@
 
 mod ethtool;
 mod namespace;
-mod netlink;
+pub(crate) mod netlink;
 
 use std::fs;
 use std::io;

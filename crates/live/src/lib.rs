@@ -1,5 +1,12 @@
 //! The live world: real packets, the kernel's own TCP, and the queue code of the simulator.
+//!
+//! [`bridge`] puts a queue between two network interfaces, in user space; [`Lab`] builds the
+//! network namespaces around it. The only crate with `unsafe`: system calls, each with the
+//! reason why it is sound.
 
+pub mod bridge;
+mod clock;
 mod lab;
 
+pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};

@@ -41,13 +41,13 @@ impl VethEnd<'_> {
 }
 
 /// A socket to the routing tables of the namespace that it was opened in.
-pub(super) struct Netlink {
+pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
 impl Netlink {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -79,7 +79,7 @@ impl Netlink {
         )
     }
 
-    pub(super) fn up(&mut self, index: u32) -> io::Result<()> {
+    pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = index;
         link.header.flags = LinkFlags::Up;
@@ -132,13 +132,13 @@ impl Netlink {
         )
     }
 
-    fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.request(message, NLM_F_REQUEST | NLM_F_ACK | flags)
             .map(drop)
     }
 
     /// Sends one request and reads its one answer.
-    fn request(
+    pub(crate) fn request(
         &mut self,
         message: RouteNetlinkMessage,
         flags: u16,

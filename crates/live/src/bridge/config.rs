@@ -1,0 +1,122 @@
+//! What a bridge is made of.
+
+use super::paths::PathDelays;
+use crate::clock::Clock;
+use sojourn_qdisc::Spec;
+use sojourn_units::Span;
+use sojourn_world::{Hop, HopRate};
+
+/// A bridge between two interfaces of the calling thread's network namespace.
+#[derive(Clone, Debug)]
+pub struct BridgeConfig {
+    /// The clients' interface: frames that arrive here go up.
+    pub left: String,
+    /// The servers' interface: frames that arrive here go down.
+    pub right: String,
+    /// From left to right.
+    pub up: Direction,
+    /// From right to left.
+    pub down: Direction,
+    /// Seed of the random streams (AQM, loss, jitter).
+    pub seed: u64,
+    /// The clock whose zero is [`sojourn_units::Time::ZERO`] in everything the bridge reports.
+    pub clock: Clock,
+    /// Never sleep: poll the interfaces in a loop. Costs one processor.
+    pub busy_poll: bool,
+    /// What happens to the link when this process dies.
+    pub fail_open: FailOpen,
+    /// Leave the kernel bridge of [`FailOpen`] in place on a clean stop too.
+    pub keep_bridge: bool,
+    /// Leave GRO and LRO of both interfaces as they are. They gather packets into bursts before
+    /// the queue sees them, so they are turned off by default, and on again at the end.
+    pub keep_offloads: bool,
+    /// Hand frames to the driver without the interface's own qdisc (`PACKET_QDISC_BYPASS`).
+    pub qdisc_bypass: bool,
+    /// Most frames held at once in both directions, in queues and on the way. Beyond it arriving
+    /// frames are dropped and counted. A frame takes 2 KiB and its part above that.
+    pub frames: usize,
+}
+
+impl BridgeConfig {
+    /// A bridge that passes frames on at once, to be filled in.
+    pub fn new(left: &str, right: &str) -> Self {
+        Self {
+            left: left.to_owned(),
+            right: right.to_owned(),
+            up: Direction::transparent("up"),
+            down: Direction::transparent("down"),
+            seed: 1,
+            clock: Clock::start(),
+            busy_poll: false,
+            fail_open: FailOpen::Off,
+            keep_bridge: false,
+            keep_offloads: false,
+            qdisc_bypass: false,
+            frames: 1 << 16,
+        }
+    }
+}
+
+/// One direction of a bridge: queue, transmitter, delay.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Rate, queue, delay, jitter and loss, as in the simulator.
+    pub hop: Hop,
+    /// Delay beyond that of `hop`, by flow.
+    pub paths: PathDelays,
+}
+
+impl Direction {
+    /// Infinite rate, no delay, `pfifo`.
+    pub fn transparent(name: &str) -> Self {
+        Self {
+            hop: Hop {
+                name: name.to_owned(),
+                rate: HopRate::Infinite,
+                qdisc: Spec::Pfifo { limit: 1000 },
+                delay: Span::ZERO,
+                jitter: Span::ZERO,
+                reorder: false,
+                loss: 0.0,
+            },
+            paths: PathDelays::default(),
+        }
+    }
+}
+
+/// What happens to the link when this process dies, even by `kill -9`.
+///
+/// A kernel bridge over both interfaces is the way round us. While we live, a two-instruction
+/// BPF program at the ingress of both keeps frames from it; the kernel removes that program
+/// together with our last file descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOpen {
+    /// The link goes down with us.
+    Off,
+    /// The kernel bridge takes over if the kernel can do it; else as [`FailOpen::Off`].
+    Prefer,
+    /// As `Prefer`, but the bridge does not start if the kernel cannot do it.
+    Require,
+}
+
+/// The two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// From left to right.
+    Up,
+    /// From right to left.
+    Down,
+}
+
+impl Side {
+    /// Both, in the order of reports.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// `up` or `down`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}

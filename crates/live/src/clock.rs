@@ -1,0 +1,43 @@
+//! The live world's clock: CLOCK_MONOTONIC, counted from the start of the run.
+
+use sojourn_units::Time;
+
+/// A point on CLOCK_MONOTONIC that counts as [`Time::ZERO`]. The same in every thread,
+/// process and network namespace of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    zero: u64,
+}
+
+/// Nanoseconds on `clock`.
+pub(crate) fn read_nanos(clock: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is a valid timespec to write to; the clocks used here always exist.
+    let result = unsafe { libc::clock_gettime(clock, &raw mut now) };
+    debug_assert_eq!(result, 0, "the clock exists");
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+impl Clock {
+    /// A clock whose zero is now.
+    pub fn start() -> Self {
+        Self {
+            zero: read_nanos(libc::CLOCK_MONOTONIC),
+        }
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Time {
+        Time::from_nanos(read_nanos(libc::CLOCK_MONOTONIC).saturating_sub(self.zero))
+    }
+
+    /// How far CLOCK_REALTIME is ahead of this clock, in nanoseconds, now.
+    pub(crate) fn realtime_lead(&self) -> u64 {
+        // Realtime first: a delay between the two readings makes stamps early, never late.
+        let real = read_nanos(libc::CLOCK_REALTIME);
+        real.saturating_sub(self.now().as_nanos())
+    }
+}
