@@ -13,10 +13,10 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use sojourn_world::{
-    Cell, Flow, FlowRecorder, Graph, Hop, HopRate, LinkRecorder, Topology,
-    Transport as CellTransport, Window, WorldError,
+    Cell, Flow, FlowRecorder, Hop, HopRate, LinkRecorder, Topology, Transport as CellTransport,
+    Window, WorldError,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Largest IP packet of a link: the default quantum is made from it.
 const MTU: u32 = 1500;
@@ -36,12 +36,23 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let delays: Vec<Span> = hops(cell).map(|hop| hop.delay).collect();
     let mut layout = Layout::new(links.len(), 2 * cell.flows.len());
     for (flow, spec) in cell.flows.iter().enumerate() {
-        let paths = [path(cell, spec.from, spec.to, spec)?, path(cell, spec.to, spec.from, spec)?];
-        let along = |path: &[usize]| path.iter().map(|&l| delays[l]).fold(Span::ZERO, |a, b| a + b);
+        let paths = [
+            path(cell, spec.from, spec.to, spec)?,
+            path(cell, spec.to, spec.from, spec)?,
+        ];
+        let along = |path: &[usize]| {
+            path.iter()
+                .map(|&l| delays[l])
+                .fold(Span::ZERO, |a, b| a + b)
+        };
         let spare = spec.base_rtt - (along(&paths[0]) + along(&paths[1]));
         let extra = [spare / 2, spare - spare / 2];
         for (side, path) in paths.iter().enumerate() {
-            let way = if side == 0 { Way::forth(flow) } else { Way::forth(flow).back() };
+            let way = if side == 0 {
+                Way::forth(flow)
+            } else {
+                Way::forth(flow).back()
+            };
             layout.route(way, path, &delays, extra[side]);
         }
     }
@@ -62,7 +73,12 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         )));
     }
     let accesses = |rate: Option<Rate>| -> Vec<Option<Access>> {
-        let one = || rate.map(|r| Access { clock: TxClock::new(r), free_at: Time::ZERO });
+        let one = || {
+            rate.map(|r| Access {
+                clock: TxClock::new(r),
+                free_at: Time::ZERO,
+            })
+        };
         (0..ways).map(|_| one()).collect()
     };
     Ok(Engine {
@@ -71,10 +87,19 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         pipes: layout.pipes,
         pipe_rows: layout.pipe_rows,
         routes: layout.routes,
-        endpoints: cell.flows.iter().enumerate().flat_map(|(i, f)| endpoints(cell, i, f)).collect(),
+        endpoints: cell
+            .flows
+            .iter()
+            .enumerate()
+            .flat_map(|(i, f)| endpoints(cell, i, f))
+            .collect(),
         uplinks: accesses(access),
         downlinks: accesses(access),
-        recorders: cell.flows.iter().map(|f| FlowRecorder::new(window, f.base_rtt)).collect(),
+        recorders: cell
+            .flows
+            .iter()
+            .map(|f| FlowRecorder::new(window, f.base_rtt))
+            .collect(),
         end: cell.end(),
         sample_every: window.every,
         events: 0,
@@ -87,8 +112,11 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
 
 fn link(cell: &Cell, window: Window, hop: &Hop) -> Link {
     let name = format!("link.{}", hop.name);
-    let setting =
-        Setting { seed: cell.seed, name: &name, mtu: MTU + u32::from(cell.link_header) };
+    let setting = Setting {
+        seed: cell.seed,
+        name: &name,
+        mtu: MTU + u32::from(cell.link_header),
+    };
     let rate = match hop.rate {
         HopRate::Fixed(rate) => Some(rate),
         HopRate::Infinite | HopRate::Trace(_) => None,
@@ -114,34 +142,14 @@ fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, 
     let path = match &cell.topology {
         // Node 0 is the client; link 0 leads away from it.
         Topology::Dumbbell(_) => (from + to == 1).then(|| vec![from]),
-        Topology::Graph(graph) => shortest(graph, from, to),
+        Topology::Graph(graph) => graph.path(from, to).filter(|path| !path.is_empty()),
     };
     path.ok_or_else(|| {
-        WorldError(format!("flow `{}`: no path from node {from} to node {to}", flow.name))
+        WorldError(format!(
+            "flow `{}`: no path from node {from} to node {to}",
+            flow.name
+        ))
     })
-}
-
-/// The path with the fewest links, the earlier listed link first among equals.
-fn shortest(graph: &Graph, from: usize, to: usize) -> Option<Vec<usize>> {
-    let mut came_by: Vec<Option<usize>> = vec![None; graph.nodes.len()];
-    let mut waiting = VecDeque::from([from]);
-    while let Some(node) = waiting.pop_front() {
-        for (index, link) in graph.links.iter().enumerate() {
-            if link.from == node && link.to != from && came_by[link.to].is_none() {
-                came_by[link.to] = Some(index);
-                waiting.push_back(link.to);
-            }
-        }
-    }
-    let mut path = Vec::new();
-    let mut node = to;
-    while node != from {
-        let link = came_by.get(node).copied().flatten()?;
-        path.push(link);
-        node = graph.links[link].from;
-    }
-    path.reverse();
-    (!path.is_empty()).then_some(path)
 }
 
 /// Pipes and routes while they are being laid out.
@@ -159,7 +167,11 @@ impl Layout {
         Self {
             pipes: Vec::new(),
             pipe_rows: Vec::new(),
-            routes: Routes { ways, next: vec![Next::None; cells], pipe: vec![u32::MAX; cells] },
+            routes: Routes {
+                ways,
+                next: vec![Next::None; cells],
+                pipe: vec![u32::MAX; cells],
+            },
             known: BTreeMap::new(),
         }
     }
@@ -189,8 +201,11 @@ impl Layout {
             self.known.insert((link, delay), pipe);
             let at = link * self.routes.ways + way.index();
             self.routes.pipe[at] = pipe;
-            self.routes.next[at] =
-                if last { Next::Host } else { Next::Link(path[hop + 1] as u32) };
+            self.routes.next[at] = if last {
+                Next::Host
+            } else {
+                Next::Link(path[hop + 1] as u32)
+            };
         }
     }
 
@@ -218,7 +233,11 @@ fn endpoints(cell: &Cell, index: usize, flow: &Flow) -> [Endpoint; 2] {
         way,
         tos: flow.dscp << 2,
         start: flow.start,
-        stop: if way.is_forth() { flow.stop.unwrap_or(Time::MAX) } else { Time::MAX },
+        stop: if way.is_forth() {
+            flow.stop.unwrap_or(Time::MAX)
+        } else {
+            Time::MAX
+        },
         started: false,
         stopped: false,
         wake: Time::MAX,
@@ -232,7 +251,9 @@ fn endpoints(cell: &Cell, index: usize, flow: &Flow) -> [Endpoint; 2] {
 
 fn transport(cell: &Cell, flow: &Flow, way: Way) -> Transport {
     match &flow.transport {
-        CellTransport::Udp => Transport::Udp { header: cell.link_header },
+        CellTransport::Udp => Transport::Udp {
+            header: cell.link_header,
+        },
         CellTransport::Tcp(config) => {
             let config: &Config = config;
             let mut connection = Box::new(Connection::new(config));
@@ -240,7 +261,10 @@ fn transport(cell: &Cell, flow: &Flow, way: Way) -> Transport {
                 connection.listen();
             }
             let headers = |blocks: u8| config.header_len(blocks) + cell.link_header;
-            Transport::Tcp { connection, headers: [headers(0), headers(1), headers(2), headers(3)] }
+            Transport::Tcp {
+                connection,
+                headers: [headers(0), headers(1), headers(2), headers(3)],
+            }
         }
     }
 }

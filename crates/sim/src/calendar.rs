@@ -25,7 +25,10 @@ pub(crate) struct Calendar {
 impl Calendar {
     fn key(&mut self, time: Time, source: Source) -> Key {
         self.scheduled += 1;
-        debug_assert!(self.scheduled < 1 << (64 - SOURCE_BITS), "10^12 events are out of reach");
+        debug_assert!(
+            self.scheduled < 1 << (64 - SOURCE_BITS),
+            "10^12 events are out of reach"
+        );
         let low = (self.scheduled << SOURCE_BITS) | u64::from(source);
         (u128::from(time.as_nanos()) << 64) | u128::from(low)
     }

@@ -9,6 +9,7 @@ use sojourn_apps::{Datagram, Input};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Aggregate, Cell, Cost, FlowRecorder, Progress, RunResult};
+use std::ops::ControlFlow;
 
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
 /// count as loss.
@@ -81,7 +82,8 @@ impl Engine {
     }
 
     /// Runs to the end, then lets datagrams under way arrive.
-    pub(crate) fn run(&mut self, progress: Progress<'_>) {
+    /// Breaks off when `progress` says so.
+    pub(crate) fn run(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
         }
@@ -97,7 +99,7 @@ impl Engine {
             self.events += 1;
             self.fold(now, source);
             if self.events.is_multiple_of(PROGRESS_EVENTS) {
-                progress(now.min(self.end));
+                progress(now.min(self.end))?;
             }
             let index = source as usize;
             let again = if index < links {
@@ -112,19 +114,29 @@ impl Engine {
                 None => self.calendar.pop(),
             }
         }
+        ControlFlow::Continue(())
     }
 
     #[cold]
     fn take_reports(&mut self) {
-        self.reports = self.links.iter().map(|link| link.qdisc.report(self.end)).collect();
-        let sent = self.links.iter().map(|link| link.qdisc.counters().dequeued.packets);
+        self.reports = self
+            .links
+            .iter()
+            .map(|link| link.qdisc.report(self.end))
+            .collect();
+        let sent = self
+            .links
+            .iter()
+            .map(|link| link.qdisc.counters().dequeued.packets);
         self.bottleneck_packets = sent.max().unwrap_or(0);
     }
 
     /// Folds an event into the digest (FNV-1a over words, with a rotation).
     fn fold(&mut self, now: Time, source: Source) {
         let word = now.as_nanos().rotate_left(20) ^ u64::from(source);
-        self.digest = (self.digest ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+        self.digest = (self.digest ^ word)
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29);
     }
 
     /// The transmitter may be free, or a shaper's time may have come.
@@ -158,7 +170,9 @@ impl Engine {
     fn launch(&mut self, index: usize, packet: Packet, sent: Time) {
         let at = self.routes.at(index, packet.way);
         let pipe = self.routes.pipe[at] as usize;
-        let Some(mut arrival) = self.links[index].arrival(sent, &self.pipes[pipe]) else { return };
+        let Some(mut arrival) = self.links[index].arrival(sent, &self.pipes[pipe]) else {
+            return;
+        };
         if self.routes.next[at] == Next::Host
             && let Some(access) = &mut self.downlinks[packet.way.index()]
         {
@@ -219,13 +233,14 @@ impl Engine {
         let flow = packet.way.flow();
         let over = now > self.end;
         let endpoint = &mut self.endpoints[index];
+        let first = endpoint.is_first();
         let recorder = &mut self.recorders[flow];
         let outbox = &mut self.outbox;
         match &mut endpoint.transport {
             Transport::Udp { .. } => {
                 let (datagram, sent) = segment_datagram(&packet.segment);
                 recorder.datagram_received(now, sent);
-                if !endpoint.is_first() {
+                if !first {
                     recorder.delivered(now, u64::from(datagram.len));
                 }
                 endpoint.tell(Input::Datagram(datagram), now, recorder, outbox);
@@ -235,7 +250,7 @@ impl Engine {
                 let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
                 let news = connection.receive(&packet.segment, ce, now);
                 if let Some(rtt) = news.rtt
-                    && endpoint.is_first()
+                    && first
                 {
                     recorder.rtt(now, rtt);
                     if now >= endpoint.sample_at {
@@ -245,9 +260,12 @@ impl Engine {
                 }
                 if news.delivered > 0 {
                     endpoint.delivered += news.delivered;
-                    if !endpoint.is_first() {
+                    if !first {
                         recorder.delivered(now, news.delivered);
-                        if endpoint.expected.is_some_and(|size| endpoint.delivered >= size) {
+                        if endpoint
+                            .expected
+                            .is_some_and(|size| endpoint.delivered >= size)
+                        {
                             recorder.completed(now - endpoint.start);
                         }
                     }
@@ -267,7 +285,7 @@ impl Engine {
     /// Something is due at an endpoint: its start, its stop, the app's timer, TCP's timer.
     fn endpoint_event(&mut self, index: usize, now: Time) -> Option<Time> {
         let endpoint = &mut self.endpoints[index];
-        if endpoint.armed != now || now > self.end {
+        if endpoint.armed != now || now >= self.end {
             return None; // stale, or over
         }
         endpoint.armed = Time::MAX;
@@ -308,7 +326,9 @@ impl Engine {
     fn flush(&mut self, index: usize, now: Time) {
         let flow = index / 2;
         while let Transport::Tcp { connection, .. } = &mut self.endpoints[index].transport {
-            let Some(sent) = connection.poll_transmit(now) else { break };
+            let Some(sent) = connection.poll_transmit(now) else {
+                break;
+            };
             if sent.segment.payload > 0 && self.endpoints[index].is_first() {
                 self.recorders[flow].sent(now, 1, u64::from(sent.retransmission));
             }

@@ -90,7 +90,12 @@ impl Endpoint {
         };
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
         let len = segment.payload.saturating_add(headers);
-        Packet { segment, way: self.way, len, tos: self.tos | ecn as u8 }
+        Packet {
+            segment,
+            way: self.way,
+            len,
+            tos: self.tos | ecn as u8,
+        }
     }
 
     /// Tells the app something; its datagrams are added to `outbox`.
@@ -102,7 +107,13 @@ impl Endpoint {
         outbox: &mut Vec<Datagram>,
     ) {
         let transport = &mut self.transport;
-        let mut port = SimPort { transport, wake: &mut self.wake, now, recorder, outbox };
+        let mut port = SimPort {
+            transport,
+            wake: &mut self.wake,
+            now,
+            recorder,
+            outbox,
+        };
         self.app.handle(input, now, &mut port);
     }
 }
@@ -121,7 +132,11 @@ pub(crate) fn datagram_segment(datagram: Datagram, now: Time) -> Segment {
 
 /// The reverse of [`datagram_segment`], and when this copy was sent.
 pub(crate) fn segment_datagram(segment: &Segment) -> (Datagram, Time) {
-    let datagram = Datagram { number: segment.seq, len: segment.payload, sent: segment.ts };
+    let datagram = Datagram {
+        number: segment.seq,
+        len: segment.payload,
+        sent: segment.ts,
+    };
     (datagram, segment.ts_echo)
 }
 

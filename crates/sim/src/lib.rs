@@ -37,7 +37,9 @@ impl World for Sim {
     /// the caller has a clock, the simulator has none.
     fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
         let mut engine = build::engine(cell)?;
-        engine.run(progress);
+        if engine.run(progress).is_break() {
+            return Err(WorldError::interrupted());
+        }
         Ok(engine.finish(cell))
     }
 }

@@ -27,7 +27,11 @@ impl Impairment {
             return None;
         }
         let at = sent + pipe.delay + self.dice.span_below(self.jitter);
-        Some(if self.reorder { at } else { at.max(pipe.last()) })
+        Some(if self.reorder {
+            at
+        } else {
+            at.max(pipe.last())
+        })
     }
 }
 
@@ -74,7 +78,10 @@ impl Link {
     /// Offers a packet to the queue.
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
         self.recorder.offered(now, packet.len());
-        let mut watch = Watch { recorder: &mut self.recorder, now };
+        let mut watch = Watch {
+            recorder: &mut self.recorder,
+            now,
+        };
         self.qdisc.enqueue(packet, now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
     }
@@ -88,7 +95,10 @@ impl Link {
         if start > now {
             return Sent::Later(start);
         }
-        let mut watch = Watch { recorder: &mut self.recorder, now };
+        let mut watch = Watch {
+            recorder: &mut self.recorder,
+            now,
+        };
         let dequeued = self.qdisc.dequeue(now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
         match dequeued {

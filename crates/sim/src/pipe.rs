@@ -16,7 +16,11 @@ pub(crate) struct Pipe {
 
 impl Pipe {
     pub(crate) fn new(delay: Span) -> Self {
-        Self { delay, flight: VecDeque::new(), armed: Time::MAX }
+        Self {
+            delay,
+            flight: VecDeque::new(),
+            armed: Time::MAX,
+        }
     }
 
     /// Arrival of the next packet.

@@ -65,11 +65,22 @@ pub(crate) struct TraceClock {
 impl TraceClock {
     fn new(trace: Arc<RateTrace>, link_header: u16) -> Self {
         let current = (Time::ZERO, 0);
-        Self { trace, link_header: u32::from(link_header), round: 0, index: 0, current }
+        Self {
+            trace,
+            link_header: u32::from(link_header),
+            round: 0,
+            index: 0,
+            current,
+        }
     }
 
     fn period_ms(&self) -> u64 {
-        self.trace.opportunities_ms.last().copied().unwrap_or(1).max(1)
+        self.trace
+            .opportunities_ms
+            .last()
+            .copied()
+            .unwrap_or(1)
+            .max(1)
     }
 
     fn opportunity(&self) -> Time {
@@ -141,7 +152,12 @@ mod tests {
     }
 
     fn trace(opportunities_ms: &[u64]) -> TraceClock {
-        TraceClock::new(Arc::new(RateTrace { opportunities_ms: opportunities_ms.to_vec() }), 14)
+        TraceClock::new(
+            Arc::new(RateTrace {
+                opportunities_ms: opportunities_ms.to_vec(),
+            }),
+            14,
+        )
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub fn show_rate(rate: Rate) -> String {
         ("Mbit", 1_000_000),
         ("Kbit", 1000),
     ] {
-        if bps >= factor && bps % factor == 0 {
+        if bps >= factor && bps.is_multiple_of(factor) {
             return format!("{}{unit}", bps / factor);
         }
     }
@@ -152,7 +152,7 @@ pub fn show_rate(rate: Rate) -> String {
 /// Prints a size as `tc` does (`32Mb`, `64Kb`, `1500b`), never losing digits.
 pub fn show_size(bytes: u64) -> String {
     for (unit, factor) in [("Gb", 1 << 30), ("Mb", 1 << 20), ("Kb", 1 << 10)] {
-        if bytes >= factor && bytes % factor == 0 {
+        if bytes >= factor && bytes.is_multiple_of(factor) {
             return format!("{}{unit}", bytes / factor);
         }
     }
@@ -164,7 +164,7 @@ pub fn show_span(span: Span) -> String {
     let nanos = span.as_nanos();
     for (unit, factor) in [("s", 1_000_000_000_u64), ("ms", 1_000_000), ("us", 1000)] {
         // Up to three decimals, as in `1.5ms`, when they are exact.
-        if nanos >= factor && nanos % (factor / 1000) == 0 {
+        if nanos >= factor && nanos.is_multiple_of(factor / 1000) {
             let (whole, rest) = (nanos / factor, nanos % factor / (factor / 1000));
             return match rest {
                 0 => format!("{whole}{unit}"),

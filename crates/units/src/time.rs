@@ -97,11 +97,13 @@ impl Span {
     }
 
     /// The difference, zero when `other` is longer.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// The span times `factor`, rounded to the nearest nanosecond.
+    #[must_use]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }

@@ -39,6 +39,7 @@ impl Cell {
 
 /// Nodes and links.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one per cell")]
 pub enum Topology {
     /// One bottleneck each way.
     Dumbbell(Dumbbell),

@@ -8,6 +8,9 @@ use sojourn_units::{Rate, Span, Time};
 
 /// Longest series kept.
 const MAX_POINTS: u64 = 2000;
+/// One hour in microseconds: above that a latency is a broken clock, and the histogram stays
+/// small.
+const LARGEST_US: u64 = 3_600_000_000;
 /// Longest cumulative distribution kept.
 const MAX_CDF_POINTS: usize = 200;
 
@@ -72,8 +75,6 @@ impl Spread {
         self.sum += u128::from(span.as_nanos());
         self.min = self.min.min(span);
         self.max = self.max.max(span);
-        // One hour: above that a latency is a broken clock, and the histogram stays small.
-        const LARGEST_US: u64 = 3_600_000_000;
         self.histogram
             .record(span.as_micros().min(LARGEST_US))
             .expect("it grows by itself");

@@ -1,0 +1,123 @@
+//! Cells made by hand, for tests of the simulator against arithmetic.
+#![allow(dead_code)] // each test file uses its own part
+
+use sojourn_apps::Spec as AppSpec;
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_sim::Sim;
+use sojourn_tcp::Config;
+use sojourn_units::{Rate, Span, Time};
+use sojourn_world::{
+    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, LinkResult, RunResult, Topology, Transport,
+    World,
+};
+use std::ops::ControlFlow;
+
+pub(crate) fn ms(millis: u64) -> Span {
+    Span::from_millis(millis)
+}
+
+pub(crate) fn mbit(rate: f64) -> HopRate {
+    HopRate::Fixed(Rate::from_bps_f64(rate * 1e6))
+}
+
+/// A link with an ample FIFO and no delay of its own.
+pub(crate) fn hop(name: &str, rate: HopRate) -> Hop {
+    Hop {
+        name: name.into(),
+        rate,
+        qdisc: QdiscSpec::Pfifo { limit: 1000 },
+        delay: Span::ZERO,
+        jitter: Span::ZERO,
+        reorder: false,
+        loss: 0.0,
+    }
+}
+
+/// A dumbbell of bare IP packets, measured from the start.
+pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> Cell {
+    Cell {
+        scenario: "test".into(),
+        params: Vec::new(),
+        seed: 1,
+        duration,
+        warmup: Span::ZERO,
+        sample_every: ms(100),
+        link_header: 0,
+        topology: Topology::Dumbbell(Dumbbell {
+            up,
+            down,
+            access: None,
+        }),
+        flows,
+    }
+}
+
+fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
+    Flow {
+        name: name.into(),
+        from: 0,
+        to: 1,
+        start: Time::ZERO,
+        stop: None,
+        base_rtt: rtt,
+        dscp: 0,
+        transport,
+        app,
+    }
+}
+
+/// A latency probe of 100-byte packets.
+pub(crate) fn ping(name: &str, interval: Span, rtt: Span) -> Flow {
+    flow(
+        name,
+        AppSpec::Ping { size: 72, interval },
+        Transport::Udp,
+        rtt,
+    )
+}
+
+/// Datagrams of `len` bytes with their headers.
+pub(crate) fn cbr(name: &str, len: u16, interval: Span, rtt: Span) -> Flow {
+    flow(
+        name,
+        AppSpec::Cbr {
+            size: len - 28,
+            interval,
+        },
+        Transport::Udp,
+        rtt,
+    )
+}
+
+/// A stream of this app.
+pub(crate) fn tcp(name: &str, app: AppSpec, rtt: Span, config: Config) -> Flow {
+    flow(name, app, Transport::Tcp(config), rtt)
+}
+
+pub(crate) fn run(cell: &Cell) -> RunResult {
+    Sim.run(cell, &mut |_| ControlFlow::Continue(()))
+        .expect("the cell can be run")
+}
+
+pub(crate) fn link<'a>(result: &'a RunResult, name: &str) -> &'a LinkResult {
+    &result
+        .links
+        .iter()
+        .find(|(n, _)| n == name)
+        .expect("the link exists")
+        .1
+}
+
+pub(crate) fn flow_of<'a>(result: &'a RunResult, name: &str) -> &'a FlowResult {
+    &result
+        .flows
+        .iter()
+        .find(|(n, _)| n == name)
+        .expect("the flow exists")
+        .1
+}
+
+/// Whether `value` is within `tolerance` (a ratio) of `expected`.
+pub(crate) fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value - expected).abs() <= expected.abs() * tolerance
+}

@@ -1,0 +1,233 @@
+//! Each link element against arithmetic, with datagrams only.
+
+mod common;
+use common::*;
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_units::{Span, Time};
+use sojourn_world::{Graph, GraphLink, HopRate, RateTrace, Topology};
+use std::sync::Arc;
+
+#[test]
+fn an_idle_link_takes_serialisation_and_delay() {
+    // 100 bytes at 1 Mbit/s are 0.8 ms; each way, plus 20 ms.
+    let cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", mbit(1.0)),
+        ms(2000),
+        vec![ping("probe", ms(20), ms(40))],
+    );
+    let probe = run(&cell);
+    let probe = flow_of(&probe, "probe");
+    assert_eq!(probe.rtt.count, 100);
+    assert!((probe.rtt.mean - 41.6).abs() < 1e-6, "{}", probe.rtt.mean);
+    assert!((probe.induced_rtt.mean - 1.6).abs() < 1e-6);
+    assert_eq!(probe.loss_ratio, Some(0.0));
+}
+
+#[test]
+fn the_header_of_the_link_counts() {
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", HopRate::Infinite),
+        ms(1000),
+        vec![ping("probe", ms(20), ms(0))],
+    );
+    cell.link_header = 14;
+    // 114 bytes at 1 Mbit/s; nothing on the way back.
+    let result = run(&cell);
+    assert!((flow_of(&result, "probe").rtt.mean - 0.912).abs() < 1e-6);
+}
+
+#[test]
+fn an_overload_fills_the_queue_and_loses_the_rest() {
+    // 1250 bytes every 5 ms are 2 Mbit/s into 1 Mbit/s with room for 20 packets.
+    let mut up = hop("up", mbit(1.0));
+    up.qdisc = QdiscSpec::Pfifo { limit: 20 };
+    let mut cell = dumbbell(
+        up,
+        hop("down", mbit(1.0)),
+        ms(21_000),
+        vec![cbr("load", 1250, ms(5), ms(0))],
+    );
+    cell.warmup = ms(1000);
+    let result = run(&cell);
+    let up = link(&result, "up");
+    assert!(
+        near(up.utilisation.unwrap(), 1.0, 1e-3),
+        "{:?}",
+        up.utilisation
+    );
+    assert!(
+        near(up.dropped_packets as f64, 2000.0, 0.002),
+        "{}",
+        up.dropped_packets
+    );
+    // A full queue: the packet that finds the last place waits 20 transmissions of 10 ms, less
+    // the half transmission that is over when it comes.
+    assert!(near(up.sojourn.mean, 195.0, 0.03), "{}", up.sojourn.mean);
+    assert!(
+        near(up.backlog_packets_mean, 19.5, 0.03),
+        "{}",
+        up.backlog_packets_mean
+    );
+    assert!(near(
+        flow_of(&result, "load").loss_ratio.unwrap(),
+        0.5,
+        0.01
+    ));
+    assert!(near(
+        flow_of(&result, "load").goodput.as_bps() as f64,
+        1e6 * 1222.0 / 1250.0,
+        1e-3
+    ));
+}
+
+#[test]
+fn each_flow_has_its_own_base_rtt() {
+    let flows = vec![ping("near", ms(20), ms(10)), ping("far", ms(20), ms(201))];
+    let cell = dumbbell(
+        hop("up", HopRate::Infinite),
+        hop("down", HopRate::Infinite),
+        ms(2000),
+        flows,
+    );
+    let result = run(&cell);
+    for (name, rtt) in [("near", 10.0), ("far", 201.0)] {
+        assert!((flow_of(&result, name).rtt.mean - rtt).abs() < 1e-9);
+        assert!(flow_of(&result, name).induced_rtt.max < 1e-9);
+    }
+}
+
+#[test]
+fn loss_has_its_probability() {
+    let mut up = hop("up", HopRate::Infinite);
+    up.loss = 0.1;
+    let cell = dumbbell(
+        up,
+        hop("down", HopRate::Infinite),
+        ms(100_000),
+        vec![cbr("load", 100, ms(1), ms(0))],
+    );
+    // Four standard deviations of 100 000 throws are 0.0038.
+    let loss = flow_of(&run(&cell), "load").loss_ratio.unwrap();
+    assert!((loss - 0.1).abs() < 0.0038, "{loss}");
+}
+
+#[test]
+fn jitter_is_uniform_and_keeps_the_order_unless_told() {
+    let mut up = hop("up", HopRate::Infinite);
+    (up.delay, up.jitter, up.reorder) = (ms(10), ms(8), true);
+    let flows = || vec![cbr("load", 100, ms(1), ms(10))];
+    let down = || hop("down", HopRate::Infinite);
+    let free = run(&dumbbell(up.clone(), down(), ms(50_000), flows()));
+    let delay = &flow_of(&free, "load").delay;
+    assert!(
+        near(delay.mean, 14.0, 0.01) && near(delay.p25, 12.0, 0.02),
+        "{delay:?}"
+    );
+    assert!(delay.min >= 10.0 && delay.max < 18.0);
+    // In order, a packet waits for those before it. Its lag is the largest of u0, u1 - 1 ms, ...,
+    // u7 - 7 ms, all uniform in 0..8 ms: the mean of that is 5.289 ms (the integral of
+    // 1 - product of min(1, (x + i)/8) over x in 0..8, done numerically).
+    up.reorder = false;
+    let kept = run(&dumbbell(up, down(), ms(50_000), flows()));
+    let delay = &flow_of(&kept, "load").delay;
+    assert!(near(delay.mean, 15.289, 0.005), "{delay:?}");
+    assert!(delay.min >= 10.0 && delay.max < 18.0);
+}
+
+#[test]
+fn a_trace_gives_its_opportunities() {
+    // Two opportunities of 1500 bytes every 10 ms: 2.4 Mbit/s.
+    let trace = Arc::new(RateTrace {
+        opportunities_ms: vec![4, 10],
+    });
+    let cell = dumbbell(
+        hop("up", HopRate::Trace(trace)),
+        hop("down", HopRate::Infinite),
+        ms(10_000),
+        vec![cbr("load", 1500, ms(1), ms(0))],
+    );
+    let result = run(&cell);
+    assert_eq!(link(&result, "up").dequeued_packets, 2000);
+    assert_eq!(link(&result, "up").utilisation, None);
+}
+
+#[test]
+fn a_graph_adds_up_its_links() {
+    let names = ["a", "b", "c"];
+    let link = |from: usize, to: usize, delay: u64, rate: HopRate| {
+        let mut hop = hop(&format!("{}-{}", names[from], names[to]), rate);
+        hop.delay = ms(delay);
+        GraphLink { from, to, hop }
+    };
+    let mut flow = ping("probe", ms(50), ms(30));
+    flow.to = 2;
+    let mut cell = dumbbell(
+        hop("", HopRate::Infinite),
+        hop("", HopRate::Infinite),
+        ms(5000),
+        vec![flow],
+    );
+    cell.topology = Topology::Graph(Graph {
+        nodes: names.iter().map(ToString::to_string).collect(),
+        links: vec![
+            link(0, 1, 3, mbit(1.0)),
+            link(1, 2, 4, mbit(2.0)),
+            link(2, 1, 5, HopRate::Infinite),
+            link(1, 0, 6, mbit(4.0)),
+        ],
+    });
+    // Links' delays are 18 ms, the host adds 12; 100 bytes take 0.8 + 0.4 + 0.2 ms.
+    let result = run(&cell);
+    let probe = flow_of(&result, "probe");
+    assert!((probe.rtt.mean - 31.4).abs() < 1e-6, "{}", probe.rtt.mean);
+    assert_eq!(result.links.len(), 4);
+}
+
+#[test]
+fn an_access_link_serialises_too() {
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", mbit(1.0)),
+        ms(1000),
+        vec![ping("probe", ms(20), ms(0))],
+    );
+    let Topology::Dumbbell(d) = &mut cell.topology else {
+        unreachable!("made above")
+    };
+    d.access = Some(sojourn_units::Rate::from_bps(10_000_000));
+    // Two bottlenecks of 0.8 ms and four access links of 0.08 ms.
+    assert!((flow_of(&run(&cell), "probe").rtt.mean - 1.92).abs() < 1e-6);
+}
+
+#[test]
+fn what_is_under_way_at_the_end_is_not_lost() {
+    let mut up = hop("up", mbit(0.1));
+    up.qdisc = QdiscSpec::Pfifo { limit: 40 };
+    // A load of 0.2 Mbit/s into 0.1 for 4 s, then the run ends with 4 s of queue.
+    let mut load = cbr("load", 1250, ms(50), ms(0));
+    load.stop = Some(Time::ZERO + Span::from_millis(3990));
+    let result = run(&dumbbell(up, hop("down", mbit(1.0)), ms(4000), vec![load]));
+    assert_eq!(flow_of(&result, "load").loss_ratio, Some(0.0));
+    assert_eq!(flow_of(&result, "load").delay.count, 80);
+}
+
+#[test]
+fn a_seed_gives_one_result() {
+    let cell = |seed| {
+        let mut up = hop("up", mbit(1.0));
+        (up.loss, up.jitter) = (0.05, ms(5));
+        let flows = vec![
+            ping("probe", ms(20), ms(40)),
+            cbr("load", 1250, ms(12), ms(40)),
+        ];
+        let mut cell = dumbbell(up, hop("down", mbit(1.0)), ms(5000), flows);
+        cell.seed = seed;
+        cell
+    };
+    let (one, again, other) = (run(&cell(1)), run(&cell(1)), run(&cell(2)));
+    assert_eq!(one.digest, again.digest);
+    assert_eq!(format!("{one:?}"), format!("{again:?}"));
+    assert_ne!(one.digest, other.digest);
+}
