@@ -3,6 +3,19 @@
 //! An AQM is split in two: the value that implements [`Aqm`] holds parameters, dice and common
 //! counters; `State` holds what belongs to one queue. A single queue has one state, a
 //! flow queue has one per flow, and both run the same code.
+//!
+//! # Order of calls
+//! On arrival: [`Aqm::arrive`], or [`Aqm::tail_dropped`] when the queue has no room. On
+//! departure: [`Aqm::leave`] for each packet that reaches the head, until one is not dropped, or
+//! [`Aqm::found_empty`] when there is none (left). All calls of one departure have the same time.
+//!
+//! # A new AQM
+//! One file with a type that implements [`Aqm`], and one arm in `Spec`: `SingleQueue` and
+//! `FlowQueue` then run it.
+
+pub(crate) mod codel;
+pub(crate) mod pie;
+pub(crate) mod red;
 
 use sojourn_units::{Span, Time};
 
@@ -13,6 +26,8 @@ pub struct QueueView {
     pub packets: u32,
     /// Bytes waiting.
     pub bytes: u64,
+    /// Bytes waiting in the whole discipline: in all flows of a flow queue, else `bytes`.
+    pub total_bytes: u64,
 }
 
 /// What an AQM may know of the packet in question.
@@ -40,7 +55,12 @@ pub trait Aqm {
     /// What belongs to one queue.
     type State: Default;
 
+    /// Whether a single queue asks about every arrival before it looks at its limit: RED counts
+    /// them all into its average.
+    const SEES_ALL_ARRIVALS: bool = false;
+
     /// A packet arrives and the queue has room for it; `queue` is without it.
+    #[inline]
     fn arrive(
         &mut self,
         _state: &mut Self::State,
@@ -52,6 +72,7 @@ pub trait Aqm {
     }
 
     /// A packet has reached the head after waiting `sojourn`; `queue` is what stays behind it.
+    #[inline]
     fn leave(
         &mut self,
         _state: &mut Self::State,
@@ -64,8 +85,21 @@ pub trait Aqm {
     }
 
     /// A dequeue found the queue empty, or dropping emptied it.
+    #[inline]
     fn found_empty(&mut self, _state: &mut Self::State, _now: Time) {}
 
-    /// The queue dropped `packets` of its own accord (limit, batch), not on the AQM's word.
+    /// An arriving packet was dropped because the queue is full.
+    #[inline]
+    fn tail_dropped(&mut self, _state: &mut Self::State, _now: Time) {}
+
+    /// The queue dropped `packets` that it held, of its own accord and not on the AQM's word.
+    #[inline]
     fn overflowed(&mut self, _state: &mut Self::State, _packets: u32, _now: Time) {}
+
+    /// Whether this state of an empty queue will decide like a new one from now on, so that a
+    /// flow queue may give its memory to another flow.
+    #[inline]
+    fn is_forgettable(&mut self, _state: &mut Self::State, _now: Time) -> bool {
+        false
+    }
 }

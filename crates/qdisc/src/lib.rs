@@ -22,16 +22,23 @@ extern crate std;
 
 mod aqm;
 mod fifo;
+mod flow;
 mod packet;
 mod params;
 mod qdisc;
 mod report;
+mod single;
 mod spec;
 
+pub use aqm::codel::{Codel, CodelCounters, CodelState};
+pub use aqm::pie::{Pie, PieCounters, PieState};
+pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
 pub use fifo::Fifo;
+pub use flow::{FlowQueue, FlowStatistics};
 pub use packet::{Ecn, Packet};
 pub use params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
 pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
 pub use report::{Field, Report, Value};
+pub use single::{Limit, SingleQueue};
 pub use spec::{Setting, Spec};

@@ -1,8 +1,10 @@
 //! A discipline by its parameters.
 
 use crate::params::{CodelParams, FlowParams, PieParams, RedParams, TbfParams};
-use crate::{Packet, Qdisc, fifo::Fifo};
+use crate::{Codel, FlowQueue, Limit, Packet, Pie, Qdisc, Red, RedUnit, SingleQueue, fifo::Fifo};
 use alloc::boxed::Box;
+use alloc::format;
+use sojourn_random::Stream;
 
 /// A discipline with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +76,48 @@ pub struct Setting<'a> {
 
 impl Spec {
     /// Makes an instance.
-    pub fn build<P: Packet + 'static>(&self, _setting: Setting<'_>) -> Box<dyn Qdisc<P>> {
+    pub fn build<P: Packet + 'static>(&self, setting: Setting<'_>) -> Box<dyn Qdisc<P>> {
+        let mtu = setting.mtu;
         match *self {
             Self::Pfifo { limit } => Box::new(Fifo::new(limit)),
+            Self::Red(red) => {
+                let limit = match red.unit {
+                    RedUnit::Bytes => Limit::bytes(red.limit),
+                    RedUnit::Packets => {
+                        Limit::packets(u32::try_from(red.limit).unwrap_or(u32::MAX))
+                    }
+                };
+                Box::new(SingleQueue::new(limit, Red::new(red, setting.dice("red"))))
+            }
+            Self::Codel { limit, codel } => Box::new(SingleQueue::new(
+                Limit::packets(limit),
+                Codel::new(codel, mtu),
+            )),
+            Self::Pie { limit, pie } => Box::new(SingleQueue::new(
+                Limit::packets(limit),
+                Pie::new(pie, mtu, setting.dice("pie")),
+            )),
+            Self::FqCodel { flows, codel } => Box::new(FlowQueue::new(
+                flows,
+                mtu,
+                setting.dice("hash"),
+                Codel::new(codel, mtu),
+            )),
+            Self::FqPie { flows, pie } => Box::new(FlowQueue::new(
+                flows,
+                mtu,
+                setting.dice("hash"),
+                Pie::new(pie, mtu, setting.dice("pie")),
+            )),
             // The other arms come with their disciplines, in the next commits.
             _ => Box::new(Fifo::new(1000)),
         }
+    }
+}
+
+impl Setting<'_> {
+    /// The instance's own dice for one purpose.
+    fn dice(&self, purpose: &str) -> Stream {
+        Stream::named(self.seed, &format!("{}.{purpose}", self.name))
     }
 }

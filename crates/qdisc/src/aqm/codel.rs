@@ -1,0 +1,207 @@
+//! CoDel: drops at the head once the sojourn time has stayed above a target for an interval.
+//!
+//! Source: RFC 8289, pseudocode of section 5. Compared with Linux `codel_impl.h` (4.x).
+//! Units: integer nanoseconds, bytes.
+//!
+//! Differs from the RFC, as Linux does:
+//! - an ECN-capable packet is marked instead of dropped, which advances the control law like a
+//!   drop, and ends the dequeue;
+//! - every ECN-capable packet that waited longer than `ce_threshold` is marked;
+//! - "no more than one packet is left" compares with the link's MTU, not with the largest packet
+//!   seen; in a flow queue it is the backlog of all flows that counts, not the flow's own.
+//!
+//! Differs from Linux: times have nanoseconds, not 1024 ns; 1/√count is exact, not one Newton
+//! step behind; the first drop comes at exactly one interval and not after it (RFC).
+//!
+//! Not here: flow isolation (`FlowQueue`).
+
+use crate::{Aqm, CodelParams, Facts, QueueView, Verdict};
+use sojourn_units::{Span, Time};
+
+/// Re-entering the dropping state within this many intervals resumes the last drop rate.
+const RESUME_INTERVALS: u64 = 16;
+
+/// CoDel's parameters and what it counts over all its queues.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    params: CodelParams,
+    mtu: u32,
+    counters: CodelCounters,
+}
+
+/// What CoDel counts over all its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodelCounters {
+    /// Largest packet seen at a head, in bytes.
+    pub maxpacket: u32,
+    /// Packets dropped by the control law.
+    pub dropped: u64,
+    /// Packets marked instead of dropped.
+    pub ecn_mark: u64,
+    /// Packets marked because they waited longer than `ce_threshold`.
+    pub ce_mark: u64,
+}
+
+/// CoDel's variables for one queue, with the names of `tc -s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodelState {
+    /// When the delay will have been above the target for an interval; zero while it is below.
+    first_above: Time,
+    /// When the next drop is due, or was due last.
+    pub drop_next: Time,
+    /// Sojourn time of the last packet at the head.
+    pub ldelay: Span,
+    /// Drops since the dropping state was entered, plus where it resumed.
+    pub count: u32,
+    /// `count` when the dropping state was entered last.
+    pub lastcount: u32,
+    /// In the dropping state.
+    pub dropping: bool,
+    /// The last packet was dropped on schedule; whether another follows depends on the next.
+    rescheduling: bool,
+}
+
+impl Codel {
+    /// `mtu` is the link's largest packet as [`crate::Packet::len`] counts it.
+    pub fn new(params: CodelParams, mtu: u32) -> Self {
+        Self {
+            params,
+            mtu,
+            counters: CodelCounters::default(),
+        }
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &CodelParams {
+        &self.params
+    }
+
+    /// Changes the parameters from the next packet on.
+    pub fn set_params(&mut self, params: CodelParams) {
+        self.params = params;
+    }
+
+    /// Counts since construction.
+    pub const fn counters(&self) -> &CodelCounters {
+        &self.counters
+    }
+
+    /// `t + interval/√count`.
+    fn control_law(&self, t: Time, count: u32) -> Time {
+        // Count is at least 1. `libm::sqrt` rounds correctly, so this is the same everywhere.
+        t + self
+            .params
+            .interval
+            .mul_f64(1.0 / libm::sqrt(f64::from(count.max(1))))
+    }
+
+    /// Whether the delay has been above the target for at least an interval.
+    #[inline]
+    fn is_standing(
+        &self,
+        state: &mut CodelState,
+        queue: QueueView,
+        sojourn: Span,
+        now: Time,
+    ) -> bool {
+        if sojourn < self.params.target || queue.total_bytes <= u64::from(self.mtu) {
+            state.first_above = Time::ZERO;
+            return false;
+        }
+        if state.first_above == Time::ZERO {
+            // Zero means "below", so an interval of zero at time zero needs a nanosecond.
+            state.first_above = (now + self.params.interval).max(Time::from_nanos(1));
+            return false;
+        }
+        now >= state.first_above
+    }
+
+    /// The delay is standing: drop or mark now?
+    #[cold]
+    fn standing(&mut self, state: &mut CodelState, packet: Facts, now: Time) -> Verdict {
+        if !state.dropping {
+            // Near to the last dropping state, its drop rate is a good one to start with.
+            let drops = state.count.wrapping_sub(state.lastcount);
+            let recent = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
+            state.count = if drops > 1 && recent { drops } else { 1 };
+            state.lastcount = state.count;
+            state.dropping = true;
+            state.drop_next = self.control_law(now, state.count);
+            return self.signal(packet);
+        }
+        if state.rescheduling {
+            state.rescheduling = false;
+            state.drop_next = self.control_law(state.drop_next, state.count);
+        }
+        if now < state.drop_next {
+            return Verdict::Pass;
+        }
+        state.count = state.count.saturating_add(1);
+        let verdict = self.signal(packet);
+        if verdict == Verdict::Drop {
+            state.rescheduling = true;
+        } else {
+            state.drop_next = self.control_law(state.drop_next, state.count);
+        }
+        verdict
+    }
+
+    fn signal(&mut self, packet: Facts) -> Verdict {
+        if self.params.ecn && packet.ect {
+            self.counters.ecn_mark += 1;
+            Verdict::Mark
+        } else {
+            self.counters.dropped += 1;
+            Verdict::Drop
+        }
+    }
+}
+
+impl Aqm for Codel {
+    type State = CodelState;
+
+    #[inline]
+    fn leave(
+        &mut self,
+        state: &mut CodelState,
+        queue: QueueView,
+        packet: Facts,
+        sojourn: Span,
+        now: Time,
+    ) -> Verdict {
+        state.ldelay = sojourn;
+        self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
+        let mut verdict = if self.is_standing(state, queue, sojourn, now) {
+            self.standing(state, packet, now)
+        } else {
+            // After a scheduled drop, `drop_next` stays where it was, as in the RFC's loop.
+            state.dropping = false;
+            state.rescheduling = false;
+            Verdict::Pass
+        };
+        if let Some(threshold) = self.params.ce_threshold {
+            if sojourn > threshold && packet.ect && verdict != Verdict::Drop {
+                self.counters.ce_mark += 1;
+                verdict = Verdict::Mark;
+            }
+        }
+        verdict
+    }
+
+    #[inline]
+    fn found_empty(&mut self, state: &mut CodelState, _now: Time) {
+        state.first_above = Time::ZERO;
+        state.dropping = false;
+        state.rescheduling = false;
+    }
+
+    fn overflowed(&mut self, state: &mut CodelState, packets: u32, _now: Time) {
+        // A flow that fills the whole queue deserves a stronger signal (Linux `fq_codel_drop`).
+        state.count = state.count.saturating_add(packets);
+    }
+
+    fn is_forgettable(&mut self, state: &mut CodelState, now: Time) -> bool {
+        let resumable = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
+        !state.dropping && !resumable && state.first_above == Time::ZERO
+    }
+}

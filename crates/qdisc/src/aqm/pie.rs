@@ -1,0 +1,347 @@
+//! PIE: drops on arrival with a probability that a controller moves every `tupdate`, so that the
+//! delay meets its target.
+//!
+//! Source: RFC 8033 sections 4 and 5. Compared with Linux `sch_pie.c` (5.10 and later).
+//! Units: integer nanoseconds, bytes, probabilities from 0 to 1.
+//!
+//! There is no timer. Between two packets neither the measured delay nor the backlog changes, so
+//! the updates that came due meanwhile are made up for at the next packet, one by one and with
+//! the same result. The loop ends when an update changes nothing more, and after
+//! [`MAX_CATCH_UP`] updates at the latest (one minute at 15 ms): a queue that nothing touched
+//! for longer than that keeps the probability it had then. Updates fall on multiples of
+//! `tupdate` since time zero.
+//!
+//! Where RFC and Linux differ, this is Linux, because it is what people run and measure:
+//! - the delay is the sojourn time of the last departure, zero if it left the queue empty;
+//! - the burst allowance shrinks by the time between departures, not by `tupdate`, and the
+//!   probability moves on meanwhile; it is restored when delay and probability are low for two
+//!   updates, as in the RFC;
+//! - arrivals are safe while that delay is under half the target and the probability under 20 %
+//!   (the RFC takes the delay of the update before);
+//! - the probability decays by 1/64 per idle update, not by 0.02;
+//! - above 250 ms of delay the probability grows by another 2 % per update;
+//! - the departure rate averages with 1/8, over cycles of 16 KiB;
+//! - PIE is always active; an empty, idle queue returns to its initial state instead.
+//!
+//! Differs from Linux: a mark resets the accumulated probability like a drop (RFC 8033
+//! section 5.4), updates run on nanoseconds and not on jiffies, and the first is not 500 ms late.
+//!
+//! Not here: flow isolation (`FlowQueue`).
+
+use crate::{Aqm, Facts, PieParams, QueueView, Verdict};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// No early drops for this long after an idle time (RFC 8033 section 4.2, MAX_BURST).
+const MAX_BURST: Span = Span::from_millis(150);
+/// Delay above which the probability grows faster (RFC 8033 section 5.5).
+const HIGH_DELAY: Span = Span::from_millis(250);
+/// Largest growth per update once the probability has reached [`CAPPED_FROM`] (section 5.5).
+const MAX_STEP: f64 = 0.02;
+/// See [`MAX_STEP`].
+const CAPPED_FROM: f64 = 0.1;
+/// Below this probability a short delay makes arrivals safe (section 4.1).
+const SAFE_BELOW: f64 = 0.2;
+/// Accumulated probability below which nothing is dropped (section 5.4).
+const DERANDOMISE_LOW: f64 = 0.85;
+/// Accumulated probability at which the next packet is dropped (section 5.4).
+const DERANDOMISE_HIGH: f64 = 8.5;
+/// Bytes of backlog that start, and bytes that complete, a rate measurement (section 5.2).
+const RATE_CYCLE: u64 = 1 << 14;
+/// Overdue updates made up for at once.
+pub const MAX_CATCH_UP: u32 = 4096;
+
+/// Probability below which the steps are divided by this much (section 4.2), smallest first.
+const TUNING: [(f64, f64); 6] = [
+    (1e-6, 1.0 / 2048.0),
+    (1e-5, 1.0 / 512.0),
+    (1e-4, 1.0 / 128.0),
+    (1e-3, 1.0 / 32.0),
+    (1e-2, 1.0 / 8.0),
+    (1e-1, 1.0 / 2.0),
+];
+
+/// PIE's parameters, its dice and what it counts over all its queues.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: PieParams,
+    mtu: u32,
+    dice: Stream,
+    counters: PieCounters,
+}
+
+/// What PIE counts over all its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PieCounters {
+    /// Packets let in.
+    pub pkts_in: u64,
+    /// Packets dropped early.
+    pub dropped: u64,
+    /// Packets marked instead of dropped.
+    pub ecn_mark: u64,
+    /// Most packets in one queue, found by an arrival that was let in.
+    pub maxq: u32,
+}
+
+/// PIE's variables for one queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieState {
+    /// Probability of an early drop or mark, 0 to 1 (`prob` of `tc -s`).
+    pub prob: f64,
+    /// Delay as measured last (`delay` of `tc -s`).
+    pub delay: Span,
+    /// Departure rate in byte/s, zero while unknown (`avg_dq_rate` of `tc -s`).
+    pub avg_dq_rate: f64,
+    /// Time during which bursts are still safe.
+    pub burst_allowance: Span,
+    /// Delay at the last update.
+    delay_old: Span,
+    /// Sum of the probabilities since the last drop.
+    accumulated: f64,
+    /// When the next update is due; zero before the first packet.
+    next_update: Time,
+    /// Last departure, or start of the measuring cycle.
+    mark: Option<Time>,
+    /// Bytes that left in this measuring cycle; none while none runs.
+    cycle: Option<u64>,
+}
+
+impl Default for PieState {
+    fn default() -> Self {
+        Self {
+            prob: 0.0,
+            delay: Span::ZERO,
+            avg_dq_rate: 0.0,
+            burst_allowance: MAX_BURST,
+            delay_old: Span::ZERO,
+            accumulated: 0.0,
+            next_update: Time::ZERO,
+            mark: None,
+            cycle: None,
+        }
+    }
+}
+
+impl PieState {
+    /// Back to the start, but for the delays and the clock (Linux `pie_vars_init`).
+    fn restart(&mut self) {
+        *self = Self {
+            prob: self.prob,
+            delay: self.delay,
+            delay_old: self.delay_old,
+            next_update: self.next_update,
+            ..Self::default()
+        };
+    }
+}
+
+impl Pie {
+    /// `mtu` is the link's largest packet as [`crate::Packet::len`] counts it.
+    pub fn new(params: PieParams, mtu: u32, dice: Stream) -> Self {
+        Self {
+            params,
+            mtu,
+            dice,
+            counters: PieCounters::default(),
+        }
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &PieParams {
+        &self.params
+    }
+
+    /// Changes the parameters from the next packet on; a new `tupdate` counts from the next
+    /// update on.
+    pub fn set_params(&mut self, params: PieParams) {
+        self.params = params;
+    }
+
+    /// Counts since construction.
+    pub const fn counters(&self) -> &PieCounters {
+        &self.counters
+    }
+
+    /// Makes up for the updates that came due until `now`.
+    #[inline]
+    fn catch_up(&self, state: &mut PieState, backlog: u64, now: Time) {
+        if now >= state.next_update {
+            self.updates(state, backlog, now);
+        }
+    }
+
+    #[cold]
+    fn updates(&self, state: &mut PieState, backlog: u64, now: Time) {
+        let every = self.params.tupdate;
+        if every.is_zero() {
+            // As in Linux, without an interval there are no updates.
+            state.next_update = now;
+            return;
+        }
+        // The state of a queue that was never used is not changed by updates.
+        let unused = state.next_update == Time::ZERO;
+        let mut left = if unused { 0 } else { MAX_CATCH_UP };
+        while now >= state.next_update && left > 0 {
+            let before = *state;
+            self.update(state, backlog);
+            if *state == before {
+                break;
+            }
+            state.next_update += every;
+            left -= 1;
+        }
+        if now >= state.next_update {
+            let overdue = (now - state.next_update).as_nanos() / every.as_nanos();
+            state.next_update += every * overdue.saturating_add(1);
+        }
+    }
+
+    /// One update of the probability.
+    fn update(&self, state: &mut PieState, backlog: u64) {
+        let p = &self.params;
+        if p.dq_rate_estimator {
+            state.delay_old = state.delay;
+            state.delay = if state.avg_dq_rate > 0.0 {
+                Span::from_secs_f64(backlog as f64 / state.avg_dq_rate)
+            } else {
+                Span::ZERO
+            };
+        }
+        let delay = state.delay.as_secs_f64();
+        let scale = TUNING
+            .iter()
+            .find(|(below, _)| state.prob < *below)
+            .map_or(1.0, |(_, scale)| *scale);
+        let error = f64::from(p.alpha) * (delay - p.target.as_secs_f64());
+        let trend = f64::from(p.beta) * (delay - state.delay_old.as_secs_f64());
+        let mut step = (error + trend) / 16.0 * scale;
+        if state.prob >= CAPPED_FROM && step > MAX_STEP {
+            step = MAX_STEP;
+        }
+        if state.delay > HIGH_DELAY {
+            step += MAX_STEP;
+        }
+        state.prob = (state.prob + step).clamp(0.0, 1.0);
+        if state.delay.is_zero() && state.delay_old.is_zero() && backlog == 0 {
+            state.prob -= state.prob / 64.0;
+        }
+        let low = p.target / 2;
+        let quiet = state.delay < low && state.delay_old < low && state.prob <= 0.0;
+        if quiet && (!p.dq_rate_estimator || state.avg_dq_rate > 0.0) {
+            state.restart();
+        }
+        if !p.dq_rate_estimator {
+            state.delay_old = state.delay;
+        }
+    }
+
+    /// Whether this arrival is to be signalled (RFC 8033 sections 4.1 and 5.4).
+    fn is_hit(&mut self, state: &mut PieState, queue: QueueView, len: u32) -> bool {
+        let safe = state.delay < self.params.target / 2 && state.prob < SAFE_BELOW;
+        if !state.burst_allowance.is_zero() || safe || queue.bytes < 2 * u64::from(self.mtu) {
+            return false;
+        }
+        let mut prob = state.prob;
+        if self.params.bytemode && len < self.mtu {
+            prob *= f64::from(len) / f64::from(self.mtu);
+        }
+        if prob <= 0.0 {
+            state.accumulated = 0.0;
+            return false;
+        }
+        state.accumulated += prob;
+        state.accumulated >= DERANDOMISE_LOW
+            && (state.accumulated >= DERANDOMISE_HIGH || self.dice.chance(prob))
+    }
+
+    /// Measures the departure rate; the length of the cycle that ended, if one did.
+    fn measure_rate(state: &mut PieState, queue: QueueView, len: u32, now: Time) -> Option<Span> {
+        if queue.bytes >= RATE_CYCLE && state.cycle.is_none() {
+            state.mark = Some(now);
+            state.cycle = Some(0);
+        }
+        let sent = state.cycle? + u64::from(len);
+        state.cycle = Some(sent);
+        if sent < RATE_CYCLE {
+            return None;
+        }
+        let took = state.mark.map_or(Span::ZERO, |start| now - start);
+        if took.is_zero() {
+            return None;
+        }
+        let rate = sent as f64 / took.as_secs_f64();
+        state.avg_dq_rate = if state.avg_dq_rate > 0.0 {
+            state.avg_dq_rate + (rate - state.avg_dq_rate) / 8.0
+        } else {
+            rate
+        };
+        state.mark = Some(now);
+        state.cycle = (queue.bytes >= RATE_CYCLE).then_some(0);
+        Some(took)
+    }
+}
+
+impl Aqm for Pie {
+    type State = PieState;
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        state: &mut PieState,
+        queue: QueueView,
+        packet: Facts,
+        now: Time,
+    ) -> Verdict {
+        self.catch_up(state, queue.bytes, now);
+        let verdict = if self.is_hit(state, queue, packet.len) {
+            state.accumulated = 0.0;
+            if self.params.ecn && packet.ect && state.prob <= self.params.ecn_limit {
+                self.counters.ecn_mark += 1;
+                Verdict::Mark
+            } else {
+                self.counters.dropped += 1;
+                return Verdict::Drop;
+            }
+        } else {
+            Verdict::Pass
+        };
+        self.counters.pkts_in += 1;
+        self.counters.maxq = self.counters.maxq.max(queue.packets);
+        verdict
+    }
+
+    #[inline]
+    fn leave(
+        &mut self,
+        state: &mut PieState,
+        queue: QueueView,
+        packet: Facts,
+        sojourn: Span,
+        now: Time,
+    ) -> Verdict {
+        self.catch_up(state, queue.bytes + u64::from(packet.len), now);
+        let elapsed = if self.params.dq_rate_estimator {
+            Self::measure_rate(state, queue, packet.len, now)
+        } else {
+            state.delay = if queue.packets == 0 {
+                Span::ZERO
+            } else {
+                sojourn
+            };
+            state.mark.replace(now).map(|last| now - last)
+        };
+        if let Some(elapsed) = elapsed {
+            state.burst_allowance -= elapsed;
+        }
+        Verdict::Pass
+    }
+
+    fn tail_dropped(&mut self, state: &mut PieState, _now: Time) {
+        state.accumulated = 0.0;
+    }
+
+    fn is_forgettable(&mut self, state: &mut PieState, now: Time) -> bool {
+        self.catch_up(state, 0, now);
+        state.prob <= 0.0 && state.delay.is_zero() && state.burst_allowance == MAX_BURST
+    }
+}

@@ -1,0 +1,346 @@
+//! RED: drops on arrival with a probability that grows with the average queue.
+//!
+//! Source: Floyd and Jacobson 1993 (section 4, figure 2); gentle: Floyd 2000; adaptive: Floyd,
+//! Gummadi and Shenker 2001, as in Linux `red.h`; options: `tc-red(8)`, ns-2's `Queue/RED`.
+//! Units: the average and its thresholds are bytes or packets ([`RedUnit`]); times are integer
+//! nanoseconds; probabilities are 0 to 1.
+//!
+//! There is no timer. The adaptive form's updates, every 500 ms since time zero, are made up for
+//! at the next arrival; meanwhile the average is constant or decays by the idle rule, so the
+//! result is the same as with a timer.
+//!
+//! Differs from Linux: the average and its idle decay are exact, not shifts and a table; the
+//! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
+//! number per distance (the same distribution while the probability stands still).
+//! Differs from ns-2: `wait_` is off, as in the paper; the probability does not depend on the
+//! packet's size.
+//!
+//! Not here: the hard limit, which the queue enforces.
+
+use crate::{Aqm, Facts, QueueView, RedParams, RedUnit, RedWeight, Verdict};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// Interval of the adaptive form's updates.
+const ADAPT_EVERY: Span = Span::from_millis(500);
+/// Updates made up for at once. Seventy take the probability from one end to the other.
+const MAX_CATCH_UP: u32 = 256;
+/// The adaptive form keeps the probability in this range.
+const ADAPT_RANGE: (f64, f64) = (0.01, 0.5);
+
+/// RED's parameters, its dice and its counts.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    weight: f64,
+    /// Time of one mean packet on the link.
+    packet_time: Span,
+    dice: Stream,
+    counters: RedCounters,
+}
+
+/// What RED counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RedCounters {
+    /// Drops with the probability between the thresholds.
+    pub prob_drop: u64,
+    /// Marks with the probability between the thresholds.
+    pub prob_mark: u64,
+    /// Drops above the upper threshold.
+    pub forced_drop: u64,
+    /// Marks above the upper threshold.
+    pub forced_mark: u64,
+}
+
+/// RED's variables for one queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RedState {
+    /// The average queue, in the unit of the thresholds.
+    pub average: f64,
+    /// The adaptive form's probability at the upper threshold; none before it adapted.
+    pub adapted: Option<f64>,
+    /// Packets since the last mark or drop, while the average is over the lower threshold.
+    count: Option<u32>,
+    idle: Idle,
+    next_adapt: Time,
+}
+
+/// Since when the link has had nothing to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Idle {
+    /// Never used, or packets wait.
+    #[default]
+    No,
+    /// The last packet left then, and may still be on its way out.
+    Emptied(Time),
+    /// The link asked for more then.
+    Since(Time),
+}
+
+/// What the average says about an arrival.
+enum Zone {
+    Below,
+    Between(f64),
+    Above,
+}
+
+/// The binary logarithm of 1/weight that tc derives from `burst`: the least `n` from 1 to 31
+/// with `burst + 1 − min ≤ (1 − (1 − 2⁻ⁿ)^burst) / 2⁻ⁿ`, where `min` is the lower threshold in
+/// mean packets. None when the burst is too small for this threshold, or too large for any.
+/// From 10 on tc warns that the average is very slow.
+pub fn red_wlog(min_packets: f64, burst: u32) -> Option<u8> {
+    let left = f64::from(burst) + 1.0 - min_packets;
+    if left < 1.0 {
+        return None;
+    }
+    (1..32).find(|&n| {
+        let weight = libm::exp2(-f64::from(n));
+        left <= (1.0 - libm::pow(1.0 - weight, f64::from(burst))) / weight
+    })
+}
+
+/// tc's `Plog`: the least `n` with `probability · 2ⁿ > max − min`, all in tc's bytes. None when
+/// there is none below 32.
+pub fn red_plog(min: u64, max: u64, probability: f64) -> Option<u8> {
+    let step = probability / max.saturating_sub(min).max(1) as f64;
+    (0..32).find(|&n| step * libm::exp2(f64::from(n)) > 1.0)
+}
+
+impl Red {
+    /// The dice decide which packets are hit.
+    pub fn new(params: RedParams, dice: Stream) -> Self {
+        let mut red = Self {
+            params,
+            weight: 1.0,
+            packet_time: Span::ZERO,
+            dice,
+            counters: RedCounters::default(),
+        };
+        red.set_params(params);
+        red
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &RedParams {
+        &self.params
+    }
+
+    /// Changes the parameters from the next packet on; the average goes on from where it is.
+    ///
+    /// A burst that [`red_wlog`] refuses, which no parsed spec has, counts as the nearest weight.
+    pub fn set_params(&mut self, params: RedParams) {
+        let avpkt = params.avpkt.max(1);
+        self.weight = match params.weight {
+            RedWeight::Exact(weight) => weight.clamp(0.0, 1.0),
+            RedWeight::Burst(burst) => {
+                let min = match params.unit {
+                    RedUnit::Packets => params.min as f64,
+                    RedUnit::Bytes => params.min as f64 / f64::from(avpkt),
+                };
+                let too_small = f64::from(burst) < min;
+                let wlog = red_wlog(min, burst).unwrap_or(if too_small { 1 } else { 31 });
+                libm::exp2(-f64::from(wlog))
+            }
+        };
+        self.packet_time = params.bandwidth.time_for(u64::from(avpkt));
+        self.params = params;
+    }
+
+    /// Counts since construction.
+    pub const fn counters(&self) -> &RedCounters {
+        &self.counters
+    }
+
+    /// Weight of a new sample in the average, 0 to 1.
+    pub const fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Probability at the upper threshold now: the parameter, or what it was adapted to.
+    pub fn max_probability(&self, state: &RedState) -> f64 {
+        match state.adapted {
+            Some(probability) if self.params.adaptive => probability,
+            _ => self.params.probability,
+        }
+    }
+
+    fn measure(&self, queue: QueueView) -> f64 {
+        match self.params.unit {
+            RedUnit::Bytes => queue.bytes as f64,
+            RedUnit::Packets => f64::from(queue.packets),
+        }
+    }
+
+    /// The average as if `packets` mean packets had found an empty queue (section 4 of the
+    /// paper).
+    fn decayed(&self, average: f64, packets: f64) -> f64 {
+        average * libm::pow(1.0 - self.weight, packets)
+    }
+
+    /// Mean packets that the link could have sent between `since` and `now`.
+    fn idle_packets(&self, since: Time, now: Time) -> f64 {
+        (now - since).as_nanos() as f64 / self.packet_time.as_nanos().max(1) as f64
+    }
+
+    /// The average for an arrival that finds `queue` waiting.
+    #[inline]
+    fn average(&self, state: &mut RedState, queue: QueueView, now: Time) {
+        state.average = match core::mem::take(&mut state.idle) {
+            Idle::No => state.average + self.weight * (self.measure(queue) - state.average),
+            Idle::Since(time) => self.decayed(state.average, self.idle_packets(time, now)),
+            // The link may have been busy until now: at least this arrival counts.
+            Idle::Emptied(time) => {
+                self.decayed(state.average, self.idle_packets(time, now).max(1.0))
+            }
+        };
+    }
+
+    #[cold]
+    fn adapt(&self, state: &mut RedState, now: Time) {
+        let (min, max) = (self.params.min as f64, self.params.max as f64);
+        let low = min + 0.4 * (max - min);
+        let high = min + 0.6 * (max - min);
+        // Before the first packet there is nothing to adapt to.
+        let mut left = if state.next_adapt == Time::ZERO {
+            0
+        } else {
+            MAX_CATCH_UP
+        };
+        let mut probability = self.max_probability(state);
+        while now >= state.next_adapt && left > 0 {
+            let average = match state.idle {
+                Idle::No => state.average,
+                Idle::Emptied(t) | Idle::Since(t) => {
+                    self.decayed(state.average, self.idle_packets(t, state.next_adapt))
+                }
+            };
+            if average > high && probability <= ADAPT_RANGE.1 {
+                probability += (probability / 4.0).min(0.01);
+            } else if average < low && probability >= ADAPT_RANGE.0 {
+                probability *= 0.9;
+            } else if state.idle == Idle::No || average < low {
+                // Nothing will change until the next arrival.
+                break;
+            }
+            state.next_adapt += ADAPT_EVERY;
+            left -= 1;
+        }
+        state.adapted = Some(probability);
+        if now >= state.next_adapt {
+            let overdue = (now - state.next_adapt).as_nanos() / ADAPT_EVERY.as_nanos();
+            state.next_adapt += ADAPT_EVERY * (overdue + 1);
+        }
+    }
+
+    fn zone(&self, state: &RedState) -> Zone {
+        let (min, max) = (self.params.min as f64, self.params.max as f64);
+        let average = state.average;
+        if average < min {
+            return Zone::Below;
+        }
+        let top = self.max_probability(state);
+        if average < max {
+            Zone::Between(top * (average - min) / (max - min))
+        } else if self.params.gentle && average < 2.0 * max {
+            Zone::Between(top + (1.0 - top) * (average - max) / max)
+        } else {
+            Zone::Above
+        }
+    }
+
+    /// Makes the distance between two hits uniform (section 7 of the paper, method 2).
+    fn is_hit(&mut self, state: &mut RedState, probability: f64) -> bool {
+        let count = state.count.map_or(0, |count| count.saturating_add(1));
+        let rest = 1.0 - f64::from(count) * probability;
+        let hit = rest <= 0.0 || self.dice.chance(probability / rest);
+        state.count = Some(if hit { 0 } else { count });
+        hit
+    }
+
+    /// Mark, drop, or spare the packet that was hit.
+    fn signal(&mut self, packet: Facts, forced: bool) -> Verdict {
+        let p = &self.params;
+        let c = &mut self.counters;
+        let may_mark = p.ecn && !(forced && p.harddrop);
+        if may_mark && packet.ect {
+            *(if forced {
+                &mut c.forced_mark
+            } else {
+                &mut c.prob_mark
+            }) += 1;
+            return Verdict::Mark;
+        }
+        if may_mark && p.nodrop {
+            return Verdict::Pass;
+        }
+        *(if forced {
+            &mut c.forced_drop
+        } else {
+            &mut c.prob_drop
+        }) += 1;
+        Verdict::Drop
+    }
+}
+
+impl Aqm for Red {
+    type State = RedState;
+
+    const SEES_ALL_ARRIVALS: bool = true;
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        state: &mut RedState,
+        queue: QueueView,
+        packet: Facts,
+        now: Time,
+    ) -> Verdict {
+        if self.params.adaptive && now >= state.next_adapt {
+            self.adapt(state, now);
+        }
+        self.average(state, queue, now);
+        match self.zone(state) {
+            Zone::Below => {
+                state.count = None;
+                Verdict::Pass
+            }
+            Zone::Between(probability) => {
+                if self.is_hit(state, probability) {
+                    self.signal(packet, false)
+                } else {
+                    Verdict::Pass
+                }
+            }
+            Zone::Above => {
+                state.count = Some(0);
+                self.signal(packet, true)
+            }
+        }
+    }
+
+    #[inline]
+    fn leave(
+        &mut self,
+        state: &mut RedState,
+        queue: QueueView,
+        _packet: Facts,
+        _sojourn: Span,
+        now: Time,
+    ) -> Verdict {
+        if queue.packets == 0 {
+            state.idle = Idle::Emptied(now);
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn found_empty(&mut self, state: &mut RedState, now: Time) {
+        if let Idle::Emptied(_) = state.idle {
+            state.idle = Idle::Since(now);
+        }
+    }
+
+    fn is_forgettable(&mut self, state: &mut RedState, _now: Time) -> bool {
+        state.average <= 0.0 && state.adapted.is_none()
+    }
+}

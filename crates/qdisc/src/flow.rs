@@ -1,0 +1,515 @@
+//! A flow queue: many queues, each under its own AQM, served by deficit round robin with
+//! priority for new flows: `fq_codel`, `fq_pie`.
+//!
+//! Source: RFC 8290 sections 4 and 5; Shreedhar and Varghese 1996 (DRR). Compared with Linux
+//! `sch_fq_codel.c`.
+//! Units: packets, bytes, integer nanoseconds.
+//!
+//! Invariants: at most `limit` packets and `memory_limit` bytes are held after every call;
+//! packets of a flow leave in the order of arrival; offered = dequeued + dropped + held.
+//!
+//! Memory of one instance: about 400 bytes before the first packet. Then 4 bytes per bucket
+//! (`flows`), 72 bytes and the AQM's state (40 for CoDel, 112 for PIE) per flow in use, and
+//! the packet with 24 bytes per packet held at most at any time. A flow that is idle, and whose
+//! AQM remembers nothing of consequence, gives its entry to the next new flow. An overloaded
+//! instance adds 20 bytes per flow in use.
+//!
+//! The fattest flow is found by a heap that exists only under overload (see `fat`): O(log flows)
+//! per packet while overloaded, and nothing otherwise. Overload ends when the backlog falls
+//! under half the limits.
+//!
+//! Differs from Linux: memory counts packet lengths, not the kernel's `truesize`; a batch is
+//! followed by another one while a limit is still exceeded; `fq_pie` too drops from the fattest
+//! flow when it is full, where Linux drops the arrival; a packet is charged at least one byte.
+//!
+//! Not here: host isolation, set-associative hashing, shaping.
+
+mod fat;
+mod lists;
+
+use crate::{
+    Aqm, Backlog, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet, Packet, Qdisc,
+    QueueView, Verdict,
+};
+use alloc::vec::Vec;
+use fat::Fattest;
+use lists::{Ends, NONE, Slab};
+use sojourn_random::Stream;
+use sojourn_units::Time;
+
+/// Least quantum, as in Linux.
+const LEAST_QUANTUM: u32 = 256;
+/// Most buckets, as in Linux.
+const MOST_FLOWS: u32 = 65_536;
+/// Idle flows looked at for one whose entry a new flow may have.
+const RECLAIM_TRIES: usize = 4;
+
+/// Where a flow stands in the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// In neither list.
+    Idle,
+    /// Among the new flows, which go first.
+    New,
+    /// Among the old flows.
+    Old,
+}
+
+/// One queue.
+#[derive(Clone, Debug)]
+struct Flow<S> {
+    packets: Ends,
+    count: u32,
+    bucket: u32,
+    bytes: u64,
+    /// Bytes that the flow may still send in this round.
+    deficit: i64,
+    /// Next flow in its list.
+    next: u32,
+    turn: Turn,
+    state: S,
+}
+
+/// A list of flows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    ends: Ends,
+    len: u32,
+}
+
+/// What a flow queue counts beside [`Counters`], with the names of `tc -s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowStatistics {
+    /// Times that an idle flow became a new one.
+    pub new_flow_count: u64,
+    /// Flows in the list of new ones.
+    pub new_flows_len: u32,
+    /// Flows in the list of old ones.
+    pub old_flows_len: u32,
+    /// Bytes held.
+    pub memory_used: u64,
+    /// Packets dropped because the packet limit or the memory limit was crossed.
+    pub drop_overlimit: u64,
+    /// Those of them for which it was the memory limit.
+    pub drop_overmemory: u64,
+}
+
+/// Many queues, each under its own AQM.
+#[derive(Clone, Debug)]
+pub struct FlowQueue<P, A: Aqm> {
+    params: FlowParams,
+    quantum: u32,
+    buckets: u32,
+    perturbation: u64,
+    aqm: A,
+    /// Flow of each bucket; empty before the first packet.
+    table: Vec<u32>,
+    flows: Vec<Flow<A::State>>,
+    /// Next flow to look at for an entry to reclaim.
+    hand: usize,
+    slab: Slab<P>,
+    new: Round,
+    old: Round,
+    fattest: Fattest,
+    backlog: Backlog,
+    counters: Counters,
+    new_flow_count: u64,
+}
+
+impl<P: Packet, A: Aqm> FlowQueue<P, A> {
+    /// An empty discipline. `mtu` is the quantum when `params` has none; `dice` perturb the
+    /// hash.
+    pub fn new(params: FlowParams, mtu: u32, mut dice: Stream, aqm: A) -> Self {
+        Self {
+            params,
+            quantum: params.quantum.unwrap_or(mtu).max(LEAST_QUANTUM),
+            buckets: params.flows.clamp(1, MOST_FLOWS),
+            perturbation: dice.bits(),
+            aqm,
+            table: Vec::new(),
+            flows: Vec::new(),
+            hand: 0,
+            slab: Slab::new(),
+            new: Round::default(),
+            old: Round::default(),
+            fattest: Fattest::default(),
+            backlog: Backlog::default(),
+            counters: Counters::default(),
+            new_flow_count: 0,
+        }
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &FlowParams {
+        &self.params
+    }
+
+    /// The quantum in force, in bytes.
+    pub const fn quantum(&self) -> u32 {
+        self.quantum
+    }
+
+    /// Changes the parameters. The number of flows cannot change and stays. Packets above a
+    /// lower limit stay until the next arrival, which drops from the fattest flows.
+    pub fn set_params(&mut self, params: FlowParams) {
+        if let Some(quantum) = params.quantum {
+            self.quantum = quantum.max(LEAST_QUANTUM);
+        }
+        self.params = FlowParams {
+            flows: self.params.flows,
+            ..params
+        };
+    }
+
+    /// The AQM: its parameters and counts.
+    pub const fn aqm(&self) -> &A {
+        &self.aqm
+    }
+
+    /// The AQM, to change its parameters.
+    pub fn aqm_mut(&mut self) -> &mut A {
+        &mut self.aqm
+    }
+
+    /// The states of the flows that hold packets, with their backlogs, in no promised order.
+    pub fn busy_flows(&self) -> impl Iterator<Item = (Backlog, &A::State)> {
+        self.flows.iter().filter(|flow| flow.count > 0).map(|flow| {
+            let held = Backlog {
+                packets: u64::from(flow.count),
+                bytes: flow.bytes,
+            };
+            (held, &flow.state)
+        })
+    }
+
+    /// Statistics beside [`Qdisc::counters`].
+    pub const fn statistics(&self) -> FlowStatistics {
+        let overmemory = self.counters.dropped_for(DropReason::OverMemory);
+        FlowStatistics {
+            new_flow_count: self.new_flow_count,
+            new_flows_len: self.new.len,
+            old_flows_len: self.old.len,
+            memory_used: self.backlog.bytes,
+            drop_overlimit: self.counters.dropped_for(DropReason::Overlimit) + overmemory,
+            drop_overmemory: overmemory,
+        }
+    }
+
+    /// The flow of a packet.
+    #[inline]
+    fn classify(&mut self, packet: &P, now: Time) -> u32 {
+        let hash = packet.flow_hash(self.perturbation);
+        // Lemire's reduction of a uniform 32-bit hash, as Linux's reciprocal_scale.
+        let bucket = ((u64::from(hash) * u64::from(self.buckets)) >> 32) as u32;
+        match self.table.get(bucket as usize) {
+            Some(&flow) if flow != NONE => flow,
+            _ => self.open(bucket, now),
+        }
+    }
+
+    /// Gives a bucket its flow: an entry that nobody needs, or else a new one.
+    #[cold]
+    fn open(&mut self, bucket: u32, now: Time) -> u32 {
+        if self.table.is_empty() {
+            self.table.resize(self.buckets as usize, NONE);
+        }
+        let fresh = Flow {
+            packets: Ends::default(),
+            count: 0,
+            bucket,
+            bytes: 0,
+            deficit: 0,
+            next: NONE,
+            turn: Turn::Idle,
+            state: A::State::default(),
+        };
+        for _ in 0..RECLAIM_TRIES.min(self.flows.len()) {
+            self.hand = (self.hand + 1) % self.flows.len();
+            let flow = &mut self.flows[self.hand];
+            if flow.turn == Turn::Idle && self.aqm.is_forgettable(&mut flow.state, now) {
+                self.table[flow.bucket as usize] = NONE;
+                *flow = fresh;
+                self.table[bucket as usize] = self.hand as u32;
+                return self.hand as u32;
+            }
+        }
+        let id = self.flows.len() as u32;
+        self.flows.push(fresh);
+        self.table[bucket as usize] = id;
+        id
+    }
+
+    fn append(&mut self, id: u32, turn: Turn) {
+        let flow = &mut self.flows[id as usize];
+        flow.turn = turn;
+        flow.next = NONE;
+        let round = if turn == Turn::New {
+            &mut self.new
+        } else {
+            &mut self.old
+        };
+        round.len += 1;
+        let last = core::mem::replace(&mut round.ends.last, id);
+        if round.ends.first == NONE {
+            round.ends.first = id;
+        } else {
+            self.flows[last as usize].next = id;
+        }
+    }
+
+    /// Takes the first flow of a list off it.
+    fn take_first(&mut self, turn: Turn) {
+        let round = if turn == Turn::New {
+            &mut self.new
+        } else {
+            &mut self.old
+        };
+        let flow = &mut self.flows[round.ends.first as usize];
+        flow.turn = Turn::Idle;
+        round.ends.first = flow.next;
+        round.len -= 1;
+    }
+
+    #[inline]
+    fn view(&self, id: u32) -> QueueView {
+        let flow = &self.flows[id as usize];
+        QueueView {
+            packets: flow.count,
+            bytes: flow.bytes,
+            total_bytes: self.backlog.bytes,
+        }
+    }
+
+    /// Takes the packet at the head of a flow, and all accounts of it but the last.
+    #[inline]
+    fn pop(&mut self, id: u32) -> Option<(Time, P, u32)> {
+        let flow = &mut self.flows[id as usize];
+        let (arrived, packet) = self.slab.pop(&mut flow.packets)?;
+        let len = packet.len();
+        flow.count -= 1;
+        flow.bytes -= u64::from(len);
+        self.backlog.remove(len);
+        Some((arrived, packet, len))
+    }
+
+    /// Keeps the heap right after a flow's backlog has changed.
+    #[inline]
+    fn weigh(&mut self, id: u32) {
+        if self.fattest.is_active() {
+            let flow = &self.flows[id as usize];
+            self.fattest.set(id, (flow.count > 0).then_some(flow.bytes));
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, packet: P, len: u32, reason: DropReason, out: &mut dyn Outlet<P>) {
+        self.counters.drop(len, reason);
+        out.dropped(packet, reason);
+    }
+
+    #[cold]
+    fn mark(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) {
+        if packet.set_ce() {
+            self.counters.marked.add(len);
+            out.marked(packet);
+        }
+    }
+
+    #[inline]
+    fn is_over_memory(&self) -> bool {
+        self.backlog.bytes > self.params.memory_limit
+    }
+
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.backlog.packets > u64::from(self.params.limit) || self.is_over_memory()
+    }
+
+    /// Drops batches from the fattest flows until the limits hold again.
+    #[cold]
+    fn shed(&mut self, now: Time, out: &mut dyn Outlet<P>) {
+        if !self.fattest.is_active() {
+            let held = self.flows.iter().enumerate();
+            let held = held.filter(|(_, flow)| flow.count > 0);
+            let held = held.map(|(id, flow)| (id as u32, flow.bytes));
+            self.fattest.start(self.flows.len(), held);
+        }
+        while self.is_over_limit() {
+            let Some((id, bytes)) = self.fattest.first() else {
+                debug_assert!(false, "over the limit with nothing held");
+                return;
+            };
+            let reason = if self.is_over_memory() {
+                DropReason::OverMemory
+            } else {
+                DropReason::Overlimit
+            };
+            let keep = bytes - bytes / 2;
+            let mut dropped = 0;
+            while let Some((_, packet, len)) = self.pop(id) {
+                self.refuse(packet, len, reason, out);
+                dropped += 1;
+                if dropped >= self.params.drop_batch || self.flows[id as usize].bytes <= keep {
+                    break;
+                }
+            }
+            let state = &mut self.flows[id as usize].state;
+            self.aqm.overflowed(state, dropped, now);
+            self.weigh(id);
+        }
+    }
+
+    /// Ends the overload once there is room again.
+    #[cold]
+    fn relax(&mut self) {
+        let few = self.backlog.packets <= u64::from(self.params.limit / 2);
+        if few && self.backlog.bytes <= self.params.memory_limit / 2 {
+            self.fattest.stop();
+        }
+    }
+
+    /// The next packet of a flow that its AQM lets go.
+    #[inline]
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Option<(Time, P)> {
+        while let Some((arrived, mut packet, len)) = self.pop(id) {
+            let facts = Facts {
+                len,
+                ect: packet.ecn().is_capable(),
+            };
+            let view = self.view(id);
+            let flow = &mut self.flows[id as usize];
+            let verdict = self
+                .aqm
+                .leave(&mut flow.state, view, facts, now - arrived, now);
+            match verdict {
+                Verdict::Pass => {}
+                Verdict::Mark => self.mark(&mut packet, len, out),
+                Verdict::Drop => {
+                    self.refuse(packet, len, DropReason::Aqm, out);
+                    continue;
+                }
+            }
+            // A packet without length must not be free of charge, or it could go on for ever.
+            self.flows[id as usize].deficit -= i64::from(len.max(1));
+            self.counters.dequeued.add(len);
+            return Some((arrived, packet));
+        }
+        let state = &mut self.flows[id as usize].state;
+        self.aqm.found_empty(state, now);
+        None
+    }
+
+    /// More turns than two rounds have: by then every flow is an old one.
+    #[inline]
+    fn many_turns(&self) -> u64 {
+        2 * (u64::from(self.new.len) + u64::from(self.old.len)) + 4
+    }
+
+    /// Gives all old flows the rounds at once in which none of them could send.
+    ///
+    /// A packet far longer than the quantum is paid for in many rounds; they need not be walked.
+    #[cold]
+    fn skip_rounds(&mut self) {
+        let quantum = i64::from(self.quantum);
+        let mut least = i64::MAX;
+        let mut id = self.old.ends.first;
+        while id != NONE {
+            let flow = &self.flows[id as usize];
+            least = least.min(-flow.deficit / quantum);
+            id = flow.next;
+        }
+        id = self.old.ends.first;
+        while id != NONE {
+            let flow = &mut self.flows[id as usize];
+            flow.deficit += least.max(0) * quantum;
+            id = flow.next;
+        }
+    }
+}
+
+impl<P: Packet, A: Aqm> Qdisc<P> for FlowQueue<P, A> {
+    fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        self.counters.offered.add(len);
+        let id = self.classify(&packet, now);
+        let facts = Facts {
+            len,
+            ect: packet.ecn().is_capable(),
+        };
+        let view = self.view(id);
+        let flow = &mut self.flows[id as usize];
+        match self.aqm.arrive(&mut flow.state, view, facts, now) {
+            Verdict::Pass => {}
+            Verdict::Mark => self.mark(&mut packet, len, out),
+            Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+        }
+        // One more than the limit: an arrival may be what makes another flow the fattest.
+        let most = self.params.limit as usize + 1;
+        let flow = &mut self.flows[id as usize];
+        self.slab.push(&mut flow.packets, packet, now, most);
+        flow.count += 1;
+        flow.bytes += u64::from(len);
+        let idle = flow.turn == Turn::Idle;
+        self.backlog.add(len);
+        if idle {
+            flow.deficit = i64::from(self.quantum);
+            self.new_flow_count += 1;
+            self.append(id, Turn::New);
+        }
+        self.weigh(id);
+        if self.is_over_limit() {
+            self.shed(now, out);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        let mut turns_left = self.many_turns();
+        loop {
+            let (id, turn) = if self.new.ends.first == NONE {
+                (self.old.ends.first, Turn::Old)
+            } else {
+                (self.new.ends.first, Turn::New)
+            };
+            if id == NONE {
+                return Dequeue::Empty;
+            }
+            let flow = &mut self.flows[id as usize];
+            if flow.deficit <= 0 {
+                turns_left -= 1;
+                if turns_left == 0 {
+                    self.skip_rounds();
+                    turns_left = self.many_turns();
+                }
+                self.flows[id as usize].deficit += i64::from(self.quantum);
+                self.take_first(turn);
+                self.append(id, Turn::Old);
+                continue;
+            }
+            let served = self.serve(id, now, out);
+            self.weigh(id);
+            if let Some((arrived, packet)) = served {
+                if self.fattest.is_active() {
+                    self.relax();
+                }
+                return Dequeue::Packet {
+                    packet,
+                    sojourn: now - arrived,
+                };
+            }
+            self.take_first(turn);
+            // RFC 8290 section 4.2: an emptied new flow must wait for the old ones, or it could
+            // come back at once and starve them.
+            if turn == Turn::New && self.old.ends.first != NONE {
+                self.append(id, Turn::Old);
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}

@@ -1,0 +1,104 @@
+//! The two parts under a flow queue: one slab of packets for all flows, and lists of flows.
+//!
+//! Both are linked by indices inside the entries themselves, so neither an arrival nor a
+//! departure allocates once the slab has grown.
+
+use alloc::vec::Vec;
+use sojourn_units::Time;
+
+/// End of a list.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// First and last entry of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Slot<P> {
+    /// None while the slot is free.
+    packet: Option<P>,
+    arrived: Time,
+    next: u32,
+}
+
+/// Packets of all flows, each in the queue of its flow.
+#[derive(Clone, Debug)]
+pub(super) struct Slab<P> {
+    slots: Vec<Slot<P>>,
+    free: u32,
+}
+
+impl<P> Slab<P> {
+    pub(super) const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// Puts a packet at the end of a queue. The slab grows by doubling, but not beyond `most`
+    /// entries unless they are needed.
+    #[inline]
+    pub(super) fn push(&mut self, queue: &mut Ends, packet: P, now: Time, most: usize) {
+        let id = if self.free == NONE {
+            self.grow(most);
+            self.slots.push(Slot {
+                packet: Some(packet),
+                arrived: now,
+                next: NONE,
+            });
+            self.slots.len() as u32 - 1
+        } else {
+            let id = self.free;
+            let slot = &mut self.slots[id as usize];
+            self.free = slot.next;
+            slot.packet = Some(packet);
+            slot.arrived = now;
+            slot.next = NONE;
+            id
+        };
+        if queue.first == NONE {
+            queue.first = id;
+        } else {
+            self.slots[queue.last as usize].next = id;
+        }
+        queue.last = id;
+    }
+
+    /// Takes the packet at the head of a queue, with its time of arrival.
+    #[inline]
+    pub(super) fn pop(&mut self, queue: &mut Ends) -> Option<(Time, P)> {
+        if queue.first == NONE {
+            return None;
+        }
+        let id = queue.first;
+        let slot = &mut self.slots[id as usize];
+        let packet = slot.packet.take();
+        debug_assert!(packet.is_some(), "a queue links to a free slot");
+        queue.first = slot.next;
+        slot.next = self.free;
+        self.free = id;
+        packet.map(|packet| (slot.arrived, packet))
+    }
+
+    #[inline]
+    fn grow(&mut self, most: usize) {
+        if self.slots.len() == self.slots.capacity() {
+            let wanted = (self.slots.len() * 2).clamp(16, most.max(16));
+            let more = wanted.saturating_sub(self.slots.len()).max(1);
+            self.slots.reserve_exact(more);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One queue, first in first out, under one AQM: `codel`, `pie`, `red`.
+//!
+//! Units: packets, bytes, integer nanoseconds.
+//! Invariants: at most `limit` packets and bytes are held after every call; packets leave in the
+//! order of arrival; offered = dequeued + dropped + held.
+//! Memory: an entry per packet held at most at any time (the packet and its time of arrival);
+//! nothing before the first packet.
+
+use crate::{
+    Aqm, Backlog, Counters, Dequeue, DropReason, Facts, Outlet, Packet, Qdisc, QueueView, Verdict,
+};
+use alloc::collections::VecDeque;
+use sojourn_units::Time;
+
+/// Most that a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Limit {
+    /// A limit in packets only.
+    pub const fn packets(packets: u32) -> Self {
+        Self {
+            packets,
+            bytes: u64::MAX,
+        }
+    }
+
+    /// A limit in bytes only.
+    pub const fn bytes(bytes: u64) -> Self {
+        Self {
+            packets: u32::MAX,
+            bytes,
+        }
+    }
+}
+
+/// One queue under one AQM.
+#[derive(Clone, Debug)]
+pub struct SingleQueue<P, A: Aqm> {
+    queue: VecDeque<(Time, P)>,
+    aqm: A,
+    state: A::State,
+    limit: Limit,
+    backlog: Backlog,
+    counters: Counters,
+}
+
+impl<P: Packet, A: Aqm> SingleQueue<P, A> {
+    /// An empty queue.
+    pub fn new(limit: Limit, aqm: A) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            aqm,
+            state: A::State::default(),
+            limit,
+            backlog: Backlog::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The AQM: its parameters and counts.
+    pub const fn aqm(&self) -> &A {
+        &self.aqm
+    }
+
+    /// The AQM, to change its parameters.
+    pub fn aqm_mut(&mut self) -> &mut A {
+        &mut self.aqm
+    }
+
+    /// The AQM's variables.
+    pub const fn state(&self) -> &A::State {
+        &self.state
+    }
+
+    /// The limit in force.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Changes the limit. Packets that are above a lower one stay until they are sent; new ones
+    /// are refused until then.
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn view(&self) -> QueueView {
+        QueueView {
+            packets: self.backlog.packets as u32,
+            bytes: self.backlog.bytes,
+            total_bytes: self.backlog.bytes,
+        }
+    }
+
+    #[inline]
+    fn has_room(&self, len: u32) -> bool {
+        self.backlog.packets < u64::from(self.limit.packets)
+            && self.backlog.bytes.saturating_add(u64::from(len)) <= self.limit.bytes
+    }
+
+    #[cold]
+    fn refuse(&mut self, packet: P, len: u32, reason: DropReason, out: &mut dyn Outlet<P>) {
+        self.counters.drop(len, reason);
+        out.dropped(packet, reason);
+    }
+
+    #[cold]
+    fn mark(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) {
+        if packet.set_ce() {
+            self.counters.marked.add(len);
+            out.marked(packet);
+        }
+    }
+}
+
+impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
+    fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        self.counters.offered.add(len);
+        let has_room = self.has_room(len);
+        if has_room || A::SEES_ALL_ARRIVALS {
+            let facts = Facts {
+                len,
+                ect: packet.ecn().is_capable(),
+            };
+            let view = self.view();
+            match self.aqm.arrive(&mut self.state, view, facts, now) {
+                Verdict::Pass => {}
+                Verdict::Mark if has_room => self.mark(&mut packet, len, out),
+                Verdict::Mark => {}
+                Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+            }
+        }
+        if !has_room {
+            self.aqm.tail_dropped(&mut self.state, now);
+            return self.refuse(packet, len, DropReason::Tail, out);
+        }
+        self.backlog.add(len);
+        self.queue.push_back((now, packet));
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        while let Some((arrived, mut packet)) = self.queue.pop_front() {
+            let len = packet.len();
+            self.backlog.remove(len);
+            let facts = Facts {
+                len,
+                ect: packet.ecn().is_capable(),
+            };
+            let sojourn = now - arrived;
+            let view = self.view();
+            match self.aqm.leave(&mut self.state, view, facts, sojourn, now) {
+                Verdict::Pass => {}
+                Verdict::Mark => self.mark(&mut packet, len, out),
+                Verdict::Drop => {
+                    self.refuse(packet, len, DropReason::Aqm, out);
+                    continue;
+                }
+            }
+            self.counters.dequeued.add(len);
+            return Dequeue::Packet { packet, sojourn };
+        }
+        self.aqm.found_empty(&mut self.state, now);
+        Dequeue::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
