@@ -131,9 +131,8 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             };
             let view = self.view();
             match self.aqm.arrive(&mut self.state, view, facts, now) {
-                Verdict::Pass => {}
                 Verdict::Mark if has_room => self.mark(&mut packet, len, out),
-                Verdict::Mark => {}
+                Verdict::Pass | Verdict::Mark => {}
                 Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
             }
         }

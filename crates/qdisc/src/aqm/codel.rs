@@ -179,11 +179,13 @@ impl Aqm for Codel {
             state.rescheduling = false;
             Verdict::Pass
         };
-        if let Some(threshold) = self.params.ce_threshold {
-            if sojourn > threshold && packet.ect && verdict != Verdict::Drop {
-                self.counters.ce_mark += 1;
-                verdict = Verdict::Mark;
-            }
+        if let Some(threshold) = self.params.ce_threshold
+            && sojourn > threshold
+            && packet.ect
+            && verdict != Verdict::Drop
+        {
+            self.counters.ce_mark += 1;
+            verdict = Verdict::Mark;
         }
         verdict
     }

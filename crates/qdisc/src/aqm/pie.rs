@@ -7,7 +7,7 @@
 //! There is no timer. Between two packets neither the measured delay nor the backlog changes, so
 //! the updates that came due meanwhile are made up for at the next packet, one by one and with
 //! the same result. The loop ends when an update changes nothing more, and after
-//! [`MAX_CATCH_UP`] updates at the latest (one minute at 15 ms): a queue that nothing touched
+//! `MAX_CATCH_UP` updates at the latest (one minute at 15 ms): a queue that nothing touched
 //! for longer than that keeps the probability it had then. Updates fall on multiples of
 //! `tupdate` since time zero.
 //!
@@ -49,7 +49,7 @@ const DERANDOMISE_HIGH: f64 = 8.5;
 /// Bytes of backlog that start, and bytes that complete, a rate measurement (section 5.2).
 const RATE_CYCLE: u64 = 1 << 14;
 /// Overdue updates made up for at once.
-pub const MAX_CATCH_UP: u32 = 4096;
+const MAX_CATCH_UP: u32 = 4096;
 
 /// Probability below which the steps are divided by this much (section 4.2), smallest first.
 const TUNING: [(f64, f64); 6] = [
