@@ -6,15 +6,14 @@ use crate::host::{Access, Endpoint, Transport};
 use crate::link::{Impairment, Link};
 use crate::packet::Way;
 use crate::pipe::Pipe;
-use crate::transmit::Transmitter;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Setting;
 use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use sojourn_world::{
-    Cell, Flow, FlowRecorder, Hop, HopRate, LinkRecorder, Topology, Transport as CellTransport,
-    Window, WorldError,
+    Cell, Flow, FlowRecorder, Hop, HopRate, LinkRecorder, Topology, Transmitter,
+    Transport as CellTransport, Window, WorldError,
 };
 use std::collections::BTreeMap;
 

@@ -20,7 +20,6 @@ mod host;
 mod link;
 mod packet;
 mod pipe;
-mod transmit;
 
 use sojourn_world::{Cell, Progress, RunResult, World, WorldError};
 

@@ -2,11 +2,10 @@
 
 use crate::packet::Packet;
 use crate::pipe::Pipe;
-use crate::transmit::Transmitter;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::LinkRecorder;
+use sojourn_world::{LinkRecorder, Transmitter};
 
 /// What happens to packets after transmission.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod cell;
 mod record;
 mod result;
 mod scenario;
+mod transmit;
 
 pub use cell::{
     Cell, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, RateTrace, Topology, Transport,
@@ -22,6 +23,7 @@ pub use result::{
 pub use scenario::{Axis, ScenarioInfo};
 
 use std::ops::ControlFlow;
+pub use transmit::{TraceClock, Transmitter};
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When
 /// the answer is [`ControlFlow::Break`], the world stops at once, removes what it made and

@@ -1,12 +1,13 @@
 //! Transmitters: when a packet that starts now has been sent, and when the next may start.
+//! The same for the simulator and the bridge.
 
+use crate::{HopRate, RateTrace};
 use sojourn_units::{Span, Time, TxClock};
-use sojourn_world::{HopRate, RateTrace};
 use std::sync::Arc;
 
 /// How a link sends.
 #[derive(Debug)]
-pub(crate) enum Transmitter {
+pub enum Transmitter {
     /// At once.
     Infinite,
     /// Bit by bit at a constant rate.
@@ -16,7 +17,8 @@ pub(crate) enum Transmitter {
 }
 
 impl Transmitter {
-    pub(crate) fn new(rate: &HopRate, link_header: u16) -> Self {
+    /// A transmitter; `link_header` bytes of each packet are not counted against a trace.
+    pub fn new(rate: &HopRate, link_header: u16) -> Self {
         match rate {
             HopRate::Infinite => Self::Infinite,
             HopRate::Fixed(rate) => Self::Fixed(TxClock::new(*rate)),
@@ -25,7 +27,7 @@ impl Transmitter {
     }
 
     /// The earliest time at which a packet may start that is waiting at `now`.
-    pub(crate) fn start(&mut self, now: Time) -> Time {
+    pub fn start(&mut self, now: Time) -> Time {
         match self {
             Self::Infinite | Self::Fixed(_) => now,
             Self::Trace(clock) => clock.start(now),
@@ -34,7 +36,7 @@ impl Transmitter {
 
     /// When a packet of `len` bytes that starts at `now` has been sent. Starts never overlap:
     /// `now` is not before the last answer.
-    pub(crate) fn finish(&mut self, now: Time, len: u32) -> Time {
+    pub fn finish(&mut self, now: Time, len: u32) -> Time {
         match self {
             Self::Infinite => now,
             Self::Fixed(clock) => clock.finish(now, len),
@@ -50,7 +52,7 @@ const OPPORTUNITY: u32 = 1500;
 /// byte; what is left of that opportunity serves packets that are waiting right then, and
 /// an opportunity that finds nothing is lost.
 #[derive(Debug)]
-pub(crate) struct TraceClock {
+pub struct TraceClock {
     trace: Arc<RateTrace>,
     /// Not part of an IP packet, which is what mahimahi counts.
     link_header: u32,
