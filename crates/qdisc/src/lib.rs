@@ -29,6 +29,7 @@ mod qdisc;
 mod report;
 mod single;
 mod spec;
+mod tc;
 
 pub use aqm::codel::{Codel, CodelCounters, CodelState};
 pub use aqm::pie::{Pie, PieCounters, PieState};
@@ -42,3 +43,4 @@ pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, 
 pub use report::{Field, Report, Value};
 pub use single::{Limit, SingleQueue};
 pub use spec::{Setting, Spec};
+pub use tc::{Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};

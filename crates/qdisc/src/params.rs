@@ -57,6 +57,7 @@ pub enum RedWeight {
 
 /// RED (Floyd and Jacobson 1993; `tc-red(8)`).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools)] // tc's own switches
 pub struct RedParams {
     /// Unit of `limit`, `min` and `max`.
     pub unit: RedUnit,

@@ -1,0 +1,22 @@
+//! tc(8)'s language: the strings that choose a discipline, and what `tc -s` prints of it.
+//!
+//! [`catalogue`] is the one table of disciplines, options and statistics. The parser knows
+//! options from it, the printers know units from it, `sojourn qdisc explain` and the
+//! documentation are made from it.
+
+mod assemble;
+mod catalogue;
+mod error;
+mod explain;
+mod kinds;
+mod parse;
+mod red;
+mod show;
+
+pub use catalogue::{Initial, Kind, Opt, Stat, Style, Unit, catalogue, kind};
+pub use error::SpecError;
+pub use explain::list;
+pub(crate) use red::least_ewma_log;
+
+#[cfg(test)]
+mod tests;

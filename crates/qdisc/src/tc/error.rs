@@ -1,0 +1,119 @@
+//! What is wrong with a string, where, and what would be right.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::ops::Range;
+
+/// A string that names no discipline. Displays as one sentence; [`SpecError::pretty`] points
+/// at the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    pub(super) text: String,
+    pub(super) at: Range<usize>,
+    pub(super) what: String,
+    pub(super) field: Option<&'static str>,
+    pub(super) wanted: Option<String>,
+    pub(super) suggestion: Option<&'static str>,
+}
+
+impl SpecError {
+    /// What is wrong, without what would be right.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Where: bytes of the string. Empty at the place where something is missing.
+    pub fn position(&self) -> Range<usize> {
+        self.at.clone()
+    }
+
+    /// The option concerned, by tc's name.
+    pub const fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
+    /// What would be right.
+    pub fn wanted(&self) -> Option<&str> {
+        self.wanted.as_deref()
+    }
+
+    /// The known word nearest to the one that is not known.
+    pub const fn suggestion(&self) -> Option<&'static str> {
+        self.suggestion
+    }
+
+    /// The sentence, the string and a line that points at the place.
+    ///
+    /// ```
+    /// let error = "codel taregt 5ms".parse::<sojourn_qdisc::Spec>().unwrap_err();
+    /// assert_eq!(
+    ///     error.pretty(),
+    ///     "`taregt` is not an option of codel; did you mean `target`?\n  \
+    ///      codel taregt 5ms\n        ^^^^^^\n"
+    /// );
+    /// ```
+    pub fn pretty(&self) -> String {
+        // Control characters would break the line that points; one character stays one column.
+        let shown: String = self
+            .text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let column = self.text[..self.at.start].chars().count();
+        let width = self.text[self.at.clone()].chars().count().max(1);
+        format!("{self}\n  {shown}\n  {:column$}{:^<width$}\n", "", "")
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(suggestion) = self.suggestion {
+            write!(f, "; did you mean `{suggestion}`?")
+        } else if let Some(wanted) = &self.wanted {
+            write!(f, "; {wanted}")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}
+
+/// The word nearest to `typed`, when it is near enough to be meant.
+pub(super) fn nearest(
+    typed: &str,
+    words: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
+    // A long word is no slip of a name, and the distance costs time in its length.
+    if typed.len() > 40 {
+        return None;
+    }
+    words
+        .map(|word| (distance(typed, word), word))
+        .filter(|&(distance, word)| distance <= 1 + word.len() / 4)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, word)| word)
+}
+
+/// Edits between two words: insertions, deletions, replacements and swaps of neighbours
+/// (restricted Damerau-Levenshtein), letters in either case.
+fn distance(a: &str, b: &str) -> usize {
+    let a: alloc::vec::Vec<u8> = a.bytes().map(|c| c.to_ascii_lowercase()).collect();
+    let b = b.as_bytes();
+    let (mut before, mut above): (alloc::vec::Vec<usize>, alloc::vec::Vec<usize>) =
+        (alloc::vec![0; b.len() + 1], (0..=b.len()).collect());
+    for i in 1..=a.len() {
+        let mut row = alloc::vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = core::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}

@@ -1,0 +1,81 @@
+//! The catalogue as text: `sojourn qdisc list` and `sojourn qdisc explain NAME`.
+
+use super::catalogue::{Initial, Kind, Opt, Unit, catalogue};
+use super::parse::range;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt::Write;
+
+/// All disciplines, a line each.
+pub fn list() -> String {
+    let width = catalogue().iter().map(|kind| kind.name.len()).max();
+    let width = width.unwrap_or(0);
+    catalogue().iter().fold(String::new(), |mut out, kind| {
+        let _ = writeln!(out, "{:width$}  {}", kind.name, kind.summary);
+        out
+    })
+}
+
+impl Kind {
+    /// All that there is to know about the discipline: options with unit, range, default and
+    /// meaning, and its statistics.
+    pub fn explain(&self) -> String {
+        let mut out = format!(
+            "{}: {}\nSource: {}\nExample: {}\n",
+            self.name, self.summary, self.source, self.example
+        );
+        out.push_str("\nOptions\n");
+        for opt in self.options {
+            let _ = write!(out, "  {:28}{}", usage(opt), opt.meaning);
+            let _ = write!(out, "\n  {:28}{}", "", initial(opt.initial));
+            if let Some(range) = range(opt) {
+                let _ = write!(out, "; {range}");
+            }
+            if !opt.aliases.is_empty() {
+                let _ = write!(out, "; also `{}`", opt.aliases.join("`, `"));
+            }
+            if opt.ours {
+                out.push_str("; not in tc");
+            }
+            out.push('\n');
+        }
+        for (name, why) in self.absent {
+            let _ = writeln!(out, "  {name:28}not in Sojourn: {why}");
+        }
+        if !self.stats.is_empty() {
+            out.push_str("\nStatistics\n");
+            for stat in self.stats {
+                let _ = writeln!(out, "  {:28}{}", stat.name, stat.meaning);
+            }
+        }
+        out
+    }
+}
+
+fn usage(opt: &Opt) -> String {
+    let name = opt.name;
+    match opt.unit {
+        Unit::Packets => format!("{name} PACKETS"),
+        Unit::Count => format!("{name} NUMBER"),
+        Unit::Bytes => format!("{name} BYTES"),
+        Unit::BytesOrPackets => format!("{name} BYTES|PACKETSp"),
+        Unit::Time => format!("{name} TIME"),
+        Unit::Rate => format!("{name} RATE"),
+        Unit::Percent => format!("{name} PERCENT"),
+        Unit::Fraction => format!("{name} FRACTION"),
+        Unit::Word(words) => format!("{name} {}", words.join("|")),
+        Unit::Switch(Some(off)) => format!("{name} | {off}"),
+        Unit::Switch(None) => name.to_string(),
+        Unit::Discipline => format!("{name} DISCIPLINE ..."),
+    }
+}
+
+fn initial(initial: Initial) -> String {
+    match initial {
+        Initial::Required => "required".to_string(),
+        Initial::Is(value) => format!("default {value}"),
+        Initial::From(rule) => format!("default: {rule}"),
+        Initial::Off => "default off".to_string(),
+        Initial::On => "default on".to_string(),
+    }
+}

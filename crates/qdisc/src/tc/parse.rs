@@ -1,0 +1,449 @@
+//! From a string to a [`Spec`].
+
+use super::catalogue::{Kind, Opt, Unit, catalogue, kind};
+use super::error::{SpecError, nearest};
+use super::kinds::ELSEWHERE;
+use crate::spec::Spec;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::str::FromStr;
+use sojourn_units::{
+    Rate, Span, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
+};
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    /// Reads a discipline in the language of `tc qdisc add`: its name and options in any
+    /// order, with tc's units and defaults. A pasted `tc qdisc add dev eth0 root handle 1:`
+    /// in front is skipped.
+    ///
+    /// # Errors
+    /// [`SpecError`] says what is wrong, where, and what would be right.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut words: Vec<Word<'_>> = words(text).collect();
+        let command = words.len() - skip_command(text, &words)?.len();
+        words.drain(..command);
+        // The line of `tc qdisc show`: the handle and its place stand after the name.
+        if words.get(1).is_some_and(|word| word.text.ends_with(':')) {
+            let place = words.len() - 1 - skip_command(text, &words[1..])?.len();
+            words.drain(1..=place);
+        }
+        spec(text, &words)
+    }
+}
+
+/// A word and its place in the string.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+impl Word<'_> {
+    fn at(&self) -> Range<usize> {
+        self.start..self.start + self.text.len()
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    text.split_whitespace().map(move |word| Word {
+        text: word,
+        start: word.as_ptr() as usize - text.as_ptr() as usize,
+    })
+}
+
+pub(super) fn error(text: &str, at: Range<usize>, what: String) -> SpecError {
+    SpecError {
+        text: text.to_string(),
+        at,
+        what,
+        field: None,
+        wanted: None,
+        suggestion: None,
+    }
+}
+
+impl SpecError {
+    pub(super) fn of(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
+        self
+    }
+
+    pub(super) fn want(mut self, wanted: String) -> Self {
+        self.wanted = Some(wanted);
+        self
+    }
+
+    fn suggest(mut self, suggestion: Option<&'static str>) -> Self {
+        self.suggestion = suggestion;
+        self
+    }
+}
+
+/// Skips `tc qdisc add dev X root handle N:`, `8001: root refcnt 2` and the like.
+fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'a>], SpecError> {
+    let mut rest = words;
+    while let [word, tail @ ..] = rest {
+        rest = match word.text {
+            "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root" => tail,
+            handle if handle.ends_with(':') => tail,
+            "dev" | "handle" | "parent" | "refcnt" => match tail {
+                [_, after @ ..] => after,
+                [] => {
+                    return Err(error(
+                        text,
+                        end_of(text)..end_of(text),
+                        format!("`{}` needs a value", word.text),
+                    )
+                    .want("leave it out, or name the discipline after it".to_string()));
+                }
+            },
+            _ => break,
+        };
+    }
+    Ok(rest)
+}
+
+/// Where something that is missing would stand: after the last word.
+pub(super) fn end_of(text: &str) -> usize {
+    text.trim_end().len()
+}
+
+fn names() -> String {
+    let names: Vec<&str> = catalogue().iter().map(|kind| kind.name).collect();
+    names.join(", ")
+}
+
+fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
+    let Some((name, rest)) = words.split_first() else {
+        let end = end_of(text);
+        return Err(
+            error(text, end..end, "the discipline is missing".to_string())
+                .want(format!("it is one of {}", names())),
+        );
+    };
+    let Some(kind) = kind(name.text) else {
+        return Err(unknown_kind(text, name));
+    };
+    let given = Given::read(text, kind, rest)?;
+    match kind.name {
+        "pfifo" => Ok(Spec::Pfifo {
+            limit: given.count("limit", 1000),
+        }),
+        "bfifo" => Ok(Spec::Bfifo {
+            limit: given.number("limit").unwrap_or(1_514_000),
+        }),
+        "pfifo_head_drop" => Ok(Spec::PfifoHeadDrop {
+            limit: given.count("limit", 1000),
+        }),
+        "red" => given.red().map(Spec::Red),
+        "codel" => Ok(Spec::Codel {
+            limit: given.count("limit", 1000),
+            codel: given.codel(false),
+        }),
+        "pie" => Ok(Spec::Pie {
+            limit: given.count("limit", 1000),
+            pie: given.pie(),
+        }),
+        "fq_codel" => Ok(Spec::FqCodel {
+            flows: given.flows(),
+            codel: given.codel(true),
+        }),
+        "fq_pie" => Ok(Spec::FqPie {
+            flows: given.flows(),
+            pie: given.pie(),
+        }),
+        other => {
+            debug_assert_eq!(other, "tbf", "a row of the catalogue without a reader");
+            given.tbf()
+        }
+    }
+}
+
+fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
+    let word = name.text;
+    if let Some(&there) = ELSEWHERE.iter().find(|&&known| known == word) {
+        return error(text, name.at(), format!("`{there}` is not in Sojourn yet"))
+            .want(format!("there are {}", names()));
+    }
+    let near = nearest(word, catalogue().iter().map(|kind| kind.name));
+    error(text, name.at(), format!("`{word}` is no discipline"))
+        .want(format!("there are {}", names()))
+        .suggest(near)
+}
+
+/// A value that has been read and is in its option's range.
+#[derive(Clone, Copy)]
+pub(super) enum Amount {
+    /// In the unit's base.
+    Number(u64),
+    /// RED's packets; its bytes are a `Number`.
+    Packets(u64),
+    /// A fraction.
+    Fraction(f64),
+}
+
+/// The options given to one discipline.
+pub(super) struct Given<'a> {
+    pub(super) text: &'a str,
+    pub(super) kind: &'static Kind,
+    options: Vec<(&'static Opt, Amount, Range<usize>)>,
+    pub(super) inner: Option<Spec>,
+}
+
+impl<'a> Given<'a> {
+    fn read(text: &'a str, kind: &'static Kind, words: &[Word<'_>]) -> Result<Self, SpecError> {
+        let mut given = Self {
+            text,
+            kind,
+            options: Vec::new(),
+            inner: None,
+        };
+        let mut rest = words;
+        while let Some((word, tail)) = rest.split_first() {
+            let (opt, on) = kind
+                .option(word.text)
+                .ok_or_else(|| given.unknown_option(word))?;
+            if given.find(opt.name).is_some() {
+                let twice = match opt.unit {
+                    Unit::Switch(Some(off)) => {
+                        format!("`{}` or `{off}` is given twice", opt.name)
+                    }
+                    _ => format!("`{}` is given twice", opt.name),
+                };
+                return Err(error(text, word.at(), twice)
+                    .of(opt.name)
+                    .want("which one is meant? Leave out the other".to_string()));
+            }
+            if let Unit::Switch(_) = opt.unit {
+                given
+                    .options
+                    .push((opt, Amount::Number(u64::from(on)), word.at()));
+                rest = tail;
+                continue;
+            }
+            if opt.unit == Unit::Discipline {
+                given.inner = Some(spec(text, tail)?);
+                given.options.push((opt, Amount::Number(0), word.at()));
+                break;
+            }
+            let Some((value, tail)) = tail.split_first() else {
+                let end = end_of(text);
+                return Err(given.no_value(opt, end..end));
+            };
+            if kind.option(value.text).is_some() {
+                return Err(given.no_value(opt, value.at()));
+            }
+            let amount = given.amount(opt, value)?;
+            given.options.push((opt, amount, value.at()));
+            rest = tail;
+        }
+        Ok(given)
+    }
+
+    fn unknown_option(&self, word: &Word<'_>) -> SpecError {
+        let (kind, text) = (self.kind, word.text);
+        if let Some((_, why)) = kind.absent.iter().find(|(name, _)| *name == text) {
+            return error(
+                self.text,
+                word.at(),
+                format!("`{text}` of {} is not in Sojourn", kind.name),
+            )
+            .want((*why).to_string());
+        }
+        let options: Vec<&str> = kind.words().collect();
+        error(
+            self.text,
+            word.at(),
+            format!("`{text}` is not an option of {}", kind.name),
+        )
+        .want(format!("it has {}", options.join(", ")))
+        .suggest(nearest(text, kind.words()))
+    }
+
+    fn no_value(&self, opt: &'static Opt, at: Range<usize>) -> SpecError {
+        error(self.text, at, format!("`{}` needs a value", opt.name))
+            .of(opt.name)
+            .want(wanted(opt))
+    }
+
+    fn amount(&self, opt: &'static Opt, value: &Word<'_>) -> Result<Amount, SpecError> {
+        let text = value.text;
+        let bad = |what: String| {
+            error(self.text, value.at(), what)
+                .of(opt.name)
+                .want(wanted(opt))
+        };
+        let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
+        if text.ends_with('%') && matches!(opt.unit, Unit::Rate) {
+            return Err(bad(format!(
+                "`{}` cannot be {text}: the rate of the link is not known here",
+                opt.name
+            )));
+        }
+        let number = match opt.unit {
+            Unit::Packets => count(text.strip_suffix('p').unwrap_or(text)),
+            Unit::Count => count(text),
+            Unit::Percent => count(text.strip_suffix('%').unwrap_or(text)),
+            // tc takes `burst 5kb/8`: the cell of a rate table, which nobody uses any more.
+            Unit::Bytes => parse_size(without_cell(opt, text)).ok(),
+            Unit::BytesOrPackets => match text.strip_suffix('p') {
+                Some(packets) => {
+                    let packets = count(packets).ok_or_else(unreadable)?;
+                    self.in_range(opt, packets, value)?;
+                    return Ok(Amount::Packets(packets));
+                }
+                None => parse_size(text).ok(),
+            },
+            Unit::Time => parse_span(text).ok().map(Span::as_nanos),
+            Unit::Rate => parse_rate(text).ok().map(Rate::as_bps),
+            Unit::Fraction => return fraction(text).ok_or_else(unreadable).map(Amount::Fraction),
+            Unit::Word(words) => words.iter().position(|word| *word == text).map(|_| 0),
+            Unit::Switch(_) | Unit::Discipline => None,
+        };
+        let number = number.ok_or_else(unreadable)?;
+        self.in_range(opt, number, value)?;
+        Ok(Amount::Number(number))
+    }
+
+    fn in_range(&self, opt: &'static Opt, number: u64, value: &Word<'_>) -> Result<(), SpecError> {
+        if (opt.min..=opt.max).contains(&number) {
+            return Ok(());
+        }
+        let what = if number < opt.min { "small" } else { "large" };
+        Err(error(
+            self.text,
+            value.at(),
+            format!("`{} {}` is too {what}", opt.name, value.text),
+        )
+        .of(opt.name)
+        .want(format!("it can be {}", range(opt).unwrap_or_default())))
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<(Amount, Range<usize>)> {
+        self.options
+            .iter()
+            .find(|(opt, ..)| opt.name == name)
+            .map(|(_, amount, at)| (*amount, at.clone()))
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        match self.find(name)?.0 {
+            Amount::Number(number) | Amount::Packets(number) => Some(number),
+            Amount::Fraction(_) => None,
+        }
+    }
+
+    /// A number that the catalogue keeps within 32 bits.
+    pub(super) fn count(&self, name: &str, initial: u32) -> u32 {
+        self.number(name).map_or(initial, |number| number as u32)
+    }
+
+    pub(super) fn span(&self, name: &str) -> Option<Span> {
+        self.number(name).map(Span::from_nanos)
+    }
+
+    pub(super) fn fraction(&self, name: &str) -> Option<f64> {
+        match self.find(name)?.0 {
+            Amount::Fraction(fraction) => Some(fraction),
+            Amount::Number(_) | Amount::Packets(_) => None,
+        }
+    }
+
+    pub(super) fn switch(&self, name: &str, initial: bool) -> bool {
+        self.number(name).map_or(initial, |on| on == 1)
+    }
+
+    pub(super) fn missing(&self, name: &'static str, example: &str) -> SpecError {
+        let end = end_of(self.text);
+        error(
+            self.text,
+            end..end,
+            format!("{} needs `{name}`", self.kind.name),
+        )
+        .of(name)
+        .want(format!("for example `{example}`"))
+    }
+
+    pub(super) fn wrong(&self, name: &'static str, what: String, wanted: String) -> SpecError {
+        let end = end_of(self.text);
+        let at = self.find(name).map_or(end..end, |(_, at)| at);
+        error(self.text, at, what).of(name).want(wanted)
+    }
+}
+
+fn without_cell<'a>(opt: &Opt, text: &'a str) -> &'a str {
+    match text.split_once('/') {
+        Some((size, cell)) if matches!(opt.name, "burst" | "mtu") && count(cell).is_some() => size,
+        _ => text,
+    }
+}
+
+/// A number as tc reads it: decimal, or hexadecimal after `0x`.
+fn count(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
+    };
+    // `from_str_radix` would take a sign.
+    if digits.starts_with('+') {
+        return None;
+    }
+    u64::from_str_radix(digits, radix).ok()
+}
+
+fn fraction(text: &str) -> Option<f64> {
+    let plain = text
+        .bytes()
+        .all(|c| c.is_ascii_digit() || b".eE-".contains(&c));
+    let value: f64 = text.parse().ok().filter(|_| plain)?;
+    (value > 0.0 && value <= 1.0).then_some(value)
+}
+
+fn show(unit: Unit, number: u64) -> String {
+    match unit {
+        Unit::Bytes | Unit::BytesOrPackets => show_size(number),
+        Unit::Time => show_span(Span::from_nanos(number)),
+        Unit::Rate => show_rate(Rate::from_bps(number)),
+        _ => number.to_string(),
+    }
+}
+
+/// The range of an option that has numbers as values.
+pub(super) fn range(opt: &Opt) -> Option<String> {
+    match opt.unit {
+        Unit::Word(_) | Unit::Switch(_) | Unit::Discipline => None,
+        Unit::Fraction => Some("above 0, up to 1".to_string()),
+        unit => Some(format!(
+            "{} to {}",
+            show(unit, opt.min),
+            show(unit, opt.max)
+        )),
+    }
+}
+
+/// What the option's value may be, as the end of a sentence.
+pub(super) fn wanted(opt: &Opt) -> String {
+    let example = |example: &str| format!(", for example `{} {example}`", opt.name);
+    match opt.unit {
+        Unit::Packets => format!("a number of packets{}", example("1000")),
+        Unit::Count => format!("a whole number, {} to {}", opt.min, opt.max),
+        Unit::Bytes => format!("a size with b, kb, mb or gb{}", example("64kb")),
+        Unit::BytesOrPackets => {
+            format!(
+                "a size with b, kb, mb or gb, or packets with p{}",
+                example("64kb")
+            )
+        }
+        Unit::Time => format!("a time with s, ms, us or ns{}", example("5ms")),
+        Unit::Rate => format!("a rate with bit, kbit, mbit or gbit{}", example("20mbit")),
+        Unit::Percent => format!("a number of percent, {} to {}", opt.min, opt.max),
+        Unit::Fraction => format!("a number above 0 and up to 1{}", example("0.02")),
+        Unit::Word(words) => format!("one of {}", words.join(", ")),
+        Unit::Switch(_) => "nothing".to_string(),
+        Unit::Discipline => "a discipline".to_string(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Strings from the field, refusals word for word, and properties.
+
+mod properties;
+mod strings;
+
+use super::{Initial, Unit, catalogue, kind, least_ewma_log, list};
+use crate::{Spec, SpecError};
+use std::string::{String, ToString};
+use strings::{REFUSED, TAKEN};
+
+fn read(text: &str) -> Spec {
+    text.parse()
+        .unwrap_or_else(|error: SpecError| panic!("{}", error.pretty()))
+}
+
+fn refuse(text: &str) -> SpecError {
+    text.parse::<Spec>().expect_err(text)
+}
+
+#[test]
+fn strings_from_the_field() {
+    for (text, shown) in TAKEN {
+        let spec = read(text);
+        assert_eq!(spec.to_string(), *shown, "{text}");
+        assert_eq!(read(shown), spec, "{text}");
+    }
+}
+
+#[test]
+fn refusals_say_where_and_what_would_be_right() {
+    for (text, sentence, place) in REFUSED {
+        let error = refuse(text);
+        assert_eq!(error.to_string(), *sentence, "{text}");
+        assert_eq!(&text[error.position()], *place, "{text}");
+        if place.is_empty() {
+            assert_eq!(error.position().start, text.len(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn an_error_has_its_parts() {
+    let error = refuse("codel  targte 5ms");
+    assert_eq!(error.what(), "`targte` is not an option of codel");
+    assert_eq!(error.suggestion(), Some("target"));
+    assert_eq!(error.position(), 7..13);
+    assert_eq!(error.field(), None);
+    let error = refuse("codel target 5mbit");
+    assert_eq!(error.field(), Some("target"));
+    assert_eq!(
+        error.wanted(),
+        Some("a time with s, ms, us or ns, for example `target 5ms`")
+    );
+    assert_eq!(
+        refuse("tbf rate 1mbit").pretty(),
+        "tbf needs `burst`; for example `burst 5kb`\n  tbf rate 1mbit\n                ^\n"
+    );
+    // Wide and control characters keep the caret under its word.
+    assert!(
+        refuse("codel\té 1")
+            .pretty()
+            .contains("  codel é 1\n        ^\n")
+    );
+}
+
+/// By hand from tc's formula. First case, needed are 55 + 1 − 30 = 26 packets: W = 1/16 gives
+/// (1 − (15/16)^55)·16 = 15.5, W = 1/32 gives (1 − (31/32)^55)·32 = 26.4.
+#[test]
+fn the_weight_of_red_is_tcs() {
+    assert_eq!(least_ewma_log(30.0, 55), Some(5));
+    assert_eq!(least_ewma_log(30.0, 29), None);
+    assert_eq!(least_ewma_log(0.9, 5), None);
+    // burst = min, one packet is needed: W = 1/2 gives 2·(1 − 2⁻⁵) = 1.9.
+    assert_eq!(least_ewma_log(5.0, 5), Some(1));
+}
+
+/// What the table says of defaults is what the parser does: every default written out gives
+/// the same as none.
+#[test]
+fn the_catalogue_tells_the_truth_about_defaults() {
+    for kind in catalogue() {
+        let (mut short, mut long) = (String::from(kind.name), String::new());
+        for opt in kind.options {
+            match (opt.name, opt.initial) {
+                ("limit", Initial::Required) => short += " limit 400000",
+                ("avpkt", _) => short += " avpkt 1000",
+                ("rate", _) => short += " rate 1mbit",
+                ("burst", Initial::Required) => short += " burst 5kb",
+                ("latency", _) => short += " latency 50ms",
+                (name, Initial::Is(value)) => long.extend([" ", name, " ", value]),
+                (name, Initial::On) => long.extend([" ", name]),
+                (_, Initial::Off) => {
+                    if let Unit::Switch(Some(off)) = opt.unit {
+                        long.extend([" ", off]);
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(
+            read(&(short.clone() + &long)),
+            read(&short),
+            "{}",
+            kind.name
+        );
+    }
+}
+
+#[test]
+fn every_example_is_valid_and_every_row_is_explained() {
+    for row in catalogue() {
+        assert_eq!(read(row.example).name(), row.name);
+        let text = row.explain();
+        for opt in row.options {
+            assert!(text.contains(opt.meaning), "{} {}", row.name, opt.name);
+            assert_eq!(
+                row.option(opt.name).map(|(found, _)| found.name),
+                Some(opt.name)
+            );
+        }
+        assert!(list().contains(row.summary));
+        assert!(core::ptr::eq(kind(row.name).unwrap(), row));
+    }
+    assert!(kind("cake").is_none());
+}

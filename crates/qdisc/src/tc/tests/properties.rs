@@ -1,0 +1,222 @@
+//! Every valid spec, and every string.
+
+use super::read;
+use crate::Spec;
+use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+use crate::tc::{catalogue, least_ewma_log};
+use proptest::prelude::*;
+use sojourn_units::{Rate, Span};
+use std::boxed::Box;
+use std::format;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+fn span() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        (1_u64..=4_294_967).prop_map(Span::from_millis),
+        (1_u64..=4_294_967_295).prop_map(Span::from_micros),
+        (1_u64..=4_294_967_295_000).prop_map(Span::from_nanos),
+    ]
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    prop_oneof![
+        (1_u64..=400_000).prop_map(|mbit| Rate::from_bps(mbit * 1_000_000)),
+        (8_u64..=1_000_000_000_000_000).prop_map(Rate::from_bps),
+    ]
+}
+
+fn size() -> impl Strategy<Value = u64> {
+    prop_oneof![1_u64..=1 << 40, (1_u64..=1 << 20).prop_map(|kb| kb << 10)]
+}
+
+fn codel() -> impl Strategy<Value = CodelParams> {
+    (span(), span(), any::<bool>(), proptest::option::of(span())).prop_map(
+        |(target, interval, ecn, ce_threshold)| CodelParams {
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+        },
+    )
+}
+
+fn pie() -> impl Strategy<Value = PieParams> {
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    (span(), span(), 0_u32..=32, 0_u32..=32, 1_u32..=99, switches).prop_map(
+        |(target, tupdate, alpha, beta, percent, (ecn, bytemode, dq_rate_estimator))| PieParams {
+            target,
+            tupdate,
+            alpha,
+            beta,
+            ecn,
+            ecn_limit: f64::from(percent) / 100.0,
+            bytemode,
+            dq_rate_estimator,
+        },
+    )
+}
+
+fn flows() -> impl Strategy<Value = FlowParams> {
+    let quantum = proptest::option::of(256_u32..);
+    (1_u32.., 1_u32..=65_536, quantum, size(), 1_u32..).prop_map(
+        |(limit, flows, quantum, memory_limit, drop_batch)| FlowParams {
+            limit,
+            flows,
+            quantum,
+            memory_limit,
+            drop_batch,
+        },
+    )
+}
+
+fn red() -> impl Strategy<Value = Spec> {
+    let weight = prop_oneof![
+        (2_u32..100_000).prop_map(RedWeight::Burst),
+        (1e-6_f64..=1.0).prop_map(RedWeight::Exact),
+    ];
+    let lengths = (1_u64..1 << 40, 1_u64..1 << 38, 0_u64..1 << 30);
+    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 6]>());
+    (lengths, weight, rest)
+        .prop_map(
+            |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| RedParams {
+                unit: if on[5] {
+                    RedUnit::Bytes
+                } else {
+                    RedUnit::Packets
+                },
+                limit,
+                min,
+                max: min + above,
+                avpkt,
+                weight,
+                probability,
+                bandwidth,
+                adaptive: on[0],
+                ecn: on[1],
+                harddrop: on[2],
+                nodrop: on[3],
+                gentle: on[4],
+            },
+        )
+        .prop_filter("a burst that tc takes", |red| match red.weight {
+            RedWeight::Exact(_) => true,
+            RedWeight::Burst(burst) => {
+                let mean = match red.unit {
+                    RedUnit::Bytes => f64::from(red.avpkt),
+                    RedUnit::Packets => 1.0,
+                };
+                least_ewma_log(red.min as f64 / mean, burst).is_some()
+            }
+        })
+        .prop_map(Spec::Red)
+}
+
+fn tbf() -> impl Strategy<Value = TbfParams> {
+    let peak = (proptest::option::of(rate()), size(), any::<bool>());
+    (
+        rate(),
+        65_535_u64..=1 << 40,
+        peak,
+        0_u32..=65_535,
+        0_i32..=65_535,
+    )
+        .prop_map(
+            |(rate, burst, (peakrate, mtu, alone), mpu, overhead)| TbfParams {
+                rate,
+                burst,
+                peakrate,
+                mtu: (peakrate.is_some() || alone).then_some(mtu),
+                mpu,
+                overhead,
+            },
+        )
+}
+
+/// Every valid spec.
+fn any_spec() -> impl Strategy<Value = Spec> {
+    let leaf = prop_oneof![
+        (1_u32..).prop_map(|limit| Spec::Pfifo { limit }),
+        size().prop_map(|limit| Spec::Bfifo { limit }),
+        (1_u32..).prop_map(|limit| Spec::PfifoHeadDrop { limit }),
+        red(),
+        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::Codel { limit, codel }),
+        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::Pie { limit, pie }),
+        (flows(), codel()).prop_map(|(flows, codel)| Spec::FqCodel { flows, codel }),
+        (flows(), pie()).prop_map(|(mut flows, pie)| {
+            flows.drop_batch = 64;
+            Spec::FqPie { flows, pie }
+        }),
+    ];
+    leaf.prop_recursive(2, 4, 1, |inner| {
+        (tbf(), inner).prop_map(|(tbf, inner)| Spec::Tbf {
+            tbf,
+            inner: Box::new(inner),
+        })
+    })
+}
+
+/// Words that lead the parser deep, and some that do not.
+fn word() -> impl Strategy<Value = String> {
+    let mut words: Vec<&'static str> = catalogue()
+        .iter()
+        .flat_map(|kind| core::iter::once(kind.name).chain(kind.words()))
+        .collect();
+    words.extend([
+        "tc",
+        "dev",
+        "8001:",
+        "5ms",
+        "20mbit",
+        "5kb",
+        "1000",
+        "5p",
+        "0",
+        "-1",
+        "1e400",
+        "0x",
+        "+5",
+        "NaN",
+        "inf",
+        "9999999999999999999999",
+        "50%",
+        "5kb/8",
+        "é",
+        "\u{3000}",
+        "\0",
+    ]);
+    prop_oneof![
+        proptest::sample::select(words).prop_map(String::from),
+        "\\PC{0,6}"
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_reads_back(spec in any_spec()) {
+        prop_assert_eq!(read(&spec.to_string()), spec);
+    }
+
+    #[test]
+    fn no_string_panics(text in "\\PC{0,80}", words in proptest::collection::vec(word(), 0..12)) {
+        for text in [text, words.join(" ")] {
+            match text.parse::<Spec>() {
+                Ok(spec) => prop_assert_eq!(read(&spec.to_string()), spec),
+                Err(error) => {
+                    prop_assert!(text.get(error.position()).is_some());
+                    prop_assert!(error.pretty().ends_with("^\n"));
+                    prop_assert!(error.suggestion().is_some() || error.wanted().is_some());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_options_does_not_matter(
+        order in Just(["limit 1200", "target 7ms", "interval 70ms", "noecn", "flows 8"])
+            .prop_shuffle()
+    ) {
+        let spec = read(&format!("fq_codel {}", order.join(" ")));
+        prop_assert_eq!(spec, read("fq_codel limit 1200 flows 8 target 7ms interval 70ms noecn"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Tables of strings: what is taken and what is refused.
+
+/// Strings as in OpenWrt's SQM scripts, the bufferbloat.net wiki, man pages and Flent's
+/// testbeds, and how we show them.
+pub(super) const TAKEN: &[(&str, &str)] = &[
+    ("pfifo", "pfifo limit 1000"),
+    ("pfifo limit 490", "pfifo limit 490"),
+    ("bfifo", "bfifo limit 1514000b"),
+    ("bfifo limit 64kb", "bfifo limit 64Kb"),
+    ("pfifo_head_drop limit 3", "pfifo_head_drop limit 3"),
+    ("codel", "codel limit 1000 target 5ms interval 100ms"),
+    (
+        "codel ecn limit 0x64 interval 30ms target 2ms",
+        "codel limit 100 target 2ms interval 30ms ecn",
+    ),
+    (
+        "codel target 5000 ce_threshold 1ms",
+        "codel limit 1000 target 5ms ce_threshold 1ms interval 100ms",
+    ),
+    (
+        "pie",
+        "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20",
+    ),
+    (
+        "pie limit 100 target 20ms tupdate 30ms ecn bytemode",
+        "pie limit 100 target 20ms tupdate 30ms alpha 2 beta 20 ecn bytemode",
+    ),
+    (
+        "fq_codel",
+        "fq_codel limit 10240 flows 1024 target 5ms interval 100ms memory_limit 32Mb ecn \
+             drop_batch 64",
+    ),
+    (
+        "fq_codel limit 1001 target 5ms interval 100ms quantum 300 noecn",
+        "fq_codel limit 1001 flows 1024 quantum 300 target 5ms interval 100ms \
+             memory_limit 32Mb noecn drop_batch 64",
+    ),
+    (
+        "tc qdisc add dev eth0 root fq_codel quantum 300 limit 1200 flows 4096 memory_limit 4mb",
+        "fq_codel limit 1200 flows 4096 quantum 300 target 5ms interval 100ms \
+             memory_limit 4Mb ecn drop_batch 64",
+    ),
+    (
+        "qdisc replace dev ifb4eth0 root handle 1: codel ce_threshold 2.5ms ecn",
+        "codel limit 1000 target 5ms ce_threshold 2.5ms interval 100ms ecn",
+    ),
+    (
+        "qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 10240p flows 1024 quantum 1514 \
+             target 5ms interval 100ms memory_limit 32Mb ecn drop_batch 64 ",
+        "fq_codel limit 10240 flows 1024 quantum 1514 target 5ms interval 100ms \
+             memory_limit 32Mb ecn drop_batch 64",
+    ),
+    (
+        "fq_pie ecn_prob 20% ecn quantum 1514b",
+        "fq_pie limit 10240 flows 1024 quantum 1514 target 15ms tupdate 15ms alpha 2 \
+             beta 20 memory_limit 32Mb ecn_prob 20 ecn",
+    ),
+    (
+        "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive \
+             bandwidth 10Mbit",
+        "red limit 400000b min 30000b max 90000b avpkt 1000 burst 55 probability 0.02 \
+             bandwidth 10Mbit adaptive ecn",
+    ),
+    (
+        "red limit 120000 avpkt 1000",
+        "red limit 120000b min 10000b max 30000b avpkt 1000 burst 16 probability 0.02 \
+             bandwidth 10Mbit",
+    ),
+    (
+        "red limit 60kb min 15kb avpkt 1000 probability .1 harddrop",
+        "red limit 60Kb min 15Kb max 45Kb avpkt 1000 burst 25 probability 0.1 \
+             bandwidth 10Mbit harddrop",
+    ),
+    (
+        "red min 5p max 15p limit 1000p weight 0.002 probability 0.1 gentle",
+        "red limit 1000p min 5p max 15p avpkt 500 weight 0.002 probability 0.1 \
+             bandwidth 10Mbit gentle",
+    ),
+    // DCTCP's marking at one threshold.
+    (
+        "red limit 1000000 min 30000 max 30001 avpkt 1500 burst 21 probability 1 ecn",
+        "red limit 1000000b min 30000b max 30001b avpkt 1500 burst 21 probability 1 \
+             bandwidth 10Mbit ecn",
+    ),
+    (
+        "tbf rate 20mbit burst 5kb latency 50ms",
+        "tbf rate 20Mbit burst 5Kb limit 130120b",
+    ),
+    (
+        "tbf rate 0.5mbit burst 5kb latency 70ms peakrate 1mbit minburst 1540",
+        "tbf rate 500Kbit burst 5Kb peakrate 1Mbit mtu 1540b limit 9495b",
+    ),
+    (
+        "tbf rate 256kbit buffer 1600/8 lat 11.2ms mpu 64 overhead 18 linklayer ethernet",
+        "tbf rate 256Kbit burst 1600b mpu 64 overhead 18 limit 1958b",
+    ),
+    (
+        "tbf rate 10mbit burst 3028 over fq_codel noecn",
+        "tbf rate 10Mbit burst 3028b over fq_codel limit 10240 flows 1024 target 5ms \
+             interval 100ms memory_limit 32Mb noecn drop_batch 64",
+    ),
+    (
+        "  tbf rate 1gbit burst 64k over tbf rate 2gbit burst 2k over pfifo limit 7p\n",
+        "tbf rate 1Gbit burst 64Kb over tbf rate 2Gbit burst 2Kb over pfifo limit 7",
+    ),
+];
+
+/// Strings that are refused, the whole sentence, and the word it points at (nothing: the end).
+pub(super) const REFUSED: &[(&str, &str, &str)] = &[
+    (
+        "",
+        "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
+             pie, fq_codel, fq_pie, tbf",
+        "",
+    ),
+    (
+        "fq_coddle limit 3",
+        "`fq_coddle` is no discipline; did you mean `fq_codel`?",
+        "fq_coddle",
+    ),
+    (
+        "tc qdisc add dev eth0 root cake bandwidth 20mbit",
+        "`cake` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
+             pie, fq_codel, fq_pie, tbf",
+        "cake",
+    ),
+    (
+        "wondershaper",
+        "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
+             codel, pie, fq_codel, fq_pie, tbf",
+        "wondershaper",
+    ),
+    (
+        "codel intervall 100ms",
+        "`intervall` is not an option of codel; did you mean `interval`?",
+        "intervall",
+    ),
+    (
+        "codel alpha 2",
+        "`alpha` is not an option of codel; it has limit, target, ce_threshold, interval, \
+             ecn, noecn",
+        "alpha",
+    ),
+    (
+        "codel target 5mbit",
+        "`5mbit` is not what `target` takes; a time with s, ms, us or ns, for example \
+             `target 5ms`",
+        "5mbit",
+    ),
+    (
+        "tbf rate 20ms burst 5kb latency 50ms",
+        "`20ms` is not what `rate` takes; a rate with bit, kbit, mbit or gbit, for example \
+             `rate 20mbit`",
+        "20ms",
+    ),
+    (
+        "tbf rate 50% burst 5kb latency 50ms",
+        "`rate` cannot be 50%: the rate of the link is not known here; a rate with bit, \
+             kbit, mbit or gbit, for example `rate 20mbit`",
+        "50%",
+    ),
+    (
+        "codel target",
+        "`target` needs a value; a time with s, ms, us or ns, for example `target 5ms`",
+        "",
+    ),
+    (
+        "codel target interval 100ms",
+        "`target` needs a value; a time with s, ms, us or ns, for example `target 5ms`",
+        "interval",
+    ),
+    (
+        "pfifo limit 10 limit 20",
+        "`limit` is given twice; which one is meant? Leave out the other",
+        "limit",
+    ),
+    (
+        "codel ecn noecn",
+        "`ecn` or `noecn` is given twice; which one is meant? Leave out the other",
+        "noecn",
+    ),
+    (
+        "pie alpha 40",
+        "`alpha 40` is too large; it can be 0 to 32",
+        "40",
+    ),
+    (
+        "pfifo limit 0",
+        "`limit 0` is too small; it can be 1 to 4294967295",
+        "0",
+    ),
+    (
+        "fq_codel quantum 64",
+        "`quantum 64` is too small; it can be 256b to 4294967295b",
+        "64",
+    ),
+    (
+        "fq_codel flows 65537",
+        "`flows 65537` is too large; it can be 1 to 65536",
+        "65537",
+    ),
+    (
+        "fq_pie ecn_prob 100",
+        "`ecn_prob 100` is too large; it can be 1 to 99",
+        "100",
+    ),
+    (
+        "fq_codel ce_threshold_selector 0x1/0x3",
+        "`ce_threshold_selector` of fq_codel is not in Sojourn; `ce_threshold` applies to \
+             every ECN-capable packet",
+        "ce_threshold_selector",
+    ),
+    (
+        "red limit 400000",
+        "red needs `avpkt`; for example `avpkt 1000`",
+        "",
+    ),
+    (
+        "red avpkt 1000",
+        "red needs `limit`; for example `limit 400000`",
+        "",
+    ),
+    (
+        "red limit 400000 min 30000 max 90000 avpkt 1000 burst 20",
+        "`burst` of red is too small: 20 packets; it must be at least min/avpkt: 30",
+        "20",
+    ),
+    (
+        "red limit 400000 min 900 max 90000 avpkt 1000",
+        "`min` of red is too small: it is not above one mean packet; it must be more than \
+             avpkt, for example 5000",
+        "900",
+    ),
+    (
+        "red limit 400000 min 90000 max 30000 avpkt 1000",
+        "`max` of red must not be below `min`, which is 90000; give `min` and `max` with \
+             0 < min <= max",
+        "30000",
+    ),
+    (
+        "red limit 1000p min 5000 max 15p",
+        "`min` is in another unit than the options before it; give `limit`, `min` and `max` \
+             all in bytes or all in packets (`5p`)",
+        "5000",
+    ),
+    (
+        "red limit 1000p min 5p weight 0.002 burst 9",
+        "`weight` and `burst` say the same thing in two ways; give one of them",
+        "0.002",
+    ),
+    (
+        "red limit 1000p probability 2",
+        "`2` is not what `probability` takes; a number above 0 and up to 1, for example \
+             `probability 0.02`",
+        "2",
+    ),
+    (
+        "tbf burst 5kb latency 50ms",
+        "tbf needs `rate`; for example `rate 20mbit`",
+        "",
+    ),
+    (
+        "tbf rate 1mbit latency 50ms",
+        "tbf needs `burst`; for example `burst 5kb`",
+        "",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb",
+        "tbf needs `limit`, `latency` or `over`; for example `latency 50ms` or \
+             `over fq_codel`",
+        "",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb latency 50ms limit 3000",
+        "tbf cannot have both `limit` and `latency`; give one of them",
+        "50ms",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb latency 50ms over pfifo",
+        "tbf cannot have both `latency` and `over`; the discipline after `over` has its own \
+             limit",
+        "50ms",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb peakrate 2mbit latency 50ms",
+        "tbf needs `mtu`; for example `mtu 1540`",
+        "",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb linklayer atm latency 50ms",
+        "`atm` is not what `linklayer` takes; one of ethernet",
+        "atm",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb over fq_codel targte 5ms",
+        "`targte` is not an option of fq_codel; did you mean `target`?",
+        "targte",
+    ),
+    (
+        "tbf rate 1mbit burst 5kb over",
+        "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
+             pie, fq_codel, fq_pie, tbf",
+        "",
+    ),
+    (
+        "tc qdisc add dev",
+        "`dev` needs a value; leave it out, or name the discipline after it",
+        "",
+    ),
+];
