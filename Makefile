@@ -1,0 +1,45 @@
+# Everything a visitor needs, each with its own set-up. `make help` lists it.
+.POSIX:
+.PHONY: help demo test bench build lint doc clean
+
+CARGO = cargo
+SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
+
+help:
+	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report (< 5 min)'
+	@echo 'make test    everything that must hold: format, lints, tests, documentation'
+	@echo 'make bench   CPU cost beside ns-2 and ns-3 on the same dumbbells (about 10 min)'
+	@echo 'make build   the program, target/release/sojourn'
+	@echo 'make lint    format and lints only'
+	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
+
+build:
+	@scripts/setup build
+	$(CARGO) build --release --locked -p sojourn-cli
+
+demo: build
+	@scripts/demo $(SOJOURN)
+
+lint:
+	@scripts/setup build
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
+test: lint
+	@scripts/setup test
+	$(CARGO) test --workspace --locked
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+doc:
+	@scripts/setup build
+	$(CARGO) doc --workspace --no-deps --locked
+
+bench: build
+	@scripts/setup bench
+	$(CARGO) bench --locked -p sojourn-qdisc
+	python3 benches/peers/run.py --sojourn $(SOJOURN)
+
+clean:
+	$(CARGO) clean
+	rm -rf out benches/peers/build
