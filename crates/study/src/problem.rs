@@ -1,0 +1,238 @@
+//! What is wrong with a scenario: every problem with its place, its field and a way out.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A place in one of the [`Problems`]' sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Origin {
+    /// Index of the source: 0 is the file, then the `--set` arguments.
+    pub(crate) source: usize,
+    /// First byte.
+    pub(crate) start: usize,
+    /// Behind the last byte.
+    pub(crate) end: usize,
+}
+
+impl Origin {
+    /// A file as a whole.
+    pub(crate) const NOWHERE: Self = Self {
+        source: 0,
+        start: usize::MAX,
+        end: usize::MAX,
+    };
+
+    pub(crate) fn new(source: usize, span: Range<usize>) -> Self {
+        Self {
+            source,
+            start: span.start,
+            end: span.end,
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub(crate) at: Origin,
+    pub(crate) field: String,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(at: Origin, field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            at,
+            field: field.into(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The field path, for example `dumbbell.up.rate`; empty for the file as a whole.
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What is wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// A text that positions refer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// File name, or `--set KEY=VALUE`.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// Line and column, both from 1, the column in characters, and the line itself.
+    fn position(&self, byte: usize) -> (usize, usize, &str) {
+        let byte = (0..=byte.min(self.text.len()))
+            .rev()
+            .find(|&b| self.text.is_char_boundary(b))
+            .unwrap_or(0);
+        let before = &self.text[..byte];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let rest = &self.text[start..];
+        let end = rest.find('\n').unwrap_or(rest.len());
+        (
+            line,
+            before[start..].chars().count() + 1,
+            rest[..end].trim_end(),
+        )
+    }
+}
+
+/// Everything that is wrong with a scenario. Prints for people: each problem as
+/// `file:line:column: field: message` with the line itself, and what would be right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems {
+    sources: Vec<Source>,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// Most problems that are kept; a file that is no scenario at all needs no more.
+    const MOST: usize = 50;
+
+    pub(crate) fn with_source(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let mut problems = Self::default();
+        problems.add_source(name, text);
+        problems
+    }
+
+    /// Adds a text; positions in it have the returned index.
+    pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+        self.sources.push(Source {
+            name: name.into(),
+            text: text.into(),
+        });
+        self.sources.len() - 1
+    }
+
+    /// Adds a problem, unless it is known already (from another cell of the grid).
+    pub(crate) fn add(&mut self, problem: Problem) {
+        if self.list.len() < Self::MOST && !self.list.contains(&problem) {
+            self.list.push(problem);
+        }
+    }
+
+    pub(crate) fn source_text(&self, source: usize) -> &str {
+        &self.sources[source].text
+    }
+
+    /// The problems in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.list.iter()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether further problems would not be kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= Self::MOST
+    }
+
+    pub(crate) fn sort(&mut self) {
+        self.list.sort_by_key(|problem| problem.at);
+    }
+
+    fn show(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = &self.sources[problem.at.source];
+        if problem.at == Origin::NOWHERE {
+            return writeln!(f, "{}: {}", source.name, problem.message);
+        }
+        let (line, column, text) = source.position(problem.at.start);
+        // An argument has one line only, and it is shown below.
+        match problem.at.source {
+            0 => write!(f, "{}:{line}:{column}: ", source.name)?,
+            _ => write!(f, "{}: ", source.name)?,
+        }
+        if !problem.field.is_empty() {
+            write!(f, "{}: ", problem.field)?;
+        }
+        writeln!(f, "{}", problem.message)?;
+        let margin = line.to_string().len();
+        if !text.is_empty() {
+            // Tabs stay tabs, so that the marks stand below what they mean.
+            let indent: String = text
+                .chars()
+                .take(column - 1)
+                .map(|c| if c == '\t' { '\t' } else { ' ' })
+                .collect();
+            let width = source.text[..problem.at.end.min(source.text.len())]
+                .get(problem.at.start..)
+                .map_or(1, |marked| {
+                    marked.lines().next().unwrap_or("").chars().count()
+                })
+                .max(1);
+            writeln!(f, "{:margin$} |", "")?;
+            writeln!(f, "{line} | {text}")?;
+            writeln!(f, "{:margin$} | {indent}{}", "", "^".repeat(width))?;
+        }
+        match &problem.help {
+            Some(help) => writeln!(f, "{:margin$} = help: {help}", ""),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.list {
+            self.show(problem, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The candidate that was probably meant.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&word, &candidate.to_lowercase());
+            (distance, candidate)
+        })
+        .filter(|(distance, candidate)| {
+            // One slip in three characters, and never a wholly different word.
+            *distance <= 1.max(word.chars().count().max(candidate.chars().count()) / 3)
+                && *distance < candidate.chars().count()
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "did you mean", or else the list of what there is.
+pub(crate) fn suggestion(word: &str, candidates: &[&str]) -> String {
+    match nearest(word, candidates.iter().copied()) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None if candidates.is_empty() => "there is none to choose from".into(),
+        None => format!("known here: {}", candidates.join(", ")),
+    }
+}

@@ -1,0 +1,436 @@
+//! Values with a unit or a meaning of their own: times, rates, sizes, probabilities, queues.
+//!
+//! A time or a rate must carry its unit: in tc's notation a bare time is microseconds and a bare
+//! rate is bit/s, and nobody who writes `duration = 60` means sixty microseconds.
+
+use crate::problem::{Origin, Problem, Problems, suggestion};
+use crate::read::{Read, wrong_type};
+use crate::tree::{Node, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
+use std::borrow::Cow;
+
+/// A time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Duration(pub(crate) Span);
+
+/// A rate above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Speed(pub(crate) Rate);
+
+/// A link's rate: a [`Speed`] or `unlimited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkSpeed(pub(crate) Option<Rate>);
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+/// A probability below one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Probability(pub(crate) f64);
+
+/// A queue discipline in tc's words.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Queue(pub(crate) QdiscSpec);
+
+/// A DiffServ code point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dscp(pub(crate) u8);
+
+/// A name of a scenario, flow, node or link.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name(pub(crate) String);
+
+/// Seeds of each combination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seeds(pub(crate) Vec<u64>);
+
+/// When the receiver acknowledges: `true`, `false` or the longest delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckDelay {
+    /// TCP's default, or no delay at all.
+    Switch(bool),
+    /// Longest delay.
+    After(Span),
+}
+
+/// A quantity in a string; a bare number only gets a suggestion of how to write it.
+fn with_unit<T>(
+    node: &Node,
+    path: &str,
+    problems: &mut Problems,
+    example: &str,
+    parse: fn(&str) -> Result<T, UnitError>,
+) -> Option<T> {
+    let problem = match &node.value {
+        Value::Text(text) if text.trim().parse::<f64>().is_ok() => {
+            Problem::new(node.at, path, format!("`{text}` needs a unit"))
+                .help(format!("for example \"{example}\""))
+        }
+        Value::Text(text) => match parse(text) {
+            Ok(value) => return Some(value),
+            Err(error) => Problem::new(node.at, path, error.to_string()),
+        },
+        Value::Integer(_) | Value::Float(_) => {
+            Problem::new(node.at, path, format!("`{}` needs a unit", node.text))
+                .help(format!("write a string, for example \"{example}\""))
+        }
+        _ => wrong_type(node, path, &format!("a string such as \"{example}\"")),
+    };
+    problems.add(problem);
+    None
+}
+
+impl Read for Duration {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match node.value {
+            // Nothing is nothing in any unit.
+            Value::Integer(0) => Some(Self(Span::ZERO)),
+            _ => with_unit(node, path, problems, "40ms", parse_span).map(Self),
+        }
+    }
+}
+
+impl Read for Speed {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let rate = with_unit(node, path, problems, "12mbit", parse_rate)?;
+        if rate.is_zero() {
+            problems.add(Problem::new(node.at, path, "must be above zero"));
+            return None;
+        }
+        Some(Self(rate))
+    }
+}
+
+impl Read for LinkSpeed {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Text(word) if word == "unlimited" => Some(Self(None)),
+            _ => Speed::read(node, path, problems).map(|speed| Self(Some(speed.0))),
+        }
+    }
+}
+
+impl Read for Bytes {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Integer(_) => u64::read(node, path, problems).map(Self),
+            Value::Text(text) => match parse_size(text) {
+                Ok(bytes) => Some(Self(bytes)),
+                Err(error) => {
+                    problems.add(Problem::new(node.at, path, error.to_string()));
+                    None
+                }
+            },
+            _ => {
+                let wanted = "bytes as an integer, or a string such as \"10mb\"";
+                problems.add(wrong_type(node, path, wanted));
+                None
+            }
+        }
+    }
+}
+
+impl Read for Probability {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let value = match &node.value {
+            Value::Integer(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            Value::Text(text) => text
+                .trim()
+                .strip_suffix('%')
+                .and_then(|number| number.trim_end().parse::<f64>().ok())
+                .map(|percent| percent / 100.0),
+            _ => None,
+        };
+        let problem = match value {
+            Some(value) if (0.0..1.0).contains(&value) => return Some(Self(value)),
+            Some(value) => {
+                let message = format!("`{}` is not a probability from 0 to below 1", node.text);
+                let problem = Problem::new(node.at, path, message);
+                if value >= 1.0 && !node.text.contains('%') {
+                    problem.help(format!("for {value} per cent write \"{value}%\""))
+                } else {
+                    problem
+                }
+            }
+            None => wrong_type(
+                node,
+                path,
+                "a probability: a string such as \"1%\", or 0.01",
+            ),
+        };
+        problems.add(problem);
+        None
+    }
+}
+
+/// The place of some bytes of a string's value, when it was written without escapes.
+fn inside(node: &Node, value: &str, range: std::ops::Range<usize>, problems: &Problems) -> Origin {
+    let written = &problems.source_text(node.at.source)[node.at.start..node.at.end];
+    let quotes = match written.len().checked_sub(value.len()) {
+        Some(0) if written == value => 0,
+        Some(2) if &written[1..written.len() - 1] == value => 1,
+        _ => return node.at,
+    };
+    let start = node.at.start + quotes;
+    Origin {
+        source: node.at.source,
+        start: start + range.start.min(value.len()),
+        end: start + range.end.min(value.len()),
+    }
+}
+
+impl Read for Queue {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let Value::Text(text) = &node.value else {
+            problems.add(wrong_type(
+                node,
+                path,
+                "a string such as \"fq_codel limit 1000\"",
+            ));
+            return None;
+        };
+        match text.parse::<QdiscSpec>() {
+            Ok(spec) => Some(Self(spec)),
+            Err(error) => {
+                let at = inside(node, text, error.position(), problems);
+                let mut problem = Problem::new(at, path, error.what());
+                problem.help = match (error.suggestion(), error.wanted()) {
+                    (Some(word), _) => Some(format!("did you mean `{word}`?")),
+                    (None, wanted) => wanted.map(str::to_owned),
+                };
+                problems.add(problem);
+                None
+            }
+        }
+    }
+}
+
+/// DiffServ code points by name: RFC 2474, 2597, 3246, 5865, 8622.
+const DSCP_NAMES: &[(&str, u8)] = &[
+    ("BE", 0),
+    ("DF", 0),
+    ("CS0", 0),
+    ("LE", 1),
+    ("CS1", 8),
+    ("AF11", 10),
+    ("AF12", 12),
+    ("AF13", 14),
+    ("CS2", 16),
+    ("AF21", 18),
+    ("AF22", 20),
+    ("AF23", 22),
+    ("CS3", 24),
+    ("AF31", 26),
+    ("AF32", 28),
+    ("AF33", 30),
+    ("CS4", 32),
+    ("AF41", 34),
+    ("AF42", 36),
+    ("AF43", 38),
+    ("CS5", 40),
+    ("VA", 44),
+    ("EF", 46),
+    ("CS6", 48),
+    ("CS7", 56),
+];
+
+impl Read for Dscp {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let problem = match &node.value {
+            Value::Integer(number @ 0..=63) => return Some(Self(*number as u8)),
+            Value::Integer(number) => {
+                let problem = Problem::new(
+                    node.at,
+                    path,
+                    format!("{number} is not a DSCP (0 to 63, or a name such as \"EF\")"),
+                );
+                match number {
+                    64..=255 if number % 4 == 0 => {
+                        problem.help(format!("as a TOS byte that is DSCP {}", number / 4))
+                    }
+                    _ => problem,
+                }
+            }
+            Value::Text(text) => {
+                let known = DSCP_NAMES
+                    .iter()
+                    .find(|(name, _)| name.eq_ignore_ascii_case(text));
+                if let Some((_, value)) = known {
+                    return Some(Self(*value));
+                }
+                let names: Vec<_> = DSCP_NAMES.iter().map(|(name, _)| *name).collect();
+                let message = format!("`{text}` is no DSCP's name");
+                Problem::new(node.at, path, message).help(suggestion(text, &names))
+            }
+            _ => wrong_type(node, path, "a DSCP: 0 to 63, or a name such as \"EF\""),
+        };
+        problems.add(problem);
+        None
+    }
+}
+
+impl Name {
+    /// Longest name; names become file names and columns.
+    const LONGEST: usize = 64;
+}
+
+impl Read for Name {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let name = String::read(node, path, problems)?;
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > Self::LONGEST || !name.chars().all(good) {
+            let message = format!("`{name}` is not a name");
+            let help = format!("1 to {} of the characters a-z A-Z 0-9 - _", Self::LONGEST);
+            problems.add(Problem::new(node.at, path, message).help(help));
+            return None;
+        }
+        Some(Self(name))
+    }
+}
+
+impl Seeds {
+    /// Most seeds of one scenario.
+    pub(crate) const MOST: u64 = 10_000;
+}
+
+impl Read for Seeds {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let problem = match &node.value {
+            Value::Integer(count) if (1..=Self::MOST as i64).contains(count) => {
+                return Some(Self((1..=*count as u64).collect()));
+            }
+            Value::Integer(_) => {
+                let message = format!("must be a number of seeds from 1 to {}", Self::MOST);
+                Problem::new(node.at, path, message)
+            }
+            Value::Array(items) if items.is_empty() => {
+                Problem::new(node.at, path, "at least one seed is needed")
+            }
+            Value::Array(items) => {
+                let seeds = Vec::<u64>::read(node, path, problems)?;
+                let twice = (1..seeds.len()).find(|&i| seeds[..i].contains(&seeds[i]));
+                match twice {
+                    None => return Some(Self(seeds)),
+                    Some(i) => {
+                        let message = format!("seed {} is listed twice", seeds[i]);
+                        Problem::new(items[i].at, path, message)
+                    }
+                }
+            }
+            _ => wrong_type(node, path, "a number of seeds, or a list of them"),
+        };
+        problems.add(problem);
+        None
+    }
+}
+
+impl Read for AckDelay {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Bool(on) => Some(Self::Switch(*on)),
+            Value::Text(_) => {
+                Duration::read(node, path, problems).map(|delay| Self::After(delay.0))
+            }
+            _ => {
+                let wanted = "`true`, `false`, or the longest delay such as \"40ms\"";
+                problems.add(wrong_type(node, path, wanted));
+                None
+            }
+        }
+    }
+}
+
+/// Gives a type its JSON Schema.
+macro_rules! schema {
+    ($type:ident, $name:literal, $($schema:tt)+) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($($schema)+)
+            }
+        }
+    };
+}
+
+schema!(Duration, "time", {
+    "description": "A time with its unit: s, ms, us or ns. The number 0 needs none.",
+    "anyOf": [
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
+        { "const": 0 },
+    ],
+    "examples": ["40ms", "1.5s", "250us"],
+});
+schema!(Speed, "rate", {
+    "description": "A rate with its unit: bit, kbit, mbit, gbit, tbit (powers of 1000), kibit \
+                    and so on (1024), bps, kbps and so on (bytes per second, as in tc).",
+    "type": "string",
+    "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])\s*$",
+    "examples": ["12mbit", "1.5mbit", "10gbit"],
+});
+schema!(LinkSpeed, "link rate", {
+    "description": "A rate as `12mbit`, or `unlimited` for a link that sends in no time.",
+    "type": "string",
+    "pattern": r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])|unlimited)\s*$",
+    "examples": ["12mbit", "10gbit", "unlimited"],
+});
+schema!(Bytes, "size", {
+    "description": "Bytes as an integer, or a string with a unit: b, kb, mb, gb (powers of \
+                    1024, as in tc).",
+    "anyOf": [
+        { "type": "integer", "minimum": 0 },
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[a-zA-Z]*\s*$" },
+    ],
+    "examples": [1500, "64kb", "10mb"],
+});
+schema!(Probability, "probability", {
+    "description": "A probability from 0 to below 1: a string in per cent, or a bare fraction.",
+    "anyOf": [
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*%$" },
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
+    ],
+    "examples": ["1%", 0.01],
+});
+schema!(Queue, "qdisc", {
+    "description": "A queue discipline in tc's words, with tc's units and defaults; \
+                    `sojourn qdisc list` shows all.",
+    "type": "string",
+    "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn"],
+});
+schema!(Dscp, "dscp", {
+    "description": "A DiffServ code point: 0 to 63, or its name.",
+    "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": 63 },
+        { "enum": DSCP_NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>() },
+    ],
+    "examples": ["EF", "CS1", 46],
+});
+schema!(Name, "name", {
+    "description": "A name: 1 to 64 of the characters a-z A-Z 0-9 - _.",
+    "type": "string",
+    "pattern": "^[A-Za-z0-9_-]{1,64}$",
+});
+schema!(Seeds, "seeds", {
+    "description": "How many seeds (1, 2, 3 and so on), or a list of them.",
+    "anyOf": [
+        { "type": "integer", "minimum": 1, "maximum": 10_000 },
+        { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1,
+          "uniqueItems": true },
+    ],
+    "examples": [5, [1, 7, 42]],
+});
+schema!(AckDelay, "delayed ack", {
+    "description": "`true`: every second segment or after 40 ms; `false`: every segment at once; \
+                    or the longest delay.",
+    "anyOf": [
+        { "type": "boolean" },
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
+    ],
+    "examples": [false, "40ms"],
+});

@@ -1,0 +1,244 @@
+//! From the tree to typed tables, collecting every problem on the way.
+
+use crate::problem::{Problem, Problems, suggestion};
+use crate::tree::{Entry, Node, Value};
+
+/// A type that a value of the file can become.
+pub(crate) trait Read: Sized {
+    /// Reads a value; every problem is added to `problems`, and then nothing is returned.
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self>;
+
+    /// The value of a key that is not there; none when the key is required.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl<T: Read> Read for Option<T> {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        T::read(node, path, problems).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// "... is X, not Y", the usual complaint about a type.
+pub(crate) fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
+    let message = format!("expected {wanted}, found {}", node.value.kind());
+    Problem::new(node.at, path, message)
+}
+
+impl Read for String {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => {
+                problems.add(wrong_type(node, path, "a string"));
+                None
+            }
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Bool(truth) => Some(*truth),
+            _ => {
+                problems.add(wrong_type(node, path, "`true` or `false`"));
+                None
+            }
+        }
+    }
+}
+
+impl Read for u64 {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let problem = match &node.value {
+            Value::Integer(number) => match Self::try_from(*number) {
+                Ok(number) => return Some(number),
+                Err(_) => Problem::new(node.at, path, "must not be negative"),
+            },
+            _ => wrong_type(node, path, "an integer"),
+        };
+        problems.add(problem);
+        None
+    }
+}
+
+impl Read for u32 {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let wide = u64::read(node, path, problems)?;
+        let narrow = Self::try_from(wide).ok();
+        if narrow.is_none() {
+            let message = format!("{wide} is too large; at most {}", Self::MAX);
+            problems.add(Problem::new(node.at, path, message));
+        }
+        narrow
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let Value::Array(items) = &node.value else {
+            problems.add(wrong_type(node, path, "an array"));
+            return None;
+        };
+        let read: Vec<_> = items
+            .iter()
+            .enumerate()
+            .map(|(i, item)| T::read(item, &item_path(path, i, item), problems))
+            .collect();
+        read.into_iter().collect()
+    }
+}
+
+/// `flow.upload` when the item has a name, `flow[1]` (from 1) otherwise.
+fn item_path(path: &str, index: usize, item: &Node) -> String {
+    match item.text_at("name") {
+        Some(name) => format!("{path}.{name}"),
+        None => format!("{path}[{}]", index + 1),
+    }
+}
+
+/// `above.key`, or the key alone at the root.
+pub(crate) fn join(above: &str, key: &str) -> String {
+    if above.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{above}.{key}")
+    }
+}
+
+/// A table that is being read.
+pub(crate) struct Fields<'a> {
+    node: &'a Node,
+    entries: &'a [Entry],
+    path: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens a table; complains about keys that are not among `known`.
+    pub(crate) fn open(
+        node: &'a Node,
+        path: &'a str,
+        known: &[&str],
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let Value::Table(entries) = &node.value else {
+            problems.add(wrong_type(node, path, "a table"));
+            return None;
+        };
+        for entry in entries {
+            if !known.contains(&entry.key.as_str()) {
+                let message = format!("unknown key `{}`", entry.key);
+                problems
+                    .add(Problem::new(entry.at, path, message).help(suggestion(&entry.key, known)));
+            }
+        }
+        Some(Self {
+            node,
+            entries,
+            path,
+        })
+    }
+
+    /// Reads the value of `key`; complains when it is required and missing.
+    pub(crate) fn field<T: Read>(&self, key: &str, problems: &mut Problems) -> Option<T> {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.key == key) {
+            return T::read(&entry.node, &join(self.path, key), problems);
+        }
+        let absent = T::absent();
+        if absent.is_none() {
+            let message = format!("missing key `{key}`");
+            problems.add(Problem::new(self.node.at, self.path, message));
+        }
+        absent
+    }
+}
+
+/// Declares a table of the scenario format: a struct, its JSON Schema and its reader, from one
+/// list of keys. `Option` fields may be absent, others must be there.
+macro_rules! table {
+    ($(#[$meta:meta])* pub(crate) struct $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[schemars(deny_unknown_fields)]
+        pub(crate) struct $name {
+            $($(#[$doc])* pub(crate) $field: $type,)*
+        }
+
+        impl $crate::read::Read for $name {
+            fn read(
+                node: &$crate::tree::Node,
+                path: &str,
+                problems: &mut $crate::problem::Problems,
+            ) -> Option<Self> {
+                let known = [$(stringify!($field)),*];
+                let fields = $crate::read::Fields::open(node, path, &known, problems)?;
+                $(let $field = fields.field(stringify!($field), problems);)*
+                Some(Self { $($field: $field?),* })
+            }
+        }
+    };
+}
+
+/// Declares a choice between words: an enum, its JSON Schema and its reader.
+macro_rules! words {
+    ($(#[$meta:meta])* pub(crate) enum $name:ident {
+        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)]
+        pub(crate) enum $name {
+            $($(#[$doc])* #[schemars(rename = $word)] $variant,)*
+        }
+
+        impl $crate::read::Read for $name {
+            fn read(
+                node: &$crate::tree::Node,
+                path: &str,
+                problems: &mut $crate::problem::Problems,
+            ) -> Option<Self> {
+                let word = String::read(node, path, problems)?;
+                match word.as_str() {
+                    $($word => Some(Self::$variant),)*
+                    _ => {
+                        let message = format!("`{word}` is not known here");
+                        let help = $crate::problem::suggestion(&word, &[$($word),*]);
+                        problems.add(
+                            $crate::problem::Problem::new(node.at, path, message).help(help),
+                        );
+                        None
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// For tables whose keys are all optional: an empty one, and one laid over another.
+macro_rules! overlay {
+    ($name:ident { $($field:ident),* $(,)? }) => {
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: None),* }
+            }
+        }
+
+        impl $name {
+            /// This table's keys before `below`'s.
+            pub(crate) fn over(self, below: Self) -> Self {
+                Self { $($field: self.$field.or(below.$field)),* }
+            }
+        }
+    };
+}
+
+pub(crate) use overlay;
+pub(crate) use table;
+pub(crate) use words;

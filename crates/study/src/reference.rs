@@ -1,0 +1,150 @@
+//! The format's JSON Schema, and from it the reference in `docs/scenario.md`.
+
+use crate::format::ScenarioFile;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+
+/// The scenario format as JSON Schema (draft 2020-12), pretty-printed, with a newline at its end.
+pub fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(&document()).expect("a schema is plain JSON");
+    text.push('\n');
+    text
+}
+
+fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<ScenarioFile>();
+    schema.insert(
+        "$id".into(),
+        "https://sojourn.invalid/scenario-1.schema.json".into(),
+    );
+    schema.insert("title".into(), "Sojourn scenario".into());
+    schema.to_value()
+}
+
+/// The tables of the reference: heading, and where the table stands in the schema.
+const SECTIONS: [(&str, &str); 7] = [
+    ("Top level", ""),
+    ("`[dumbbell]`", "DumbbellTable"),
+    ("`[dumbbell.up]`, `[dumbbell.down]`", "HopTable"),
+    ("`[[node]]`", "NodeTable"),
+    ("`[[link]]`", "LinkTable"),
+    ("`[[flow]]`", "FlowTable"),
+    ("`[tcp]`, `flow.tcp`", "TcpTable"),
+];
+
+/// Every key of the format as Markdown tables, made from the schema.
+pub fn reference() -> String {
+    let document = document();
+    let mut out = String::new();
+    for (heading, name) in SECTIONS {
+        let table = match name {
+            "" => &document,
+            _ => &document["$defs"][name],
+        };
+        keys(&mut out, &document, heading, table);
+    }
+    for model in document["$defs"]["App"]["oneOf"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let kind = &model["properties"]["kind"]["const"];
+        if let Some(kind) = kind.as_str() {
+            let heading = format!("`app = {{ kind = \"{kind}\" }}`");
+            keys(&mut out, &document, &heading, model);
+        }
+    }
+    out
+}
+
+/// One table of keys.
+fn keys(out: &mut String, document: &Value, heading: &str, table: &Value) {
+    let text = table["description"].as_str().unwrap_or_default();
+    let _ = write!(out, "### {heading}\n\n{}\n", one_line(text));
+    let none = Map::new();
+    let properties = table["properties"].as_object().unwrap_or(&none);
+    let required = |key: &str| {
+        let list = table["required"].as_array();
+        list.is_some_and(|list| list.iter().any(|name| name == key))
+    };
+    if properties.keys().any(|key| key != "kind") {
+        out.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
+    }
+    for (key, schema) in properties.iter().filter(|(key, _)| *key != "kind") {
+        let mark = if required(key) { " (required)" } else { "" };
+        let kind = kind(document, schema);
+        let meaning = one_line(schema["description"].as_str().unwrap_or_default());
+        let _ = writeln!(out, "| `{key}`{mark} | {kind} | {meaning} |");
+    }
+    out.push('\n');
+}
+
+/// What a value is, in a word or a list of words.
+fn kind(document: &Value, schema: &Value) -> String {
+    for list in ["anyOf", "oneOf"] {
+        if let Some(options) = schema[list].as_array() {
+            let mut kinds: Vec<String> = options
+                .iter()
+                .filter(|option| option["type"] != "null")
+                .map(|option| kind(document, option))
+                .collect();
+            kinds.dedup();
+            return kinds.join(", ");
+        }
+    }
+    if let Some(target) = schema["$ref"].as_str() {
+        let name = target.rsplit('/').next().unwrap_or(target);
+        let definition = &document["$defs"][name];
+        let words = definition["oneOf"]
+            .as_array()
+            .or(definition["enum"].as_array());
+        // A choice of words is best shown as the words.
+        if let Some(words) = words.filter(|_| definition["type"] == "string" || name != "App") {
+            let words: Vec<String> = words
+                .iter()
+                .filter_map(|word| word["const"].as_str().or(word.as_str()))
+                .map(|word| format!("`\"{word}\"`"))
+                .collect();
+            if !words.is_empty() {
+                return words.join(", ");
+            }
+        }
+        return match name {
+            "App" => "traffic model".into(),
+            _ => name
+                .trim_end_matches("Table")
+                .to_lowercase()
+                .replace('_', " "),
+        };
+    }
+    if let Some(word) = schema["const"].as_str() {
+        return format!("`\"{word}\"`");
+    }
+    match &schema["type"] {
+        Value::String(name) if name == "array" => {
+            format!("list of {}", kind(document, &schema["items"]))
+        }
+        Value::String(name) => name.clone(),
+        Value::Array(names) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| *name != "null")
+            .collect::<Vec<_>>()
+            .join(" or "),
+        _ => "value".into(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests;

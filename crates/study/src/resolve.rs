@@ -1,0 +1,108 @@
+//! From a read scenario file to a cell: names become indices, defaults are filled in, and what
+//! fits no world is refused.
+
+mod flows;
+mod topology;
+
+use crate::format::{Framing, ScenarioFile};
+use crate::problem::{Origin, Problem, Problems};
+use crate::quantity::Name;
+use crate::trace::Traces;
+use crate::tree::Node;
+use sojourn_units::{Span, show_span};
+use sojourn_world::{Cell, Topology};
+
+/// Bytes of an Ethernet header, which Linux's queues count.
+const ETHERNET_HEADER: u16 = 14;
+/// Default interval of the series.
+const SAMPLE: Span = Span::from_millis(100);
+
+/// What resolving needs beside the file.
+pub(crate) struct Resolver<'a> {
+    /// The tree that the file was read from, to find places.
+    pub(crate) tree: &'a Node,
+    pub(crate) problems: &'a mut Problems,
+    pub(crate) traces: &'a mut Traces,
+}
+
+impl Resolver<'_> {
+    /// A problem with the field at `path`.
+    fn complain(&mut self, path: &str, message: impl Into<String>) {
+        self.complain_at(self.tree.locate(path), path, message, None);
+    }
+
+    /// A problem with the field at `path`, and what would be right.
+    fn advise(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.complain_at(self.tree.locate(path), path, message, Some(help.into()));
+    }
+
+    fn complain_at(
+        &mut self,
+        at: Origin,
+        path: &str,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
+        let mut problem = Problem::new(at, path, message);
+        problem.help = help;
+        self.problems.add(problem);
+    }
+
+    /// Complains about names of the list `list` that occur twice.
+    fn check_unique<'n>(&mut self, list: &str, names: impl Iterator<Item = &'n Name>) {
+        let mut seen: Vec<&Name> = Vec::new();
+        for (index, name) in names.enumerate() {
+            if seen.contains(&name) {
+                let at = self.tree.locate_key(list, index, "name");
+                let message = format!("another {list} has the name `{}` already", name.0);
+                self.complain_at(at, list, message, None);
+            }
+            seen.push(name);
+        }
+    }
+
+    /// The cell of one combination and one seed; nothing when there are problems.
+    pub(crate) fn cell(
+        &mut self,
+        file: &ScenarioFile,
+        params: &[(String, String)],
+        seed: u64,
+    ) -> Option<Cell> {
+        let before = self.problems.len();
+        let duration = file.duration.0;
+        let warmup = file.warmup.map_or(Span::ZERO, |warmup| warmup.0);
+        let sample_every = file.sample.map_or(SAMPLE, |sample| sample.0);
+        if duration.is_zero() {
+            self.complain("duration", "must be above zero");
+        } else if warmup >= duration {
+            let message = format!(
+                "{} leaves nothing of the duration of {} to measure",
+                show_span(warmup),
+                show_span(duration)
+            );
+            self.complain("warmup", message);
+        }
+        if sample_every.is_zero() {
+            self.complain("sample", "must be above zero");
+        }
+        let topology = self.topology(file);
+        let flows = topology
+            .as_ref()
+            .map(|topology: &Topology| self.flows(file, topology, seed));
+        let (topology, flows) = (topology?, flows?);
+        (self.problems.len() == before).then(|| Cell {
+            scenario: file.name.0.clone(),
+            params: params.to_vec(),
+            seed,
+            duration,
+            warmup,
+            sample_every,
+            link_header: match file.framing {
+                None | Some(Framing::Ethernet) => ETHERNET_HEADER,
+                Some(Framing::Ip) => 0,
+            },
+            topology,
+            flows,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Runs cells on several threads; the results come in the grid's order.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::ClockId;
+use sojourn_units::Time;
+use sojourn_world::{Cell, RunResult, World, WorldError};
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The result of a cell, or why there is none.
+pub type Outcome = Result<RunResult, WorldError>;
+
+/// Looks on while cells run; called from several threads.
+pub trait Watch: Sync {
+    /// A cell has come so far: simulated or real time since its start.
+    fn progress(&self, index: usize, now: Time);
+    /// A cell is done.
+    fn done(&self, index: usize, outcome: &Outcome);
+}
+
+/// Nobody looks on.
+impl Watch for () {
+    fn progress(&self, _: usize, _: Time) {}
+    fn done(&self, _: usize, _: &Outcome) {}
+}
+
+/// Runs every cell, at most `jobs` at a time, and gives the outcomes in the order of `cells`.
+/// Once `stop` is set no cell is begun any more, running ones are interrupted, and what is left
+/// has [`WorldError::interrupted`]. A cell that panics fails alone.
+pub fn run(
+    world: &(dyn World + Sync),
+    cells: &[Cell],
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let outcomes: Vec<Mutex<Option<Outcome>>> = cells.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(cell) = cells.get(index) else { return };
+            let outcome = one(world, cell, stop, &|now| watch.progress(index, now));
+            watch.done(index, &outcome);
+            *outcomes[index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..jobs.get().min(cells.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes
+        .into_iter()
+        .map(|outcome| {
+            outcome
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+                .expect("the threads have taken every index")
+        })
+        .collect()
+}
+
+fn one(
+    world: &(dyn World + Sync),
+    cell: &Cell,
+    stop: &AtomicBool,
+    progress: &dyn Fn(Time),
+) -> Outcome {
+    if stop.load(Ordering::Relaxed) {
+        return Err(WorldError::interrupted());
+    }
+    let mut report = |now| {
+        progress(now);
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let (wall, cpu) = (Instant::now(), cpu_time());
+    let run = || world.run(cell, &mut report);
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let what = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        Err(WorldError(format!(
+            "the {} world has a bug: {what}",
+            world.name()
+        )))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! A scenario file with its overrides, read and resolved into cells.
+
+use crate::format::ScenarioFile;
+use crate::problem::{Origin, Problem, Problems, suggestion};
+use crate::quantity::Seeds;
+use crate::read::Read;
+use crate::resolve::Resolver;
+use crate::sweep::{Grid, MOST_COMBINATIONS};
+use crate::trace::Traces;
+use crate::tree::{Node, Value};
+use sojourn_world::{Cell, ScenarioInfo};
+use std::path::Path;
+
+/// What the command line changes of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `KEY=VALUE`: a field path and its value. A field that the file sweeps is swept no more.
+    pub sets: Vec<String>,
+    /// The first seed; alone, the only one.
+    pub seed: Option<u64>,
+    /// The number of seeds, 1 to 10 000.
+    pub seeds: Option<u64>,
+}
+
+/// A scenario and all its cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Study {
+    /// What the scenario says of itself.
+    pub info: ScenarioInfo,
+    /// Every combination with every seed; the seed changes fastest. Never empty.
+    pub cells: Vec<Cell>,
+}
+
+/// A `--set` argument that could be read.
+struct Override {
+    path: String,
+    node: Node,
+}
+
+impl Study {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, with what it names, or with the options.
+    pub fn load(file: &Path, options: &Options) -> Result<Self, Problems> {
+        let name = file.display().to_string();
+        let unreadable = |message: String| {
+            let mut problems = Problems::with_source(&name, "");
+            problems.add(Problem::new(Origin::NOWHERE, "", message));
+            problems
+        };
+        let bytes =
+            std::fs::read(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to();
+            unreadable(format!("is not a text file (byte {byte} is not UTF-8)"))
+        })?;
+        let base = file.parent().unwrap_or(Path::new(""));
+        Self::parse(&name, &text, base, options)
+    }
+
+    /// Reads a scenario from a text; `name` is shown in messages, and the paths in it are seen
+    /// from `base`.
+    ///
+    /// # Errors
+    /// As [`Study::load`].
+    pub fn parse(name: &str, text: &str, base: &Path, options: &Options) -> Result<Self, Problems> {
+        let mut problems = Problems::with_source(name, text);
+        let document = match toml_edit::Document::parse(text) {
+            Ok(document) => document,
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                let at = Origin::new(0, span);
+                let message = error.message().trim().replace('\n', "; ");
+                problems.add(Problem::new(at, "", format!("not TOML: {message}")));
+                return Err(problems);
+            }
+        };
+        let mut tree = Node::of_document(&document, 0);
+        let sweep = tree.take("sweep");
+        let sets = overrides(options, &mut problems);
+        for set in &sets {
+            if let Err(message) = tree.set(&set.path, set.node.clone()) {
+                problems.add(Problem::new(set.node.at, &set.path, message));
+            }
+        }
+        let mut grid = Grid::read(sweep.as_ref(), &mut problems);
+        for set in &sets {
+            grid.pin(&set.path);
+        }
+        if grid.len() > MOST_COMBINATIONS {
+            let message = format!(
+                "{} combinations are more than {MOST_COMBINATIONS}",
+                grid.len()
+            );
+            let at = grid.at().unwrap_or(tree.at);
+            problems.add(Problem::new(at, "sweep", message));
+            return Err(problems);
+        }
+        let mut builder = Builder {
+            options,
+            sets: &sets,
+            traces: Traces::new(base),
+            study: Self {
+                info: ScenarioInfo::default(),
+                cells: Vec::new(),
+            },
+        };
+        for number in 0..grid.len() {
+            builder.combination(&tree, &grid, number, &mut problems);
+            if problems.is_full() {
+                break;
+            }
+        }
+        if !problems.is_empty() {
+            problems.sort();
+            return Err(problems);
+        }
+        builder.study.info.axes = grid.info();
+        builder.study.info.source = Some(text.to_owned());
+        Ok(builder.study)
+    }
+}
+
+/// Reads the `--set` arguments and checks the seeds.
+fn overrides(options: &Options, problems: &mut Problems) -> Vec<Override> {
+    let mut sets = Vec::new();
+    for argument in &options.sets {
+        let source = problems.add_source("--set", argument);
+        let whole = Origin::new(source, 0..argument.len());
+        let Some((path, value)) = argument.split_once('=') else {
+            let problem = Problem::new(whole, "", format!("`{argument}` has no `=`"))
+                .help("KEY=VALUE, for example dumbbell.down.rate=20mbit");
+            problems.add(problem);
+            continue;
+        };
+        let path = path.trim();
+        if matches!(path.split('.').next(), Some("format" | "sweep")) {
+            problems.add(Problem::new(whole, path, "cannot be set"));
+            continue;
+        }
+        let start = argument.len() - value.len();
+        let at = Origin::new(source, start..argument.len());
+        sets.push(Override {
+            path: path.to_owned(),
+            node: Node::of_argument(value, at),
+        });
+    }
+    sets
+}
+
+/// Collects cells.
+struct Builder<'a> {
+    options: &'a Options,
+    sets: &'a [Override],
+    traces: Traces,
+    study: Study,
+}
+
+impl Builder<'_> {
+    /// Adds the cells of one combination.
+    fn combination(&mut self, tree: &Node, grid: &Grid, number: usize, problems: &mut Problems) {
+        let mut tree = tree.clone();
+        let mut params: Vec<(String, String)> = self
+            .sets
+            .iter()
+            .map(|set| (set.path.clone(), set.node.text.clone()))
+            .collect();
+        for (path, node) in grid.combination(number) {
+            if let Err(message) = tree.set(path, node.clone()) {
+                problems.add(Problem::new(node.at, path, message));
+                return;
+            }
+            params.push((path.to_owned(), node.text.clone()));
+        }
+        if !check_format(&tree, problems) {
+            return;
+        }
+        let Some(file) = ScenarioFile::read(&tree, "", problems) else {
+            return;
+        };
+        for seed in self.seeds(&file) {
+            let mut resolver = Resolver {
+                tree: &tree,
+                problems,
+                traces: &mut self.traces,
+            };
+            // A problem of one seed is a problem of all.
+            let Some(cell) = resolver.cell(&file, &params, seed) else {
+                return;
+            };
+            self.study.cells.push(cell);
+        }
+        self.study.info = ScenarioInfo {
+            title: file.title.clone().unwrap_or_else(|| file.name.0.clone()),
+            name: file.name.0,
+            description: file.description.unwrap_or_default(),
+            version: file.format.version(),
+            ..ScenarioInfo::default()
+        };
+    }
+
+    fn seeds(&self, file: &ScenarioFile) -> Vec<u64> {
+        match (self.options.seed, self.options.seeds) {
+            (None, None) => file.seeds.as_ref().map_or(vec![1], |seeds| seeds.0.clone()),
+            (first, count) => {
+                let first = first.unwrap_or(1);
+                let count = count.unwrap_or(1).clamp(1, Seeds::MOST);
+                (0..count).map(|n| first.wrapping_add(n)).collect()
+            }
+        }
+    }
+}
+
+/// A file of another format, or of none, is not worth a list of unknown keys.
+fn check_format(tree: &Node, problems: &mut Problems) -> bool {
+    use crate::format::FORMAT;
+    let help = format!("the first line is `format = \"{FORMAT}\"`");
+    let problem = match tree.get("format") {
+        None => Problem::new(tree.at, "", "missing key `format`").help(help),
+        Some(entry) => match &entry.node.value {
+            Value::Text(text) if text == FORMAT => return true,
+            Value::Text(text) => {
+                let message = format!("`{text}` is not a format that this version reads");
+                Problem::new(entry.node.at, "format", message).help(suggestion(text, &[FORMAT]))
+            }
+            _ => Problem::new(entry.node.at, "format", "expected a string").help(help),
+        },
+    };
+    problems.add(problem);
+    false
+}
+
+#[cfg(test)]
+mod tests;

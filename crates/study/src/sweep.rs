@@ -1,0 +1,231 @@
+//! The grid: which fields take which values, and every combination of them.
+
+use crate::problem::{Origin, Problem, Problems};
+use crate::read::join;
+use crate::tree::{Entry, Node, Value};
+use sojourn_world::Axis as AxisInfo;
+
+/// Most combinations of a scenario.
+pub(crate) const MOST_COMBINATIONS: usize = 100_000;
+
+/// Fields that make no sense as an axis.
+const FIXED: [&str; 6] = ["format", "name", "title", "description", "seeds", "sweep"];
+
+/// One dimension of the grid: fields that change together. One field, unless zipped.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    at: Origin,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    path: String,
+    at: Origin,
+    values: Vec<Node>,
+}
+
+impl Axis {
+    fn steps(&self) -> usize {
+        self.fields.first().map_or(1, |field| field.values.len())
+    }
+}
+
+/// All dimensions, slowest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grid {
+    axes: Vec<Axis>,
+}
+
+/// One combination: the values of all swept fields.
+pub(crate) type Combination<'a> = Vec<(&'a str, &'a Node)>;
+
+impl Grid {
+    /// Reads `[sweep]`. Axes with problems are left out, so that the rest can be checked too.
+    pub(crate) fn read(sweep: Option<&Entry>, problems: &mut Problems) -> Self {
+        let mut grid = Self::default();
+        let Some(sweep) = sweep else { return grid };
+        let Value::Table(entries) = &sweep.node.value else {
+            let message = format!("expected a table, found {}", sweep.node.value.kind());
+            problems.add(Problem::new(sweep.node.at, "sweep", message));
+            return grid;
+        };
+        if entries.is_empty() {
+            let problem = Problem::new(sweep.at, "sweep", "nothing to vary")
+                .help("for example: \"dumbbell.qdisc\" = [\"pfifo\", \"fq_codel\"]");
+            problems.add(problem);
+        }
+        for entry in entries {
+            match &entry.node.value {
+                Value::Array(groups) if entry.key == "zip" => {
+                    for group in groups {
+                        grid.axes.extend(zip(group, entry.at, problems));
+                    }
+                }
+                _ => {
+                    let fields = fields(entry, "", "sweep", problems);
+                    grid.axes.extend(fields.into_iter().map(|field| Axis {
+                        at: field.at,
+                        fields: vec![field],
+                    }));
+                }
+            }
+        }
+        // Dotted keys gather under their first part; the order of the file is what counts.
+        grid.axes.sort_by_key(|axis| axis.at);
+        grid.drop_doubles(problems);
+        grid
+    }
+
+    fn drop_doubles(&mut self, problems: &mut Problems) {
+        let mut seen: Vec<String> = Vec::new();
+        for axis in &mut self.axes {
+            axis.fields.retain(|field| {
+                let double = seen.contains(&field.path);
+                if double {
+                    let message = format!("`{}` is swept twice", field.path);
+                    problems.add(Problem::new(field.at, "sweep", message));
+                }
+                seen.push(field.path.clone());
+                !double
+            });
+        }
+        self.axes.retain(|axis| !axis.fields.is_empty());
+    }
+
+    /// A field set on the command line is swept no more.
+    pub(crate) fn pin(&mut self, path: &str) {
+        for axis in &mut self.axes {
+            axis.fields.retain(|field| field.path != path);
+        }
+        self.axes.retain(|axis| !axis.fields.is_empty());
+    }
+
+    /// Number of combinations; one without a sweep.
+    pub(crate) fn len(&self) -> usize {
+        self.axes.iter().fold(1, |product: usize, axis| {
+            product.saturating_mul(axis.steps())
+        })
+    }
+
+    /// The combination with this number; the last axis changes fastest.
+    pub(crate) fn combination(&self, mut number: usize) -> Combination<'_> {
+        let mut axes: Vec<Combination<'_>> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let step = number % axis.steps();
+            number /= axis.steps();
+            axes.push(
+                axis.fields
+                    .iter()
+                    .map(|field| (field.path.as_str(), &field.values[step]))
+                    .collect(),
+            );
+        }
+        axes.into_iter().rev().flatten().collect()
+    }
+
+    /// The axes for a report: one for each field, with its distinct values.
+    pub(crate) fn info(&self) -> Vec<AxisInfo> {
+        let fields = self.axes.iter().flat_map(|axis| &axis.fields);
+        fields
+            .map(|field| {
+                let mut values: Vec<String> = Vec::new();
+                for node in &field.values {
+                    if !values.contains(&node.text) {
+                        values.push(node.text.clone());
+                    }
+                }
+                AxisInfo {
+                    field: field.path.clone(),
+                    values,
+                }
+            })
+            .collect()
+    }
+
+    /// Where an axis stands, for problems of the grid as a whole.
+    pub(crate) fn at(&self) -> Option<Origin> {
+        self.axes.first().map(|axis| axis.at)
+    }
+}
+
+/// One `[[sweep.zip]]`: fields whose values change together.
+fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Axis> {
+    let Value::Table(entries) = &group.value else {
+        let message = format!("expected a table, found {}", group.value.kind());
+        problems.add(Problem::new(group.at, "sweep.zip", message));
+        return None;
+    };
+    let fields: Vec<Field> = entries
+        .iter()
+        .flat_map(|entry| fields(entry, "", "sweep.zip", problems))
+        .collect();
+    let Some(first) = fields.first() else {
+        if entries.is_empty() {
+            problems.add(Problem::new(at, "sweep.zip", "nothing to vary"));
+        }
+        return None;
+    };
+    for field in &fields {
+        if field.values.len() != first.values.len() {
+            let message = format!(
+                "`{}` has {} values, but `{}` has {}; zipped lists change together",
+                field.path,
+                field.values.len(),
+                first.path,
+                first.values.len()
+            );
+            problems.add(Problem::new(field.at, "sweep.zip", message));
+            return None;
+        }
+    }
+    Some(Axis {
+        at: first.at,
+        fields,
+    })
+}
+
+/// The fields below one key: `"a.b" = [..]` and `a.b = [..]` mean the same.
+fn fields(entry: &Entry, above: &str, table: &str, problems: &mut Problems) -> Vec<Field> {
+    let path = join(above, &entry.key);
+    let problem = match &entry.node.value {
+        Value::Table(entries) => {
+            return entries
+                .iter()
+                .flat_map(|entry| fields(entry, &path, table, problems))
+                .collect();
+        }
+        Value::Array(_) if FIXED.contains(&path.split('.').next().unwrap_or("")) => {
+            let problem = Problem::new(entry.at, table, format!("`{path}` cannot be swept"));
+            match path.as_str() {
+                "seeds" => problem.help("`seeds` at the top already runs every combination so"),
+                _ => problem,
+            }
+        }
+        Value::Array(values) if values.is_empty() => {
+            Problem::new(entry.node.at, table, format!("`{path}` has no values"))
+        }
+        Value::Array(values) => {
+            return vec![Field {
+                path,
+                at: entry.at,
+                values: values.clone(),
+            }];
+        }
+        other => {
+            let message = format!("`{path}` needs a list of values, found {}", other.kind());
+            Problem::new(entry.node.at, table, message)
+                .help(format!("\"{path}\" = [{}]", quoted(&entry.node)))
+        }
+    };
+    problems.add(problem);
+    Vec::new()
+}
+
+/// The value as TOML.
+fn quoted(node: &Node) -> String {
+    match node.value {
+        Value::Text(_) => format!("\"{}\"", node.text),
+        _ => node.text.clone(),
+    }
+}

@@ -1,0 +1,338 @@
+//! A scenario file as a tree in which every key and value knows where it was written.
+//!
+//! Sweeps and `--set` replace parts of the tree before it is read, so that a value from the
+//! command line goes through the same checks as one from the file and is blamed at its own
+//! place.
+
+use crate::problem::{Origin, suggestion};
+use toml_edit::{Item, TableLike, Value as TomlValue};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) at: Origin,
+    /// As written, without quotes: what a cell's `params` show.
+    pub(crate) text: String,
+}
+
+/// TOML's kinds of values.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    /// TOML's dates; no field takes one.
+    Date,
+    Array(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key of a table with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: Origin,
+    pub(crate) node: Node,
+}
+
+impl Value {
+    /// With an article, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Bool(_) => "a boolean",
+            Self::Date => "a date",
+            Self::Array(_) => "an array",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+impl Node {
+    /// An empty table, for keys that an override creates.
+    fn empty_table(at: Origin) -> Self {
+        Self {
+            value: Value::Table(Vec::new()),
+            at,
+            text: String::new(),
+        }
+    }
+
+    /// The root of a document.
+    pub(crate) fn of_document(document: &toml_edit::Document<&str>, source: usize) -> Self {
+        let raw = document.raw();
+        Convert { raw, source }.table(document.as_table(), Origin::new(source, 0..0))
+    }
+
+    /// The value of `KEY=VALUE`'s right side: TOML if it is TOML, otherwise a bare string, so
+    /// that `--set duration=10s` needs no second pair of quotes.
+    pub(crate) fn of_argument(text: &str, at: Origin) -> Self {
+        let bare = || Self {
+            value: Value::Text(text.to_owned()),
+            at,
+            text: text.to_owned(),
+        };
+        let document = format!("value = {text}\n");
+        let Ok(document) = toml_edit::Document::parse(document.as_str()) else {
+            return bare();
+        };
+        let mut root = Self::of_document(&document, at.source);
+        match &mut root.value {
+            Value::Table(entries) if entries.len() == 1 => {
+                let mut node = entries.remove(0).node;
+                node.blame(at);
+                node
+            }
+            _ => bare(),
+        }
+    }
+
+    /// Makes `at` the place of the node and of everything in it.
+    fn blame(&mut self, at: Origin) {
+        self.at = at;
+        match &mut self.value {
+            Value::Array(items) => items.iter_mut().for_each(|node| node.blame(at)),
+            Value::Table(entries) => {
+                for entry in entries {
+                    entry.at = at;
+                    entry.node.blame(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The table's entry.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        match &self.value {
+            Value::Table(entries) => entries.iter().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+
+    /// Takes an entry out of a table.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Entry> {
+        match &mut self.value {
+            Value::Table(entries) => {
+                let index = entries.iter().position(|entry| entry.key == key)?;
+                Some(entries.remove(index))
+            }
+            _ => None,
+        }
+    }
+
+    /// The string at `key`.
+    pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
+        match &self.get(key)?.node.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Names of a list of tables (`flow`, `node`, `link`).
+    fn names(items: &[Self]) -> Vec<&str> {
+        items
+            .iter()
+            .filter_map(|item| item.text_at("name"))
+            .collect()
+    }
+
+    /// Whether something was written at `path`.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let mut node = Some(self);
+        for part in path.split('.') {
+            node = match node.map(|node| (node, &node.value)) {
+                Some((_, Value::Array(items))) => {
+                    let named = |item: &&Self| item.text_at("name") == Some(part);
+                    items.iter().find(named)
+                }
+                Some((node, _)) => node.get(part).map(|entry| &entry.node),
+                None => None,
+            };
+        }
+        node.is_some()
+    }
+
+    /// Where a key of an item of a list of tables was written.
+    pub(crate) fn locate_key(&self, list: &str, index: usize, key: &str) -> Origin {
+        let Some(entry) = self.get(list) else {
+            return self.at;
+        };
+        match &entry.node.value {
+            Value::Array(items) => items.get(index).map_or(entry.at, |item| {
+                item.get(key).map_or(item.at, Entry::value_or_key_at)
+            }),
+            _ => entry.at,
+        }
+    }
+
+    /// Where the value at `path` was written, or else the nearest table above it.
+    pub(crate) fn locate(&self, path: &str) -> Origin {
+        let (mut node, mut at) = (self, self.at);
+        for part in path.split('.') {
+            // `link[2]`: the second item of a list, which has no name.
+            if let Some((list, number)) = part.strip_suffix(']').and_then(|p| p.split_once('['))
+                && let Some(Value::Array(items)) = node.get(list).map(|entry| &entry.node.value)
+                && let Ok(number) = number.parse::<usize>()
+                && let Some(item) = items.get(number.wrapping_sub(1))
+            {
+                (node, at) = (item, item.at);
+                continue;
+            }
+            let next = match &node.value {
+                Value::Array(items) => items
+                    .iter()
+                    .find(|item| item.text_at("name") == Some(part))
+                    .map(|item| (item, item.at)),
+                _ => node
+                    .get(part)
+                    .map(|entry| (&entry.node, entry.value_or_key_at())),
+            };
+            let Some(next) = next else { break };
+            (node, at) = next;
+        }
+        at
+    }
+
+    /// Puts `new` at `path`; tables on the way are made when missing.
+    ///
+    /// # Errors
+    /// Says which part of the path leads nowhere.
+    pub(crate) fn set(&mut self, path: &str, new: Self) -> Result<(), String> {
+        self.set_below(path, "", new)
+    }
+
+    fn set_below(&mut self, path: &str, above: &str, new: Self) -> Result<(), String> {
+        let (part, rest) = path
+            .split_once('.')
+            .map_or((path, None), |(part, rest)| (part, Some(rest)));
+        if part.is_empty() {
+            return Err("a field path is keys with dots between, such as `dumbbell.rtt`".into());
+        }
+        let kind = self.value.kind();
+        let entries = match &mut self.value {
+            Value::Table(entries) => entries,
+            Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
+                let named = |item: &Self| item.text_at("name") == Some(part);
+                let Some(index) = items.iter().position(named) else {
+                    let help = suggestion(part, &Self::names(items));
+                    return Err(format!("no {above} is named `{part}`; {help}"));
+                };
+                let item = &mut items[index];
+                let rest =
+                    rest.ok_or_else(|| format!("`{part}` is a whole {above}; name a field"))?;
+                return item.set_below(rest, part, new);
+            }
+            _ => {
+                return Err(format!(
+                    "`{above}` is {kind} in this scenario and has no field `{part}`"
+                ));
+            }
+        };
+        let found = entries.iter().position(|entry| entry.key == part);
+        match (found, rest) {
+            (Some(index), None) => {
+                entries[index].at = new.at;
+                entries[index].node = new;
+                Ok(())
+            }
+            (Some(index), Some(rest)) => entries[index].node.set_below(rest, part, new),
+            (None, rest) => {
+                let at = new.at;
+                let mut node = Self::empty_table(at);
+                match rest {
+                    Some(rest) => node.set_below(rest, part, new)?,
+                    None => node = new,
+                }
+                entries.push(Entry {
+                    key: part.to_owned(),
+                    at,
+                    node,
+                });
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// A table is blamed at its key, because its own extent may be a screenful.
+    fn value_or_key_at(&self) -> Origin {
+        match self.node.value {
+            Value::Table(_) => self.at,
+            _ => self.node.at,
+        }
+    }
+}
+
+/// From `toml_edit`'s types to ours.
+struct Convert<'a> {
+    raw: &'a str,
+    source: usize,
+}
+
+impl Convert<'_> {
+    fn origin(&self, span: Option<std::ops::Range<usize>>, or: Origin) -> Origin {
+        span.map_or(or, |span| Origin::new(self.source, span))
+    }
+
+    fn table(&self, table: &dyn TableLike, at: Origin) -> Node {
+        let entries = table
+            .iter()
+            .map(|(key, item)| {
+                let key_at = self.origin(table.key(key).and_then(toml_edit::Key::span), at);
+                Entry {
+                    key: key.to_owned(),
+                    at: key_at,
+                    node: self.item(item, key_at),
+                }
+            })
+            .collect();
+        Node {
+            value: Value::Table(entries),
+            at,
+            text: String::new(),
+        }
+    }
+
+    fn item(&self, item: &Item, above: Origin) -> Node {
+        let at = self.origin(item.span(), above);
+        match item {
+            Item::Table(table) => self.table(table, at),
+            Item::ArrayOfTables(tables) => Node {
+                value: Value::Array(
+                    tables
+                        .iter()
+                        .map(|table| self.table(table, self.origin(table.span(), at)))
+                        .collect(),
+                ),
+                at,
+                text: String::new(),
+            },
+            Item::Value(value) => self.value(value, above),
+            Item::None => Node::empty_table(at),
+        }
+    }
+
+    fn value(&self, value: &TomlValue, above: Origin) -> Node {
+        let at = self.origin(value.span(), above);
+        let written = self.raw.get(at.start..at.end).unwrap_or("").to_owned();
+        let (value, text) = match value {
+            TomlValue::String(text) => (Value::Text(text.value().clone()), text.value().clone()),
+            TomlValue::Integer(number) => (Value::Integer(*number.value()), written),
+            TomlValue::Float(number) => (Value::Float(*number.value()), written),
+            TomlValue::Boolean(truth) => (Value::Bool(*truth.value()), written),
+            TomlValue::Datetime(_) => (Value::Date, written),
+            TomlValue::Array(items) => (
+                Value::Array(items.iter().map(|item| self.value(item, at)).collect()),
+                written,
+            ),
+            TomlValue::InlineTable(table) => (self.table(table, at).value, written),
+        };
+        Node { value, at, text }
+    }
+}
