@@ -80,26 +80,29 @@ impl Calendar {
     #[inline]
     fn sink(&mut self, key: Key) {
         let heap = self.heap.as_mut_slice();
-        let len = heap.len();
         let mut hole = 0;
-        loop {
-            let child = 4 * hole + 1;
-            if child >= len {
-                break;
-            }
-            let mut least = child;
-            let mut least_key = heap[child];
-            for (other, &other_key) in heap.iter().enumerate().take(child + 4).skip(child + 1) {
-                if other_key < least_key {
-                    least = other;
-                    least_key = other_key;
-                }
-            }
+        // Nodes with four children: two independent comparisons and one between their winners,
+        // which the compiler turns into conditional moves. Guessing the winner with branches
+        // would cost more than the comparisons.
+        while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..4 * hole + 5) {
+            let (low, low_key) = if b < a { (1, b) } else { (0, a) };
+            let (high, high_key) = if d < c { (3, d) } else { (2, c) };
+            let (least, least_key) =
+                if high_key < low_key { (high, high_key) } else { (low, low_key) };
             if key < least_key {
-                break;
+                heap[hole] = key;
+                return;
             }
             heap[hole] = least_key;
-            hole = least;
+            hole = 4 * hole + 1 + least;
+        }
+        // The last node may have fewer.
+        let rest = heap.iter().enumerate().skip(4 * hole + 1);
+        if let Some((child, &child_key)) = rest.min_by_key(|&(_, key)| *key)
+            && child_key < key
+        {
+            heap[hole] = child_key;
+            hole = child;
         }
         heap[hole] = key;
     }
