@@ -1,0 +1,79 @@
+//! The few figures by which cells are compared at a glance.
+
+use crate::labels;
+use crate::seeds::{OverSeeds, groups};
+use sojourn_world::{Distribution, RunResult};
+
+/// One cell in one world, over its seeds.
+#[derive(Clone, Debug)]
+pub(crate) struct Headline {
+    pub(crate) world: &'static str,
+    /// Number of the cell.
+    pub(crate) cell: usize,
+    pub(crate) seeds: usize,
+    /// Flows whose latency is meant: the pings, or every flow with a round-trip time.
+    pub(crate) latency_of: Vec<String>,
+    /// Median induced RTT in ms, averaged over those flows.
+    pub(crate) median_ms: Option<OverSeeds>,
+    /// Its 95th percentile.
+    pub(crate) p95_ms: Option<OverSeeds>,
+    /// Sum of goodputs in bit/s.
+    pub(crate) goodput_bps: Option<OverSeeds>,
+    /// Jain's index.
+    pub(crate) jain: Option<OverSeeds>,
+    /// Dropped over offered packets, all links together.
+    pub(crate) drop_ratio: Option<OverSeeds>,
+    /// Marked over offered packets, all links together.
+    pub(crate) mark_ratio: Option<OverSeeds>,
+}
+
+/// The headline of every cell and world, in the order of their first run.
+pub(crate) fn headlines(results: &[RunResult]) -> Vec<Headline> {
+    let numbers = labels::cell_numbers(results);
+    let number = |run: &RunResult| {
+        let place = results.iter().position(|other| other.params == run.params);
+        numbers[place.expect("the run is one of the results")]
+    };
+    groups(results)
+        .into_iter()
+        .map(|group| headline(&group, number(group[0])))
+        .collect()
+}
+
+fn headline(group: &[&RunResult], cell: usize) -> Headline {
+    let latency = |value: fn(&Distribution) -> f64| {
+        OverSeeds::of(group.iter().filter_map(|run| {
+            let values = probes(run).map(|(_, d)| value(d)).collect::<Vec<_>>();
+            OverSeeds::of(values).map(|over| over.mean)
+        }))
+    };
+    let over =
+        |value: &dyn Fn(&RunResult) -> f64| OverSeeds::of(group.iter().map(|run| value(run)));
+    Headline {
+        world: group[0].world,
+        cell,
+        seeds: group.len(),
+        latency_of: probes(group[0]).map(|(name, _)| name.clone()).collect(),
+        median_ms: latency(|d| d.p50),
+        p95_ms: latency(|d| d.p95),
+        goodput_bps: over(&|run| run.aggregate.goodput_bps),
+        jain: over(&|run| run.aggregate.jain.unwrap_or(f64::NAN)),
+        drop_ratio: over(&|run| share(run, |l| l.dropped_packets)),
+        mark_ratio: over(&|run| share(run, |l| l.marked_packets)),
+    }
+}
+
+/// The flows whose latency is meant, with their induced RTT.
+fn probes(run: &RunResult) -> impl Iterator<Item = (&String, &Distribution)> {
+    let measured = || run.flows.iter().filter(|(_, f)| f.induced_rtt.count > 0);
+    let pings = measured().any(|(_, f)| f.app == "ping");
+    measured()
+        .filter(move |(_, f)| !pings || f.app == "ping")
+        .map(|(name, f)| (name, &f.induced_rtt))
+}
+
+fn share(run: &RunResult, part: fn(&sojourn_world::LinkResult) -> u64) -> f64 {
+    let offered: u64 = run.links.iter().map(|(_, l)| l.offered_packets).sum();
+    let part: u64 = run.links.iter().map(|(_, l)| part(l)).sum();
+    part as f64 / offered as f64
+}

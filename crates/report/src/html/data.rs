@@ -1,0 +1,236 @@
+//! The data that the page carries: compact, rounded to what a picture shows.
+
+use crate::catalogue::{Content, FIGURES, STATISTICS, of_all, of_flow, of_link, statistics};
+use crate::seeds::student_t_975;
+use crate::summary::qdisc;
+use crate::{agreement, labels};
+use serde_json::{Map, Value, json};
+use sojourn_world::{Distribution, RunResult, ScenarioInfo, Series};
+use std::collections::BTreeSet;
+
+/// Points of all series together, about; more than a screen can show anyhow.
+const POINTS: usize = 400_000;
+/// No series is cut below this.
+const POINTS_LEAST: usize = 100;
+
+pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
+    let numbers = labels::cell_numbers(results);
+    let cells = labels::cell_labels(results);
+    let thinning = Thinning::of(results);
+    let mut seen = BTreeSet::new();
+    let runs: Vec<Value> = results
+        .iter()
+        .zip(&numbers)
+        .map(|(run, cell)| {
+            let first = seen.insert((run.world, cell));
+            self::run(run, *cell, &thinning, first)
+        })
+        .collect();
+    let params: Vec<Value> = (0..cells.len())
+        .map(|cell| {
+            let place = numbers.iter().position(|n| *n == cell);
+            let run = &results[place.expect("every cell has a run")];
+            json!(labels::params_text(&run.params))
+        })
+        .collect();
+    let most = results.len().max(2);
+    json!({
+        "scenario": info.name,
+        "cells": cells,
+        "params": params,
+        "statistics": STATISTICS,
+        "figures": FIGURES.iter().map(|f| json!({
+            "kind": f.kind.name(),
+            "shape": format!("{:?}", f.shape).to_lowercase(),
+            "key": f.key,
+            "unit": f.unit,
+            "title": f.title,
+            "meaning": f.meaning,
+            "source": f.source,
+        })).collect::<Vec<_>>(),
+        "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
+        "seriesOfFirstSeedOnly": thinning.first_seed_only,
+        "runs": runs,
+        "agreement": agreement(results).iter().map(|a| json!({
+            "cell": a.cell,
+            "flow": a.flow,
+            "figure": a.figure,
+            "sim": a.sim,
+            "live": a.live,
+            "within": a.within,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// How much of the series the page carries.
+struct Thinning {
+    /// Longest series.
+    points: usize,
+    /// Whether further seeds of a cell go without series.
+    first_seed_only: bool,
+}
+
+impl Thinning {
+    fn of(results: &[RunResult]) -> Self {
+        let count = |run: &RunResult| {
+            let links = run.links.iter().map(|(_, l)| l.series.len());
+            links
+                .chain(run.flows.iter().map(|(_, f)| f.series.len()))
+                .sum::<usize>()
+        };
+        let all: usize = results.iter().map(count).sum();
+        let first_seed_only = all * POINTS_LEAST > POINTS;
+        let mut cells = BTreeSet::new();
+        let kept: usize = results
+            .iter()
+            .filter(|run| !first_seed_only || cells.insert((run.world, &run.params)))
+            .map(count)
+            .sum();
+        Self {
+            points: (POINTS / kept.max(1)).max(POINTS_LEAST),
+            first_seed_only,
+        }
+    }
+}
+
+fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value {
+    let with_series = first || !thinning.first_seed_only;
+    let series = |list: &[Series]| -> Map<String, Value> {
+        let list = list.iter().filter(|_| with_series);
+        list.map(|s| (s.metric.to_owned(), thinned(s, thinning.points)))
+            .collect()
+    };
+    json!({
+        "world": run.world,
+        "seed": run.seed.to_string(),
+        "cell": cell,
+        "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
+        "links": run.links.iter().map(|(name, l)| {
+            let (values, cdf) = figures(of_link(l));
+            json!({ "name": name, "f": values, "cdf": cdf, "s": series(&l.series), "qdisc": qdisc(&l.qdisc) })
+        }).collect::<Vec<_>>(),
+        "flows": run.flows.iter().map(|(name, f)| {
+            let (values, cdf) = figures(of_flow(f));
+            json!({ "name": name, "app": f.app, "f": values, "cdf": cdf, "s": series(&f.series) })
+        }).collect::<Vec<_>>(),
+        "aggregate": figures(of_all(&run.aggregate)).0,
+    })
+}
+
+/// Values by key (a distribution as a list in the order of [`STATISTICS`]) and cumulative
+/// distributions as lists of milliseconds and fractions.
+fn figures(list: Vec<(&'static str, Content<'_>)>) -> (Map<String, Value>, Map<String, Value>) {
+    let (mut values, mut curves) = (Map::new(), Map::new());
+    for (key, content) in list {
+        let value = match content {
+            Content::Scalar(value) => value,
+            Content::Spread(d) if d.count == 0 => continue,
+            Content::Spread(d) => {
+                curves.insert(key.to_owned(), curve(d));
+                statistics(d).into_iter().map(|(_, value)| value).collect()
+            }
+        };
+        values.insert(key.to_owned(), value);
+    }
+    (values, curves)
+}
+
+fn curve(d: &Distribution) -> Value {
+    let x: Vec<Value> = d.cdf.iter().map(|(ms, _)| rounded(*ms, 4)).collect();
+    let y: Vec<Value> = d.cdf.iter().map(|(_, q)| rounded(*q, 5)).collect();
+    json!([x, y])
+}
+
+/// A series as `[end of the first interval, interval, values]`, with at most so many points:
+/// neighbours are averaged (drops: added up).
+fn thinned(series: &Series, most: usize) -> Value {
+    let stride = series.points.len().div_ceil(most).max(1);
+    let interval = match &series.points[..] {
+        [a, b, ..] => b.t - a.t,
+        [only] => only.t,
+        [] => 0.0,
+    };
+    let adds_up = series.metric == "drops";
+    let values: Vec<Value> = series
+        .points
+        .chunks(stride)
+        .map(|chunk| {
+            let present = || chunk.iter().map(|p| p.value).filter(|v| v.is_finite());
+            let (sum, count) = (present().sum::<f64>(), present().count());
+            match count {
+                0 => Value::Null,
+                _ if adds_up => rounded(sum, 5),
+                _ => rounded(sum / count as f64, 4),
+            }
+        })
+        .collect();
+    let width = interval * stride as f64;
+    let first = series
+        .points
+        .first()
+        .map_or(0.0, |p| p.t - interval + width);
+    json!([rounded(first, 9), rounded(width, 9), values])
+}
+
+/// `x` with so many significant digits, as a whole number where it is one.
+fn rounded(x: f64, digits: i32) -> Value {
+    if x == 0.0 {
+        return json!(0);
+    }
+    if !x.is_finite() {
+        return Value::Null;
+    }
+    let decimals = digits - 1 - x.abs().log10().floor() as i32;
+    // Through decimal text, so that no digit beyond those asked for comes back.
+    let text = if decimals >= 0 {
+        format!("{x:.*}", decimals as usize)
+    } else {
+        let unit = 10_f64.powi(-decimals);
+        format!("{:.0}", (x / unit).round() * unit)
+    };
+    let y: f64 = text.parse().expect("it was written as a number");
+    if y.fract() == 0.0 && y.abs() < 1e15 {
+        json!(y as i64)
+    } else {
+        json!(y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_world::Point;
+
+    #[test]
+    fn numbers_lose_digits_not_size() {
+        assert_eq!(rounded(1_234_567.0, 4), json!(1_235_000));
+        assert_eq!(rounded(0.000_123_456, 4), json!(0.000_123_5));
+        assert_eq!(rounded(-2.0, 4), json!(-2));
+        assert_eq!(
+            (rounded(f64::NAN, 4), rounded(0.0, 4)),
+            (Value::Null, json!(0))
+        );
+    }
+
+    #[test]
+    fn thinning_averages_and_adds_up() {
+        let series = |metric| Series {
+            metric,
+            unit: "",
+            points: [1.0, f64::NAN, 2.0, 4.0, 7.0]
+                .iter()
+                .enumerate()
+                .map(|(i, value)| Point {
+                    t: (i + 1) as f64 * 0.5,
+                    value: *value,
+                })
+                .collect(),
+        };
+        assert_eq!(thinned(&series("rtt"), 3), json!([1, 1, [1, 3, 7]]));
+        assert_eq!(thinned(&series("drops"), 3), json!([1, 1, [1, 6, 7]]));
+        assert_eq!(
+            thinned(&series("rtt"), 5),
+            json!([0.5, 0.5, [1, null, 2, 4, 7]])
+        );
+    }
+}

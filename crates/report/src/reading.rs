@@ -1,0 +1,280 @@
+//! A short reading of the results in plain sentences, derived from the figures alone.
+
+use crate::agreement::{Agreement, agreement};
+use crate::headline::{Headline, headlines};
+use crate::labels;
+use crate::seeds::OverSeeds;
+use sojourn_world::RunResult;
+
+/// What the results say, most important first; empty without results.
+pub fn reading(results: &[RunResult]) -> Vec<String> {
+    let labels = labels::cell_labels(results);
+    let all = headlines(results);
+    let mut sentences = Vec::new();
+    for world in ["sim", "live"] {
+        let list: Vec<&Headline> = all.iter().filter(|h| h.world == world).collect();
+        let name = if world == "sim" { "Simulated" } else { "Live" };
+        match list[..] {
+            [] => {}
+            [one] => single(&mut sentences, name, one),
+            _ => {
+                latency(&mut sentences, name, &list, &labels);
+                throughput(&mut sentences, name, &list, &labels);
+                fairness(&mut sentences, name, &list, &labels);
+                drops(&mut sentences, name, &list, &labels);
+            }
+        }
+    }
+    worlds(&mut sentences, &agreement(results), &labels);
+    if !all.is_empty() && all.iter().all(|h| h.seeds == 1) {
+        sentences.push(
+            "Every cell was run with one seed: small differences between cells may be chance."
+                .to_owned(),
+        );
+    }
+    sentences
+}
+
+fn single(sentences: &mut Vec<String>, name: &str, h: &Headline) {
+    if let (Some(median), Some(p95)) = (h.median_ms, h.p95_ms) {
+        sentences.push(format!(
+            "{name}: the median induced RTT of {} is {}, its 95th percentile {}.",
+            flows(&h.latency_of),
+            with_interval(median, ms),
+            ms(p95.mean),
+        ));
+    }
+    if let (Some(goodput), Some(drops)) = (h.goodput_bps, h.drop_ratio) {
+        sentences.push(format!(
+            "{name}: the goodputs add up to {}; the queues dropped {} of what they were offered.",
+            rate(goodput.mean),
+            percent(drops.mean),
+        ));
+    }
+    if let Some(jain) = h.jain {
+        sentences.push(format!(
+            "{name}: Jain's index over the flows that take all they can get is {:.3}.",
+            jain.mean
+        ));
+    }
+}
+
+/// The headlines that have the figure, lowest first.
+fn ranked<'a>(
+    list: &[&'a Headline],
+    figure: fn(&Headline) -> Option<OverSeeds>,
+) -> Vec<(&'a Headline, OverSeeds)> {
+    let values = list.iter().filter_map(|h| Some((*h, figure(h)?)));
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    values
+}
+
+fn latency(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+    let ranked = ranked(list, |h| h.median_ms);
+    let [(low, least), .., (high, most)] = ranked[..] else {
+        return;
+    };
+    let of = flows(&low.latency_of);
+    let (low_label, high_label) = (&labels[low.cell], &labels[high.cell]);
+    if most.mean < 1.1 * least.mean || most.mean - least.mean < 0.5 {
+        sentences.push(format!(
+            "{name}: the median induced RTT of {of} hardly depends on the cell: {} to {}.",
+            ms(least.mean),
+            ms(most.mean)
+        ));
+        return;
+    }
+    let factor = match most.mean / least.mean {
+        factor if factor.is_finite() && least.mean >= 0.01 => {
+            format!(", {} times as much", significant(factor, 2))
+        }
+        _ => String::new(),
+    };
+    sentences.push(format!(
+        "{name}: “{low_label}” has the lowest median induced RTT of {of}, {}; “{high_label}” has \
+         the highest, {}{factor}.",
+        with_interval(least, ms),
+        with_interval(most, ms),
+    ));
+    let (second, next) = ranked[1];
+    if let (Some(a), Some(b)) = (least.ci95, next.ci95)
+        && least.mean + a >= next.mean - b
+    {
+        sentences.push(format!(
+            "{name}: the 95 % intervals of “{low_label}” and “{}” overlap, so the order of \
+             these two is not certain.",
+            labels[second.cell]
+        ));
+    }
+    if let (Some(a), Some(b)) = (low.p95_ms, high.p95_ms) {
+        sentences.push(format!(
+            "{name}: at the 95th percentile it is {} for “{low_label}” and {} for “{high_label}”.",
+            ms(a.mean),
+            ms(b.mean)
+        ));
+    }
+}
+
+fn throughput(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+    let ranked = ranked(list, |h| h.goodput_bps);
+    let [(low, least), .., (high, most)] = ranked[..] else {
+        return;
+    };
+    if least.mean >= 0.97 * most.mean {
+        sentences.push(format!(
+            "{name}: the sum of goodputs hardly depends on the cell: {} to {}.",
+            rate(least.mean),
+            rate(most.mean)
+        ));
+    } else {
+        sentences.push(format!(
+            "{name}: the sum of goodputs is highest with “{}”, {}, and lowest with “{}”, {} \
+             ({} less).",
+            labels[high.cell],
+            rate(most.mean),
+            labels[low.cell],
+            rate(least.mean),
+            percent(1.0 - least.mean / most.mean),
+        ));
+    }
+}
+
+fn fairness(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+    let ranked = ranked(list, |h| h.jain);
+    let [(low, least), .., (high, most)] = ranked[..] else {
+        return;
+    };
+    if most.mean - least.mean >= 0.02 {
+        sentences.push(format!(
+            "{name}: flows that take all they can get share most equally with “{}” (Jain's index \
+             {:.3}) and least with “{}” ({:.3}).",
+            labels[high.cell], most.mean, labels[low.cell], least.mean
+        ));
+    }
+}
+
+fn drops(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+    let ranked = ranked(list, |h| h.drop_ratio);
+    let [(low, least), .., (high, most)] = ranked[..] else {
+        return;
+    };
+    if most.mean > 0.0 {
+        sentences.push(format!(
+            "{name}: “{}” dropped the largest share of offered packets, {}; “{}” the smallest, {}.",
+            labels[high.cell],
+            percent(most.mean),
+            labels[low.cell],
+            percent(least.mean)
+        ));
+    }
+    if let Some((marks, share)) = self::ranked(list, |h| h.mark_ratio).last()
+        && share.mean > 0.0
+    {
+        sentences.push(format!(
+            "{name}: ECN marked packets instead of dropping them, at most {} (“{}”).",
+            percent(share.mean),
+            labels[marks.cell]
+        ));
+    }
+}
+
+fn worlds(sentences: &mut Vec<String>, list: &[Agreement], labels: &[String]) {
+    if list.is_empty() {
+        return;
+    }
+    let good = list.iter().filter(|a| a.within).count();
+    let far = |a: &&Agreement| a.relative().map_or(0.0, f64::abs);
+    let apart = list.iter().filter(|a| !a.within);
+    let furthest = apart.max_by(|a, b| far(a).total_cmp(&far(b))).map(|a| {
+        let (figure, show): (_, fn(f64) -> String) = match a.figure {
+            "goodput_bps" => ("goodput", rate),
+            _ => ("median induced RTT", ms),
+        };
+        format!(
+            "; furthest apart is the {figure} of “{}” in “{}”: {} simulated, {} live",
+            a.flow,
+            labels[a.cell],
+            show(a.sim),
+            show(a.live)
+        )
+    });
+    sentences.push(format!(
+        "Simulated and live figures agree in {good} of {} comparisons{}.",
+        list.len(),
+        furthest.unwrap_or_default()
+    ));
+}
+
+fn flows(names: &[String]) -> String {
+    match names {
+        [one] => format!("the flow “{one}”"),
+        many => format!("{} flows (their mean)", many.len()),
+    }
+}
+
+fn with_interval(over: OverSeeds, show: fn(f64) -> String) -> String {
+    match over.ci95 {
+        Some(ci) => format!("{} (± {} over {} seeds)", show(over.mean), show(ci), over.n),
+        None => show(over.mean),
+    }
+}
+
+/// `x` with so many significant digits, without an exponent.
+fn significant(x: f64, digits: i32) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x:.0}");
+    }
+    let decimals = digits - 1 - x.abs().log10().floor() as i32;
+    if decimals > 0 {
+        format!("{x:.*}", decimals.min(6) as usize)
+    } else {
+        let unit = 10_f64.powi(-decimals);
+        format!("{:.0}", (x / unit).round() * unit)
+    }
+}
+
+fn ms(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{} s", significant(ms / 1000.0, 3))
+    } else if ms < 0.01 {
+        format!("{} ms", significant((ms * 1000.0).round() / 1000.0, 1))
+    } else {
+        format!("{} ms", significant(ms, 3))
+    }
+}
+
+fn rate(bps: f64) -> String {
+    match bps {
+        _ if bps >= 1e9 => format!("{} Gbit/s", significant(bps / 1e9, 3)),
+        _ if bps >= 1e6 => format!("{} Mbit/s", significant(bps / 1e6, 3)),
+        _ => format!("{} kbit/s", significant(bps / 1e3, 3)),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(significant(971.4, 2), "970");
+        assert_eq!(significant(0.001_234, 2), "0.0012");
+        assert_eq!(significant(9.996, 3), "10.00");
+        assert_eq!(
+            (ms(2.2345), ms(1234.0)),
+            ("2.23 ms".into(), "1.23 s".into())
+        );
+        assert_eq!((ms(0.0), ms(0.004)), ("0 ms".into(), "0.004 ms".into()));
+        assert_eq!(rate(11_990_000.0), "12.0 Mbit/s");
+        assert_eq!(rate(2_000.0), "2.00 kbit/s");
+        assert_eq!(
+            (percent(0.0123), percent(0.0)),
+            ("1.2 %".into(), "0 %".into())
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! Figures over seeds: mean, standard deviation and 95 % confidence interval.
+//!
+//! Source: Student's t for the mean of independent runs (Law, Simulation Modeling and Analysis,
+//! section 4.5). Each run gives one value; samples within a run are not independent and are
+//! never pooled.
+
+use crate::catalogue::{Content, STATISTICS, of_all, of_flow, of_link, statistics};
+use serde_json::{Map, Value, json};
+use sojourn_world::RunResult;
+
+/// A figure over several runs that differ in their seed only.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OverSeeds {
+    /// Runs that have a value.
+    pub n: usize,
+    /// Mean of the runs' values.
+    pub mean: f64,
+    /// Standard deviation between runs (n − 1); none below two runs.
+    pub sd: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean; none below two runs.
+    pub ci95: Option<f64>,
+}
+
+impl OverSeeds {
+    /// Of the values that are finite; none when there is none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let sd = (n > 1).then(|| {
+            let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+            (squares / (n - 1) as f64).sqrt()
+        });
+        let ci95 = sd.map(|sd| student_t_975(n - 1) * sd / (n as f64).sqrt());
+        Some(Self { n, mean, sd, ci95 })
+    }
+
+    fn json(self) -> Value {
+        json!({ "n": self.n, "mean": self.mean, "sd": self.sd, "ci95": self.ci95 })
+    }
+}
+
+/// The 97.5 % quantile of Student's t with `df` ≥ 1 degrees of freedom, within 0.001.
+pub(crate) fn student_t_975(df: usize) -> f64 {
+    // Published tables up to nine; above, the expansion of Fisher and Cornish (1960) in 1/df.
+    const TABLE: [f64; 9] = [
+        12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622,
+    ];
+    const Z: f64 = 1.959_963_985;
+    debug_assert!(df > 0, "a spread needs two values");
+    if let Some(t) = TABLE.get(df.saturating_sub(1)) {
+        return *t;
+    }
+    let (n, z2) = (df as f64, Z * Z);
+    let first = (z2 + 1.0) * Z / 4.0;
+    let second = ((5.0 * z2 + 16.0) * z2 + 3.0) * Z / 96.0;
+    let third = (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) * Z / 384.0;
+    Z + first / n + second / (n * n) + third / (n * n * n)
+}
+
+/// Runs that differ in their seed only, in the order of their first one.
+pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
+    let mut groups: Vec<Vec<&RunResult>> = Vec::new();
+    let mut places = std::collections::BTreeMap::new();
+    for run in results {
+        let place = *places
+            .entry((run.world, &run.params))
+            .or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(run);
+    }
+    groups
+}
+
+/// The figures of every cell that was run with more than one seed.
+pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
+    groups(results)
+        .into_iter()
+        .filter(|group| group.len() > 1)
+        .map(|group| {
+            let params: Map<_, _> = group[0]
+                .params
+                .iter()
+                .map(|(key, value)| (key.clone(), json!(value)))
+                .collect();
+            let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
+            json!({
+                "world": group[0].world,
+                "seeds": seeds,
+                "params": params,
+                "links": named(&group, |run| run.links.iter().map(|(n, l)| (n, of_link(l))).collect()),
+                "flows": named(&group, |run| run.flows.iter().map(|(n, f)| (n, of_flow(f))).collect()),
+                "aggregate": spread(&group.iter().map(|run| of_all(&run.aggregate)).collect::<Vec<_>>()),
+            })
+        })
+        .collect()
+}
+
+type Figures<'a> = Vec<(&'static str, Content<'a>)>;
+
+fn named<'a>(
+    group: &[&'a RunResult],
+    parts: impl Fn(&'a RunResult) -> Vec<(&'a String, Figures<'a>)>,
+) -> Map<String, Value> {
+    let mut runs: Vec<(&String, Vec<Figures<'a>>)> = Vec::new();
+    for run in group {
+        for (name, figures) in parts(run) {
+            match runs.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, list)) => list.push(figures),
+                None => runs.push((name, vec![figures])),
+            }
+        }
+    }
+    runs.into_iter()
+        .map(|(name, list)| (name.clone(), spread(&list).into()))
+        .collect()
+}
+
+/// The same figures of several runs, each with its spread.
+fn spread(runs: &[Figures<'_>]) -> Map<String, Value> {
+    let Some(first) = runs.first() else {
+        return Map::new();
+    };
+    let over = |values: Vec<f64>| OverSeeds::of(values).map_or(Value::Null, OverSeeds::json);
+    first
+        .iter()
+        .enumerate()
+        .map(|(i, (key, content))| {
+            let value = match content {
+                Content::Scalar(_) => over(runs.iter().map(|run| number(&run[i].1)).collect()),
+                Content::Spread(_) => (0..STATISTICS.len())
+                    .map(|s| {
+                        let values = runs.iter().map(|run| statistic(&run[i].1, s)).collect();
+                        (STATISTICS[s].to_owned(), over(values))
+                    })
+                    .collect::<Map<_, _>>()
+                    .into(),
+            };
+            ((*key).to_owned(), value)
+        })
+        .collect()
+}
+
+fn number(content: &Content<'_>) -> f64 {
+    match content {
+        Content::Scalar(value) => value.as_f64().unwrap_or(f64::NAN),
+        Content::Spread(_) => f64::NAN,
+    }
+}
+
+fn statistic(content: &Content<'_>, index: usize) -> f64 {
+    match content {
+        Content::Scalar(_) => f64::NAN,
+        Content::Spread(d) => statistics(d)[index].1.as_f64().unwrap_or(f64::NAN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_t_agrees_with_published_tables() {
+        // NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975.
+        for (df, t) in [
+            (1, 12.706),
+            (2, 4.303),
+            (9, 2.262),
+            (10, 2.228),
+            (11, 2.201),
+            (15, 2.131),
+            (20, 2.086),
+            (30, 2.042),
+            (60, 2.000),
+            (100, 1.984),
+        ] {
+            assert!(
+                (student_t_975(df) - t).abs() < 0.001,
+                "df {df}: {} instead of {t}",
+                student_t_975(df)
+            );
+        }
+    }
+
+    #[test]
+    fn the_interval_of_three_values_by_hand() {
+        // mean 2, sd 1, t(2) = 4.3027: 4.3027 / √3 = 2.4842.
+        let over = OverSeeds::of([1.0, f64::NAN, 2.0, 3.0]).unwrap();
+        assert_eq!((over.n, over.mean, over.sd), (3, 2.0, Some(1.0)));
+        assert!((over.ci95.unwrap() - 2.4842).abs() < 1e-4);
+        assert_eq!(OverSeeds::of([f64::NAN]), None);
+        assert_eq!(OverSeeds::of([5.0]).unwrap().ci95, None);
+    }
+}

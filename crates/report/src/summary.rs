@@ -1,0 +1,133 @@
+//! `summary.json`: the figures of every run, format `sojourn-summary/1`.
+//!
+//! Source: the format is ours; the keys under `qdisc` are those of `tc -s -j qdisc`.
+//! Not here: distributions' points and series (see [`crate::table`]).
+
+mod read;
+
+pub(crate) use read::{Summary, read};
+
+use crate::catalogue::{Content, of_all, of_flow, of_link, statistics};
+use crate::seeds;
+use serde_json::{Map, Value, json};
+use sojourn_qdisc::{Field, Report, Value as QdiscValue};
+use sojourn_world::{FlowResult, LinkResult, RunResult, ScenarioInfo};
+
+/// The format's name and version.
+pub const FORMAT: &str = "sojourn-summary/1";
+
+/// The summary of `results` as indented JSON with a newline at its end.
+pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
+    let cells: Vec<Value> = results.iter().map(cell).collect();
+    let axes: Vec<Value> = info
+        .axes
+        .iter()
+        .map(|axis| json!({ "field": axis.field, "values": axis.values }))
+        .collect();
+    let mut text = serde_json::to_string_pretty(&json!({
+        "format": FORMAT,
+        "scenario": info.name,
+        "version": info.version,
+        "cells": cells,
+        "over_seeds": seeds::over_seeds(results),
+        "title": info.title,
+        "description": info.description,
+        "axes": axes,
+        "source": info.source,
+    }))
+    .expect("JSON values always serialise");
+    text.push('\n');
+    text
+}
+
+fn cell(run: &RunResult) -> Value {
+    let params: Map<_, _> = run
+        .params
+        .iter()
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .collect();
+    let links: Map<_, _> = run
+        .links
+        .iter()
+        .map(|(name, l)| (name.clone(), link(l)))
+        .collect();
+    let flows: Map<_, _> = run
+        .flows
+        .iter()
+        .map(|(name, f)| (name.clone(), flow(f)))
+        .collect();
+    json!({
+        "world": run.world,
+        "seed": run.seed,
+        "params": params,
+        "links": links,
+        "flows": flows,
+        "aggregate": figures(of_all(&run.aggregate)),
+        "cost": {
+            "events": run.cost.events,
+            "bottleneck_packets": run.cost.bottleneck_packets,
+            "cpu_s": run.cost.cpu_s,
+            "wall_s": run.cost.wall_s,
+            "peak_rss_bytes": run.cost.peak_rss_bytes,
+        },
+        "digest": format!("{:016x}", run.digest),
+    })
+}
+
+fn figures<'a>(list: impl IntoIterator<Item = (&'static str, Content<'a>)>) -> Map<String, Value> {
+    list.into_iter()
+        .map(|(key, content)| {
+            let value = match content {
+                Content::Scalar(value) => value,
+                Content::Spread(d) => statistics(d)
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect::<Map<_, _>>()
+                    .into(),
+            };
+            (key.to_owned(), value)
+        })
+        .collect()
+}
+
+fn link(l: &LinkResult) -> Value {
+    let mut map = figures(of_link(l));
+    map.insert("qdisc".to_owned(), qdisc(&l.qdisc));
+    map.into()
+}
+
+fn flow(f: &FlowResult) -> Value {
+    let mut map = figures(of_flow(f));
+    map.insert("app".to_owned(), json!(f.app));
+    map.insert("elastic".to_owned(), json!(f.elastic));
+    map.into()
+}
+
+/// One instance as `tc -s -j qdisc` prints it, without the device's fields.
+pub(crate) fn qdisc(report: &Report) -> Value {
+    let mut map = Map::new();
+    map.insert("kind".to_owned(), json!(report.kind));
+    map.insert("options".to_owned(), group(&report.options));
+    for field in &report.stats {
+        map.insert(field.name.to_owned(), field_value(&field.value));
+    }
+    map.into()
+}
+
+fn group(fields: &[Field]) -> Value {
+    fields
+        .iter()
+        .map(|field| (field.name.to_owned(), field_value(&field.value)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn field_value(value: &QdiscValue) -> Value {
+    match value {
+        QdiscValue::Int(i) => json!(i),
+        QdiscValue::Float(x) => json!(x),
+        QdiscValue::Bool(b) => json!(b),
+        QdiscValue::Text(text) => json!(text),
+        QdiscValue::Groups(groups) => groups.iter().map(|g| group(g)).collect(),
+    }
+}

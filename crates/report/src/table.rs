@@ -1,0 +1,195 @@
+//! `results.parquet`: every figure, every point, one value a row.
+//!
+//! One row group per run, so that writing needs the memory of one run only. Columns are
+//! described in `docs/results.md`.
+//! Not here: what a run cost (it would differ between two runs of one seed).
+
+mod read;
+mod rows;
+
+pub(crate) use read::read;
+
+use crate::error::ReportError;
+use crate::labels;
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use rows::Row;
+use sojourn_world::{RunResult, ScenarioInfo};
+use std::io::Write;
+use std::sync::Arc;
+
+/// The fixed columns that identify a run; a column `param_FIELD` per parameter follows.
+const IDENTITY: [&str; 5] = ["scenario", "world", "cell", "seed", "params"];
+
+/// Writes the table of `results`.
+///
+/// # Errors
+/// When `to` refuses.
+pub fn write_table(
+    to: impl Write + Send,
+    info: &ScenarioInfo,
+    results: &[RunResult],
+) -> Result<(), ReportError> {
+    let fields = labels::fields(results);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by("sojourn".to_owned())
+        .build();
+    let mut file = SerializedFileWriter::new(to, Arc::new(schema(&fields)?), Arc::new(properties))?;
+    let numbers = labels::cell_numbers(results);
+    for (run, number) in results.iter().zip(numbers) {
+        let mut group = file.next_row_group()?;
+        write_run(&mut group, info, run, number, &fields)?;
+        group.close()?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+fn schema(fields: &[&str]) -> Result<Type, ReportError> {
+    let text = |name: &str, repetition| {
+        Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+            .with_repetition(repetition)
+            .with_converted_type(ConvertedType::UTF8)
+            .with_logical_type(Some(LogicalType::String))
+            .build()
+    };
+    let number = |name: &str, physical, repetition| {
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(repetition)
+            .build()
+    };
+    let seed = Type::primitive_type_builder("seed", Physical::INT64)
+        .with_repetition(Repetition::REQUIRED)
+        .with_converted_type(ConvertedType::UINT_64)
+        .with_logical_type(Some(LogicalType::integer(64, false)))
+        .build();
+    let (must, may) = (Repetition::REQUIRED, Repetition::OPTIONAL);
+    let mut columns = vec![
+        text(IDENTITY[0], must)?,
+        text(IDENTITY[1], must)?,
+        number(IDENTITY[2], Physical::INT32, must)?,
+        seed?,
+        text(IDENTITY[4], must)?,
+    ];
+    for field in fields {
+        columns.push(text(&format!("param_{field}"), may)?);
+    }
+    for name in ["kind", "name", "metric", "stat", "unit"] {
+        columns.push(text(name, must)?);
+    }
+    for name in ["q", "t", "value"] {
+        columns.push(number(name, Physical::DOUBLE, may)?);
+    }
+    Ok(Type::group_type_builder("sojourn")
+        .with_fields(columns.into_iter().map(Arc::new).collect())
+        .build()?)
+}
+
+/// The columns of a row group, in the schema's order.
+struct Columns<'a, 'b, W: Write + Send> {
+    group: &'a mut SerializedRowGroupWriter<'b, W>,
+    rows: usize,
+}
+
+impl<W: Write + Send> Columns<'_, '_, W> {
+    fn text(&mut self, values: &[ByteArray]) -> Result<(), ReportError> {
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(values, None, None)?;
+        Ok(column.close()?)
+    }
+
+    /// The same text, or nothing, in every row.
+    fn constant(&mut self, value: Option<&str>, optional: bool) -> Result<(), ReportError> {
+        let values = vec![ByteArray::from(value.unwrap_or_default()); self.rows];
+        if !optional {
+            return self.text(&values);
+        }
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        let levels = vec![i16::from(value.is_some()); self.rows];
+        let present = if value.is_some() { &values[..] } else { &[] };
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(present, Some(&levels), None)?;
+        Ok(column.close()?)
+    }
+
+    fn cell(&mut self, cell: i32) -> Result<(), ReportError> {
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        let values = vec![cell; self.rows];
+        column
+            .typed::<Int32Type>()
+            .write_batch(&values, None, None)?;
+        Ok(column.close()?)
+    }
+
+    fn seed(&mut self, seed: u64) -> Result<(), ReportError> {
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        let values = vec![seed.cast_signed(); self.rows];
+        column
+            .typed::<Int64Type>()
+            .write_batch(&values, None, None)?;
+        Ok(column.close()?)
+    }
+
+    fn numbers(&mut self, values: impl Iterator<Item = Option<f64>>) -> Result<(), ReportError> {
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        let mut levels = Vec::with_capacity(self.rows);
+        let mut present = Vec::with_capacity(self.rows);
+        for value in values {
+            let value = value.filter(|v| v.is_finite());
+            levels.push(i16::from(value.is_some()));
+            present.extend(value);
+        }
+        column
+            .typed::<DoubleType>()
+            .write_batch(&present, Some(&levels), None)?;
+        Ok(column.close()?)
+    }
+}
+
+fn write_run<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    info: &ScenarioInfo,
+    run: &RunResult,
+    number: usize,
+    fields: &[&str],
+) -> Result<(), ReportError> {
+    let rows = rows::of(run);
+    let mut columns = Columns {
+        group,
+        rows: rows.len(),
+    };
+    columns.constant(Some(&info.name), false)?;
+    columns.constant(Some(run.world), false)?;
+    columns.cell(i32::try_from(number).unwrap_or(i32::MAX))?;
+    columns.seed(run.seed)?;
+    columns.constant(Some(&labels::params_text(&run.params)), false)?;
+    for field in fields {
+        let value = run.params.iter().find(|(key, _)| key == field);
+        columns.constant(value.map(|(_, value)| value.as_str()), true)?;
+    }
+    let texts: [fn(&Row<'_>) -> ByteArray; 5] = [
+        |row| ByteArray::from(row.kind),
+        |row| ByteArray::from(row.name),
+        |row| ByteArray::from(row.metric),
+        |row| ByteArray::from(row.stat),
+        |row| ByteArray::from(row.unit),
+    ];
+    for text in texts {
+        columns.text(&rows.iter().map(text).collect::<Vec<_>>())?;
+    }
+    columns.numbers(rows.iter().map(|row| row.q))?;
+    columns.numbers(rows.iter().map(|row| row.t))?;
+    columns.numbers(rows.iter().map(|row| Some(row.value)))
+}

@@ -1,0 +1,291 @@
+//! The three files: written, read back, merged, refused.
+
+mod common;
+
+use common::{Shape, info, results};
+use serde_json::Value;
+use sojourn_report::{ReportError, SUMMARY, TABLE, merge, summary_json, write};
+use sojourn_world::{Distribution, RunResult};
+use std::fs;
+use std::path::Path;
+
+fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+/// The keys that the format promises, in this order, more may follow.
+const LINK: [&str; 11] = [
+    "offered_packets",
+    "offered_bytes",
+    "dequeued_packets",
+    "dequeued_bytes",
+    "dropped_packets",
+    "marked_packets",
+    "drop_ratio",
+    "utilisation",
+    "backlog_packets_mean",
+    "sojourn_ms",
+    "qdisc",
+];
+const FLOW: [&str; 7] = [
+    "goodput_bps",
+    "sent_packets",
+    "retransmitted_packets",
+    "retransmit_ratio",
+    "rtt_ms",
+    "induced_rtt_ms",
+    "loss_ratio",
+];
+const QUANTILES: [&str; 7] = ["mean", "p25", "p50", "p75", "p95", "p99", "max"];
+const COST: [&str; 5] = [
+    "events",
+    "bottleneck_packets",
+    "cpu_s",
+    "wall_s",
+    "peak_rss_bytes",
+];
+
+#[test]
+fn the_summary_has_the_promised_keys() {
+    let results = results(&Shape::demo());
+    let summary: Value = serde_json::from_str(&summary_json(&info(), &results)).unwrap();
+    assert_eq!(
+        keys(&summary)[..4],
+        ["format", "scenario", "version", "cells"]
+    );
+    assert_eq!(summary["format"], "sojourn-summary/1");
+    assert_eq!(summary["scenario"], "demo");
+    assert_eq!(summary["cells"].as_array().unwrap().len(), 8);
+    let cell = &summary["cells"][0];
+    let parts = [
+        "world",
+        "seed",
+        "params",
+        "links",
+        "flows",
+        "aggregate",
+        "cost",
+    ];
+    assert_eq!(keys(cell)[..7], parts);
+    assert_eq!(cell["params"]["queue"], "pfifo limit 490");
+    assert_eq!(keys(&cell["links"]), ["up", "down"]);
+    assert_eq!(keys(&cell["links"]["up"])[..11], LINK);
+    assert_eq!(keys(&cell["links"]["up"]["sojourn_ms"])[..7], QUANTILES);
+    assert_eq!(cell["links"]["up"]["qdisc"]["kind"], "pfifo");
+    assert_eq!(cell["links"]["up"]["qdisc"]["options"]["limit"], 10_240);
+    assert_eq!(cell["links"]["up"]["qdisc"]["qlen"], 2);
+    let probe = &cell["flows"]["probe"];
+    assert_eq!(keys(probe)[..7], FLOW);
+    assert_eq!(keys(&probe["rtt_ms"])[..7], QUANTILES);
+    assert_eq!(keys(&probe["induced_rtt_ms"])[..7], QUANTILES);
+    assert_eq!(keys(&cell["aggregate"]), ["jain", "goodput_bps"]);
+    assert_eq!(keys(&cell["cost"]), COST);
+    // Whole numbers stay whole.
+    assert!(cell["links"]["up"]["offered_packets"].is_u64());
+    assert!(probe["goodput_bps"].is_u64());
+}
+
+#[test]
+fn what_has_no_value_is_null() {
+    let mut results = results(&Shape::demo());
+    let run = &mut results[0];
+    run.aggregate.jain = None;
+    run.links[0].1.utilisation = None;
+    run.links[0].1.offered_packets = 0;
+    run.links[0].1.backlog_packets_mean = f64::NAN;
+    run.flows[0].1.sent_packets = 0;
+    let summary: Value = serde_json::from_str(&summary_json(&info(), &results)).unwrap();
+    let cell = &summary["cells"][0];
+    assert!(cell["aggregate"]["jain"].is_null());
+    for key in ["utilisation", "drop_ratio", "backlog_packets_mean"] {
+        assert!(cell["links"]["up"][key].is_null(), "{key}");
+    }
+    assert!(cell["flows"]["bulk-up"]["retransmit_ratio"].is_null());
+    assert!(cell["flows"]["bulk-up"]["loss_ratio"].is_null());
+    // A constant-bit-rate flow has no round-trip samples.
+    for key in QUANTILES {
+        assert!(cell["flows"]["iot"]["rtt_ms"][key].is_null(), "{key}");
+    }
+    assert_eq!(cell["flows"]["iot"]["rtt_ms"]["count"], 0);
+}
+
+#[test]
+fn seeds_give_an_interval() {
+    let mut shape = Shape::demo();
+    shape.seeds = 3;
+    shape.points = 5;
+    let mut results = results(&shape);
+    for (run, median) in results.iter_mut().take(3).zip([1.0, 2.0, 3.0]) {
+        run.flows[5].1.induced_rtt.p50 = median;
+    }
+    let summary: Value = serde_json::from_str(&summary_json(&info(), &results)).unwrap();
+    let groups = summary["over_seeds"].as_array().unwrap();
+    assert_eq!(groups.len(), 8);
+    assert_eq!(groups[0]["world"], "sim");
+    assert_eq!(groups[0]["seeds"], serde_json::json!([1, 2, 3]));
+    let median = &groups[0]["flows"]["probe"]["induced_rtt_ms"]["p50"];
+    assert_eq!((&median["n"], &median["mean"]), (&3.into(), &2.0.into()));
+    // t(0.975, 2) · 1 / √3.
+    assert!((median["ci95"].as_f64().unwrap() - 2.4842).abs() < 1e-4);
+    assert!(groups[0]["flows"]["iot"]["rtt_ms"]["p50"].is_null());
+}
+
+/// Equality in which NaN equals itself.
+fn same(a: &[RunResult], b: &[RunResult]) {
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(b) {
+        assert_eq!(format!("{a:#?}"), format!("{b:#?}"));
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut results = results(&Shape::demo());
+    results[0].seed = u64::MAX;
+    results[1].flows[0].1.rtt = Distribution::default();
+    write(dir.path(), &info(), &results, &[]).unwrap();
+    let merged = merge(&[dir.path().to_owned()]).unwrap();
+    assert_eq!(merged.info, info());
+    assert!(merged.notes.is_empty());
+    same(&merged.results, &results);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes_even_when_rebuilt() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let results = results(&Shape::demo());
+    write(dirs[0].path(), &info(), &results, &[]).unwrap();
+    let merged = merge(&[dirs[0].path().to_owned()]).unwrap();
+    write(dirs[1].path(), &merged.info, &merged.results, &merged.notes).unwrap();
+    for name in [SUMMARY, TABLE, sojourn_report::PAGE] {
+        let [a, b] = [0, 1].map(|i| fs::read(dirs[i].path().join(name)).unwrap());
+        assert!(a == b, "{name} differs");
+    }
+}
+
+#[test]
+fn no_results_at_all_are_fine() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &info(), &[], &[]).unwrap();
+    assert_eq!(merge(&[dir.path().to_owned()]).unwrap().results, []);
+}
+
+#[test]
+fn sim_and_live_folders_stand_side_by_side() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let all = results(&Shape::demo());
+    let (sim, live) = all.split_at(4);
+    write(dirs[0].path(), &info(), sim, &[]).unwrap();
+    write(dirs[1].path(), &info(), live, &[]).unwrap();
+    let merged = merge(&dirs.each_ref().map(|dir| dir.path().to_owned())).unwrap();
+    same(&merged.results, &all);
+    assert!(merged.notes.is_empty());
+    // The same folder twice changes nothing but says so.
+    let twice = merge(&[0, 0].map(|i: usize| dirs[i].path().to_owned())).unwrap();
+    same(&twice.results, sim);
+    assert!(twice.notes[0].contains("4 runs"), "{:?}", twice.notes);
+}
+
+#[test]
+fn different_results_of_the_same_run_are_set_apart() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut all = results(&Shape::demo());
+    write(dirs[0].path(), &info(), &all[..4], &[]).unwrap();
+    all[0].flows[0].1.retransmitted_packets += 1;
+    write(dirs[1].path(), &info(), &all[..4], &[]).unwrap();
+    let paths = dirs.each_ref().map(|dir| dir.path().to_owned());
+    let merged = merge(&paths).unwrap();
+    assert_eq!(merged.results.len(), 8);
+    let folder = ("folder".to_owned(), paths[1].display().to_string());
+    assert_eq!(merged.results[4].params.last(), Some(&folder));
+    assert_eq!(merged.info.axes.last().unwrap().field, "folder");
+}
+
+#[test]
+fn another_scenario_is_refused() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let all = results(&Shape::demo());
+    write(dirs[0].path(), &info(), &all, &[]).unwrap();
+    let mut other = info();
+    other.name = "other".to_owned();
+    write(dirs[1].path(), &other, &all, &[]).unwrap();
+    let error = merge(&dirs.each_ref().map(|dir| dir.path().to_owned())).unwrap_err();
+    assert!(matches!(error, ReportError::Mixed(_)));
+    assert!(error.to_string().contains("`other`"), "{error}");
+}
+
+fn refusal(dir: &Path) -> String {
+    merge(&[dir.to_owned()]).unwrap_err().to_string()
+}
+
+#[test]
+fn damaged_files_are_refused_by_name_and_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = results(&Shape::demo());
+    all.truncate(2);
+    let fresh = || write(dir.path(), &info(), &all, &[]).unwrap();
+    let [summary, table] = [SUMMARY, TABLE].map(|name| dir.path().join(name));
+
+    fresh();
+    fs::remove_file(&table).unwrap();
+    assert!(refusal(dir.path()).contains("cannot read"));
+
+    fresh();
+    let bytes = fs::read(&table).unwrap();
+    fs::write(&table, &bytes[..bytes.len() / 2]).unwrap();
+    let reason = refusal(dir.path());
+    assert!(reason.contains("results.parquet is damaged"), "{reason}");
+
+    // A byte in the middle of a page.
+    fresh();
+    let mut bytes = fs::read(&table).unwrap();
+    for byte in &mut bytes[100..160] {
+        *byte ^= 0x55;
+    }
+    fs::write(&table, bytes).unwrap();
+    let reason = refusal(dir.path());
+    assert!(reason.contains("results.parquet is damaged"), "{reason}");
+
+    fresh();
+    let text = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, &text[..text.len() - 9]).unwrap();
+    let reason = refusal(dir.path());
+    assert!(reason.contains("summary.json is damaged"), "{reason}");
+
+    for (from, to, expected) in [
+        (
+            "\"sojourn-summary/1\"",
+            "\"sojourn-summary/9\"",
+            "its format",
+        ),
+        (
+            "\"sent_packets\"",
+            "\"sent_pakets\"",
+            "`sent_packets` is missing in `cells.0.flows.",
+        ),
+        (
+            "\"world\": \"sim\"",
+            "\"world\": \"moon\"",
+            "expected `sim` or `live`",
+        ),
+        ("\"goodput_bps\": ", "\"goodput_bps\": 7", "another run"),
+        (
+            "\"seed\": 1",
+            "\"seed\": 2",
+            "results.parquet is damaged: it holds world sim seed 1",
+        ),
+    ] {
+        fresh();
+        assert!(text.contains(from), "{from}");
+        fs::write(&summary, text.replacen(from, to, 1)).unwrap();
+        let reason = refusal(dir.path());
+        assert!(reason.contains(expected), "{from}: {reason}");
+    }
+}
