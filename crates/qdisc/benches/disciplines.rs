@@ -1,0 +1,204 @@
+//! Nanoseconds per enqueue and dequeue of every discipline, over a standing backlog of one
+//! packet per flow, and a table relative to `pfifo`.
+//!
+//!     cargo bench -p sojourn-qdisc --bench disciplines
+//!
+//! The packet is 64 bytes of memory, as a simulator's is; disciplines are called through
+//! `Box<dyn Qdisc>`, as the worlds do. Time advances 1 ns per packet, so no AQM acts: what is
+//! measured is the path that every packet takes. `overload` rows offer two packets per one taken
+//! to a full queue, and show what shedding costs; they count per packet offered.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use sojourn_qdisc::{
+    CodelParams, Dequeue, Discard, Ecn, FlowParams, Packet, PieParams, Qdisc, RedParams, RedUnit,
+    RedWeight, Setting, Spec,
+};
+use sojourn_units::{Rate, Span, Time};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Instant;
+
+const FLOWS: [u32; 4] = [1, 100, 1024, 100_000];
+
+#[derive(Clone, Copy)]
+struct Frame {
+    len: u32,
+    hash: u32,
+    _rest: [u64; 7],
+}
+
+impl Packet for Frame {
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn flow_hash(&self, perturbation: u64) -> u32 {
+        (sojourn_random::mix(perturbation ^ u64::from(self.hash)) >> 32) as u32
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn set_ce(&mut self) -> bool {
+        false
+    }
+}
+
+fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
+    let flows = FlowParams {
+        limit,
+        flows: if limit > 65_536 { 65_536 } else { 1024 },
+        memory_limit: u64::MAX,
+        ..FlowParams::default()
+    };
+    // The packets of the backlog wait for as long as it takes; this must not count as delay.
+    let codel = CodelParams {
+        target: Span::from_secs(100),
+        ..CodelParams::default()
+    };
+    let pie = PieParams::default();
+    let red = RedParams {
+        unit: RedUnit::Packets,
+        limit: u64::from(limit),
+        min: u64::from(limit) * 2,
+        max: u64::from(limit) * 3,
+        avpkt: 1000,
+        weight: RedWeight::Exact(0.002),
+        probability: 0.02,
+        bandwidth: Rate::from_bps(10_000_000),
+        adaptive: false,
+        ecn: false,
+        harddrop: false,
+        nodrop: false,
+        gentle: false,
+    };
+    vec![
+        ("pfifo", Spec::Pfifo { limit }),
+        ("red", Spec::Red(red)),
+        ("codel", Spec::Codel { limit, codel }),
+        ("pie", Spec::Pie { limit, pie }),
+        ("fq_codel", Spec::FqCodel { flows, codel }),
+        ("fq_pie", Spec::FqPie { flows, pie }),
+    ]
+}
+
+struct Drive {
+    queue: Box<dyn Qdisc<Frame>>,
+    frames: Vec<Frame>,
+    next: usize,
+    now: u64,
+}
+
+impl Drive {
+    /// A queue that holds one packet of each flow.
+    fn new(spec: &Spec, flows: u32) -> Self {
+        let setting = Setting {
+            seed: 1,
+            name: "bench",
+            mtu: 1514,
+        };
+        let frames: Vec<Frame> = (0..flows)
+            .map(|hash| Frame {
+                len: 1514,
+                hash,
+                _rest: [0; 7],
+            })
+            .collect();
+        let mut drive = Self {
+            queue: spec.build(setting),
+            frames,
+            next: 0,
+            now: 0,
+        };
+        for _ in 0..flows {
+            drive.offer();
+        }
+        drive
+    }
+
+    fn offer(&mut self) {
+        self.now += 1;
+        let frame = self.frames[self.next];
+        self.next += 1;
+        if self.next == self.frames.len() {
+            self.next = 0;
+        }
+        self.queue
+            .enqueue(frame, Time::from_nanos(self.now), &mut Discard);
+    }
+
+    fn take(&mut self) {
+        let answer = self.queue.dequeue(Time::from_nanos(self.now), &mut Discard);
+        debug_assert!(!matches!(answer, Dequeue::NotBefore(_)));
+        black_box(answer);
+    }
+}
+
+type Table = BTreeMap<(u32, usize), (&'static str, f64)>;
+
+fn steady(c: &mut Criterion, table: &mut Table) {
+    for flows in FLOWS {
+        let mut group = c.benchmark_group("enqueue_dequeue");
+        group.throughput(Throughput::Elements(1));
+        for (row, (name, spec)) in specs(flows + 1000).into_iter().enumerate() {
+            let mut drive = Drive::new(&spec, flows);
+            let mut best = f64::INFINITY;
+            group.bench_function(BenchmarkId::new(name, flows), |b| {
+                b.iter_custom(|times| {
+                    let start = Instant::now();
+                    for _ in 0..times {
+                        drive.offer();
+                        drive.take();
+                    }
+                    let took = start.elapsed();
+                    if times >= 1000 {
+                        best = best.min(took.as_nanos() as f64 / times as f64);
+                    }
+                    took
+                });
+            });
+            table.insert((flows, row), (name, best));
+        }
+        group.finish();
+    }
+}
+
+fn overload(c: &mut Criterion) {
+    let mut group = c.benchmark_group("overload");
+    group.throughput(Throughput::Elements(2));
+    for flows in FLOWS {
+        for (name, spec) in specs(flows.max(1000)) {
+            let mut drive = Drive::new(&spec, flows);
+            group.bench_function(BenchmarkId::new(name, flows), |b| {
+                b.iter(|| {
+                    drive.offer();
+                    drive.offer();
+                    drive.take();
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+fn main() {
+    let mut c = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(std::time::Duration::from_millis(300))
+        .measurement_time(std::time::Duration::from_secs(1))
+        .configure_from_args();
+    let mut table = Table::new();
+    steady(&mut c, &mut table);
+    overload(&mut c);
+    c.final_summary();
+    println!("\nBest ns per enqueue+dequeue (and relative to pfifo), one packet of each flow held");
+    for flows in FLOWS {
+        let pfifo = table.get(&(flows, 0)).map_or(f64::NAN, |cell| cell.1);
+        print!("{flows:>7} flows:");
+        for (_, (name, best)) in table.range((flows, 0)..(flows + 1, 0)) {
+            print!("  {name} {best:.1} ({:.2}x)", best / pfifo);
+        }
+        println!();
+    }
+}

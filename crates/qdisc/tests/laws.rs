@@ -1,0 +1,315 @@
+//! Laws that hold for every discipline and every sequence of calls.
+
+mod common;
+
+use common::{Log, TestPacket};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sojourn_qdisc::{
+    Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, FlowParams, FlowQueue, Limit, Pie,
+    PieParams, Qdisc, Red, RedParams, RedUnit, RedWeight, SingleQueue,
+};
+use sojourn_random::Stream;
+use sojourn_units::{Rate, Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Offer a packet of this length and flow, ECN-capable or not.
+    Offer(u32, u32, bool),
+    /// Take packets.
+    Take(u8),
+    /// Let time pass.
+    Wait(u64),
+    /// The clock jumps back.
+    Back(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let len = prop_oneof![
+        4 => 40_u32..1515,
+        1 => Just(0_u32),
+        1 => 1515_u32..70_000,
+        1 => Just(u32::MAX),
+    ];
+    let gap = prop_oneof![
+        6 => 0_u64..5_000_000,
+        3 => 0_u64..200_000_000,
+        1 => Just(u64::MAX),
+        1 => 0_u64..100_000_000_000,
+    ];
+    let step = prop_oneof![
+        10 => (len, 0_u32..40, any::<bool>()).prop_map(|(l, f, e)| Step::Offer(l, f, e)),
+        5 => (1_u8..4).prop_map(Step::Take),
+        4 => gap.prop_map(Step::Wait),
+        1 => (0_u64..1_000_000_000).prop_map(Step::Back),
+    ];
+    vec(step, 1..400)
+}
+
+fn codel() -> impl Strategy<Value = Codel> {
+    (0_u64..20, 0_u64..200, any::<bool>(), any::<Option<u8>>()).prop_map(|(t, i, ecn, ce)| {
+        let params = CodelParams {
+            target: Span::from_millis(t),
+            interval: Span::from_millis(i),
+            ecn,
+            ce_threshold: ce.map(|ms| Span::from_millis(u64::from(ms))),
+        };
+        Codel::new(params, 1514)
+    })
+}
+
+fn pie() -> impl Strategy<Value = Pie> {
+    (
+        0_u64..50,
+        0_u64..40,
+        0_u32..33,
+        0_u32..33,
+        any::<[bool; 3]>(),
+    )
+        .prop_map(
+            |(target, tupdate, alpha, beta, [ecn, bytemode, dq_rate_estimator])| {
+                let params = PieParams {
+                    target: Span::from_millis(target),
+                    tupdate: Span::from_millis(tupdate),
+                    alpha,
+                    beta,
+                    ecn,
+                    bytemode,
+                    dq_rate_estimator,
+                    ..PieParams::default()
+                };
+                Pie::new(params, 1514, Stream::named(1, "pie"))
+            },
+        )
+}
+
+fn red() -> impl Strategy<Value = RedParams> {
+    (any::<[bool; 6]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
+        |([packets, adaptive, ecn, harddrop, nodrop, gentle], burst, probability, min)| {
+            let scale = if packets { 1 } else { 1000 };
+            RedParams {
+                unit: if packets {
+                    RedUnit::Packets
+                } else {
+                    RedUnit::Bytes
+                },
+                limit: 40 * scale,
+                min: min * scale,
+                max: 20 * scale,
+                avpkt: 1000,
+                weight: RedWeight::Burst(burst),
+                probability,
+                bandwidth: Rate::from_bps(10_000_000),
+                adaptive,
+                ecn,
+                harddrop,
+                nodrop,
+                gentle,
+            }
+        },
+    )
+}
+
+fn flows() -> impl Strategy<Value = FlowParams> {
+    let flows = prop_oneof![Just(1_u32), Just(8), Just(1024), Just(65_536)];
+    let memory = prop_oneof![Just(0_u64), 1_u64..100_000, Just(u64::MAX)];
+    let quantum = prop_oneof![Just(256_u32), Just(1514), 1_u32..100_000];
+    (0_u32..60, flows, memory, quantum, 0_u32..100).prop_map(
+        |(limit, flows, memory_limit, quantum, drop_batch)| FlowParams {
+            limit,
+            flows,
+            quantum: Some(quantum),
+            memory_limit,
+            drop_batch,
+        },
+    )
+}
+
+/// Most packets and bytes that may be held after any call.
+type Most = (u64, u64);
+
+/// Runs the steps and checks every law after each of them.
+fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], most: Most) {
+    let mut log = Log::default();
+    let mut now = 0_u64;
+    let mut next_id = 0;
+    let mut held = BTreeMap::new();
+    let mut last_of_flow = BTreeMap::new();
+    for step in steps {
+        match *step {
+            Step::Offer(len, flow, capable) => {
+                let mut packet = TestPacket::of_flow(next_id, len, flow, 1024);
+                // Other flows may share a bucket; the hash alone tells flows apart here.
+                packet.hash = packet.hash.wrapping_add(flow.wrapping_mul(0x9e37_79b9));
+                packet.ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+                next_id += 1;
+                held.insert(packet.id, (packet, now));
+                queue.enqueue(packet, Time::from_nanos(now), &mut log);
+            }
+            Step::Take(times) => {
+                for _ in 0..times {
+                    take(queue, now, &mut log, &mut held, &mut last_of_flow);
+                    account(queue, &mut log, &mut held);
+                }
+            }
+            Step::Wait(span) => now = now.saturating_add(span),
+            Step::Back(span) => now = now.saturating_sub(span),
+        }
+        account(queue, &mut log, &mut held);
+        let backlog = queue.backlog();
+        assert!(backlog.packets <= most.0 && backlog.bytes <= most.1);
+    }
+    // Drain: nothing is left behind, and everything has come out once.
+    while queue.backlog().packets > 0 {
+        take(queue, now, &mut log, &mut held, &mut last_of_flow);
+        account(queue, &mut log, &mut held);
+        now = now.saturating_add(1_000_000);
+    }
+    assert!(held.is_empty());
+    assert_eq!(
+        queue.dequeue(Time::from_nanos(now), &mut log),
+        Dequeue::Empty
+    );
+}
+
+fn take(
+    queue: &mut dyn Qdisc<TestPacket>,
+    now: u64,
+    log: &mut Log,
+    held: &mut BTreeMap<u64, (TestPacket, u64)>,
+    last_of_flow: &mut BTreeMap<u32, u64>,
+) {
+    let before = queue.backlog().packets;
+    match queue.dequeue(Time::from_nanos(now), log) {
+        Dequeue::Packet { packet, sojourn } => {
+            let (offered, at) = held.remove(&packet.id).expect("it was held");
+            assert_eq!((packet.len, packet.hash), (offered.len, offered.hash));
+            assert_eq!(sojourn.as_nanos(), now.saturating_sub(at));
+            if packet.ecn == Ecn::Ce {
+                assert_eq!(offered.ecn, Ecn::Ect0, "only capable packets are marked");
+            }
+            if let Some(last) = last_of_flow.insert(packet.hash, packet.id) {
+                assert!(last < packet.id, "a flow was reordered");
+            }
+        }
+        Dequeue::Empty => {
+            assert_eq!(queue.backlog().packets, 0, "packets behind an empty answer");
+            assert_eq!(before, log.dropped.len() as u64);
+        }
+        Dequeue::NotBefore(_) => panic!("no shaper here"),
+    }
+}
+
+/// offered = dequeued + dropped + held, in packets and bytes, and marks are told.
+fn account(
+    queue: &dyn Qdisc<TestPacket>,
+    log: &mut Log,
+    held: &mut BTreeMap<u64, (TestPacket, u64)>,
+) {
+    for (packet, _) in log.dropped.drain(..) {
+        assert!(held.remove(&packet.id).is_some(), "dropped twice");
+    }
+    let (c, backlog) = (queue.counters(), queue.backlog());
+    assert_eq!(
+        c.offered.packets,
+        c.dequeued.packets + c.dropped.packets + backlog.packets
+    );
+    assert_eq!(
+        c.offered.bytes,
+        c.dequeued.bytes + c.dropped.bytes + backlog.bytes
+    );
+    assert_eq!(c.drops.iter().sum::<u64>(), c.dropped.packets);
+    assert_eq!(c.marked.packets, log.marked.len() as u64);
+    assert_eq!(backlog.packets, held.len() as u64);
+    let bytes: u64 = held.values().map(|(p, _)| u64::from(p.len)).sum();
+    assert_eq!(backlog.bytes, bytes);
+}
+
+fn single<A: Aqm>(limit: Limit, aqm: A, steps: &[Step]) {
+    let most = (u64::from(limit.packets), limit.bytes);
+    check(&mut SingleQueue::new(limit, aqm), steps, most);
+}
+
+fn flow<A: Aqm>(params: FlowParams, aqm: A, steps: &[Step]) {
+    let dice = Stream::named(9, "hash");
+    let most = (u64::from(params.limit), params.memory_limit);
+    check(&mut FlowQueue::new(params, 1514, dice, aqm), steps, most);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn codel_keeps_the_laws(aqm in codel(), limit in 0_u32..50, steps in steps()) {
+        single(Limit::packets(limit), aqm, &steps);
+    }
+
+    #[test]
+    fn pie_keeps_the_laws(aqm in pie(), limit in 0_u32..50, steps in steps()) {
+        single(Limit::packets(limit), aqm, &steps);
+    }
+
+    #[test]
+    fn red_keeps_the_laws(params in red(), steps in steps()) {
+        let limit = match params.unit {
+            RedUnit::Packets => Limit::packets(40),
+            RedUnit::Bytes => Limit::bytes(40_000),
+        };
+        single(limit, Red::new(params, Stream::named(1, "red")), &steps);
+    }
+
+    #[test]
+    fn fq_codel_keeps_the_laws(params in flows(), aqm in codel(), steps in steps()) {
+        flow(params, aqm, &steps);
+    }
+
+    #[test]
+    fn fq_pie_keeps_the_laws(params in flows(), aqm in pie(), steps in steps()) {
+        flow(params, aqm, &steps);
+    }
+
+    #[test]
+    fn updates_made_up_for_late_are_the_same_as_in_time(
+        polls in vec(0_u64..400, 1..60),
+        sojourn in 0_u64..400,
+    ) {
+        // One queue is asked about an arrival of no consequence at every update, the other only
+        // now and then; both must hold the same probability whenever both were asked.
+        let packet = sojourn_qdisc::Facts { len: 0, ect: false };
+        let view = sojourn_qdisc::QueueView { packets: 1, bytes: 100, total_bytes: 100 };
+        let new = || Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
+        let (mut often, mut seldom) = (new(), new());
+        let (mut a, mut b) = (Default::default(), Default::default());
+        let mut now = 0;
+        for gap in polls {
+            let at = Time::from_nanos(now * 1_000_000);
+            let delay = Span::from_millis(if gap % 3 == 0 { 0 } else { sojourn });
+            often.leave(&mut a, view, packet, delay, at);
+            seldom.leave(&mut b, view, packet, delay, at);
+            for ms in now..=now + gap {
+                often.arrive(&mut a, view, packet, Time::from_nanos(ms * 1_000_000));
+            }
+            now += gap;
+            seldom.arrive(&mut b, view, packet, Time::from_nanos(now * 1_000_000));
+            prop_assert_eq!(a.prob.to_bits(), b.prob.to_bits());
+            prop_assert_eq!(a.delay, b.delay);
+        }
+    }
+}
+
+#[test]
+fn drops_of_a_full_single_queue_are_tail_drops() {
+    let mut queue = SingleQueue::new(Limit::packets(1), Codel::new(CodelParams::default(), 1514));
+    let mut log = Log::default();
+    for id in 0..3 {
+        queue.enqueue(TestPacket::new(id, 100), Time::ZERO, &mut log);
+    }
+    let ids: BTreeSet<u64> = log.dropped.iter().map(|(p, _)| p.id).collect();
+    assert_eq!(ids, BTreeSet::from([1, 2]));
+    assert_eq!(queue.counters().dropped_for(DropReason::Tail), 2);
+}
