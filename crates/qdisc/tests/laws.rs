@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
     Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, FlowParams, FlowQueue, Limit, Pie,
-    PieParams, Qdisc, Red, RedParams, RedUnit, RedWeight, SingleQueue,
+    PieParams, PieState, Qdisc, Red, RedParams, RedUnit, RedWeight, SingleQueue,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -284,7 +284,7 @@ proptest! {
         let view = sojourn_qdisc::QueueView { packets: 1, bytes: 100, total_bytes: 100 };
         let new = || Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
         let (mut often, mut seldom) = (new(), new());
-        let (mut a, mut b) = (Default::default(), Default::default());
+        let (mut a, mut b) = (PieState::default(), PieState::default());
         let mut now = 0;
         for gap in polls {
             let at = Time::from_nanos(now * 1_000_000);
