@@ -6,7 +6,9 @@
 
 pub mod bridge;
 mod clock;
+mod interface;
 mod lab;
+mod packet_socket;
 
 pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};

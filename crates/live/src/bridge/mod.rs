@@ -7,9 +7,21 @@
 //! AQM sees.
 
 mod config;
+mod delay;
+mod engine;
+mod error;
+mod frame;
+mod lane;
 mod observer;
 mod paths;
+mod port;
+mod run;
 
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
+pub use error::BridgeError;
+pub use frame::{Frame, Pool};
+pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
 pub use observer::{NoObserver, Observer};
 pub use paths::PathDelays;
+pub use port::{BATCH, FramePort, PortCounters};
+pub use run::{Bridge, SideStats};

@@ -1,0 +1,117 @@
+//! The delay stage: frames on their way after transmission. It never drops for want of room.
+
+use super::frame::Frame;
+use sojourn_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Frames under way, in order of their due times; equal times leave in order of arrival.
+///
+/// Frames of one class arrive in order of their due times (see [`DelayStage::hold`]) and sit in
+/// one ring; a heap holds the head of each ring. With reordering every frame is in the heap.
+#[derive(Debug)]
+pub(crate) struct DelayStage {
+    rings: Vec<Ring>,
+    heads: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    reorder: bool,
+    loose: BinaryHeap<Loose>,
+    sequence: u64,
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Ring {
+    frames: VecDeque<(Time, u64, Frame)>,
+    last_due: Time,
+}
+
+/// A frame that others may overtake; ordered so that the heap yields the earliest first.
+#[derive(Debug)]
+struct Loose(Time, u64, Frame);
+
+impl Ord for Loose {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (other.0, other.1).cmp(&(self.0, self.1))
+    }
+}
+
+impl PartialOrd for Loose {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Loose {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+
+impl Eq for Loose {}
+
+impl DelayStage {
+    pub(crate) fn new(classes: usize, reorder: bool) -> Self {
+        let ring = || Ring {
+            frames: VecDeque::new(),
+            last_due: Time::ZERO,
+        };
+        Self {
+            rings: (0..classes).map(|_| ring()).collect(),
+            heads: BinaryHeap::with_capacity(classes),
+            reorder,
+            loose: BinaryHeap::new(),
+            sequence: 0,
+            held: 0,
+        }
+    }
+
+    /// Holds a frame until `due`, or, without reordering, until the frame of its class before it
+    /// has left, if that is later.
+    pub(crate) fn hold(&mut self, frame: Frame, due: Time, class: usize) {
+        self.held += 1;
+        self.sequence += 1;
+        let sequence = self.sequence;
+        if self.reorder {
+            self.loose.push(Loose(due, sequence, frame));
+            return;
+        }
+        let ring = &mut self.rings[class];
+        let due = due.max(ring.last_due);
+        ring.last_due = due;
+        if ring.frames.is_empty() {
+            self.heads.push(Reverse((due, sequence, class)));
+        }
+        ring.frames.push_back((due, sequence, frame));
+    }
+
+    /// When the next frame is due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        if self.reorder {
+            return self.loose.peek().map(|loose| loose.0);
+        }
+        self.heads.peek().map(|Reverse((due, ..))| *due)
+    }
+
+    /// The next frame that is due at `now`.
+    pub(crate) fn release(&mut self, now: Time) -> Option<Frame> {
+        if self.next_due()? > now {
+            return None;
+        }
+        self.held -= 1;
+        if self.reorder {
+            return self.loose.pop().map(|Loose(.., frame)| frame);
+        }
+        let Reverse((.., class)) = self.heads.pop()?;
+        let frames = &mut self.rings[class].frames;
+        let (.., frame) = frames.pop_front()?;
+        if let Some(&(due, sequence, _)) = frames.front() {
+            self.heads.push(Reverse((due, sequence, class)));
+        }
+        Some(frame)
+    }
+
+    /// Frames held.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+}

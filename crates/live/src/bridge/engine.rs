@@ -1,0 +1,135 @@
+//! Both directions over two ports: what happens at one wake-up. No clock of its own.
+
+use super::config::{BridgeConfig, Side};
+use super::frame::{Frame, Pool};
+use super::lane::Lane;
+use super::observer::Observer;
+use super::port::{BATCH, FramePort, PortCounters};
+use crate::clock::Clock;
+use sojourn_units::Time;
+use std::io;
+
+/// Most batches taken from one port before the other has its turn.
+const BATCHES: usize = 8;
+
+/// The two ports and what is between them.
+pub(crate) struct Engine<P> {
+    pub(crate) left: P,
+    pub(crate) right: P,
+    pub(crate) pool: Pool,
+    pub(crate) up: Lane,
+    pub(crate) down: Lane,
+    clock: Clock,
+    arrivals: Vec<Frame>,
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The next time at which something has to leave.
+    pub(crate) until: Time,
+    /// A port had no room for frames that have to leave now.
+    pub(crate) blocked: bool,
+}
+
+impl<P: FramePort> Engine<P> {
+    /// `mtu` is that of the narrower interface.
+    pub(crate) fn new(config: &BridgeConfig, pool: Pool, left: P, right: P, mtu: u32) -> Self {
+        Self {
+            left,
+            right,
+            pool,
+            up: Lane::new(Side::Up, &config.up, config.seed, mtu),
+            down: Lane::new(Side::Down, &config.down, config.seed, mtu),
+            clock: config.clock,
+            arrivals: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// Takes in what has arrived, runs both queues up to `now` and sends what is due. `now` was
+    /// read before the call, so that everything stamped earlier has arrived.
+    pub(crate) fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> io::Result<Wait> {
+        let mut wait = Wait {
+            until: Time::MAX,
+            blocked: false,
+        };
+        for side in Side::BOTH {
+            let (from, to, lane) = match side {
+                Side::Up => (&mut self.left, &mut self.right, &mut self.up),
+                Side::Down => (&mut self.right, &mut self.left, &mut self.down),
+            };
+            let mut more = true;
+            for _ in 0..BATCHES {
+                let count = from.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+                for frame in self.arrivals.drain(..) {
+                    lane.arrive(frame, now, &mut self.pool, observer);
+                }
+                more = count == BATCH;
+                if !more {
+                    break;
+                }
+            }
+            // With more to come, the queue's clock must not run past what is still unread.
+            if more {
+                wait.until = Time::ZERO;
+            } else {
+                lane.transmit(now, &mut self.pool, observer);
+            }
+            lane.release(now);
+            to.send(&mut self.pool, &mut lane.ready)?;
+            wait.blocked |= !lane.ready.is_empty();
+            wait.until = wait.until.min(lane.next_due());
+        }
+        Ok(wait)
+    }
+
+    /// Takes frames stamped before `until` as arrivals and drops later ones: somebody else has
+    /// forwarded those. Then sends all that is held.
+    pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
+        for side in Side::BOTH {
+            let (from, to, lane) = match side {
+                Side::Up => (&mut self.left, &mut self.right, &mut self.up),
+                Side::Down => (&mut self.right, &mut self.left, &mut self.down),
+            };
+            for _ in 0..BATCHES {
+                let count = from.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+                for frame in self.arrivals.drain(..) {
+                    if frame.arrived() <= until {
+                        lane.arrive(frame, until, &mut self.pool, observer);
+                    } else {
+                        self.pool.give(frame);
+                    }
+                }
+                if count < BATCH {
+                    break;
+                }
+            }
+            lane.flush(until, &mut self.pool, observer);
+            to.send(&mut self.pool, &mut lane.ready)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lane(&self, side: Side) -> &Lane {
+        match side {
+            Side::Up => &self.up,
+            Side::Down => &self.down,
+        }
+    }
+
+    pub(crate) fn lane_mut(&mut self, side: Side) -> &mut Lane {
+        match side {
+            Side::Up => &mut self.up,
+            Side::Down => &mut self.down,
+        }
+    }
+
+    /// Counts of the port where `side` comes in, and of the one where it goes out.
+    pub(crate) fn ports(&mut self, side: Side) -> (PortCounters, PortCounters) {
+        let (left, right) = (self.left.counters(), self.right.counters());
+        match side {
+            Side::Up => (left, right),
+            Side::Down => (right, left),
+        }
+    }
+}

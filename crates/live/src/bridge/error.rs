@@ -1,0 +1,56 @@
+//! Why a bridge could not start or go on.
+
+use std::io;
+
+/// A sentence for the user, with what would help.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    /// There is no interface of this name in this namespace.
+    #[error("there is no interface `{name}` here; there are {}", .known.join(", "))]
+    NoSuchInterface {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Both ends are the same interface.
+    #[error("`{0}` is named twice; a bridge needs two different interfaces")]
+    Same(String),
+    /// The interface carries no Ethernet frames.
+    #[error("`{0}` is not an Ethernet interface")]
+    NotEthernet(String),
+    /// The interface is administratively down.
+    #[error("`{0}` is down; bring it up with `ip link set {0} up`")]
+    Down(String),
+    /// We may not do that.
+    #[error("{what}: not permitted; the bridge needs CAP_NET_RAW and CAP_NET_ADMIN (run as root)")]
+    NotPermitted {
+        /// What we wanted to do.
+        what: String,
+    },
+    /// Fail open was required, but this kernel or set-up cannot do it.
+    #[error("fail open is required but not possible: {0}")]
+    FailOpen(String),
+    /// An interface was removed while we ran.
+    #[error("interface `{0}` is gone")]
+    Gone(String),
+    /// The operating system refused something.
+    #[error("{what}: {source}")]
+    Io {
+        /// What we wanted to do.
+        what: String,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl BridgeError {
+    /// The error of a system call made to do `what`.
+    pub(crate) fn io(what: &str, source: io::Error) -> Self {
+        let what = what.to_owned();
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => Self::NotPermitted { what },
+            _ => Self::Io { what, source },
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Frames in memory, and the pool that they come from and return to.
+
+use sojourn_qdisc::{Ecn, Packet};
+use sojourn_units::Time;
+use sojourn_wire::{Parsed, parse, protocol, set_ce};
+
+/// Room before the frame, for a VLAN tag that the kernel has taken out.
+pub(crate) const HEADROOM: usize = 16;
+/// Bytes of a frame's first part: a full Ethernet frame with tags, and all of its headers.
+pub(crate) const HEAD: usize = 2048;
+/// Bytes of a frame's second part. With `HEAD` above the largest segmentation offload that
+/// Linux makes unless told otherwise (64 KiB and headers).
+pub(crate) const TAIL: usize = 64 * 1024;
+/// A VLAN tag (IEEE 802.1Q).
+const TAG: usize = 4;
+
+/// `struct virtio_net_hdr` of a packet socket (Linux `if_packet.h`, virtio 1.1 section 5.1.6):
+/// what segmentation and checksum the sender left to the hardware. Native byte order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VnetHeader {
+    pub(crate) flags: u8,
+    pub(crate) gso_type: u8,
+    pub(crate) hdr_len: u16,
+    pub(crate) gso_size: u16,
+    pub(crate) csum_start: u16,
+    pub(crate) csum_offset: u16,
+}
+
+impl VnetHeader {
+    /// The checksum at `csum_start + csum_offset` is partial.
+    pub(crate) const NEEDS_CSUM: u8 = 1;
+}
+
+/// A VLAN tag that the kernel took out of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VlanTag {
+    pub(crate) protocol: u16,
+    pub(crate) tci: u16,
+}
+
+/// One Ethernet frame, or a super-packet that the kernel will cut into several.
+///
+/// A handle of one pointer: queues move it, never its bytes. Give it back with [`Pool::give`].
+#[derive(Debug)]
+pub struct Frame(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    parsed: Parsed,
+    arrived: Time,
+    /// Bytes of the frame.
+    len: u32,
+    /// Bytes as Linux counts them in a queue.
+    wire_len: u32,
+    vnet: VnetHeader,
+    /// Where the frame begins in `head`.
+    start: u16,
+    head: [u8; HEADROOM + HEAD],
+    tail: Option<Box<[u8]>>,
+}
+
+impl Frame {
+    /// A frame with these bytes, as it would arrive at `arrived`; none when they are too many.
+    pub fn from_bytes(pool: &mut Pool, bytes: &[u8], arrived: Time) -> Option<Self> {
+        if bytes.len() > HEAD + TAIL {
+            return None;
+        }
+        let mut frame = pool.take()?;
+        let head = bytes.len().min(HEAD);
+        frame.0.head[HEADROOM..HEADROOM + head].copy_from_slice(&bytes[..head]);
+        if bytes.len() > HEAD {
+            let mut tail = pool.take_tail();
+            tail[..bytes.len() - HEAD].copy_from_slice(&bytes[HEAD..]);
+            frame.0.tail = Some(tail);
+        }
+        frame.filled(bytes.len(), VnetHeader::default(), None, arrived);
+        Some(frame)
+    }
+
+    /// The buffer to receive the first [`HEAD`] bytes into.
+    pub(crate) fn buffer(&mut self) -> &mut [u8] {
+        &mut self.0.head[HEADROOM..]
+    }
+
+    /// Attaches the buffer that holds what did not fit into [`Frame::buffer`].
+    pub(crate) fn attach(&mut self, tail: Box<[u8]>) {
+        self.0.tail = Some(tail);
+    }
+
+    /// The frame's bytes are in the buffer: `len` of them. Puts a VLAN tag back where it was and
+    /// looks at the headers.
+    pub(crate) fn filled(
+        &mut self,
+        len: usize,
+        vnet: VnetHeader,
+        tag: Option<VlanTag>,
+        arrived: Time,
+    ) {
+        let inner = &mut *self.0;
+        inner.start = HEADROOM as u16;
+        inner.len = len as u32;
+        inner.vnet = vnet;
+        // Other flags say what the receiver may trust; they have no meaning when sending.
+        inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
+        inner.arrived = arrived;
+        if let Some(tag) = tag.filter(|_| len >= 12) {
+            inner.put_tag_back(tag);
+        }
+        let head = inner.head_end();
+        inner.parsed = parse(&inner.head[usize::from(inner.start)..head]);
+        inner.wire_len = inner.count_wire_len();
+    }
+
+    /// The frame's bytes in two parts; the second is empty for all but jumbo frames and
+    /// super-packets.
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        let inner = &*self.0;
+        let start = usize::from(inner.start);
+        let head = &inner.head[start..inner.head_end()];
+        let rest = inner.len as usize - head.len();
+        let tail = inner.tail.as_deref().map_or(&[][..], |tail| &tail[..rest]);
+        (head, tail)
+    }
+
+    /// What is known of its headers.
+    pub fn parsed(&self) -> &Parsed {
+        &self.0.parsed
+    }
+
+    /// When the kernel received it.
+    pub fn arrived(&self) -> Time {
+        self.0.arrived
+    }
+
+    pub(crate) fn vnet(&self) -> &VnetHeader {
+        &self.0.vnet
+    }
+}
+
+impl Inner {
+    /// Where the first part ends. A tag put back makes the first part longer, not the second.
+    fn head_end(&self) -> usize {
+        let room = HEADROOM + HEAD - usize::from(self.start);
+        usize::from(self.start) + (self.len as usize).min(room)
+    }
+
+    fn put_tag_back(&mut self, tag: VlanTag) {
+        self.head
+            .copy_within(HEADROOM..HEADROOM + 12, HEADROOM - TAG);
+        self.head[HEADROOM + 8..HEADROOM + 10].copy_from_slice(&tag.protocol.to_be_bytes());
+        self.head[HEADROOM + 10..HEADROOM + 12].copy_from_slice(&tag.tci.to_be_bytes());
+        self.start = (HEADROOM - TAG) as u16;
+        self.len += TAG as u32;
+        // Offsets in the header count from the start of the frame, which moved.
+        if self.vnet.flags & VnetHeader::NEEDS_CSUM != 0 {
+            self.vnet.csum_start = self.vnet.csum_start.saturating_add(TAG as u16);
+        }
+        if self.vnet.gso_type != 0 {
+            self.vnet.hdr_len = self.vnet.hdr_len.saturating_add(TAG as u16);
+        }
+    }
+
+    /// Linux counts a super-packet with the headers that each of its segments will have
+    /// (`qdisc_pkt_len` since Linux 3.9).
+    fn count_wire_len(&self) -> u32 {
+        let headers = u32::from(self.parsed.header_len);
+        let size = u32::from(self.vnet.gso_size);
+        let known = matches!(self.parsed.flow.protocol, protocol::TCP | protocol::UDP);
+        if self.vnet.gso_type == 0 || size == 0 || !known || headers == 0 || self.len <= headers {
+            return self.len;
+        }
+        let segments = (self.len - headers).div_ceil(size);
+        self.len + (segments - 1) * headers
+    }
+}
+
+impl Packet for Frame {
+    fn len(&self) -> u32 {
+        self.0.wire_len
+    }
+
+    fn flow_hash(&self, perturbation: u64) -> u32 {
+        self.0.parsed.flow.hash(perturbation)
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.0.parsed.ecn()
+    }
+
+    fn set_ce(&mut self) -> bool {
+        let inner = &mut *self.0;
+        set_ce(
+            &mut inner.head[usize::from(inner.start)..],
+            &mut inner.parsed,
+        )
+    }
+
+    fn dscp(&self) -> u8 {
+        self.0.parsed.dscp()
+    }
+}
+
+/// Buffers, made on first use and then used again: nothing is allocated per frame.
+#[derive(Debug)]
+pub struct Pool {
+    spare: Vec<Frame>,
+    spare_tails: Vec<Box<[u8]>>,
+    out: usize,
+    limit: usize,
+}
+
+impl Pool {
+    /// A pool that lends out up to `limit` frames.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            spare: Vec::new(),
+            spare_tails: Vec::new(),
+            out: 0,
+            limit,
+        }
+    }
+
+    /// An empty frame; none when all are lent out.
+    pub(crate) fn take(&mut self) -> Option<Frame> {
+        if self.out >= self.limit {
+            return None;
+        }
+        self.out += 1;
+        Some(self.spare.pop().unwrap_or_else(|| {
+            Frame(Box::new(Inner {
+                parsed: Parsed::default(),
+                arrived: Time::ZERO,
+                len: 0,
+                wire_len: 0,
+                vnet: VnetHeader::default(),
+                start: HEADROOM as u16,
+                head: [0; HEADROOM + HEAD],
+                tail: None,
+            }))
+        }))
+    }
+
+    /// A second part. Those are as many as long frames, so the limit on frames bounds them.
+    pub(crate) fn take_tail(&mut self) -> Box<[u8]> {
+        self.spare_tails
+            .pop()
+            .unwrap_or_else(|| vec![0; TAIL].into_boxed_slice())
+    }
+
+    /// Takes a frame back.
+    pub fn give(&mut self, mut frame: Frame) {
+        debug_assert!(self.out > 0, "more frames came back than were lent out");
+        self.out -= 1;
+        if let Some(tail) = frame.0.tail.take() {
+            self.spare_tails.push(tail);
+        }
+        self.spare.push(frame);
+    }
+
+    /// Frames that are lent out.
+    pub fn lent(&self) -> usize {
+        self.out
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! One direction: queue, transmitter, delay stage. No I/O and no clock.
+
+use super::config::{Direction, Side};
+use super::delay::DelayStage;
+use super::frame::{Frame, Pool};
+use super::observer::Observer;
+use super::paths::PathDelays;
+use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+use sojourn_world::{Hop, HopRate, Transmitter};
+use std::collections::VecDeque;
+
+/// Bytes before the IP header that Linux counts.
+const LINK_HEADER: u16 = 14;
+
+/// Longest standstill of this process that is made up for. A queue that could not be served for
+/// longer (we were stopped, the machine slept) has lost that time, as a link that was down.
+const LONGEST_LAG: Span = Span::from_millis(100);
+
+/// Frames of one direction.
+pub(crate) struct Lane {
+    side: Side,
+    hop: Hop,
+    qdisc: Box<dyn Qdisc<Frame>>,
+    transmitter: Transmitter,
+    /// When the frame being sent has been sent.
+    free_at: Time,
+    /// The queue has frames but gives none before this time.
+    held_until: Time,
+    /// The queue's clock: time of the last enqueue or dequeue.
+    queue_time: Time,
+    stage: DelayStage,
+    paths: PathDelays,
+    shortest_delay: Span,
+    dice: Stream,
+    /// Frames to be sent now.
+    pub(crate) ready: VecDeque<Frame>,
+    lost: Tally,
+}
+
+/// Hands a queue's drops back to the pool and tells the observer.
+struct Drain<'a, O> {
+    side: Side,
+    now: Time,
+    pool: &'a mut Pool,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
+    fn dropped(&mut self, frame: Frame, reason: DropReason) {
+        self.observer
+            .dropped(self.side, self.now, frame.len(), reason);
+        self.pool.give(frame);
+    }
+
+    fn marked(&mut self, frame: &Frame) {
+        self.observer.marked(self.side, self.now, frame.len());
+    }
+}
+
+impl Lane {
+    /// A lane at an interface of `mtu` bytes of IP packet.
+    pub(crate) fn new(side: Side, direction: &Direction, seed: u64, mtu: u32) -> Self {
+        let hop = direction.hop.clone();
+        let name = format!("link.{}", hop.name);
+        let shortest = direction.paths.classes().iter().min().copied();
+        Self {
+            side,
+            qdisc: hop.qdisc.build(Setting {
+                seed,
+                name: &name,
+                mtu: mtu + u32::from(LINK_HEADER),
+            }),
+            transmitter: Transmitter::new(&hop.rate, LINK_HEADER),
+            free_at: Time::ZERO,
+            held_until: Time::ZERO,
+            queue_time: Time::ZERO,
+            stage: DelayStage::new(direction.paths.classes().len(), hop.reorder),
+            shortest_delay: hop.delay + shortest.unwrap_or(Span::ZERO),
+            paths: direction.paths.clone(),
+            dice: Stream::named(seed, &format!("{name}.line")),
+            ready: VecDeque::new(),
+            lost: Tally::default(),
+            hop,
+        }
+    }
+
+    /// A frame arrives. Frames come in order of their time of arrival; a stamp from before the
+    /// queue's clock counts as now.
+    pub(crate) fn arrive<O: Observer>(
+        &mut self,
+        frame: Frame,
+        now: Time,
+        pool: &mut Pool,
+        observer: &mut O,
+    ) {
+        let arrived = frame.arrived().max(now - LONGEST_LAG);
+        self.transmit(arrived, pool, observer);
+        self.queue_time = self.queue_time.max(arrived);
+        let (side, at) = (self.side, self.queue_time);
+        observer.offered(side, at, frame.len());
+        let mut drain = Drain {
+            side,
+            now: at,
+            pool,
+            observer,
+        };
+        self.qdisc.enqueue(frame, at, &mut drain);
+        observer.backlog(side, at, self.qdisc.backlog());
+    }
+
+    /// Takes frames from the queue as the transmitter becomes free, up to and including `until`.
+    pub(crate) fn transmit<O: Observer>(&mut self, until: Time, pool: &mut Pool, observer: &mut O) {
+        while self.qdisc.backlog().packets > 0 {
+            self.free_at = self.free_at.max(until - LONGEST_LAG);
+            let at = self.next_start();
+            if at > until {
+                return;
+            }
+            self.queue_time = at;
+            let side = self.side;
+            let mut drain = Drain {
+                side,
+                now: at,
+                pool,
+                observer,
+            };
+            match self.qdisc.dequeue(at, &mut drain) {
+                Dequeue::Packet { packet, sojourn } => {
+                    observer.dequeued(side, at, packet.len(), sojourn);
+                    observer.backlog(side, at, self.qdisc.backlog());
+                    self.free_at = self.transmitter.finish(at, packet.len());
+                    self.launch(packet, pool);
+                }
+                // A time that has come would turn this loop for ever.
+                Dequeue::NotBefore(time) => {
+                    self.held_until = time.max(at + Span::from_nanos(1));
+                }
+                Dequeue::Empty => {
+                    observer.backlog(side, at, self.qdisc.backlog());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// When the next frame may start, if the queue has one.
+    fn next_start(&mut self) -> Time {
+        let ready = self.free_at.max(self.held_until).max(self.queue_time);
+        self.transmitter.start(ready)
+    }
+
+    /// A frame leaves the transmitter at `free_at`.
+    fn launch(&mut self, frame: Frame, pool: &mut Pool) {
+        let class = self.paths.class_of(frame.parsed());
+        let jitter = self.dice.span_below(self.hop.jitter);
+        if self.hop.loss > 0.0 && self.dice.chance(self.hop.loss) {
+            self.lost.add(frame.len());
+            pool.give(frame);
+            return;
+        }
+        let delay = self.hop.delay + self.paths.classes()[class] + jitter;
+        self.stage.hold(frame, self.free_at + delay, class);
+    }
+
+    /// Moves what is due to `ready`.
+    pub(crate) fn release(&mut self, now: Time) {
+        while let Some(frame) = self.stage.release(now) {
+            self.ready.push_back(frame);
+        }
+    }
+
+    /// When something will have to leave; [`Time::MAX`] when nothing is held.
+    ///
+    /// A frame that starts later than now cannot be due before the shortest delay has passed, so
+    /// the queue need not be served on time: it runs in the link's time, not in ours.
+    pub(crate) fn next_due(&mut self) -> Time {
+        let due = self.stage.next_due().unwrap_or(Time::MAX);
+        if self.qdisc.backlog().packets == 0 {
+            return due;
+        }
+        due.min(self.next_start() + self.shortest_delay)
+    }
+
+    /// Puts everything held into `ready`, in order, whatever the rate: the end of the bridge.
+    pub(crate) fn flush<O: Observer>(&mut self, now: Time, pool: &mut Pool, observer: &mut O) {
+        self.transmitter = Transmitter::Infinite;
+        self.free_at = now;
+        let mut at = now.max(self.queue_time);
+        while self.qdisc.backlog().packets > 0 {
+            self.transmit(at, pool, observer);
+            // A shaper names the time; to the queue that time has come.
+            at = at.max(self.held_until);
+        }
+        self.release(Time::MAX);
+    }
+
+    /// Sends at another rate from now on. A frame that is being sent is sent as it began.
+    pub(crate) fn set_rate(&mut self, rate: HopRate, now: Time) {
+        if self.free_at == Time::MAX {
+            self.free_at = now;
+        }
+        self.transmitter = Transmitter::new(&rate, LINK_HEADER);
+        self.hop.rate = rate;
+    }
+
+    pub(crate) fn hop(&self) -> &Hop {
+        &self.hop
+    }
+
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.hop.qdisc
+    }
+
+    pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {
+        &*self.qdisc
+    }
+
+    /// Frames lost on purpose after transmission.
+    pub(crate) fn lost(&self) -> Tally {
+        self.lost
+    }
+
+    /// Frames on their way after transmission.
+    pub(crate) fn under_way(&self) -> usize {
+        self.stage.held() + self.ready.len()
+    }
+}

@@ -1,0 +1,57 @@
+//! The border between the bridge and whatever brings frames in and out.
+
+use super::frame::{Frame, Pool};
+use crate::clock::Clock;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::RawFd;
+
+/// Most frames of a batch.
+pub const BATCH: usize = 64;
+
+/// What a port could not do, counted since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Frames received.
+    pub received: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames that the kernel dropped because we read too slowly.
+    pub missed: u64,
+    /// Frames dropped because the pool was empty.
+    pub no_buffer: u64,
+    /// Frames dropped because they are longer than any buffer, or that the kernel cannot hand
+    /// to a packet socket (a segmentation offload unknown to it).
+    pub unreadable: u64,
+    /// Frames that the interface refused: longer than its MTU, or the interface is down.
+    pub refused: u64,
+}
+
+/// One interface: frames in and out, in batches, without blocking.
+pub trait FramePort {
+    /// Appends up to [`BATCH`] frames that have arrived, oldest first, stamped on `clock`.
+    /// Returns how many came in, those included that had to be dropped and were counted; fewer
+    /// than [`BATCH`] means that there are no more.
+    ///
+    /// # Errors
+    /// When the port is gone for good.
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        clock: &Clock,
+        into: &mut Vec<Frame>,
+    ) -> io::Result<usize>;
+
+    /// Sends from the front of `frames` and gives them back to the pool, also those that the
+    /// interface refuses, which are counted. What is left in `frames` could not be sent yet.
+    ///
+    /// # Errors
+    /// When the port is gone for good.
+    fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()>;
+
+    /// What becomes readable when frames arrive.
+    fn fd(&self) -> Option<RawFd>;
+
+    /// Counts since the port was opened.
+    fn counters(&mut self) -> PortCounters;
+}

@@ -1,0 +1,123 @@
+//! What goes in comes out, byte for byte. Needs root.
+
+mod common;
+
+use common::{Link, Raw, frame, plain};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+
+#[test]
+fn every_kind_of_frame_passes_unchanged_both_ways() {
+    let link = Link::new();
+    link.mtu(9000);
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ip6: Vec<u8> = [&[0x60, 0, 0, 0, 0, 8, 58, 255][..], &[7; 32], &[135; 8]].concat();
+    let frames = [
+        frame(0x88b5, &[1; 46]),
+        frame(0x88b6, &[2; 3]),
+        frame(0x0806, &[3; 28]),
+        frame(0x86dd, &ip6),
+        frame(0x8100, &[&[0x20, 0x64, 0x88, 0xb5][..], &[4; 60]].concat()),
+        frame(
+            0x88a8,
+            &[&[0, 5, 0x81, 0, 0, 6, 0x88, 0xb5][..], &[5; 60]].concat(),
+        ),
+        frame(
+            0x8864,
+            &[&[0x11, 0, 0, 1, 0, 6, 0xc0, 0x21][..], &[6; 40]].concat(),
+        ),
+        frame(0x8847, &[&[0, 1, 1, 64][..], &[7; 80]].concat()),
+        frame(0x0026, &[0x42; 38]),
+        frame(
+            0x88b5,
+            &(0..9000_u32).map(|i| (i % 253) as u8).collect::<Vec<_>>(),
+        ),
+    ];
+    let ((), stats) = link.bridged(plain(), || {
+        for sent in &frames {
+            left.send(sent);
+            assert_eq!(right.receive(|got| got == sent).as_ref(), Some(sent), "up");
+            right.send(sent);
+            assert_eq!(left.receive(|got| got == sent).as_ref(), Some(sent), "down");
+        }
+    });
+    for stats in [stats.up, stats.down] {
+        assert_eq!(stats.queue.dropped.packets, 0);
+        assert_eq!(stats.queue.offered, stats.queue.dequeued);
+        assert_eq!(stats.output.sent, stats.queue.dequeued.packets);
+        assert_eq!((stats.input.missed, stats.output.refused), (0, 0));
+    }
+}
+
+#[test]
+fn no_frame_is_sent_twice_or_back() {
+    let link = Link::new();
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ours = |got: &[u8]| got[12..14] == [0x88, 0xb5];
+    link.bridged(plain(), || {
+        for _ in 0..100 {
+            left.send(&frame(0x88b5, &[1; 100]));
+        }
+        assert_eq!(right.count(ours), 100);
+        assert_eq!(left.count(ours), 0);
+    });
+}
+
+/// Bytes that depend on their position.
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 65_521 % 251) as u8).collect()
+}
+
+#[test]
+fn a_kernel_tcp_transfer_with_all_offloads_arrives_intact() {
+    let link = Link::new();
+    let data = pattern(20 << 20);
+    let ((), stats) = link.bridged(plain(), || {
+        let listener = link
+            .server
+            .run(|| TcpListener::bind("10.9.0.2:5000").expect("a socket"));
+        thread::scope(|scope| {
+            let received = scope.spawn(|| {
+                let (mut stream, _) = listener.accept().expect("a connection");
+                let mut received = Vec::new();
+                stream.read_to_end(&mut received).expect("bytes");
+                received
+            });
+            let mut stream = link
+                .client
+                .run(|| TcpStream::connect("10.9.0.2:5000").expect("the way is open"));
+            stream.write_all(&data).expect("bytes are taken");
+            drop(stream);
+            assert!(received.join().expect("the server ends") == data);
+        });
+    });
+    let up = stats.up;
+    assert_eq!(up.output.refused, 0);
+    // Super-packets passed whole: far fewer frames than segments.
+    let segments = data.len() as u64 / 1448;
+    assert!(up.output.sent < segments / 4, "{} frames", up.output.sent);
+    assert!(up.queue.dequeued.bytes > data.len() as u64);
+}
+
+#[test]
+fn partial_checksums_of_udp_pass() {
+    let link = Link::new();
+    link.bridged(plain(), || {
+        let server = link
+            .server
+            .run(|| UdpSocket::bind("10.9.0.2:5000").expect("a socket"));
+        let client = link
+            .client
+            .run(|| UdpSocket::bind("10.9.0.1:5001").expect("a socket"));
+        client
+            .send_to(b"hello", "10.9.0.2:5000")
+            .expect("it is sent");
+        let mut buffer = [0; 100];
+        let (len, from) = server.recv_from(&mut buffer).expect("it arrives");
+        assert_eq!(&buffer[..len], b"hello");
+        server.send_to(b"world", from).expect("it is sent");
+        let len = client.recv(&mut buffer).expect("it arrives");
+        assert_eq!(&buffer[..len], b"world");
+    });
+}

@@ -1,0 +1,174 @@
+//! Rate, delay and loss on the real link are what was asked for. Needs root.
+
+mod common;
+
+use common::{Link, Raw, frame, plain};
+use sojourn_live::bridge::{Observer, PathDelays, Side};
+use sojourn_qdisc::Spec;
+use sojourn_units::{Rate, Span, Time};
+use sojourn_world::{HopRate, RateTrace};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+/// Sends `count` full frames at once and measures the rate at which they come out, in bit/s of
+/// bytes as a queue counts them.
+fn rate_out(link: &Link, rate: HopRate, count: usize) -> f64 {
+    let mut config = plain();
+    config.up.hop.rate = rate;
+    config.up.hop.qdisc = Spec::Pfifo { limit: 100_000 };
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ours = |got: &[u8]| got[12..14] == [0x88, 0xb5];
+    let (rate, stats) = link.bridged(config, || {
+        thread::scope(|scope| {
+            let meter = scope.spawn(|| {
+                right.receive(ours).expect("a first frame");
+                let start = Instant::now();
+                for _ in 1..count {
+                    right.receive(ours).expect("all frames arrive");
+                }
+                (count - 1) as f64 * 1514.0 * 8.0 / start.elapsed().as_secs_f64()
+            });
+            for _ in 0..count {
+                left.send(&frame(0x88b5, &[0; 1500]));
+            }
+            meter.join().expect("the meter ends")
+        })
+    });
+    assert_eq!(stats.up.queue.dequeued.packets, count as u64);
+    rate
+}
+
+#[test]
+fn the_rate_is_exact() {
+    let link = Link::new();
+    for (bps, count) in [(2_000_000, 400), (100_000_000, 20_000)] {
+        let rate = rate_out(&link, HopRate::Fixed(Rate::from_bps(bps)), count);
+        let error = (rate / bps as f64 - 1.0).abs();
+        assert!(error < 0.01, "{rate} instead of {bps} bit/s");
+    }
+}
+
+#[test]
+fn a_trace_is_a_rate() {
+    let link = Link::new();
+    // One opportunity each millisecond: 1500 bytes of IP packet, 1514 of frame.
+    let trace = RateTrace {
+        opportunities_ms: vec![1],
+    };
+    let rate = rate_out(&link, HopRate::Trace(Arc::new(trace)), 2000);
+    assert!((rate / 12_112_000.0 - 1.0).abs() < 0.01, "{rate}");
+}
+
+/// Round-trip times of `count` echoes between these ports, one after the other.
+fn round_trips(link: &Link, port: u16, count: usize) -> Vec<f64> {
+    let server = link
+        .server
+        .run(|| UdpSocket::bind(("10.9.0.2", port)).expect("a socket"));
+    let client = link
+        .client
+        .run(|| UdpSocket::bind("10.9.0.1:0").expect("a socket"));
+    client.connect(("10.9.0.2", port)).expect("an address");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut buffer = [0; 64];
+            for _ in 0..=count {
+                let (len, from) = server.recv_from(&mut buffer).expect("a request");
+                server.send_to(&buffer[..len], from).expect("an answer");
+            }
+        });
+        let once = || {
+            let start = Instant::now();
+            client.send(&[0; 32]).expect("a request");
+            client.recv(&mut [0; 64]).expect("an answer");
+            start.elapsed().as_secs_f64() * 1e3
+        };
+        // The first also waits for ARP.
+        once();
+        (0..count).map(|_| once()).collect()
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn delays_add_up_by_flow() {
+    let link = Link::new();
+    let mut config = plain();
+    let by_port = |paths: PathDelays| paths.udp(5002, Span::from_millis(20));
+    config.up.hop.delay = Span::from_millis(8);
+    config.down.hop.delay = Span::from_millis(2);
+    config.up.paths = by_port(PathDelays::default());
+    config.down.paths = by_port(PathDelays::default());
+    link.bridged(config, || {
+        for (port, expected) in [(5001, 10.0), (5002, 50.0)] {
+            let rtts = round_trips(&link, port, 20);
+            assert!(rtts.iter().all(|&rtt| rtt >= expected), "{rtts:?}");
+            let median = median(rtts);
+            assert!(median < expected + 8.0, "{median} ms on port {port}");
+        }
+    });
+}
+
+/// Adds up what it is told.
+#[derive(Default)]
+struct Tallies {
+    offered: [u64; 2],
+    dequeued: [u64; 2],
+    dropped: [u64; 2],
+    last: [Time; 2],
+}
+
+impl Tallies {
+    fn at(&mut self, side: Side, now: Time) {
+        let last = &mut self.last[side as usize];
+        assert!(now >= *last, "time runs backwards: {last:?} {now:?}");
+        *last = now;
+    }
+}
+
+impl Observer for Tallies {
+    fn offered(&mut self, side: Side, now: Time, _len: u32) {
+        self.at(side, now);
+        self.offered[side as usize] += 1;
+    }
+
+    fn dequeued(&mut self, side: Side, now: Time, _len: u32, _sojourn: Span) {
+        self.at(side, now);
+        self.dequeued[side as usize] += 1;
+    }
+
+    fn dropped(&mut self, side: Side, now: Time, _len: u32, _reason: sojourn_qdisc::DropReason) {
+        self.at(side, now);
+        self.dropped[side as usize] += 1;
+    }
+}
+
+#[test]
+fn an_overfull_queue_drops_and_everything_is_accounted() {
+    let link = Link::new();
+    let mut config = plain();
+    config.up.hop.rate = HopRate::Fixed(Rate::from_bps(5_000_000));
+    config.up.hop.qdisc = Spec::Pfifo { limit: 50 };
+    config.up.hop.loss = 0.2;
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let (count, stats, told) = link.observed(config, Tallies::default(), || {
+        for _ in 0..1000 {
+            left.send(&frame(0x88b5, &[0; 1000]));
+        }
+        right.count(|got| got[12..14] == [0x88, 0xb5])
+    });
+    let queue = stats.up.queue;
+    assert_eq!(queue.offered.packets, 1000);
+    assert!(queue.dropped.packets > 0);
+    assert_eq!(queue.dequeued.packets + queue.dropped.packets, 1000);
+    assert_eq!(stats.up.lost.packets + count as u64, queue.dequeued.packets);
+    assert!(stats.up.lost.packets > 0);
+    assert_eq!(told.offered, [1000, stats.down.queue.offered.packets]);
+    assert_eq!(told.dropped[0], queue.dropped.packets);
+    assert_eq!(told.dequeued[0], queue.dequeued.packets);
+}
