@@ -6,7 +6,7 @@ CARGO = cargo
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 
 help:
-	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report (< 5 min)'
+	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3 on the same dumbbells (about 10 min)'
 	@echo 'make build   the program, target/release/sojourn'

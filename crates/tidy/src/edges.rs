@@ -1,0 +1,242 @@
+//! The crates may depend on each other exactly as `ARCHITECTURE.md` says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::{Finding, Source};
+
+/// The comment above the block of `ARCHITECTURE.md` that lists the dependencies.
+const MARK: &str = "<!-- tidy: dependencies -->";
+
+/// The name prefix of the workspace's crates.
+const PREFIX: &str = "sojourn-";
+
+/// What one crate uses.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Uses {
+    /// Crates of this workspace, without their prefix.
+    pub own: BTreeSet<String>,
+    /// Crates from elsewhere.
+    pub foreign: BTreeSet<String>,
+}
+
+/// What each crate uses outside its tests, by the crate's name without prefix.
+pub type Edges = BTreeMap<String, Uses>;
+
+/// The edges that `ARCHITECTURE.md` allows, one line a crate: `name → own crates + foreign crates`.
+/// Foreign crates are listed for pure crates only.
+///
+/// # Errors
+/// Names what is missing if the block or an arrow is.
+pub fn documented(architecture: &Source) -> Result<Edges, Finding> {
+    let wrong = |problem: &str| Finding::new(&architecture.path, 0, problem, "see crates/tidy");
+    let (_, below) = architecture
+        .text
+        .split_once(MARK)
+        .ok_or_else(|| wrong("no mark"))?;
+    let block = below
+        .split("```")
+        .nth(1)
+        .ok_or_else(|| wrong("no block below the mark"))?;
+    let mut edges = Edges::new();
+    for line in block.lines().skip(1).filter(|line| !line.trim().is_empty()) {
+        let (name, uses) = line
+            .split_once('→')
+            .ok_or_else(|| wrong("a line without →"))?;
+        let (own, foreign) = uses.split_once('+').unwrap_or((uses, ""));
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        edges.insert(
+            name.trim().to_owned(),
+            Uses {
+                own: words(own),
+                foreign: words(foreign),
+            },
+        );
+    }
+    Ok(edges)
+}
+
+/// The edges that cargo sees, from the JSON of `cargo metadata`. Dependencies of tests and benches
+/// are left out: no program has them.
+///
+/// # Panics
+/// If the JSON is not that of `cargo metadata`.
+pub fn actual(metadata: &Value) -> Edges {
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .expect("cargo metadata gives a name")
+            .to_owned()
+    };
+    let packages = metadata["packages"]
+        .as_array()
+        .expect("cargo metadata lists packages");
+    let mut edges = Edges::new();
+    for package in packages {
+        let mut uses = Uses::default();
+        let dependencies = package["dependencies"]
+            .as_array()
+            .expect("a package has a list");
+        for dependency in dependencies
+            .iter()
+            .filter(|d| d["kind"].as_str() != Some("dev"))
+        {
+            let name = text(&dependency["name"]);
+            match name.strip_prefix(PREFIX) {
+                Some(own) => uses.own.insert(own.to_owned()),
+                None => uses.foreign.insert(name),
+            };
+        }
+        let name = text(&package["name"]);
+        edges.insert(name.strip_prefix(PREFIX).unwrap_or(&name).to_owned(), uses);
+    }
+    edges
+}
+
+/// Edges that only one of the two has. Foreign crates count in the crates named in `pure`.
+pub fn compare(documented: &Edges, actual: &Edges, pure: &[&str]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let names: BTreeSet<&String> = documented.keys().chain(actual.keys()).collect();
+    let none = Uses::default();
+    for name in names {
+        let manifest = format!("crates/{name}/Cargo.toml");
+        if !actual.contains_key(name) {
+            let problem = format!("ARCHITECTURE.md lists a crate `{name}` that is not there");
+            findings.push(Finding::new(&manifest, 0, problem, "remove its line"));
+            continue;
+        }
+        if !documented.contains_key(name) {
+            let problem = "the crate is not in ARCHITECTURE.md's list of dependencies";
+            findings.push(Finding::new(
+                &manifest,
+                0,
+                problem,
+                "add its line, and why it exists",
+            ));
+            continue;
+        }
+        let said = documented.get(name).unwrap_or(&none);
+        let done = actual.get(name).unwrap_or(&none);
+        let is_pure = pure.contains(&name.as_str());
+        for used in done.own.difference(&said.own) {
+            findings.push(Finding::new(
+                &manifest,
+                0,
+                format!("`{name}` uses `{used}`, ARCHITECTURE.md has no such edge"),
+                "move the code to where it belongs; edges point down only",
+            ));
+        }
+        for used in said.own.difference(&done.own) {
+            findings.push(Finding::new(
+                &manifest,
+                0,
+                format!("`{name}` does not use `{used}`, ARCHITECTURE.md says it does"),
+                "remove the edge from the list",
+            ));
+        }
+        if is_pure && said.foreign != done.foreign {
+            findings.push(Finding::new(
+                &manifest,
+                0,
+                format!(
+                    "outside crates are {:?}, listed are {:?}",
+                    done.foreign, said.foreign
+                ),
+                "a pure crate takes `no_std` crates without I/O only; then list it",
+            ));
+        }
+    }
+    findings
+}
+
+/// Dependencies that the manifest declares and no source names.
+pub fn unused(edges: &Edges, sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, uses) in edges {
+        for used in &uses.own {
+            let path = format!("sojourn_{used}");
+            let named = sources.iter().any(|source| {
+                source.crate_name() == Some(name) && source.is_rust() && source.text.contains(&path)
+            });
+            if !named {
+                findings.push(Finding::new(
+                    &format!("crates/{name}/Cargo.toml"),
+                    0,
+                    format!("declares sojourn-{used}, and no source names it"),
+                    "remove it here and from ARCHITECTURE.md",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DOCUMENT: &str = "text\n<!-- tidy: dependencies -->\n```text\n\
+        low  →\nmid  → low + libm\nhigh → low mid\n```\n";
+
+    fn metadata(low_uses: &[&str]) -> Value {
+        let list = |names: &[&str]| -> Vec<Value> {
+            names
+                .iter()
+                .map(|name| json!({"name": name, "kind": null}))
+                .collect()
+        };
+        let test_only = json!({"name": "proptest", "kind": "dev"});
+        json!({"packages": [
+            {"name": "sojourn-low", "dependencies": list(low_uses)},
+            {"name": "sojourn-mid", "dependencies": [
+                {"name": "sojourn-low", "kind": null}, {"name": "libm", "kind": null}, test_only]},
+            {"name": "sojourn-high", "dependencies": list(&["sojourn-low", "sojourn-mid", "clap"])},
+        ]})
+    }
+
+    #[test]
+    fn the_same_edges_are_no_finding() {
+        let documented = documented(&Source::new("A.md", DOCUMENT)).expect("well-formed");
+        assert_eq!(
+            compare(&documented, &actual(&metadata(&[])), &["low", "mid"]),
+            []
+        );
+    }
+
+    #[test]
+    fn an_edge_upwards_and_an_outside_crate_are_found() {
+        let documented = documented(&Source::new("A.md", DOCUMENT)).expect("well-formed");
+        let upwards = actual(&metadata(&["sojourn-high"]));
+        assert_eq!(compare(&documented, &upwards, &["low"]).len(), 1);
+        let foreign = actual(&metadata(&["tokio"]));
+        assert_eq!(compare(&documented, &foreign, &["low"]).len(), 1);
+        assert_eq!(compare(&documented, &foreign, &[]), []);
+    }
+
+    #[test]
+    fn crates_on_one_side_only_are_found() {
+        let documented = documented(&Source::new("A.md", DOCUMENT)).expect("well-formed");
+        let mut more = actual(&metadata(&[]));
+        more.insert("new".into(), Uses::default());
+        more.remove("high");
+        assert_eq!(compare(&documented, &more, &[]).len(), 2);
+    }
+
+    #[test]
+    fn a_document_without_the_block_is_an_error() {
+        assert!(documented(&Source::new("A.md", "nothing")).is_err());
+    }
+
+    #[test]
+    fn a_declared_dependency_must_be_named() {
+        let edges = actual(&metadata(&[]));
+        let named = Source::new("crates/mid/src/lib.rs", "use sojourn_low::X;\n");
+        let high = Source::new("crates/high/src/lib.rs", "use sojourn_low::X;\n");
+        let findings = unused(&edges, &[named, high]);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].problem.contains("sojourn-mid"));
+    }
+}

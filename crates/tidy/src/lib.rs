@@ -1,0 +1,171 @@
+//! The house rules, as tests: `cargo test -p sojourn-tidy`.
+//!
+//! Each rule reads the repository and yields [`Finding`]s: the file, the line, what is wrong and
+//! what to do instead. The rules are functions of text, so that each has tests of its own that it
+//! can fail; `tests/repository.rs` runs them over this repository.
+//!
+//! Not here: what the compiler, rustfmt and clippy already check.
+#![forbid(unsafe_code)]
+
+pub mod code;
+pub mod docs;
+pub mod edges;
+pub mod purity;
+pub mod text;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One breach of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, relative to the repository's root.
+    pub path: String,
+    /// The line, from 1; 0 if the finding is about the whole file.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do instead.
+    pub instead: String,
+}
+
+impl Finding {
+    /// A finding at `line` of `path`.
+    pub fn new(
+        path: &str,
+        line: usize,
+        problem: impl Into<String>,
+        instead: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            line,
+            problem: problem.into(),
+            instead: instead.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": {}: {}", self.problem, self.instead)
+    }
+}
+
+/// One text file of the repository.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Where it is, relative to the repository's root, with `/` between folders.
+    pub path: String,
+    /// What it holds.
+    pub text: String,
+}
+
+impl Source {
+    /// A file of the given path and text.
+    pub fn new(path: &str, text: &str) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+
+    /// The folder under `crates/` that the file is in.
+    pub fn crate_name(&self) -> Option<&str> {
+        self.path.strip_prefix("crates/")?.split('/').next()
+    }
+
+    /// True for Rust code.
+    pub fn is_rust(&self) -> bool {
+        extension(&self.path) == "rs"
+    }
+
+    /// True for code that only tests and benches run.
+    pub fn is_test_code(&self) -> bool {
+        let in_folder = |name| self.path.split('/').any(|part| part == name);
+        in_folder("tests") || in_folder("benches") || self.path.ends_with("/tests.rs")
+    }
+}
+
+/// The end of a file's name after the last dot; empty if there is none.
+fn extension(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or("", |(_, end)| end)
+}
+
+/// The root of this repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors()
+        .nth(2)
+        .expect("this crate lies in crates/tidy")
+        .to_path_buf()
+}
+
+/// All text files that people write, in the order of their paths. Build output is left out.
+///
+/// # Panics
+/// If a folder or file cannot be read: then no rule can say anything.
+pub fn sources(root: &Path) -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        for entry in entries {
+            let path = entry
+                .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+                .path();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            if path.is_dir() {
+                let output = ["target", "out", "build"].contains(&name.as_str());
+                if !output && (!name.starts_with('.') || name == ".ci") {
+                    folders.push(path);
+                }
+            } else if is_written_by_people(&path, &name) {
+                let text =
+                    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                let below = path.strip_prefix(root).expect("the walk began at the root");
+                found.push(Source {
+                    path: below.to_string_lossy().replace('\\', "/"),
+                    text,
+                });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+/// Sources, scripts and documents by their names; scripts without an ending by their place.
+fn is_written_by_people(path: &Path, name: &str) -> bool {
+    const ENDINGS: [&str; 10] = [
+        "rs", "py", "sh", "toml", "md", "tcl", "cc", "html", "css", "js",
+    ];
+    let in_scripts = path
+        .parent()
+        .is_some_and(|folder| folder.ends_with("scripts"));
+    ENDINGS.contains(&extension(name)) || in_scripts || name == "Makefile"
+}
+
+/// Prints all findings and fails if there are any.
+///
+/// # Panics
+/// If there is a finding; the message lists them all.
+pub fn expect_none(findings: &[Finding]) {
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    assert!(
+        findings.is_empty(),
+        "{} finding(s):\n{}",
+        lines.len(),
+        lines.join("\n")
+    );
+}

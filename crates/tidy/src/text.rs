@@ -1,0 +1,195 @@
+//! Rules for every text: its size, and that it is finished.
+
+use crate::{Finding, Source, extension};
+
+/// Longest line of code and scripts, in characters.
+pub const LINE_MAX: usize = 100;
+
+/// Longest file of code, in lines.
+pub const FILE_MAX: usize = 700;
+
+/// A file that may be longer than [`FILE_MAX`].
+#[derive(Debug, Clone, Copy)]
+pub struct Exception {
+    /// The file.
+    pub path: &'static str,
+    /// Its allowance, in lines. It may be lowered, never raised.
+    pub lines: usize,
+    /// Why it is one file.
+    pub reason: &'static str,
+}
+
+/// Files of code longer than [`FILE_MAX`], unless excepted; exceptions that are not needed.
+pub fn file_length(sources: &[Source], exceptions: &[Exception]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources.iter().filter(|s| is_code(s)) {
+        let lines = source.text.lines().count();
+        let allowed = exceptions
+            .iter()
+            .find(|e| e.path == source.path)
+            .map(|e| e.lines);
+        if lines > allowed.unwrap_or(FILE_MAX) {
+            let limit = allowed.unwrap_or(FILE_MAX);
+            findings.push(Finding::new(
+                &source.path,
+                0,
+                format!("{lines} lines, the limit is {limit}"),
+                "split it by job (a folder of the same name), tests into a sibling tests.rs",
+            ));
+        }
+    }
+    for exception in exceptions {
+        let lines = sources
+            .iter()
+            .find(|s| s.path == exception.path)
+            .map_or(0, |s| s.text.lines().count());
+        if lines <= FILE_MAX {
+            findings.push(Finding::new(
+                exception.path,
+                0,
+                format!("has an exception from the file limit but only {lines} lines"),
+                "remove the exception in crates/tidy/tests/repository.rs",
+            ));
+        }
+    }
+    findings
+}
+
+/// Lines longer than [`LINE_MAX`]. A line that is one long address is let through.
+pub fn line_length(source: &Source) -> Vec<Finding> {
+    if !is_code(source) {
+        return Vec::new();
+    }
+    numbered(source)
+        .filter(|(_, line)| line.chars().count() > LINE_MAX && !line.contains("://"))
+        .map(|(number, line)| {
+            let length = line.chars().count();
+            Finding::new(
+                &source.path,
+                number,
+                format!("{length} characters, the limit is {LINE_MAX}"),
+                "break the line; rustfmt leaves comments and literals to you",
+            )
+        })
+        .collect()
+}
+
+/// Marks of unfinished work in code.
+pub fn unfinished(source: &Source) -> Vec<Finding> {
+    if !is_code(source) {
+        return Vec::new();
+    }
+    // In pieces, so that this file passes its own rule.
+    let marks = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("HA", "CK"),
+    ];
+    let mut findings = Vec::new();
+    for (number, line) in numbered(source) {
+        for mark in marks
+            .iter()
+            .filter(|mark| crate::code::has_word(line, mark))
+        {
+            findings.push(Finding::new(
+                &source.path,
+                number,
+                format!("{mark} in the tree"),
+                "finish it, or write an issue and say plainly in the docs what is missing",
+            ));
+        }
+    }
+    findings
+}
+
+/// Spaces at a line's end, tabs in Rust, no newline at the end.
+pub fn whitespace(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, line) in numbered(source) {
+        if line.ends_with([' ', '\t']) {
+            findings.push(Finding::new(
+                &source.path,
+                number,
+                "space at the end",
+                "remove it",
+            ));
+        }
+        if source.is_rust() && line.starts_with('\t') {
+            findings.push(Finding::new(&source.path, number, "tab", "cargo fmt --all"));
+        }
+    }
+    if !source.text.is_empty() && !source.text.ends_with('\n') {
+        findings.push(Finding::new(
+            &source.path,
+            0,
+            "no newline at the end",
+            "add one",
+        ));
+    }
+    findings
+}
+
+fn is_code(source: &Source) -> bool {
+    let kind = extension(&source.path);
+    ["rs", "py", "sh", "tcl", "cc", "css", "js", ""].contains(&kind)
+}
+
+/// Lines with their numbers, from 1.
+pub(crate) fn numbered(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    source
+        .text
+        .lines()
+        .enumerate()
+        .map(|(i, line)| (i + 1, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_found_at_its_place() {
+        let at_limit = "x".repeat(LINE_MAX);
+        let text = format!("{at_limit}\n{at_limit}x\n// https://{at_limit}\n");
+        let findings = line_length(&Source::new("crates/a/src/b.rs", &text));
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].line, 2);
+    }
+
+    #[test]
+    fn a_long_file_needs_an_exception_and_an_exception_a_long_file() {
+        let long = Source::new("a.rs", &"x\n".repeat(FILE_MAX + 5));
+        let short = Source::new("b.rs", "x\n");
+        let sources = [long, short];
+        let except = |path, lines| Exception {
+            path,
+            lines,
+            reason: "because",
+        };
+        assert_eq!(file_length(&sources, &[]).len(), 1);
+        assert_eq!(file_length(&sources, &[except("a.rs", FILE_MAX + 5)]), []);
+        assert_eq!(
+            file_length(&sources, &[except("a.rs", FILE_MAX + 4)]).len(),
+            1
+        );
+        assert_eq!(
+            file_length(&sources[1..], &[except("b.rs", 900)])[0].path,
+            "b.rs"
+        );
+    }
+
+    #[test]
+    fn unfinished_marks_are_found_as_whole_words() {
+        let mark = concat!("TO", "DO");
+        let text = format!("fine\n// {mark}: later\nMETHOD{mark}LOGY\n");
+        let findings = unfinished(&Source::new("a.rs", &text));
+        assert_eq!(findings.iter().map(|f| f.line).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn trailing_space_and_missing_newline_are_found() {
+        assert_eq!(whitespace(&Source::new("a.md", "a \nb")).len(), 2);
+        assert_eq!(whitespace(&Source::new("a.rs", "a\n\tb\n")).len(), 1);
+    }
+}

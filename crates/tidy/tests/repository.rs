@@ -1,0 +1,106 @@
+//! The house rules over this repository.
+
+use std::process::Command;
+
+use sojourn_tidy::edges::{self, Edges};
+use sojourn_tidy::purity::{self, PURE};
+use sojourn_tidy::text::{self, Exception};
+use sojourn_tidy::{Finding, Source, docs, expect_none, root, sources};
+
+/// Files longer than the limit. The list may shrink, never grow.
+const LONG_FILES: &[Exception] = &[];
+
+fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
+    expect_none(&sources(&root()).iter().flat_map(rule).collect::<Vec<_>>());
+}
+
+fn cargo_edges() -> Edges {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .expect("cargo started this test, so it can be started");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    edges::actual(&metadata)
+}
+
+fn architecture() -> Source {
+    let path = "ARCHITECTURE.md";
+    let text = std::fs::read_to_string(root().join(path)).expect("the repository has it");
+    Source::new(path, &text)
+}
+
+#[test]
+fn crates_depend_on_each_other_as_the_architecture_says() {
+    let documented = edges::documented(&architecture()).unwrap_or_else(|e| panic!("{e}"));
+    expect_none(&edges::compare(&documented, &cargo_edges(), &PURE));
+}
+
+#[test]
+fn declared_dependencies_are_used() {
+    expect_none(&edges::unused(&cargo_edges(), &sources(&root())));
+}
+
+#[test]
+fn every_crate_is_on_the_code_map() {
+    let crates: Vec<String> = cargo_edges().into_keys().collect();
+    expect_none(&docs::code_map(&architecture(), &crates));
+}
+
+#[test]
+fn deterministic_crates_know_no_machine() {
+    for_each(purity::machine);
+}
+
+#[test]
+fn pure_crates_are_no_std() {
+    for_each(purity::no_std);
+}
+
+#[test]
+fn only_the_live_world_has_unsafe_code() {
+    for_each(purity::unsafe_code);
+}
+
+#[test]
+fn files_are_short() {
+    expect_none(&text::file_length(&sources(&root()), LONG_FILES));
+}
+
+#[test]
+fn lines_are_short() {
+    for_each(text::line_length);
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    for_each(text::unfinished);
+}
+
+#[test]
+fn whitespace_is_clean() {
+    for_each(text::whitespace);
+}
+
+#[test]
+fn links_in_documents_resolve() {
+    let root = root();
+    for_each(|source| docs::links(source, &root));
+}
+
+#[test]
+fn scenarios_that_are_named_exist() {
+    let root = root();
+    for_each(|source| docs::scenarios(source, &root));
+}
