@@ -1,0 +1,401 @@
+//! Rules of the AQMs one by one, against numbers worked out by hand.
+
+// Exact results are expected exactly: powers of two, and values that must not change.
+#![allow(clippy::float_cmp)]
+
+use sojourn_qdisc::{
+    Aqm, Codel, CodelParams, CodelState, Facts, Pie, PieParams, PieState, QueueView, Red,
+    RedParams, RedState, RedUnit, RedWeight, Verdict, red_plog, red_wlog,
+};
+use sojourn_random::Stream;
+use sojourn_units::{Rate, Span, Time};
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+fn held(packets: u32) -> QueueView {
+    let bytes = u64::from(packets) * 1500;
+    QueueView {
+        packets,
+        bytes,
+        total_bytes: bytes,
+    }
+}
+
+const PLAIN: Facts = Facts {
+    len: 1500,
+    ect: false,
+};
+const CAPABLE: Facts = Facts {
+    len: 1500,
+    ect: true,
+};
+
+#[test]
+fn codel_spares_the_last_packet_and_short_delays() {
+    let mut codel = Codel::new(CodelParams::default(), 1514);
+    let mut state = CodelState::default();
+    for ms in 0..2000 {
+        let late = Span::from_secs(1);
+        assert_eq!(
+            codel.leave(&mut state, held(1), PLAIN, late, at(ms)),
+            Verdict::Pass,
+            "one packet of no more than the MTU is left"
+        );
+    }
+    for ms in 2000..4000 {
+        let short = Span::from_nanos(4_999_999);
+        let verdict = codel.leave(&mut state, held(100), PLAIN, short, at(ms));
+        assert_eq!(verdict, Verdict::Pass);
+    }
+    assert_eq!(codel.counters().dropped, 0);
+    assert_eq!(codel.counters().maxpacket, 1500);
+}
+
+#[test]
+fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
+    let params = CodelParams {
+        ecn: true,
+        ce_threshold: Some(Span::from_millis(2)),
+        ..CodelParams::default()
+    };
+    let mut codel = Codel::new(params, 1514);
+    let mut state = CodelState::default();
+    let mut leave = |packet, delay, ms| {
+        let delay = Span::from_millis(delay);
+        let verdict = codel.leave(&mut state, held(100), packet, delay, at(ms));
+        (verdict, codel.counters().ecn_mark, codel.counters().ce_mark)
+    };
+    // Exactly the threshold is not above it.
+    assert_eq!(leave(CAPABLE, 2, 1), (Verdict::Pass, 0, 0));
+    assert_eq!(leave(CAPABLE, 3, 1), (Verdict::Mark, 0, 1));
+    assert_eq!(leave(PLAIN, 3, 1), (Verdict::Pass, 0, 1));
+    // 10 ms of delay from 10 ms on: the first signal is due at 110 ms.
+    assert_eq!(leave(PLAIN, 10, 10), (Verdict::Pass, 0, 1));
+    assert_eq!(leave(PLAIN, 10, 109), (Verdict::Pass, 0, 1));
+    assert_eq!(leave(CAPABLE, 10, 110), (Verdict::Mark, 1, 2));
+    // The next one 100 ms later, then 70.7 ms: a mark counts like a drop.
+    assert_eq!(leave(PLAIN, 10, 209), (Verdict::Pass, 1, 2));
+    assert_eq!(leave(CAPABLE, 10, 210), (Verdict::Mark, 2, 3));
+    assert_eq!(leave(PLAIN, 10, 280), (Verdict::Pass, 2, 3));
+    assert_eq!(leave(PLAIN, 10, 281), (Verdict::Drop, 2, 3));
+}
+
+/// A PIE whose probability stands still, past its burst allowance.
+fn pie_at(prob: f64, params: PieParams) -> (Pie, PieState) {
+    let params = PieParams {
+        tupdate: Span::ZERO,
+        ..params
+    };
+    let pie = Pie::new(params, 1514, Stream::named(11, "pie"));
+    let mut state = PieState::default();
+    state.prob = prob;
+    state.delay = Span::from_millis(50);
+    state.burst_allowance = Span::ZERO;
+    (pie, state)
+}
+
+/// Arrivals between two drops, for 20 000 drops.
+fn pie_gaps(prob: f64, params: PieParams, packet: Facts) -> Vec<u32> {
+    let (mut pie, mut state) = pie_at(prob, params);
+    let (mut gaps, mut gap) = (Vec::new(), 0);
+    while gaps.len() < 20_000 {
+        gap += 1;
+        if pie.arrive(&mut state, held(50), packet, at(1)) == Verdict::Drop {
+            gaps.push(gap);
+            gap = 0;
+        }
+    }
+    gaps
+}
+
+fn mean(gaps: &[u32]) -> f64 {
+    gaps.iter().map(|gap| f64::from(*gap)).sum::<f64>() / gaps.len() as f64
+}
+
+#[test]
+fn pie_derandomises_between_0_85_and_8_5() {
+    let gaps = pie_gaps(0.05, PieParams::default(), PLAIN);
+    // The sum reaches 0.85 with the 17th arrival (0.05 · 17), at the earliest; 8.5 with the
+    // 170th, at the latest; one more for what adding 0.05 in binary loses.
+    let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+    assert!((17..=18).contains(least), "{least}");
+    assert!(*most <= 171, "{most}");
+    // After 16 safe arrivals the distance is geometric with mean 20: 36 in all (the cut at 170
+    // takes 20 · 0.95^154 = 0.007 away).
+    assert!((mean(&gaps) - 36.0).abs() < 1.0, "{}", mean(&gaps));
+}
+
+#[test]
+fn pie_bytemode_scales_with_the_packet() {
+    let params = PieParams {
+        bytemode: true,
+        ..PieParams::default()
+    };
+    let small = Facts { len: 757, ..PLAIN };
+    // Half the MTU: 0.1 becomes 0.05, and jumbo packets count as one MTU.
+    let gaps = pie_gaps(0.1, params, small);
+    assert!((mean(&gaps) - 36.0).abs() < 1.0, "{}", mean(&gaps));
+    let jumbo = Facts { len: 9000, ..PLAIN };
+    // 0.1: 8 safe arrivals, then a mean of 10.
+    let gaps = pie_gaps(0.1, params, jumbo);
+    assert!((mean(&gaps) - 18.0).abs() < 1.0, "{}", mean(&gaps));
+}
+
+#[test]
+fn pie_marks_up_to_the_ecn_limit_only() {
+    let params = PieParams {
+        ecn: true,
+        ..PieParams::default()
+    };
+    for (prob, signal) in [(0.1, Verdict::Mark), (0.11, Verdict::Drop)] {
+        let (mut pie, mut state) = pie_at(prob, params);
+        let hit = (0..1000)
+            .map(|_| pie.arrive(&mut state, held(50), CAPABLE, at(1)))
+            .find(|verdict| *verdict != Verdict::Pass);
+        assert_eq!(hit, Some(signal));
+        let plain =
+            (0..1000).any(|_| pie.arrive(&mut state, held(50), PLAIN, at(1)) == Verdict::Drop);
+        assert!(plain, "packets without ECN are dropped all along");
+    }
+}
+
+#[test]
+fn pie_spares_short_queues_short_delays_and_bursts() {
+    let spared = |pie: &mut Pie, state: &mut PieState, view| {
+        (0..1000).all(|_| pie.arrive(state, view, PLAIN, at(1)) == Verdict::Pass)
+    };
+    let (mut pie, mut state) = pie_at(0.5, PieParams::default());
+    // 2 MTU are 3028 bytes.
+    assert!(spared(&mut pie, &mut state, held(2)));
+    assert!(!spared(&mut pie, &mut state, held(3)));
+    // Half the target are 7.5 ms; only below 20 %.
+    state.delay = Span::from_micros(7499);
+    assert!(!spared(&mut pie, &mut state, held(50)));
+    state.prob = 0.19;
+    assert!(spared(&mut pie, &mut state, held(50)));
+    state.delay = Span::from_micros(7500);
+    assert!(!spared(&mut pie, &mut state, held(50)));
+    state.burst_allowance = Span::from_nanos(1);
+    assert!(spared(&mut pie, &mut state, held(50)));
+}
+
+#[test]
+fn pie_lets_bursts_of_150_ms_pass_and_restores_the_allowance_when_quiet() {
+    let mut pie = Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
+    let mut state = PieState::default();
+    let leave = |pie: &mut Pie, state: &mut PieState, packets, delay, ms| {
+        pie.arrive(state, held(packets), PLAIN, at(ms));
+        let delay = Span::from_millis(delay);
+        pie.leave(state, held(packets), PLAIN, delay, at(ms));
+    };
+    // The first departure starts the clock, the one 149 ms later leaves 1 ms of 150.
+    for ms in 1..=150 {
+        leave(&mut pie, &mut state, 50, 100, ms);
+    }
+    assert_eq!(state.burst_allowance, Span::from_millis(1));
+    leave(&mut pie, &mut state, 50, 100, 151);
+    assert_eq!(state.burst_allowance, Span::ZERO);
+    assert!(state.prob > 0.0);
+    // Idle: after enough updates probability and delay are zero, and the allowance is back.
+    leave(&mut pie, &mut state, 0, 1, 152);
+    pie.arrive(&mut state, held(0), PLAIN, at(60_000));
+    assert_eq!(state.prob, 0.0);
+    assert_eq!(state.burst_allowance, Span::from_millis(150));
+}
+
+#[test]
+fn pie_estimates_the_rate_of_departures() {
+    let params = PieParams {
+        dq_rate_estimator: true,
+        ..PieParams::default()
+    };
+    let mut pie = Pie::new(params, 1514, Stream::named(1, "pie"));
+    let mut state = PieState::default();
+    // 1500 bytes each millisecond: 1.5 MB/s, and 100 packets waiting are 100 ms.
+    for ms in 1..500 {
+        pie.arrive(&mut state, held(100), PLAIN, at(ms));
+        pie.leave(&mut state, held(100), PLAIN, Span::ZERO, at(ms));
+    }
+    // The first packet of a cycle counts although its time does not: 11 packets in 10 ms.
+    let rate = state.avg_dq_rate;
+    assert!((1.5e6..=1.65e6).contains(&rate), "{rate}");
+    let delay = state.delay.as_secs_f64();
+    assert!((delay - 150_000.0 / rate).abs() < 2e-3, "{delay}");
+}
+
+#[test]
+fn pie_survives_an_endless_gap() {
+    let mut pie = Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
+    let mut state = PieState::default();
+    for now in [0, 1, u64::MAX / 2, 5, u64::MAX - 1, u64::MAX, u64::MAX, 0] {
+        let now = Time::from_nanos(now);
+        pie.arrive(&mut state, held(50), PLAIN, now);
+        // A nanosecond over the target: the probability creeps, and no fixpoint ends the loop.
+        let delay = Span::from_nanos(15_000_001);
+        pie.leave(&mut state, held(50), PLAIN, delay, now);
+        assert!((0.0..=1.0).contains(&state.prob));
+    }
+}
+
+fn red_params() -> RedParams {
+    RedParams {
+        unit: RedUnit::Bytes,
+        limit: 400_000,
+        min: 30_000,
+        max: 90_000,
+        avpkt: 1000,
+        weight: RedWeight::Exact(1.0),
+        probability: 0.02,
+        bandwidth: Rate::from_bps(10_000_000),
+        adaptive: false,
+        ecn: false,
+        harddrop: false,
+        nodrop: false,
+        gentle: false,
+    }
+}
+
+fn bytes(bytes: u64) -> QueueView {
+    QueueView {
+        packets: (bytes / 1000) as u32,
+        bytes,
+        total_bytes: bytes,
+    }
+}
+
+#[test]
+fn red_spreads_its_drops_evenly() {
+    let mut red = Red::new(red_params(), Stream::named(1, "red"));
+    let mut state = RedState::default();
+    let (mut gaps, mut gap) = (Vec::new(), 0);
+    while gaps.len() < 20_000 {
+        gap += 1;
+        // Half way between the thresholds: 1 %.
+        if red.arrive(&mut state, bytes(60_000), PLAIN, at(1)) == Verdict::Drop {
+            gaps.push(gap);
+            gap = 0;
+        }
+    }
+    // Uniform (method 2 of the paper). After a hit the count starts at 1, so the distance is
+    // uniform over 1..=99: mean 50, standard deviation 28.6 (geometric would have 99.5).
+    assert_eq!(gaps[1..].iter().max(), Some(&99));
+    assert!((mean(&gaps) - 50.0).abs() < 1.0, "{}", mean(&gaps));
+    let squares: f64 = gaps.iter().map(|g| (f64::from(*g) - 50.0).powi(2)).sum();
+    let deviation = (squares / gaps.len() as f64).sqrt();
+    assert!((deviation - 28.6).abs() < 0.5, "{deviation}");
+}
+
+#[test]
+fn red_signals_as_its_flags_say() {
+    use Verdict::{Drop, Mark, Pass};
+    // ecn, harddrop, nodrop: verdicts for a capable and a plain packet, hit between the
+    // thresholds and above the upper one.
+    let table = [
+        ([false, false, false], [Drop, Drop, Drop, Drop]),
+        ([true, false, false], [Mark, Drop, Mark, Drop]),
+        ([true, true, false], [Mark, Drop, Drop, Drop]),
+        ([true, false, true], [Mark, Pass, Mark, Pass]),
+        ([true, true, true], [Mark, Pass, Drop, Drop]),
+    ];
+    for ([ecn, harddrop, nodrop], wanted) in table {
+        let params = RedParams {
+            probability: 1.0,
+            ecn,
+            harddrop,
+            nodrop,
+            ..red_params()
+        };
+        let mut red = Red::new(params, Stream::named(1, "red"));
+        let mut state = RedState::default();
+        // A byte below the upper threshold the second arrival is hit for certain.
+        let mut verdict = |waiting, packet| {
+            red.arrive(&mut state, bytes(waiting), packet, at(1));
+            red.arrive(&mut state, bytes(waiting), packet, at(1))
+        };
+        let ours = [
+            verdict(89_999, CAPABLE),
+            verdict(89_999, PLAIN),
+            verdict(90_000, CAPABLE),
+            verdict(90_000, PLAIN),
+        ];
+        assert_eq!(
+            ours, wanted,
+            "ecn {ecn}, harddrop {harddrop}, nodrop {nodrop}"
+        );
+    }
+}
+
+#[test]
+fn red_adapts_as_with_a_timer() {
+    let params = RedParams {
+        adaptive: true,
+        probability: 0.1,
+        ..red_params()
+    };
+    // Above min + 0.6 · (max − min) = 66 000: plus a quarter, at most 0.01. From 0.1 at 500 ms
+    // to 5 s: ten steps of 0.01.
+    let mut red = Red::new(params, Stream::named(1, "red"));
+    let mut state = RedState::default();
+    red.arrive(&mut state, bytes(80_000), PLAIN, at(0));
+    red.arrive(&mut state, bytes(80_000), PLAIN, at(5000));
+    let now = red.max_probability(&state);
+    assert!((now - 0.2).abs() < 1e-12, "{now}");
+    // Below min + 0.4 · (max − min) = 54 000: a tenth less; ten times 0.9.
+    red.arrive(&mut state, bytes(40_000), PLAIN, at(5001));
+    red.arrive(&mut state, bytes(40_000), PLAIN, at(10_000));
+    let now = red.max_probability(&state);
+    assert!((now - 0.2 * 0.9_f64.powi(10)).abs() < 1e-12, "{now}");
+    // In between nothing changes.
+    red.arrive(&mut state, bytes(60_000), PLAIN, at(10_001));
+    red.arrive(&mut state, bytes(60_000), PLAIN, at(100_000));
+    assert_eq!(red.max_probability(&state), now);
+    // It stays within 1 and 50 %, give or take the last step.
+    red.arrive(&mut state, bytes(1_000), PLAIN, at(100_001));
+    red.arrive(&mut state, bytes(1_000), PLAIN, Time::MAX);
+    let least = red.max_probability(&state);
+    assert!((0.009..0.01).contains(&least), "{least}");
+}
+
+#[test]
+fn red_derives_tcs_constants() {
+    // The example of tc-red(8): limit 400000 min 30000 max 90000 avpkt 1000 burst 55.
+    // 55 + 1 − 30 = 26; with n = 5: 32 · (1 − (31/32)^55) = 26.4; with n = 4 only 15.5.
+    assert_eq!(red_wlog(30.0, 55), Some(5));
+    // 0.02 / 60000 · 2^21 = 0.7, and 1.4 with 22.
+    assert_eq!(red_plog(30_000, 90_000, 0.02), Some(22));
+    // Too small: 20 + 1 − 30 < 1. The least that is not: 30 + 1 − 30 = 1 ≤ (1 − 0.5^30) / 0.5.
+    assert_eq!(red_wlog(30.0, 29), None);
+    assert_eq!(red_wlog(30.0, 30), Some(1));
+    assert_eq!(red_plog(0, u64::MAX, 1e-9), None);
+}
+
+#[test]
+fn red_average_decays_while_idle() {
+    let params = RedParams {
+        weight: RedWeight::Exact(0.5),
+        bandwidth: Rate::from_bps(8_000_000),
+        ..red_params()
+    };
+    let mut red = Red::new(params, Stream::named(1, "red"));
+    let mut state = RedState::default();
+    red.arrive(&mut state, bytes(16_000), PLAIN, at(0));
+    assert_eq!(state.average, 8000.0);
+    // One packet of 1000 bytes lasts 1 ms at 8 Mbit/s. Emptied at 1 ms, asked again at 2 ms.
+    red.leave(&mut state, bytes(0), PLAIN, Span::ZERO, at(1));
+    red.found_empty(&mut state, at(2));
+    red.found_empty(&mut state, at(4));
+    red.arrive(&mut state, bytes(0), PLAIN, at(5));
+    assert_eq!(
+        state.average,
+        8000.0 / 8.0,
+        "three packets' time since 2 ms"
+    );
+    red.leave(&mut state, bytes(0), PLAIN, Span::ZERO, at(6));
+    red.arrive(&mut state, bytes(0), PLAIN, at(6));
+    assert_eq!(
+        state.average, 500.0,
+        "at least one sample of an empty queue"
+    );
+}
