@@ -1,6 +1,6 @@
 //! The live world's clock: CLOCK_MONOTONIC, counted from the start of the run.
 
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 /// A point on CLOCK_MONOTONIC that counts as [`Time::ZERO`]. The same in every thread,
 /// process and network namespace of the machine.
@@ -32,6 +32,18 @@ impl Clock {
     /// The time now.
     pub fn now(&self) -> Time {
         Time::from_nanos(read_nanos(libc::CLOCK_MONOTONIC).saturating_sub(self.zero))
+    }
+
+    /// A clock whose zero comes `after` now; until then it stands at zero.
+    pub(crate) fn start_in(after: Span) -> Self {
+        Self {
+            zero: read_nanos(libc::CLOCK_MONOTONIC) + after.as_nanos(),
+        }
+    }
+
+    /// Nanoseconds on CLOCK_MONOTONIC at `time`.
+    pub(crate) fn monotonic(self, time: Time) -> u64 {
+        self.zero.saturating_add(time.as_nanos())
     }
 
     /// How far CLOCK_REALTIME is ahead of this clock, in nanoseconds, now.

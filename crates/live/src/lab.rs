@@ -116,8 +116,16 @@ impl Lab {
                 ethtool::offloads_off(device)?;
                 netlink.up(index(device)?)?;
             }
-            wait_until_operational(&mut netlink, &[index(Self::LEFT)?, index(Self::RIGHT)?])
+            Ok(())
         })?;
+        for (namespace, device) in [
+            (&lab.client, HOST_DEVICE),
+            (&lab.server, HOST_DEVICE),
+            (&lab.bridge, Self::LEFT),
+            (&lab.bridge, Self::RIGHT),
+        ] {
+            namespace.run(|| wait_until_operational(&mut Netlink::open()?, index(device)?))?;
+        }
         Ok(lab)
     }
 
@@ -193,16 +201,15 @@ fn index(device: &str) -> io::Result<u32> {
         .map_err(|error| said(&format!("find the device {device}"), error))
 }
 
-/// The kernel reports a new cable's carrier a moment after both ends are up.
-fn wait_until_operational(netlink: &mut Netlink, devices: &[u32]) -> io::Result<()> {
+/// The kernel reports a new cable's carrier a moment after both ends are up; until then what is
+/// sent is lost.
+fn wait_until_operational(netlink: &mut Netlink, device: u32) -> io::Result<()> {
     let patience = Instant::now() + Duration::from_secs(5);
-    for &device in devices {
-        while !netlink.is_operational(device)? {
-            if Instant::now() > patience {
-                return Err(io::Error::other("a veth pair did not come up within 5 s"));
-            }
-            thread::sleep(Duration::from_millis(1));
+    while !netlink.is_operational(device)? {
+        if Instant::now() > patience {
+            return Err(io::Error::other("a veth pair did not come up within 5 s"));
         }
+        thread::sleep(Duration::from_millis(1));
     }
     Ok(())
 }

@@ -6,9 +6,12 @@
 
 pub mod bridge;
 mod clock;
+mod host;
 mod interface;
 mod lab;
 mod packet_socket;
+mod world;
 
 pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};
+pub use world::Live;

@@ -1,0 +1,444 @@
+//! A host of the lab: runs the apps of one side over the kernel's sockets.
+//!
+//! One thread, one epoll. Timers are absolute on CLOCK_MONOTONIC through a timerfd, so that
+//! the thread's timer slack does not blur them.
+
+mod datagram;
+mod end;
+mod socket;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::event::{Timespec, epoll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, SocketFlags, sockopt};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
+use sojourn_apps::{Input, Spec};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+use sojourn_world::{Cell, Flow, FlowRecorder, Transport};
+
+use crate::clock::Clock;
+use crate::lab::Host;
+use end::{End, Socket};
+
+/// How often TCP_INFO is read.
+const SAMPLE_EVERY: Span = Span::from_millis(20);
+/// How soon a side notices that the run is over.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+/// Room for one read: more than a receive window fills between two wake-ups.
+const READ_BUFFER: usize = 256 << 10;
+/// Ports of the first flow's two ends; the others follow.
+const FROM_PORT: u16 = 30_001;
+const TO_PORT: u16 = 5_001;
+/// Flows that have ports of their own.
+const MAX_FLOWS: usize = 20_000;
+
+/// What both sides and the run share.
+pub(crate) struct Shared {
+    /// One for each flow.
+    pub(crate) recorders: Vec<Mutex<FlowRecorder>>,
+    /// Set to end both sides.
+    pub(crate) stop: AtomicBool,
+}
+
+/// The two ends of a flow on the wire: at `from` and at `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) from: SocketAddrV4,
+    pub(crate) to: SocketAddrV4,
+}
+
+impl Ends {
+    /// Those of the flow with this index. With `own_host` it has a host of its own at both ends.
+    pub(crate) fn of(index: usize, flow: &Flow, own_host: bool) -> Self {
+        let number = index as u16;
+        let address = |node: usize| -> Ipv4Addr {
+            let host = if node == 0 {
+                Host::Client
+            } else {
+                Host::Server
+            };
+            host.address(if own_host { number } else { 0 })
+        };
+        Self {
+            from: SocketAddrV4::new(address(flow.from), FROM_PORT + number),
+            to: SocketAddrV4::new(address(flow.to), TO_PORT + number),
+        }
+    }
+}
+
+/// Whether the apps and transports of a cell can run over the kernel's sockets.
+pub(crate) fn check(cell: &Cell) -> Result<(), String> {
+    if cell.flows.len() > MAX_FLOWS {
+        let flows = cell.flows.len();
+        return Err(format!(
+            "{flows} flows are too many: the live world has ports for {MAX_FLOWS}"
+        ));
+    }
+    for flow in &cell.flows {
+        check_flow(flow).map_err(|reason| format!("flow {:?}: {reason}", flow.name))?;
+    }
+    Ok(())
+}
+
+fn check_flow(flow: &Flow) -> Result<(), String> {
+    if flow.from == flow.to || flow.from > 1 || flow.to > 1 {
+        return Err("it must lead from the client to the server or back".into());
+    }
+    match (&flow.transport, &flow.app) {
+        (Transport::Udp, Spec::Bulk | Spec::File { .. }) => {
+            Err(format!("{:?} needs TCP", flow.app.name()))
+        }
+        (Transport::Tcp(_), Spec::Ping { .. } | Spec::OnOff { .. }) => {
+            Err(format!("{:?} needs UDP", flow.app.name()))
+        }
+        (Transport::Udp, Spec::Ping { size, .. }) => check_size(*size, datagram::ECHOED),
+        (Transport::Udp, Spec::Cbr { size, .. } | Spec::OnOff { size, .. }) => {
+            check_size(*size, datagram::ONE_WAY)
+        }
+        (Transport::Tcp(config), _) => socket::check(config),
+    }
+}
+
+fn check_size(size: u16, least: u16) -> Result<(), String> {
+    let most = datagram::LARGEST;
+    if (least..=most).contains(&size) {
+        return Ok(());
+    }
+    Err(format!(
+        "its size of {size} bytes must be {least} to {most} in the live world: the datagram \
+         carries its number and times, and must not be fragmented"
+    ))
+}
+
+/// Something due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// An end's flow begins.
+    Start(usize),
+    /// An end's app wants to be woken.
+    Wake(usize),
+    /// An end's app is stopped.
+    Stop(usize),
+    /// TCP_INFO of all ends is read.
+    Sample,
+    /// The run is over: only datagrams under way still count.
+    Over,
+}
+
+/// One side of the lab.
+pub(crate) struct Side<'a> {
+    ends: Vec<End>,
+    interest: Vec<Option<epoll::EventFlags>>,
+    /// The wake-up of each end that stands in `due`.
+    armed: Vec<Option<Time>>,
+    due: BTreeSet<(Time, Due)>,
+    peers: Vec<SocketAddrV4>,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    timer_at: Time,
+    buffer: Vec<u8>,
+    shared: &'a Shared,
+    end: Time,
+}
+
+/// Marks the timer among the epoll tokens, which are indices of ends.
+const TIMER: u64 = u64::MAX;
+
+impl<'a> Side<'a> {
+    /// Opens the sockets of all ends at `node` (0 client, 1 server). Must be called in the
+    /// host's namespace; the sockets remember it.
+    pub(crate) fn open(
+        cell: &Cell,
+        node: usize,
+        own_host: bool,
+        shared: &'a Shared,
+    ) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let timer = rustix::time::timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        )?;
+        epoll::add(
+            &epoll,
+            &timer,
+            epoll::EventData::new_u64(TIMER),
+            epoll::EventFlags::IN,
+        )?;
+        let mut side = Self {
+            ends: Vec::new(),
+            interest: Vec::new(),
+            armed: Vec::new(),
+            due: BTreeSet::from([
+                (cell.end(), Due::Over),
+                (Time::ZERO + SAMPLE_EVERY, Due::Sample),
+            ]),
+            peers: Vec::new(),
+            epoll,
+            timer,
+            timer_at: Time::MAX,
+            buffer: vec![0; READ_BUFFER],
+            shared,
+            end: cell.end(),
+        };
+        for (index, flow) in cell.flows.iter().enumerate() {
+            let dice = Stream::named(cell.seed, &format!("app.{}", flow.name));
+            let (first, second) = flow.app.build(dice);
+            let at = Ends::of(index, flow, own_host);
+            let named = |error: io::Error| {
+                io::Error::new(error.kind(), format!("flow {:?}: {error}", flow.name))
+            };
+            if flow.from == node {
+                side.add((index, flow), true, first, at.from, at.to)
+                    .map_err(named)?;
+            }
+            if flow.to == node {
+                side.add((index, flow), false, second, at.to, at.from)
+                    .map_err(named)?;
+            }
+        }
+        Ok(side)
+    }
+
+    fn add(
+        &mut self,
+        flow: (usize, &Flow),
+        first: bool,
+        app: Box<dyn sojourn_apps::App>,
+        local: SocketAddrV4,
+        peer: SocketAddrV4,
+    ) -> io::Result<()> {
+        let socket = match flow.1.transport {
+            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.1.dscp)?),
+            Transport::Tcp(config) => {
+                let fd = socket::stream(local, &config, flow.1.dscp)?;
+                if first {
+                    Socket::Bound(fd)
+                } else {
+                    net::listen(&fd, 1)?;
+                    Socket::Listening(fd)
+                }
+            }
+        };
+        let index = self.ends.len();
+        self.due.insert((flow.1.start, Due::Start(index)));
+        if first && let Some(stop) = flow.1.stop {
+            self.due.insert((stop, Due::Stop(index)));
+        }
+        self.ends.push(End::new(flow, first, app, socket));
+        self.interest.push(None);
+        self.armed.push(None);
+        self.peers.push(peer);
+        self.settle(index)
+    }
+
+    /// Runs until the run is over and the last datagrams had their time.
+    pub(crate) fn run(&mut self, clock: Clock) -> io::Result<()> {
+        let mut events = Vec::with_capacity(64);
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            self.fire(clock)?;
+            self.arm(clock)?;
+            events.clear();
+            match epoll::wait(
+                &self.epoll,
+                rustix::buffer::spare_capacity(&mut events),
+                Some(&PATIENCE),
+            ) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                let token = event.data.u64();
+                if token == TIMER {
+                    // The loop looks at the clock anyway; reading only clears the event.
+                    let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+                    self.timer_at = Time::MAX;
+                } else {
+                    self.ready(token as usize, event.flags, clock)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does everything that is due.
+    fn fire(&mut self, clock: Clock) -> io::Result<()> {
+        while let Some(&(time, due)) = self.due.first() {
+            let now = clock.now();
+            if now < time {
+                break;
+            }
+            self.due.pop_first();
+            match due {
+                Due::Start(index) => self.start(index, now)?,
+                Due::Wake(index) => {
+                    self.armed[index] = None;
+                    let end = &mut self.ends[index];
+                    end.io.wake = None;
+                    end.tell(Input::Timer, now, &self.shared.recorders[end.flow]);
+                    self.settle(index)?;
+                }
+                Due::Stop(index) => {
+                    self.ends[index].stop();
+                    self.settle(index)?;
+                }
+                Due::Sample => {
+                    self.sample(now);
+                    self.due.insert((now + SAMPLE_EVERY, Due::Sample));
+                }
+                Due::Over => {
+                    self.over()?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, index: usize, now: Time) -> io::Result<()> {
+        let end = &mut self.ends[index];
+        match std::mem::replace(&mut end.io.socket, Socket::Closed) {
+            Socket::Bound(fd) => {
+                match net::connect(&fd, &self.peers[index]) {
+                    Ok(()) | Err(Errno::INPROGRESS) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                end.io.socket = Socket::Connecting(fd);
+            }
+            socket @ Socket::Open(_) => {
+                end.io.socket = socket;
+                end.tell(Input::Start, now, &self.shared.recorders[end.flow]);
+            }
+            socket => end.io.socket = socket,
+        }
+        self.settle(index)
+    }
+
+    fn sample(&mut self, now: Time) {
+        for end in &mut self.ends {
+            end.sample(now, &self.shared.recorders[end.flow]);
+        }
+    }
+
+    /// Sources stop, connections go at once; datagrams and their echoes still arrive.
+    fn over(&mut self) -> io::Result<()> {
+        self.sample(self.end);
+        self.due.clear();
+        for index in 0..self.ends.len() {
+            self.ends[index].over();
+            self.settle(index)?;
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, index: usize, flags: epoll::EventFlags, clock: Clock) -> io::Result<()> {
+        use epoll::EventFlags as E;
+        let now = clock.now();
+        let end = &mut self.ends[index];
+        let recorder = &self.shared.recorders[end.flow];
+        match std::mem::replace(&mut end.io.socket, Socket::Closed) {
+            Socket::Listening(fd) => {
+                // Only one connection will come: the listener is closed after it.
+                let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+                end.io.socket = match net::accept_with(&fd, flags) {
+                    Ok(connection) => {
+                        self.interest[index] = None;
+                        Socket::Open(connection)
+                    }
+                    Err(_) => Socket::Listening(fd),
+                };
+                if let Socket::Open(_) = end.io.socket {
+                    end.tell(Input::Start, now, recorder);
+                }
+            }
+            Socket::Connecting(fd) => {
+                match sockopt::socket_error(&fd)? {
+                    Ok(()) => {
+                        end.io.socket = Socket::Open(fd);
+                        end.tell(Input::Start, now, recorder);
+                    }
+                    // When the run is over the peer may be gone a moment before us.
+                    Err(_) if now >= self.end || self.shared.stop.load(Ordering::Relaxed) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            socket => {
+                end.io.socket = socket;
+                if flags.intersects(E::IN | E::HUP | E::ERR) {
+                    end.readable(now, recorder, &mut self.buffer);
+                }
+                if flags.contains(E::OUT) {
+                    end.writable(now, recorder);
+                }
+            }
+        }
+        self.settle(index)
+    }
+
+    /// Brings epoll and the timers in line with what an end now waits for.
+    fn settle(&mut self, index: usize) -> io::Result<()> {
+        let end = &self.ends[index];
+        let wake = end.io.wake;
+        if self.armed[index] != wake {
+            if let Some(time) = self.armed[index] {
+                self.due.remove(&(time, Due::Wake(index)));
+            }
+            if let Some(time) = wake {
+                self.due.insert((time, Due::Wake(index)));
+            }
+            self.armed[index] = wake;
+        }
+        let wanted = end.io.interest();
+        let data = epoll::EventData::new_u64(index as u64);
+        match (end.io.socket.fd(), self.interest[index]) {
+            // Closing a descriptor takes it out of the epoll.
+            (None, _) => self.interest[index] = None,
+            (Some(_), Some(has)) if has == wanted => {}
+            (Some(fd), Some(_)) => {
+                epoll::modify(&self.epoll, fd, data, wanted)?;
+                self.interest[index] = Some(wanted);
+            }
+            (Some(_), None) if wanted.is_empty() => {}
+            (Some(fd), None) => {
+                epoll::add(&self.epoll, fd, data, wanted)?;
+                self.interest[index] = Some(wanted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the timer to the next thing due.
+    fn arm(&mut self, clock: Clock) -> io::Result<()> {
+        let Some(&(time, _)) = self.due.first() else {
+            return Ok(());
+        };
+        if time == self.timer_at {
+            return Ok(());
+        }
+        let at = clock.monotonic(time);
+        let nothing = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let new = Itimerspec {
+            it_interval: nothing,
+            it_value: Timespec {
+                tv_sec: (at / 1_000_000_000) as _,
+                // Zero would disarm it.
+                tv_nsec: (at % 1_000_000_000).max(1) as _,
+            },
+        };
+        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &new)?;
+        self.timer_at = time;
+        Ok(())
+    }
+}

@@ -1,0 +1,397 @@
+//! One end of a flow: an app, and the socket that it speaks through.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::event::epoll::EventFlags;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags, Shutdown, sockopt};
+use sojourn_apps::{App, Datagram, Input, Port};
+use sojourn_units::{Span, Time};
+use sojourn_world::FlowRecorder;
+
+use super::datagram;
+use super::socket::{self, TcpInfo};
+
+/// Bytes per write: enough for many segments, few enough to let other flows have their turn.
+const CHUNK: usize = 64 << 10;
+/// Writes per turn.
+const TURNS: u32 = 16;
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+/// Where a flow's socket is in its life.
+#[derive(Debug)]
+pub(super) enum Socket {
+    /// Bound, waiting for the flow's start.
+    Bound(OwnedFd),
+    /// Waiting for the peer's connection.
+    Listening(OwnedFd),
+    /// On the way to the peer.
+    Connecting(OwnedFd),
+    /// In use.
+    Open(OwnedFd),
+    /// Gone.
+    Closed,
+}
+
+impl Socket {
+    pub(super) const fn fd(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::Bound(fd) | Self::Listening(fd) | Self::Connecting(fd) | Self::Open(fd) => {
+                Some(fd)
+            }
+            Self::Closed => None,
+        }
+    }
+}
+
+/// One end of a flow.
+pub(super) struct End {
+    /// Index of its flow.
+    pub(super) flow: usize,
+    /// Bytes after which the receiving end has everything.
+    pub(super) expected: Option<u64>,
+    /// When the flow begins.
+    pub(super) start: Time,
+    app: Box<dyn App>,
+    pub(super) io: Io,
+}
+
+/// The socket's side of an end.
+pub(super) struct Io {
+    pub(super) socket: Socket,
+    /// At the flow's `from`.
+    pub(super) is_first: bool,
+    stream: bool,
+    /// Ask for an immediate ACK after each read.
+    quick_ack: bool,
+    /// The app has endless data.
+    forever: bool,
+    /// The app waits for room.
+    hungry: bool,
+    /// Bytes of a message that did not fit into the send buffer.
+    rest: usize,
+    closing: bool,
+    stopped: bool,
+    /// When the app wants to be woken.
+    pub(super) wake: Option<Time>,
+    received: u64,
+    last: TcpInfo,
+}
+
+impl End {
+    pub(super) fn new(
+        flow: (usize, &sojourn_world::Flow),
+        first: bool,
+        app: Box<dyn App>,
+        socket: Socket,
+    ) -> Self {
+        let (index, flow) = flow;
+        let (stream, quick_ack) = match flow.transport {
+            sojourn_world::Transport::Tcp(config) => {
+                (true, config.delayed_ack == sojourn_tcp::DelayedAck::Off)
+            }
+            sojourn_world::Transport::Udp => (false, false),
+        };
+        let expected = match flow.app {
+            sojourn_apps::Spec::File { size } => Some(size),
+            _ => None,
+        };
+        Self {
+            flow: index,
+            expected,
+            start: flow.start,
+            app,
+            io: Io {
+                socket,
+                is_first: first,
+                stream,
+                quick_ack,
+                forever: false,
+                hungry: false,
+                rest: 0,
+                closing: false,
+                stopped: false,
+                wake: None,
+                received: 0,
+                last: TcpInfo::default(),
+            },
+        }
+    }
+
+    /// Tells the app something.
+    pub(super) fn tell(&mut self, input: Input, now: Time, recorder: &Mutex<FlowRecorder>) {
+        let mut port = LivePort {
+            io: &mut self.io,
+            now,
+            recorder,
+        };
+        self.app.handle(input, now, &mut port);
+    }
+
+    /// Reads what has arrived.
+    pub(super) fn readable(
+        &mut self,
+        now: Time,
+        recorder: &Mutex<FlowRecorder>,
+        buffer: &mut [u8],
+    ) {
+        if self.io.stream {
+            self.read_stream(now, recorder, buffer);
+        } else {
+            self.read_datagrams(now, recorder, buffer);
+        }
+    }
+
+    fn read_stream(&mut self, now: Time, recorder: &Mutex<FlowRecorder>, buffer: &mut [u8]) {
+        let Socket::Open(fd) = &self.io.socket else {
+            return;
+        };
+        // With MSG_TRUNC the kernel drops the bytes instead of copying them (tcp(7)).
+        let flags = RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+        let bytes = match net::recv(fd, &mut *buffer, flags) {
+            Ok((_, bytes)) => bytes as u64,
+            Err(Errno::AGAIN | Errno::INTR) => return,
+            // Reset or timed out: for the flow it is over like after an orderly close.
+            Err(_) => 0,
+        };
+        if bytes == 0 {
+            self.sample(now, recorder);
+            self.io.socket = Socket::Closed;
+            self.io.wake = None;
+            return;
+        }
+        if self.io.quick_ack {
+            // The kernel falls back to delayed ACKs by itself: tell it again each time.
+            let _ = sockopt::set_tcp_quickack(fd, true);
+        }
+        self.io.received += bytes;
+        if !self.io.is_first {
+            let mut recorder = locked(recorder);
+            recorder.delivered(now, bytes);
+            if self.expected.is_some_and(|size| self.io.received >= size) {
+                recorder.completed(now - self.start);
+            }
+        }
+        self.tell(Input::Delivered(bytes), now, recorder);
+    }
+
+    fn read_datagrams(&mut self, now: Time, recorder: &Mutex<FlowRecorder>, buffer: &mut [u8]) {
+        loop {
+            let Some(fd) = self.io.socket.fd() else {
+                return;
+            };
+            let (datagram, sent) = match net::recv(fd, &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((_, len)) => match datagram::decode(&buffer[..len.min(buffer.len())]) {
+                    Some(ours) => ours,
+                    None => continue,
+                },
+                Err(Errno::INTR) => continue,
+                Err(_) => return,
+            };
+            {
+                let mut recorder = locked(recorder);
+                recorder.datagram_received(now, sent);
+                if !self.io.is_first {
+                    recorder.delivered(now, u64::from(datagram.len));
+                }
+            }
+            self.tell(Input::Datagram(datagram), now, recorder);
+        }
+    }
+
+    /// There is room in the send buffer.
+    pub(super) fn writable(&mut self, now: Time, recorder: &Mutex<FlowRecorder>) {
+        self.io.flush();
+        if self.io.rest == 0 && self.io.hungry {
+            self.io.hungry = false;
+            self.tell(Input::Writable, now, recorder);
+        }
+        self.io.pump();
+    }
+
+    /// The flow is over for its app: no more data, but what was written is still delivered.
+    pub(super) fn stop(&mut self) {
+        self.io.stopped = true;
+        self.io.forever = false;
+        self.io.hungry = false;
+        self.io.wake = None;
+        self.io.closing = true;
+        self.io.finish();
+    }
+
+    /// The run is over: no more data, connections break off at once, datagrams are still let in.
+    pub(super) fn over(&mut self) {
+        self.io.stopped = true;
+        self.io.forever = false;
+        self.io.hungry = false;
+        self.io.wake = None;
+        if !self.io.stream {
+            return;
+        }
+        if let Socket::Open(fd) = std::mem::replace(&mut self.io.socket, Socket::Closed) {
+            socket::abort(&fd);
+        }
+    }
+
+    /// Records what the kernel knows about the sending side.
+    pub(super) fn sample(&mut self, now: Time, recorder: &Mutex<FlowRecorder>) {
+        let Socket::Open(fd) = &self.io.socket else {
+            return;
+        };
+        if !(self.io.stream && self.io.is_first) {
+            return;
+        }
+        let Some(info) = socket::tcp_info(fd) else {
+            return;
+        };
+        let last = core::mem::replace(&mut self.io.last, info);
+        let mut recorder = locked(recorder);
+        let segments = info.data_segments.wrapping_sub(last.data_segments);
+        let again = info.retransmitted.wrapping_sub(last.retransmitted);
+        recorder.sent(now, segments.into(), again.into());
+        recorder.congestion_window(now, f64::from(info.congestion_window));
+        if info.acknowledged != last.acknowledged {
+            recorder.rtt(now, info.smoothed_rtt);
+        }
+    }
+}
+
+impl Io {
+    /// What to wait for.
+    pub(super) fn interest(&self) -> EventFlags {
+        match self.socket {
+            Socket::Connecting(_) => EventFlags::OUT,
+            Socket::Open(_) if self.forever || self.hungry || self.rest > 0 => {
+                EventFlags::IN | EventFlags::OUT
+            }
+            Socket::Open(_) | Socket::Listening(_) => EventFlags::IN,
+            Socket::Bound(_) | Socket::Closed => EventFlags::empty(),
+        }
+    }
+
+    /// Sends up to `bytes`; returns how many the kernel took.
+    fn push(&mut self, bytes: usize) -> usize {
+        let Socket::Open(fd) = &self.socket else {
+            return 0;
+        };
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        // An error other than "full" shows on the reading side too, where it ends the flow.
+        net::send(fd, &ZEROS[..bytes.min(CHUNK)], flags).unwrap_or(0)
+    }
+
+    /// Sends the rest of a message.
+    fn flush(&mut self) {
+        while self.rest > 0 {
+            let taken = self.push(self.rest);
+            if taken == 0 {
+                return;
+            }
+            self.rest -= taken;
+        }
+        self.finish();
+    }
+
+    /// Keeps the send buffer full.
+    fn pump(&mut self) {
+        for _ in 0..TURNS {
+            if !self.forever || self.push(CHUNK) < CHUNK {
+                return;
+            }
+        }
+    }
+
+    /// Closes our direction once nothing is left to send.
+    fn finish(&mut self) {
+        if let Socket::Open(fd) = &self.socket
+            && self.closing
+            && self.stream
+            && self.rest == 0
+        {
+            // An error means that the connection is gone already.
+            let _ = net::shutdown(fd, Shutdown::Write);
+            self.closing = false;
+        }
+    }
+}
+
+/// An app's port in the live world.
+struct LivePort<'a> {
+    io: &'a mut Io,
+    now: Time,
+    recorder: &'a Mutex<FlowRecorder>,
+}
+
+impl Port for LivePort<'_> {
+    fn write(&mut self, bytes: u64) -> u64 {
+        let mut written = 0;
+        while written < bytes && !self.io.stopped {
+            let wanted = usize::try_from(bytes - written).unwrap_or(usize::MAX);
+            let taken = self.io.push(wanted) as u64;
+            written += taken;
+            if taken < (wanted.min(CHUNK)) as u64 {
+                self.io.hungry = true;
+                break;
+            }
+        }
+        written
+    }
+
+    fn write_forever(&mut self) {
+        self.io.forever = !self.io.stopped;
+        self.io.pump();
+    }
+
+    fn send(&mut self, datagram: Datagram) {
+        if self.io.stream {
+            self.io.flush();
+            let len = usize::from(datagram.len);
+            let taken = if self.io.rest == 0 {
+                self.io.push(len)
+            } else {
+                0
+            };
+            if taken == 0 {
+                locked(self.recorder).blocked(self.now);
+            } else {
+                self.io.rest = len - taken;
+            }
+            return;
+        }
+        let Some(fd) = self.io.socket.fd() else {
+            return;
+        };
+        let mut buffer = [0; datagram::LARGEST as usize];
+        let payload = datagram::encode(datagram, self.now, &mut buffer);
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let sent = net::send(fd, payload, flags);
+        let mut recorder = locked(self.recorder);
+        if sent.is_err() {
+            recorder.blocked(self.now);
+            return;
+        }
+        recorder.datagram_sent(self.now);
+        if self.io.is_first {
+            recorder.sent(self.now, 1, 0);
+        }
+    }
+
+    fn wake_at(&mut self, time: Time) {
+        self.io.wake = (!self.io.stopped).then_some(time);
+    }
+
+    fn close(&mut self) {
+        self.io.closing = true;
+        self.io.finish();
+    }
+
+    fn round_trip(&mut self, rtt: Span) {
+        // A probe belongs to the time it was sent: those under way at the end count.
+        locked(self.recorder).rtt(self.now - rtt, rtt);
+    }
+}
+
+/// A recorder holds plain sums: one that a panicking thread left behind is still consistent.
+fn locked(recorder: &Mutex<FlowRecorder>) -> MutexGuard<'_, FlowRecorder> {
+    recorder.lock().unwrap_or_else(PoisonError::into_inner)
+}

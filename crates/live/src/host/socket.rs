@@ -1,0 +1,223 @@
+//! Sockets as a flow's parameters want them.
+
+use std::ffi::{c_int, c_void};
+use std::fs;
+use std::io;
+use std::net::SocketAddrV4;
+use std::time::Duration;
+
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+use sojourn_tcp::{Algorithm, Config, DelayedAck};
+use sojourn_units::Span;
+
+/// Options of newer kernels than libc knows (linux/tcp.h, Linux 6.15 and later).
+const TCP_RTO_MAX_MS: c_int = 44;
+const TCP_RTO_MIN_US: c_int = 45;
+const TCP_DELACK_MAX_US: c_int = 46;
+/// Room for bursts that the reading thread has not fetched yet.
+const DATAGRAM_BUFFER: usize = 1 << 20;
+
+/// The kernel's name of a congestion control.
+const fn congestion_name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Reno => "reno",
+        Algorithm::Cubic => "cubic",
+    }
+}
+
+fn open(kind: SocketType, local: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = net::socket_with(AddressFamily::INET, kind, flags, None)?;
+    sockopt::set_socket_reuseaddr(&fd, true)?;
+    // TCP keeps the two ECN bits to itself.
+    sockopt::set_ip_tos(&fd, dscp << 2)?;
+    net::bind(&fd, &local)?;
+    Ok(fd)
+}
+
+/// A datagram socket between two fixed ends.
+pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
+    let fd = open(SocketType::DGRAM, local, dscp)?;
+    sockopt::set_socket_recv_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
+    sockopt::set_socket_send_buffer_size_force(&fd, DATAGRAM_BUFFER)?;
+    net::connect(&fd, &peer)?;
+    Ok(fd)
+}
+
+/// A stream socket with the parameters of `config`, to listen on or to connect.
+pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Result<OwnedFd> {
+    let fd = open(SocketType::STREAM, local, dscp)?;
+    let name = congestion_name(config.algorithm);
+    sockopt::set_tcp_congestion(&fd, name).map_err(|error| no_such_control(name, &error.into()))?;
+    sockopt::set_tcp_nodelay(&fd, !config.nagle)?;
+    let default = Config::default();
+    if config.mss != natural_mss(config) {
+        // The option counts the timestamps as part of the segment.
+        let options = if config.timestamps { 12 } else { 0 };
+        set_int(
+            &fd,
+            libc::TCP_MAXSEG,
+            i32::from(config.mss) + options,
+            "mss",
+        )?;
+    }
+    if config.min_rto != default.min_rto {
+        set_int(&fd, TCP_RTO_MIN_US, micros(config.min_rto), "min_rto")?;
+    }
+    if config.max_rto != default.max_rto {
+        set_int(
+            &fd,
+            TCP_RTO_MAX_MS,
+            micros(config.max_rto) / 1000,
+            "max_rto",
+        )?;
+    }
+    if let DelayedAck::On { timeout } = config.delayed_ack
+        && config.delayed_ack != default.delayed_ack
+    {
+        set_int(&fd, TCP_DELACK_MAX_US, micros(timeout), "delayed_ack")?;
+    }
+    if config.receive_window_max != default.receive_window_max {
+        let clamp = i32::try_from(config.receive_window_max).unwrap_or(i32::MAX);
+        set_int(&fd, libc::TCP_WINDOW_CLAMP, clamp, "receive_window_max")?;
+    }
+    if config.send_buffer != default.send_buffer {
+        // The kernel doubles the value: half of it pays for its own bookkeeping.
+        let bytes = usize::try_from(config.send_buffer).unwrap_or(usize::MAX);
+        sockopt::set_socket_send_buffer_size_force(&fd, bytes.min(i32::MAX as usize / 2))?;
+    }
+    if config.pacing {
+        // Any limit turns TCP's own pacing on; this one is beyond every rate.
+        let limit = (u64::MAX - 1).to_ne_bytes();
+        set(
+            &fd,
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            &limit,
+            "pacing",
+        )?;
+    }
+    Ok(fd)
+}
+
+/// Whether the kernel's TCP can do what `config` asks for; the reason why not.
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    let default = Config::default();
+    let refused = |what: &str| Err(format!("{what}; leave it out to run it live"));
+    if config.mss > natural_mss(config) {
+        let (mss, most) = (config.mss, natural_mss(config));
+        return Err(format!(
+            "its mss of {mss} bytes is above the {most} that fit into a frame"
+        ));
+    }
+    if config.initial_window != default.initial_window {
+        return refused("the live world keeps the kernel's initial window of 10 segments");
+    }
+    if config.initial_ssthresh.is_some() {
+        return refused("the kernel's TCP takes no initial_ssthresh");
+    }
+    if config.initial_rto != default.initial_rto {
+        return refused("the kernel's first retransmission timeout is always 1 s");
+    }
+    let slow_start =
+        config.algorithm == Algorithm::Cubic && config.slow_start != default.slow_start;
+    if slow_start {
+        return refused("the kernel's CUBIC always starts with HyStart");
+    }
+    Ok(())
+}
+
+/// A full segment on the lab's links.
+pub(super) const fn natural_mss(config: &Config) -> u16 {
+    crate::lab::MTU as u16 - 40 - if config.timestamps { 12 } else { 0 }
+}
+
+fn micros(span: Span) -> i32 {
+    i32::try_from(span.as_micros()).unwrap_or(i32::MAX)
+}
+
+fn no_such_control(name: &str, error: &io::Error) -> io::Error {
+    let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let known = fs::read_to_string(list).unwrap_or_default();
+    io::Error::new(
+        error.kind(),
+        format!(
+            "this kernel has no congestion control {name:?} ({error}); it has: {}. \
+             Load the module tcp_{name}, or choose one of these",
+            known.trim()
+        ),
+    )
+}
+
+fn set_int(fd: &OwnedFd, option: c_int, value: c_int, field: &str) -> io::Result<()> {
+    set(fd, libc::IPPROTO_TCP, option, &value.to_ne_bytes(), field)
+}
+
+fn set(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8], field: &str) -> io::Result<()> {
+    // SAFETY: the kernel reads `value.len()` bytes from `value`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            option,
+            value.as_ptr().cast::<c_void>(),
+            value.len() as libc::socklen_t,
+        )
+    };
+    if result < 0 {
+        let error = io::Error::last_os_error();
+        let text = format!("this kernel refuses the value of {field}: {error}; leave it out");
+        return Err(io::Error::new(error.kind(), text));
+    }
+    Ok(())
+}
+
+/// Makes closing a connection abrupt: what was not sent by then never will be.
+pub(super) fn abort(fd: &OwnedFd) {
+    // When it fails, the close is merely an orderly one.
+    let _ = sockopt::set_socket_linger(fd, Some(Duration::ZERO));
+}
+
+/// What the sender's side of a connection knows, from `struct tcp_info`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TcpInfo {
+    /// Smoothed round-trip time.
+    pub(super) smoothed_rtt: Span,
+    /// Congestion window in segments.
+    pub(super) congestion_window: u32,
+    /// Bytes acknowledged.
+    pub(super) acknowledged: u64,
+    /// Segments with data sent, retransmissions included.
+    pub(super) data_segments: u32,
+    /// Retransmissions.
+    pub(super) retransmitted: u32,
+}
+
+/// Reads `struct tcp_info` (linux/tcp.h; fields are only ever added at its end). None when the
+/// connection is gone or the kernel is older than 4.6.
+pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
+    let mut bytes = [0_u8; 160];
+    let mut len = bytes.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes to `bytes` and tells how many in `len`.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast::<c_void>(),
+            &raw mut len,
+        )
+    };
+    if result < 0 || (len as usize) < bytes.len() {
+        return None;
+    }
+    let word = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_ne_bytes(*b));
+    Some(TcpInfo {
+        smoothed_rtt: Span::from_micros(word(68)?.into()),
+        congestion_window: word(80)?,
+        retransmitted: word(100)?,
+        acknowledged: bytes[120..].first_chunk().map(|b| u64::from_ne_bytes(*b))?,
+        data_segments: word(156)?,
+    })
+}

@@ -1,0 +1,328 @@
+//! The live world: a cell on real sockets, through the bridge, in namespaces of its own.
+//!
+//! Every run has its own test bed, so several can go on at once; they share the machine's
+//! processors, and latencies show it when these are busy.
+//!
+//! Differs from the simulator:
+//! - TCP's round-trip times are the kernel's smoothed ones (`tcpi_rtt`), read every 20 ms while
+//!   ACKs come in; a probe's are exact.
+//! - An access rate is not emulated: hosts send as fast as they can. With one, each flow has an
+//!   address of its own at both ends, as in the simulator.
+//! - TCP is the kernel's: of its parameters those that it cannot take are refused. ECN, SACK,
+//!   timestamps and RACK are switches of a whole host, so all flows of a cell must agree.
+
+mod links;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use sojourn_tcp::Config;
+use sojourn_units::{Span, Time};
+use sojourn_world::{
+    Aggregate, Cell, Cost, Dumbbell, FlowRecorder, LinkResult, Progress, RunResult, Topology,
+    Transport, Window, World, WorldError,
+};
+
+use crate::clock::{Clock, read_nanos};
+use crate::host::{self, Shared, Side};
+use crate::lab::{Host, Lab, Plan};
+use links::Gauge;
+
+/// How often progress is told and the threads are looked after.
+const TICK: Duration = Duration::from_millis(50);
+/// From the clock's making to its zero: time for the bridge to start.
+const LEAD: Span = Span::from_millis(100);
+/// How long the path must stay empty after the end until nothing can be under way any more,
+/// beyond its delays.
+const QUIET: Span = Span::from_millis(100);
+/// Longest wait for datagrams under way at the end.
+const LONGEST_DRAIN: Span = Span::from_secs(30);
+/// Bytes of link-layer header of the lab's frames.
+const ETHERNET_HEADER: u16 = 14;
+
+/// The world of real packets. See the module's documentation for what differs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live;
+
+impl Live {
+    /// Whether this machine can run cells live: tries to build and remove a test bed.
+    ///
+    /// # Errors
+    /// A sentence that says what is missing and what to do.
+    pub fn available() -> Result<(), String> {
+        let lab = Lab::new(&Plan::default()).map_err(|error| error.to_string())?;
+        let raw = lab.bridge.run(|| {
+            use rustix::net::{AddressFamily, SocketType, socket};
+            Ok(socket(AddressFamily::PACKET, SocketType::RAW, None)?)
+        });
+        raw.map(drop)
+            .map_err(|error| format!("cannot open a packet socket (AF_PACKET): {error}"))
+    }
+}
+
+impl World for Live {
+    fn name(&self) -> &'static str {
+        "live"
+    }
+
+    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
+        let began = Instant::now();
+        let dumbbell = check(cell).map_err(WorldError)?;
+        let plan = plan(cell, dumbbell).map_err(WorldError)?;
+        let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
+        let window = Window::of(cell);
+        let recorder = |base| Mutex::new(FlowRecorder::new(window, base));
+        let shared = Shared {
+            recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
+            stop: AtomicBool::new(false),
+        };
+        let run = Run {
+            cell,
+            dumbbell,
+            lab: &lab,
+            shared: &shared,
+            gauge: Gauge::default(),
+        };
+        let outcome = run.go(progress)?;
+        Ok(result(cell, shared, outcome, began))
+    }
+}
+
+/// The dumbbell of a cell that can run here.
+fn check(cell: &Cell) -> Result<&Dumbbell, String> {
+    let Topology::Dumbbell(dumbbell) = &cell.topology else {
+        return Err(
+            "the live world runs a dumbbell (one bottleneck each way), not a graph of nodes and \
+             links; run this scenario with --world sim"
+                .into(),
+        );
+    };
+    if cell.link_header != ETHERNET_HEADER {
+        let header = cell.link_header;
+        return Err(format!(
+            "the live world's links are Ethernet and count {ETHERNET_HEADER} bytes of header, \
+             not {header}; leave link_header out, or run this scenario with --world sim"
+        ));
+    }
+    host::check(cell)?;
+    Ok(dumbbell)
+}
+
+/// What the hosts must be like for a cell.
+fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
+    let mut configs = cell.flows.iter().filter_map(|flow| match flow.transport {
+        Transport::Tcp(config) => Some((&flow.name, config)),
+        Transport::Udp => None,
+    });
+    let (name, first) = match configs.next() {
+        Some((name, config)) => (name.as_str(), config),
+        None => ("", Config::default()),
+    };
+    let mut largest_window = first
+        .receive_window_max
+        .max(Config::default().receive_window_max);
+    for (other, config) in configs {
+        let switches = |c: &Config| [c.ecn, c.sack, c.timestamps, c.rack];
+        let names = ["ecn", "sack", "timestamps", "rack"];
+        let pairs = switches(&first).into_iter().zip(switches(&config));
+        if let Some(((a, b), field)) = pairs.zip(names).find(|((a, b), _)| a != b) {
+            return Err(format!(
+                "flow {name:?} has {field} = {a}, flow {other:?} has {field} = {b}: in the live \
+                 world all flows share two kernels' settings and must agree"
+            ));
+        }
+        largest_window = largest_window.max(config.receive_window_max);
+    }
+    let flag = |on: bool| u8::from(on).to_string();
+    let sysctls = vec![
+        // A connection must not inherit what an earlier one has learnt.
+        ("ipv4/tcp_no_metrics_save", flag(true)),
+        // A retransmission timeout would otherwise change skb->hash, as no wire does.
+        ("core/txrehash", flag(false)),
+        ("ipv4/tcp_ecn", flag(first.ecn)),
+        ("ipv4/tcp_sack", flag(first.sack)),
+        ("ipv4/tcp_timestamps", flag(first.timestamps)),
+        ("ipv4/tcp_recovery", flag(first.rack)),
+        // The tail loss probe belongs to RACK; 3 is the kernel's default.
+        (
+            "ipv4/tcp_early_retrans",
+            if first.rack { "3" } else { "0" }.into(),
+        ),
+        // New namespaces inherit these from the machine: set to the kernel's own defaults.
+        ("ipv4/tcp_rmem", format!("4096 131072 {largest_window}")),
+        ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
+    ];
+    let hosts = if dumbbell.access.is_some() {
+        cell.flows.len() as u16
+    } else {
+        1
+    };
+    Ok(Plan { hosts, sysctls })
+}
+
+/// A run under way.
+struct Run<'a> {
+    cell: &'a Cell,
+    dumbbell: &'a Dumbbell,
+    lab: &'a Lab,
+    shared: &'a Shared,
+    gauge: Gauge,
+}
+
+/// What the threads leave behind.
+struct Outcome {
+    links: Vec<(String, LinkResult)>,
+    frames: u64,
+    bottleneck_packets: u64,
+    cpu_nanos: u64,
+}
+
+impl Run<'_> {
+    /// Runs the cell on three threads: client, server and bridge.
+    fn go(&self, progress: Progress<'_>) -> Result<Outcome, WorldError> {
+        thread::scope(|scope| {
+            let (ready, readiness) = mpsc::channel();
+            let mut sides = Vec::new();
+            let mut starters = Vec::new();
+            for host in [Host::Client, Host::Server] {
+                let (starter, start) = mpsc::channel();
+                let ready = ready.clone();
+                starters.push(starter);
+                sides.push(scope.spawn(move || self.side(host, &ready, &start)));
+            }
+            // Two sides, then the bridge: each says once that it is ready.
+            let both = (0..2).all(|_| readiness.recv() == Ok(true));
+            let clock = Clock::start_in(LEAD);
+            let bridge = scope.spawn(move || links::run(self, clock, &ready));
+            let all = both && readiness.recv() == Ok(true);
+            let mut broken_off = false;
+            if all {
+                for starter in starters {
+                    // A side that is gone has an error to tell below.
+                    let _ = starter.send(clock);
+                }
+                let alive =
+                    || !bridge.is_finished() && !sides.iter().any(ScopedJoinHandle::is_finished);
+                broken_off = self.watch(clock, progress, alive).is_break();
+            } else {
+                drop(starters);
+            }
+            self.shared.stop.store(true, Ordering::Relaxed);
+            let sides: Vec<_> = sides.into_iter().map(joined).collect();
+            let bridge = joined(bridge);
+            if broken_off {
+                return Err(WorldError::interrupted());
+            }
+            let mut cpu_nanos = 0;
+            for side in sides {
+                cpu_nanos += side?;
+            }
+            let mut outcome = bridge?;
+            outcome.cpu_nanos += cpu_nanos;
+            Ok(outcome)
+        })
+    }
+
+    /// Waits for the end of the run and for the last datagrams.
+    fn watch(
+        &self,
+        clock: Clock,
+        progress: Progress<'_>,
+        alive: impl Fn() -> bool,
+    ) -> ControlFlow<()> {
+        let end = self.cell.end();
+        let needs_drain = self
+            .cell
+            .flows
+            .iter()
+            .any(|f| f.transport == Transport::Udp);
+        let path = |f: &sojourn_world::Flow| {
+            f.base_rtt
+                .max(self.dumbbell.up.delay + self.dumbbell.down.delay)
+        };
+        let longest = self.cell.flows.iter().map(path).max().unwrap_or_default();
+        let quiet = longest + self.dumbbell.up.jitter + self.dumbbell.down.jitter + QUIET;
+        let mut busy_until = end;
+        while alive() {
+            let now = clock.now();
+            progress(now.min(end))?;
+            if self.gauge.backlog() > 0 {
+                busy_until = now.max(end);
+            }
+            let drained = !needs_drain || now >= busy_until + quiet || now >= end + LONGEST_DRAIN;
+            if now >= end && drained {
+                break;
+            }
+            let left = Duration::from_nanos((end - now).as_nanos());
+            thread::sleep(if left.is_zero() { TICK } else { left.min(TICK) });
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The thread of one host; returns its processor time in nanoseconds.
+    fn side(&self, host: Host, ready: &Sender<bool>, start: &Receiver<Clock>) -> io::Result<u64> {
+        let node = match host {
+            Host::Client => 0,
+            Host::Server => 1,
+        };
+        let own_host = self.dumbbell.access.is_some();
+        let opened = self.lab.namespace(host).enter();
+        let opened = opened.and_then(|()| Side::open(self.cell, node, own_host, self.shared));
+        // The other end of the channel waits for exactly this.
+        let _ = ready.send(opened.is_ok());
+        let mut side = opened?;
+        // Without a clock something else has failed, and tells so.
+        if let Ok(clock) = start.recv() {
+            side.run(clock)?;
+        }
+        Ok(read_nanos(libc::CLOCK_THREAD_CPUTIME_ID))
+    }
+}
+
+/// What a thread has yielded, as this world's error.
+fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, WorldError> {
+    match thread.join() {
+        Ok(result) => result.map_err(|error| WorldError(error.to_string())),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunResult {
+    let flows: Vec<_> = (cell.flows.iter().zip(shared.recorders))
+        .map(|(flow, recorder)| {
+            let recorder = recorder
+                .into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            (flow.name.clone(), recorder.finish(flow))
+        })
+        .collect();
+    RunResult {
+        world: "live",
+        seed: cell.seed,
+        params: cell.params.clone(),
+        links: outcome.links,
+        aggregate: Aggregate::of(&flows),
+        flows,
+        cost: Cost {
+            events: outcome.frames,
+            bottleneck_packets: outcome.bottleneck_packets,
+            cpu_s: Time::from_nanos(outcome.cpu_nanos).as_secs_f64(),
+            wall_s: began.elapsed().as_secs_f64(),
+            peak_rss_bytes: peak_rss(),
+        },
+        digest: 0,
+    }
+}
+
+/// Largest resident memory of this process so far; zero where /proc does not tell.
+fn peak_rss() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
