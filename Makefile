@@ -18,6 +18,7 @@ build:
 	$(CARGO) build --release --locked -p sojourn-cli
 
 demo: build
+	@scripts/setup demo
 	@scripts/demo $(SOJOURN)
 
 lint:
