@@ -23,8 +23,11 @@ demo: build
 
 lint:
 	@scripts/setup build
+	@scripts/setup demo
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
+		scripts/demo benches/peers/run.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint

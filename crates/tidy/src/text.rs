@@ -130,9 +130,9 @@ pub fn whitespace(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Code of the product and its scripts; the peers' languages (benches/peers) have other habits.
 fn is_code(source: &Source) -> bool {
-    let kind = extension(&source.path);
-    ["rs", "py", "sh", "tcl", "cc", "css", "js", ""].contains(&kind)
+    ["rs", "py", "sh", "css", "js", ""].contains(&extension(&source.path))
 }
 
 /// Lines with their numbers, from 1.

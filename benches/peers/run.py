@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""CPU cost of our simulator beside ns-2 and ns-3 on the same dumbbells.
+
+    python3 benches/peers/run.py [CASE...] [--rounds N] [--sojourn PROGRAM] [--json FILE]
+
+Prints, for each case: processor nanoseconds per packet that the bottleneck sent, simulated
+seconds per second of real time (one core), and both as a ratio to ours. Runs are interleaved
+(A B C A B C) and medians compared, so that a machine that changes its speed is fair to all. A
+simulator that is not installed is named and left out. Every figure is the simulator's own account
+of its run: set-up, parsing and writing results are not in it.
+
+docs/benchmarks.md says what the cases are and how to read the peers' figures.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = HERE / "build"
+NS3_HEADER = pathlib.Path("/usr/include/ns3/core-module.h")
+NS3_MODULES = (
+    "core", "network", "internet", "bridge", "stats", "traffic-control", "point-to-point",
+    "applications",
+)
+TIMEOUT_S = 3600
+
+
+class Missing(Exception):
+    """Why a simulator cannot take part."""
+
+
+def last_json_line(text):
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    if not lines:
+        raise RuntimeError(f"no JSON line in: {text[-400:]!r}")
+    return json.loads(lines[-1])
+
+
+def execute(command):
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]}: exit {done.returncode}: {done.stderr[-400:]}")
+    return done.stdout
+
+
+class Sojourn:
+    name = "sojourn"
+
+    def __init__(self, program, scenario, seconds):
+        if not pathlib.Path(program).exists():
+            raise Missing(f"{program} is not built: make build")
+        self.seconds = seconds
+        self.command = [
+            program, "run", str(ROOT / scenario), "--json", "--jobs", "1",
+            "--set", f"duration={seconds}s",
+        ]
+
+    def run(self):
+        cost = json.loads(execute(self.command))["cells"][0]["cost"]
+        return {
+            "packets": cost["bottleneck_packets"],
+            "cpu_s": cost["cpu_s"],
+            "wall_s": cost["wall_s"],
+            "peak_mib": cost["peak_rss_bytes"] / 2**20,
+        }
+
+
+class Ns2:
+    name = "ns-2.35"
+
+    def __init__(self, seconds, **options):
+        if not shutil.which("ns"):
+            raise Missing("not installed (Debian: ns2)")
+        self.seconds = seconds
+        flat = [str(x) for pair in options.items() for x in pair]
+        self.command = ["ns", str(HERE / "dumbbell.tcl"), *flat, "duration", str(seconds)]
+
+    def run(self):
+        result = last_json_line(execute(self.command))
+        return {key: result[key] for key in ("packets", "cpu_s", "wall_s", "peak_mib")}
+
+
+class Ns3:
+    name = "ns-3"
+
+    def __init__(self, seconds, **options):
+        self.seconds = seconds
+        self.command = [self.program(), f"--duration={seconds}", "--eachFlow=0", "--collect=0"]
+        self.command += [f"--{key}={value}" for key, value in options.items()]
+
+    @staticmethod
+    def program():
+        """Compiles dumbbell.cc once; again when it has changed."""
+        if not NS3_HEADER.exists() or not shutil.which("g++"):
+            raise Missing("not installed (Debian: libns3-dev, g++)")
+        source, program = HERE / "dumbbell.cc", BUILD / "dumbbell-ns3"
+        if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+            print("compiling dumbbell.cc against ns-3 ...", file=sys.stderr, flush=True)
+            BUILD.mkdir(exist_ok=True)
+            libraries = [f"-lns3-{module}" for module in NS3_MODULES]
+            execute(["g++", "-O3", "-std=c++17", str(source), "-o", str(program), *libraries])
+        return str(program)
+
+    def run(self):
+        result = last_json_line(execute(self.command))
+        return {
+            "packets": result["packets"],
+            "cpu_s": result["user_s"] + result["sys_s"],
+            "wall_s": result["wall_s"],
+            "peak_mib": result["peak_mib"],
+        }
+
+
+def fast_case(scenario, seconds, gbit, ns3_seconds):
+    """36 CUBIC flows, RTT 50 ms, tail drop at 2500 packets per Gbit/s."""
+    buffer = 2500 * gbit
+    makers = [
+        lambda opt: Sojourn(opt.sojourn, scenario, opt.seconds or seconds),
+        lambda opt: Ns2(
+            opt.seconds or seconds, aqm="fifo", tcp="Cubic", flows=36, rate=gbit * 1e9,
+            access=gbit * 10e9, accessDelay=0.006, bottleneckDelay=0.013, buffer=buffer,
+            segment=1448, timestamps=1, seed=1,
+        ),
+    ]
+
+    def ns3(opt):
+        length = opt.ns3_seconds or ns3_seconds
+        if not length:
+            raise Missing("takes minutes per simulated second here: --ns3-seconds 1 runs it")
+        return Ns3(
+            length, aqm="fifo", tcp="Cubic", flows=36, bottleneckRate=f"{gbit}Gbps",
+            accessRate=f"{10 * gbit}Gbps", accessDelay="6ms", bottleneckDelay="13ms",
+            buffer=buffer, segment=1448, seed=1,
+        )
+
+    return [*makers, ns3]
+
+
+def rrul_case():
+    def no_ns2(_):
+        raise Missing("ns-2.35 has no fq_codel")
+
+    return [
+        lambda opt: Sojourn(opt.sojourn, "scenarios/bench/rrul-like.toml", opt.seconds or 60),
+        no_ns2,
+        lambda opt: Ns3(
+            opt.ns3_seconds or opt.seconds or 60, aqm="fqcodel", aqmReverse=1, tcp="Cubic",
+            flows=4, reverseFlows=4, bottleneckRate="10Mbps", accessRate="1Gbps",
+            accessDelay="0.5ms", bottleneckDelay="24ms", buffer=10240, segment=1448,
+            probeGap=0.02, measureFrom=5, seed=1,
+        ),
+    ]
+
+
+CASES = {
+    "1g": (
+        "1 Gbit/s, RTT 50 ms, 36 CUBIC flows, pfifo limit 2500",
+        fast_case("scenarios/bench/1g-36-cubic.toml", 30, 1, 4),
+    ),
+    "10g": (
+        "10 Gbit/s, RTT 50 ms, 36 CUBIC flows, pfifo limit 25000",
+        fast_case("scenarios/bench/10g-36-cubic.toml", 10, 10, None),
+    ),
+    "rrul": (
+        "10/10 Mbit/s, RTT 50 ms, 4 + 4 CUBIC flows, probe every 20 ms, fq_codel",
+        rrul_case(),
+    ),
+}
+PEERS = ("sojourn", "ns-2.35", "ns-3")
+
+
+def measure(case, options):
+    """Runs one case; returns {simulator: {figure: median}} and the reasons of those left out."""
+    title, makers = CASES[case]
+    print(f"\n{case}: {title}", flush=True)
+    contestants, runs = [], {}
+    for name, make in zip(PEERS, makers):
+        try:
+            contestants.append(make(options))
+        except Missing as reason:
+            print(f"  left out: {name}: {reason}")
+    for _ in range(options.rounds):
+        for contestant in list(contestants):
+            try:
+                runs.setdefault(contestant.name, []).append(contestant.run())
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"  left out: {contestant.name}: {error}")
+                contestants.remove(contestant)
+                runs.pop(contestant.name, None)
+    return {
+        contestant.name: summary(contestant.seconds, runs[contestant.name])
+        for contestant in contestants
+    }
+
+
+def summary(seconds, runs):
+    def median(figure):
+        return statistics.median(figure(run) for run in runs)
+
+    per_packet = [run["cpu_s"] * 1e9 / run["packets"] for run in runs]
+    return {
+        "simulated_s": seconds,
+        "runs": len(runs),
+        "packets": median(lambda run: run["packets"]),
+        "cpu_ns_per_packet": statistics.median(per_packet),
+        "cpu_ns_per_packet_min": min(per_packet),
+        "cpu_ns_per_packet_max": max(per_packet),
+        "sim_s_per_wall_s": median(lambda run: seconds / run["wall_s"]),
+        "peak_mib": median(lambda run: run["peak_mib"]),
+    }
+
+
+def show(results):
+    ours = results.get("sojourn")
+    print(f"  {'':8} {'sim s':>6} {'packets':>10} {'CPU ns/packet':>14} {'(min..max)':>17}"
+          f" {'x ours':>7} {'sim s/wall s':>13} {'peak MiB':>9}")
+    for name, r in results.items():
+        ratio = r["cpu_ns_per_packet"] / ours["cpu_ns_per_packet"] if ours else float("nan")
+        spread = f"({r['cpu_ns_per_packet_min']:.0f}..{r['cpu_ns_per_packet_max']:.0f})"
+        print(f"  {name:8} {r['simulated_s']:6g} {r['packets']:10.0f}"
+              f" {r['cpu_ns_per_packet']:14.0f} {spread:>17} {ratio:7.1f}"
+              f" {r['sim_s_per_wall_s']:13.3g} {r['peak_mib']:9.1f}", flush=True)
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    models = [line.split(":")[1].strip() for line in text.splitlines() if "model name" in line]
+    return {
+        "cpu": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "load": round(os.getloadavg()[0], 2),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("case", nargs="*", default=list(CASES), help=" ".join(CASES))
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each simulator")
+    parser.add_argument("--seconds", type=float, help="simulated seconds, ns-3 too in rrul")
+    parser.add_argument("--ns3-seconds", type=float, help="simulated seconds on ns-3")
+    parser.add_argument("--sojourn", default=str(ROOT / "target/release/sojourn"))
+    parser.add_argument("--json", metavar="FILE", help="write all figures there too")
+    options = parser.parse_args()
+    for case in options.case:
+        if case not in CASES:
+            parser.error(f"no case {case}: there are {', '.join(CASES)}")
+    host = machine()
+    print("{cpu}, {cores} cores, Linux {kernel}, load {load} before the start".format(**host))
+    if host["load"] > 0.5:
+        print("The machine is busy: CPU figures are noisy, wall figures too high.")
+    results = {}
+    for case in options.case:
+        results[case] = measure(case, options)
+        show(results[case])
+    print("\nns-3 here is Debian's 3.37, with logging compiled in: upstream's own optimised build"
+          "\nof a recent ns-3 takes about three quarters of its CPU time. Its CUBIC loses more"
+          "\npackets than it should under AQMs: a yardstick of speed, not of TCP.")
+    if options.json:
+        pathlib.Path(options.json).write_text(
+            json.dumps({"machine": host, "cases": results}, indent=2) + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main()
