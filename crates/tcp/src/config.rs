@@ -37,6 +37,16 @@ pub enum DelayedAck {
     },
 }
 
+/// How the retransmission timeout follows from the measured round trips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RtoRule {
+    /// RFC 6298: `max(min_rto, SRTT + max(G, 4·RTTVAR))`; ns-2 and ns-3 have this.
+    Rfc6298,
+    /// As Linux: `SRTT + max(min_rto, 4·RTTVAR)`, and RTTVAR decays only once a round trip.
+    #[default]
+    Linux,
+}
+
 /// A connection's parameters; the default is what Linux does over Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
@@ -56,6 +66,8 @@ pub struct Config {
     pub initial_rto: Span,
     /// Longest retransmission timeout. Default 120 s.
     pub max_rto: Span,
+    /// How the timeout follows from measurements. Default as Linux.
+    pub rto_rule: RtoRule,
     /// Granularity of the retransmission clock (RFC 6298's G). Default 1 ms.
     pub clock: Span,
     /// Selective acknowledgements (RFC 2018, 6675). Without: NewReno recovery (RFC 6582).
@@ -91,6 +103,7 @@ impl Default for Config {
             min_rto: Span::from_millis(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(120),
+            rto_rule: RtoRule::default(),
             clock: Span::from_millis(1),
             sack: true,
             rack: true,

@@ -3,15 +3,41 @@
 //! A [`Connection`] is one end of a TCP connection. It takes segments, the application's writes
 //! and timer expiries, each with the time, and yields segments to send and the time of its next
 //! timer. Congestion control sits behind [`CongestionControl`].
+//!
+//! The shape follows the standards; where they leave a choice, or Linux differs for good reason,
+//! it is what Linux 6.x does, because that is what results are compared with. Each module names
+//! its sources.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 #[cfg(test)]
+extern crate self as sojourn_tcp;
+#[cfg(test)]
 extern crate std;
 
 mod config;
+mod congestion;
+mod connection;
+mod info;
+mod rate;
+mod reassembly;
+mod receiver;
+mod rtt;
+mod scoreboard;
 mod segment;
+mod sender;
+mod seq;
+#[cfg(test)]
+mod tests;
 
-pub use config::{Algorithm, Config, DelayedAck, SlowStart};
+pub use config::{Algorithm, Config, DelayedAck, RtoRule, SlowStart};
+pub use congestion::{
+    AckEvent, Congestion, CongestionControl, Cubic, HyStart, HyStartPlusPlus, INFINITE, Reno,
+};
+pub use connection::{Connection, Received, Transmit};
+pub use info::{Counters, Info, State};
+pub use rate::RateSample;
 pub use segment::{Flags, SackBlock, Segment};
+pub use sender::Recovery;
+use sojourn_units::{Rate, Span, Time};

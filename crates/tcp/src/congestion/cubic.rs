@@ -1,0 +1,202 @@
+//! CUBIC: the window grows with the cube of the time since the last congestion.
+//! Source: RFC 9438; C = 0.4, beta = 0.7. Times in seconds, windows in segments.
+//! As Linux: beta and fast convergence's factor are fractions of 1024 (717 and 870.5), the
+//! elapsed time is projected by the shortest RTT, a first congestion avoidance without an
+//! earlier maximum grows at least 5 % a round trip, and idle time does not count.
+
+use super::{AckEvent, Congestion, CongestionControl, HyStart, HyStartPlusPlus, Window};
+use crate::config::{Config, SlowStart};
+use sojourn_units::{Span, Time};
+
+const C: f64 = 0.4;
+const BETA: f64 = 717.0 / 1024.0;
+/// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Samples this soon after a reduction still show the old queue.
+const SETTLE: Span = Span::from_secs(1);
+
+#[derive(Clone, Debug)]
+enum Exit {
+    Loss,
+    HyStart(HyStart),
+    HyStartPlusPlus(HyStartPlusPlus),
+}
+
+/// The state of one stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    /// Window at which the cubic has its plateau.
+    origin: f64,
+    /// Seconds until the plateau.
+    k: f64,
+    /// What Reno with beta 0.7 would have (section 4.3).
+    estimate: f64,
+}
+
+/// RFC 9438's congestion control.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    exit: Exit,
+    epoch: Option<Epoch>,
+    /// W_max; none before the first congestion event and after a timeout.
+    maximum: Option<f64>,
+    /// Window before the last reduction (cwnd_prior).
+    prior: f64,
+    /// `maximum` and `epoch` before the last reduction, for an undo.
+    before: Option<(Option<f64>, Option<Epoch>)>,
+    delay_min: Option<Span>,
+}
+
+impl Cubic {
+    /// With the initial window, threshold and slow start of `config`.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            window: Window::new(config),
+            exit: match config.slow_start {
+                SlowStart::Standard => Exit::Loss,
+                SlowStart::HyStart => Exit::HyStart(HyStart::default()),
+                SlowStart::HyStartPlusPlus => {
+                    Exit::HyStartPlusPlus(HyStartPlusPlus::new(config.pacing))
+                }
+            },
+            epoch: None,
+            maximum: None,
+            prior: 0.0,
+            before: None,
+            delay_min: None,
+        }
+    }
+
+    fn watch_slow_start(&mut self, ack: &AckEvent) {
+        if let (Exit::HyStartPlusPlus(exit), true) = (&mut self.exit, self.window.in_slow_start()) {
+            exit.on_ack(ack, &mut self.window);
+        }
+        let settling = self
+            .epoch
+            .is_some_and(|epoch| ack.now - epoch.start < SETTLE);
+        let Some(rtt) = ack.rtt.filter(|_| !settling) else {
+            return;
+        };
+        let least = self.delay_min.map_or(rtt, |least| least.min(rtt));
+        self.delay_min = Some(least);
+        if let (Exit::HyStart(exit), true) = (&mut self.exit, self.window.in_slow_start()) {
+            exit.on_ack(ack, rtt, least, &mut self.window);
+        }
+    }
+
+    /// Segments to add for each acknowledged segment (sections 4.2 to 4.5).
+    fn increase(&mut self, acked: u32, now: Time) -> f64 {
+        let window = f64::from(self.window.segments);
+        let maximum = self.maximum;
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let origin = maximum.map_or(window, |maximum| maximum.max(window));
+            Epoch {
+                start: now,
+                origin,
+                k: libm::cbrt((origin - window) / C),
+                estimate: window,
+            }
+        });
+        let alpha = if epoch.estimate < self.prior {
+            ALPHA
+        } else {
+            1.0
+        };
+        epoch.estimate += alpha * f64::from(acked) / window;
+        let elapsed = now - epoch.start + self.delay_min.unwrap_or(Span::ZERO);
+        let offset = elapsed.as_secs_f64() - epoch.k;
+        let target = (epoch.origin + C * offset * offset * offset).min(1.5 * window);
+        // Below the plateau by rounding: almost hold (Linux: one segment in 100 windows).
+        let mut gain = ((target - window) / window).max(0.01 / window);
+        if maximum.is_none() {
+            gain = gain.max(0.05);
+        }
+        if epoch.estimate > window {
+            gain = gain.max((epoch.estimate - window) / window);
+        }
+        // Never faster than one segment for two acknowledged.
+        gain.min(0.5)
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn window(&self) -> u32 {
+        self.window.segments
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.window.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.watch_slow_start(ack);
+        if !ack.may_grow || !ack.window_limited {
+            return;
+        }
+        let mut acked = ack.acked;
+        if self.window.in_slow_start() {
+            acked = match &mut self.exit {
+                Exit::HyStartPlusPlus(exit) => exit.grow(acked, &mut self.window),
+                _ => self.window.slow_start(acked),
+            };
+        }
+        if acked > 0 {
+            let gain = self.increase(acked, ack.now);
+            self.window.grow(acked, gain);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
+        let window = f64::from(self.window.segments);
+        if why.is_timeout() {
+            // Section 4.8: the next congestion avoidance starts with K = 0 at its own window.
+            self.delay_min = None;
+            if let Exit::HyStart(exit) = &mut self.exit {
+                exit.reset();
+            }
+        }
+        if why == Congestion::TimeoutAgain {
+            self.epoch = None;
+            self.maximum = None;
+            self.window.reduce(0, why, in_flight);
+            return;
+        }
+        self.before = Some((self.maximum, self.epoch.take()));
+        // Fast convergence (section 4.7): leave room for newer flows.
+        self.maximum = Some(match self.maximum {
+            Some(maximum) if window < maximum => window * (1.0 + BETA) / 2.0,
+            _ => window,
+        });
+        self.prior = window;
+        self.window.reduce((window * BETA) as u32, why, in_flight);
+        if let Exit::HyStartPlusPlus(exit) = &mut self.exit {
+            exit.on_congestion();
+        }
+        if why == Congestion::Timeout {
+            self.maximum = None;
+        }
+    }
+
+    fn on_undo(&mut self) {
+        self.window.undo();
+        if let Some((maximum, epoch)) = self.before.take() {
+            (self.maximum, self.epoch) = (maximum, epoch);
+        }
+    }
+
+    fn on_transmit_start(&mut self, idle: Span, now: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + idle).min(now);
+        }
+    }
+
+    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
+        self.window.idle_restart(timeouts, restart);
+    }
+
+    fn on_application_limited(&mut self, used: u32) {
+        self.window.application_limited(used);
+    }
+}

@@ -1,0 +1,474 @@
+//! One end of a connection: handshake, the two halves, and closing.
+//! Source: RFC 9293 section 3.10, RFC 6298 section 5.7 and RFC 5681 section 3.1 (lost SYN).
+//!
+//! Options are agreed out of band: both ends get the same [`Config`]. Only ECN is negotiated on
+//! the wire (RFC 3168 section 6.1.1), because its flags are there.
+//! Not here: resets are obeyed but never sent; TIME-WAIT has no timer.
+
+use crate::config::Config;
+use crate::congestion::CongestionControl;
+use crate::info::{Info, State};
+use crate::receiver::Receiver;
+use crate::segment::{Flags, Segment};
+use crate::sender::{Outgoing, Sender};
+use crate::{INFINITE, Span, Time, seq};
+
+/// A segment to put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The segment.
+    pub segment: Segment,
+    /// Send with ECT(0) in the IP header: new data of an ECN connection (RFC 3168 6.1.5).
+    pub ect: bool,
+    /// Data that was sent before.
+    pub retransmission: bool,
+}
+
+/// What a received segment did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes newly in order for the application.
+    pub delivered: u64,
+    /// Unsmoothed round-trip time, if this segment gave one.
+    pub rtt: Option<Span>,
+    /// Bytes of sequence space newly acknowledged by the peer.
+    pub acked: u64,
+    /// After a short write there is room again.
+    pub writable: bool,
+    /// The connection became established.
+    pub established: bool,
+    /// The peer's FIN arrived in order: nothing more will be delivered.
+    pub peer_closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Open,
+}
+
+/// One end of a TCP connection.
+///
+/// After every input (anything that takes `&mut self`), call
+/// [`poll_transmit`](Self::poll_transmit) until it returns `None`; then
+/// [`next_timer`](Self::next_timer) tells when to call [`on_timer`](Self::on_timer) at the
+/// latest. Calling it too early does no harm.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    config: Config,
+    phase: Phase,
+    isn: u32,
+    sender: Sender,
+    receiver: Receiver,
+    /// Negotiated.
+    ecn: bool,
+    syn_due: bool,
+    syn_at: Time,
+    syn_sent: Time,
+    syn_count: u32,
+    /// When pacing lets the next segment go; [`Time::MAX`] when it does not wait for that.
+    pace_timer: Time,
+    /// The peer closed first.
+    passive_close: bool,
+}
+
+impl Connection {
+    /// A closed connection; [`open`](Self::open) or [`listen`](Self::listen) comes next. The
+    /// initial sequence number is zero: the model has no attackers, and captures read better.
+    pub fn new(config: &Config) -> Self {
+        Self::with_isn(config, 0)
+    }
+
+    /// As [`new`](Self::new), with an initial sequence number.
+    pub fn with_isn(config: &Config, isn: u32) -> Self {
+        Self {
+            config: *config,
+            phase: Phase::Closed,
+            isn,
+            sender: Sender::new(config),
+            receiver: Receiver::new(config),
+            ecn: false,
+            syn_due: false,
+            syn_at: Time::MAX,
+            syn_sent: Time::ZERO,
+            syn_count: 0,
+            pace_timer: Time::MAX,
+            passive_close: false,
+        }
+    }
+
+    /// Opens actively: a SYN will be sent.
+    pub fn open(&mut self, _now: Time) {
+        if self.phase == Phase::Closed {
+            self.phase = Phase::SynSent;
+            self.syn_due = true;
+        }
+    }
+
+    /// Waits for the peer's SYN.
+    pub fn listen(&mut self) {
+        if self.phase == Phase::Closed {
+            self.phase = Phase::Listen;
+        }
+    }
+
+    /// A segment of the peer arrived; `ce`: its IP header was marked "congestion experienced".
+    pub fn receive(&mut self, segment: &Segment, ce: bool, now: Time) -> Received {
+        let mut received = Received::default();
+        if segment.flags.has(Flags::RST) {
+            self.reset(segment);
+            return received;
+        }
+        match self.phase {
+            Phase::Closed => return received,
+            Phase::Listen => {
+                if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
+                    self.answer_syn(segment, now);
+                }
+                return received;
+            }
+            Phase::SynSent => {
+                self.receive_in_syn_sent(segment, now, &mut received);
+                return received;
+            }
+            Phase::SynReceived => {
+                if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
+                    // The SYN once more: our answer was lost.
+                    self.syn_due = true;
+                    return received;
+                }
+                if !segment.flags.has(Flags::ACK) || segment.ack != self.isn.wrapping_add(1) {
+                    return received;
+                }
+                self.establish(segment, now, &mut received);
+            }
+            Phase::Open => {}
+        }
+        if segment.flags.has(Flags::SYN) {
+            // A repeated SYN-ACK: our ACK was lost.
+            self.receiver.ack_now = true;
+            return received;
+        }
+        if segment.flags.has(Flags::ACK) {
+            self.receive_open(segment, ce, now, &mut received);
+        }
+        received
+    }
+
+    fn receive_open(&mut self, segment: &Segment, ce: bool, now: Time, received: &mut Received) {
+        let acked = self.sender.on_ack(segment, self.isn, now);
+        received.acked = acked.bytes;
+        received.rtt = received.rtt.or(acked.rtt);
+        received.writable = acked.bytes > 0 && self.sender.take_writable();
+        let rto = self.sender.rtt.rto();
+        let arrival = self.receiver.on_segment(segment, ce && self.ecn, rto, now);
+        received.delivered = arrival.delivered;
+        received.peer_closed = arrival.closed;
+        if arrival.closed && !self.sender.fin_sent() {
+            self.passive_close = true;
+        }
+    }
+
+    fn reset(&mut self, segment: &Segment) {
+        let plausible = match self.phase {
+            Phase::Closed | Phase::Listen => false,
+            Phase::SynSent => segment.ack == self.isn.wrapping_add(1),
+            // RFC 5961 section 3.2: only an exact match resets.
+            Phase::SynReceived | Phase::Open => segment.seq == self.receiver.ack_number(),
+        };
+        if plausible {
+            self.phase = Phase::Closed;
+            self.syn_due = false;
+            self.syn_at = Time::MAX;
+            self.pace_timer = Time::MAX;
+            self.sender = Sender::new(&self.config);
+            self.receiver = Receiver::new(&self.config);
+        }
+    }
+
+    fn answer_syn(&mut self, segment: &Segment, now: Time) {
+        let setup = Flags::ECE.with(Flags::CWR);
+        self.ecn = self.config.ecn && segment.flags.has(setup);
+        self.receiver.start(segment, now);
+        self.phase = Phase::SynReceived;
+        self.syn_due = true;
+    }
+
+    fn receive_in_syn_sent(&mut self, segment: &Segment, now: Time, received: &mut Received) {
+        if !segment.flags.has(Flags::SYN) {
+            return;
+        }
+        if !segment.flags.has(Flags::ACK) {
+            // Both opened at once.
+            self.answer_syn(segment, now);
+            return;
+        }
+        if segment.ack != self.isn.wrapping_add(1) {
+            return;
+        }
+        self.ecn =
+            self.config.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        self.receiver.start(segment, now);
+        self.receiver.ack_now = true;
+        self.establish(segment, now, received);
+    }
+
+    fn establish(&mut self, segment: &Segment, now: Time, received: &mut Received) {
+        self.phase = Phase::Open;
+        self.syn_due = false;
+        self.syn_at = Time::MAX;
+        self.sender.start(segment.window, now);
+        if self.syn_count == 1 {
+            let sample = now - self.syn_sent;
+            self.sender.rtt.sample(sample, 1, 1);
+            self.sender.rtt.observe_min(sample, now);
+            received.rtt = Some(sample);
+        } else if self.syn_count > 2 {
+            self.sender.restart_from_one();
+        }
+        received.established = true;
+    }
+
+    /// A timer may have expired; harmless when none has.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.syn_at {
+            self.syn_at = Time::MAX;
+            self.syn_due = true;
+        }
+        if now >= self.pace_timer {
+            self.pace_timer = Time::MAX;
+        }
+        self.sender.on_timer(now);
+        self.receiver.on_timer(now);
+    }
+
+    /// When [`on_timer`](Self::on_timer) must be called at the latest.
+    pub fn next_timer(&self) -> Option<Time> {
+        let next = self
+            .sender
+            .timer
+            .at
+            .min(self.receiver.ack_at)
+            .min(self.syn_at)
+            .min(self.pace_timer);
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// The next segment to send, if any.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if self.phase != Phase::Open {
+            return self.poll_handshake(now);
+        }
+        if self.sender.window_probe {
+            self.sender.window_probe = false;
+            let old = seq::wire(self.isn, self.sender.una - 1);
+            return Some(self.plain(old, Flags::ACK, now));
+        }
+        let option = if self.config.sack {
+            self.config.header_len(self.receiver.sack_count()) - self.config.header_len(0)
+        } else {
+            0
+        };
+        let room = self.config.mss.saturating_sub(option).max(1);
+        if let Some(outgoing) = self.sender.poll(room, now) {
+            return Some(self.data(&outgoing, room, now));
+        }
+        self.pace_timer = if self.sender.pace_pending(now) {
+            self.sender.pace_at
+        } else {
+            Time::MAX
+        };
+        if self.receiver.ack_now {
+            let number = seq::wire(self.isn, self.sender.next);
+            return Some(self.plain(number, Flags::ACK, now));
+        }
+        None
+    }
+
+    fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
+        if !core::mem::take(&mut self.syn_due) {
+            return None;
+        }
+        let mut flags = Flags::SYN;
+        let answers = self.phase == Phase::SynReceived;
+        if answers {
+            flags = flags.with(Flags::ACK);
+            if self.ecn {
+                flags = flags.with(Flags::ECE);
+            }
+        } else if self.config.ecn {
+            flags = flags.with(Flags::ECE).with(Flags::CWR);
+        }
+        let backoff = 1_u64 << self.syn_count.min(16);
+        let wait = (self.config.initial_rto * backoff).min(self.config.max_rto);
+        self.syn_at = now + wait;
+        self.syn_sent = now;
+        self.syn_count += 1;
+        let mut sent = self.plain(self.isn, flags, now);
+        if !answers {
+            sent.segment.ack = 0;
+            sent.segment.ts_echo = Time::ZERO;
+        }
+        // The window of a SYN is never scaled (RFC 7323 section 2.2).
+        sent.segment.window = sent.segment.window.min(u32::from(u16::MAX));
+        Some(sent)
+    }
+
+    /// A segment without data.
+    fn plain(&mut self, number: u32, flags: Flags, now: Time) -> Transmit {
+        let count = self.receiver.sack_count();
+        let segment = self.segment(number, flags, count, now);
+        Transmit {
+            segment,
+            ect: false,
+            retransmission: false,
+        }
+    }
+
+    fn data(&mut self, outgoing: &Outgoing, room: u16, now: Time) -> Transmit {
+        let mut flags = Flags::ACK;
+        if outgoing.fin {
+            flags = flags.with(Flags::FIN);
+        }
+        if outgoing.push {
+            flags = flags.with(Flags::PSH);
+        }
+        if self.ecn && outgoing.reduced {
+            flags = flags.with(Flags::CWR);
+        }
+        // A retransmission keeps its size: SACK blocks only if they fit beside it.
+        let count = if outgoing.payload <= room {
+            self.receiver.sack_count()
+        } else {
+            0
+        };
+        let number = seq::wire(self.isn, outgoing.offset);
+        let mut segment = self.segment(number, flags, count, now);
+        segment.payload = outgoing.payload;
+        Transmit {
+            segment,
+            ect: self.ecn && !outgoing.retransmission && outgoing.payload > 0,
+            retransmission: outgoing.retransmission,
+        }
+    }
+
+    fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
+        self.sender.counters.segments += 1;
+        let mut segment = Segment {
+            seq: number,
+            ack: self.receiver.ack_number(),
+            window: self.receiver.offer(),
+            flags,
+            sack_count,
+            ..Segment::default()
+        };
+        if self.config.timestamps {
+            segment.ts = now;
+            segment.ts_echo = self.receiver.ts_recent();
+        }
+        if sack_count > 0 {
+            self.receiver.fill_sacks(&mut segment.sack);
+        }
+        if self.phase == Phase::Open && self.receiver.echo() {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        self.receiver.on_ack_sent();
+        segment
+    }
+
+    /// Writes up to `bytes`; returns how many the send buffer took. After a short write,
+    /// [`Received::writable`] tells when to go on.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        self.sender.write(bytes)
+    }
+
+    /// Writes a message of `bytes` whole, or not at all. A message longer than the send buffer
+    /// never fits.
+    pub fn write_message(&mut self, bytes: u64) -> bool {
+        self.sender.write_message(bytes)
+    }
+
+    /// From now on there is always data to send.
+    pub fn write_forever(&mut self) {
+        self.sender.write_forever();
+    }
+
+    /// Nothing more will be written: a FIN follows the data. After
+    /// [`write_forever`](Self::write_forever) it follows what has been sent.
+    pub fn close(&mut self) {
+        match self.phase {
+            Phase::Closed | Phase::Listen => self.phase = Phase::Closed,
+            _ => self.sender.close(),
+        }
+    }
+
+    /// The application stops reading: what arrives fills the receive window.
+    pub fn pause_reading(&mut self) {
+        self.receiver.set_reading(false);
+    }
+
+    /// The application reads again, at once and everything: returns the bytes that waited.
+    pub fn resume_reading(&mut self) -> u64 {
+        self.receiver.set_reading(true)
+    }
+
+    /// Connection state.
+    pub fn state(&self) -> State {
+        match self.phase {
+            Phase::Closed => return State::Closed,
+            Phase::Listen => return State::Listen,
+            Phase::SynSent => return State::SynSent,
+            Phase::SynReceived => return State::SynReceived,
+            Phase::Open => {}
+        }
+        let ours = (self.sender.fin_sent(), self.sender.fin_acked());
+        match (ours, self.receiver.closed()) {
+            ((false, _), false) => State::Established,
+            ((false, _), true) => State::CloseWait,
+            ((true, false), false) => State::FinWait1,
+            ((true, true), false) => State::FinWait2,
+            ((true, false), true) if self.passive_close => State::LastAck,
+            ((true, false), true) => State::Closing,
+            ((true, true), true) if self.passive_close => State::Closed,
+            ((true, true), true) => State::TimeWait,
+        }
+    }
+
+    /// A snapshot.
+    pub fn info(&self) -> Info {
+        let sender = &self.sender;
+        let window = sender.window();
+        let ssthresh = sender.control.ssthresh();
+        Info {
+            state: self.state(),
+            recovery: sender.recovery(),
+            window_segments: window,
+            window_bytes: u64::from(window) * u64::from(self.config.mss),
+            ssthresh_segments: (ssthresh < INFINITE).then_some(ssthresh),
+            srtt: sender.rtt.srtt(),
+            rttvar: sender.rtt.rttvar(),
+            min_rtt: sender.rtt.min(),
+            rto: sender.rtt.rto(),
+            pacing_rate: sender.paced().then(|| sender.pacing_rate()),
+            in_flight: sender.board.in_flight(),
+            sacked: sender.board.sacked(),
+            lost: sender.board.lost(),
+            acked_bytes: sender.acked_bytes(),
+            delivered_bytes: self.receiver.delivered(),
+            receive_window: u32::try_from(self.receiver.window()).unwrap_or(u32::MAX),
+            counters: sender.counters,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Connection {
+    /// Checks the scoreboard's counters against a scan.
+    pub(crate) fn check(&self) {
+        self.sender.board.check();
+    }
+}

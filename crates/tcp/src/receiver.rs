@@ -1,0 +1,376 @@
+//! The receiving half: reassembly, when to acknowledge, how much to offer.
+//! Source: RFC 9293 section 3.10.7.4, RFC 2018 section 4 (SACK), RFC 2883 (DSACK), RFC 5681
+//! section 4.2 (delayed ACKs), RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN).
+//! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
+//! time, are acknowledged at once; the window is a multiple of what arrived in a round trip.
+
+use crate::config::DelayedAck;
+use crate::reassembly::Reassembly;
+use crate::segment::{Flags, SackBlock, Segment};
+use crate::{Config, Span, Time, seq};
+
+/// Linux TCP_MAX_QUICKACKS.
+const MAX_QUICK: u32 = 16;
+/// Linux TCP_MSS_DEFAULT: what a full segment is taken to be before one has been seen.
+const LEAST_MSS: u16 = 536;
+
+/// What a data segment did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrival {
+    /// Bytes newly readable.
+    pub(crate) delivered: u64,
+    /// The peer's FIN is in order now.
+    pub(crate) closed: bool,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    isn: u32,
+    sack: bool,
+    delayed: Option<Span>,
+    mss: u16,
+    /// RCV.NXT.
+    next: u64,
+    store: Reassembly,
+    duplicate: Option<(u64, u64)>,
+    fin_at: Option<u64>,
+    closed: bool,
+
+    pub(crate) ack_now: bool,
+    /// When a delayed ACK is due; [`Time::MAX`] for none.
+    pub(crate) ack_at: Time,
+    acked: u64,
+    quick: u32,
+    largest: u16,
+    last_data: Option<Time>,
+    ts_recent: Time,
+
+    echo: bool,
+
+    /// Size of the receive buffer, as offered.
+    window: u64,
+    window_max: u64,
+    edge: u64,
+    reading: bool,
+    held: u64,
+    tuning: Tuning,
+}
+
+/// Dynamic right-sizing: a round trip as the receiver sees it, and what arrived in one.
+#[derive(Clone, Debug, Default)]
+struct Tuning {
+    rtt: Span,
+    last_echo: Time,
+    window_end: u64,
+    window_since: Time,
+    space: u64,
+    since: Time,
+    since_offset: u64,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Self {
+        let window = u64::from(config.receive_window.max(1));
+        Self {
+            isn: 0,
+            sack: config.sack,
+            delayed: match config.delayed_ack {
+                DelayedAck::Off => None,
+                DelayedAck::On { timeout } => Some(timeout),
+            },
+            mss: config.mss.max(1),
+            next: 0,
+            store: Reassembly::default(),
+            duplicate: None,
+            fin_at: None,
+            closed: false,
+            ack_now: false,
+            ack_at: Time::MAX,
+            acked: 0,
+            quick: 0,
+            largest: LEAST_MSS.min(config.mss.max(1)),
+            last_data: None,
+            ts_recent: Time::ZERO,
+            echo: false,
+            window,
+            window_max: u64::from(config.receive_window_max).max(window),
+            edge: window,
+            reading: true,
+            held: 0,
+            tuning: Tuning {
+                space: window.min(10 * u64::from(config.mss.max(1))),
+                ..Tuning::default()
+            },
+        }
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) fn start(&mut self, segment: &Segment, now: Time) {
+        self.isn = segment.seq;
+        self.next = 1;
+        self.acked = 0;
+        self.edge = 1 + self.window;
+        self.ts_recent = segment.ts;
+        self.tuning.since = now;
+        self.tuning.since_offset = 1;
+        self.tuning.window_since = now;
+        self.tuning.window_end = 1 + self.window;
+    }
+
+    /// RCV.NXT on the wire.
+    pub(crate) fn ack_number(&self) -> u32 {
+        seq::wire(self.isn, self.next)
+    }
+
+    pub(crate) fn ts_recent(&self) -> Time {
+        self.ts_recent
+    }
+
+    /// Bytes delivered in order so far.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.next
+            .saturating_sub(1 + u64::from(self.closed) + self.held)
+    }
+
+    pub(crate) fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// The offered window; the right edge never moves back, and forward only by worthwhile
+    /// steps (RFC 1122 section 4.2.3.3).
+    pub(crate) fn offer(&mut self) -> u32 {
+        let free = self.window.saturating_sub(self.held);
+        let edge = self.next + free;
+        let step = u64::from(self.mss).min(self.window / 2);
+        if edge >= self.edge + step.max(1) {
+            self.edge = edge;
+        }
+        u32::try_from(self.edge.saturating_sub(self.next)).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Whether ECN-echo must be set.
+    pub(crate) fn echo(&self) -> bool {
+        self.echo
+    }
+
+    /// How many SACK blocks the next segment carries.
+    pub(crate) fn sack_count(&self) -> u8 {
+        if !self.sack {
+            return 0;
+        }
+        (self.store.recent().len() + usize::from(self.duplicate.is_some())).min(3) as u8
+    }
+
+    /// Writes the SACK blocks, the duplicate report first.
+    pub(crate) fn fill_sacks(&self, blocks: &mut [SackBlock; 3]) {
+        let ranges = self.duplicate.iter().chain(self.store.recent());
+        for (block, &(start, end)) in blocks.iter_mut().zip(ranges) {
+            *block = SackBlock {
+                start: seq::wire(self.isn, start),
+                end: seq::wire(self.isn, end),
+            };
+        }
+    }
+
+    /// An acknowledgement was sent.
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.ack_now = false;
+        self.ack_at = Time::MAX;
+        self.acked = self.next;
+        self.duplicate = None;
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// The delayed ACK's time has come.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if now >= self.ack_at {
+            self.ack_at = Time::MAX;
+            self.ack_now = true;
+        }
+    }
+
+    /// The application stops or starts reading. Returns what it reads at once.
+    pub(crate) fn set_reading(&mut self, reading: bool) -> u64 {
+        self.reading = reading;
+        if !reading {
+            return 0;
+        }
+        let before = self.edge;
+        let read = core::mem::take(&mut self.held);
+        if self.next > 0 {
+            self.offer();
+            self.ack_now |= self.edge > before;
+        }
+        read
+    }
+
+    /// A segment with data, a FIN, or an old sequence number. `ce`: the IP header was marked;
+    /// `rto`: this side's timeout, after which the peer counts as idle.
+    pub(crate) fn on_segment(
+        &mut self,
+        segment: &Segment,
+        ce: bool,
+        rto: Span,
+        now: Time,
+    ) -> Arrival {
+        let start = seq::offset(self.isn, segment.seq, self.next);
+        let fin = segment.flags.has(Flags::FIN);
+        let end = start + u64::from(segment.payload);
+        if end + u64::from(fin) == start {
+            // A pure ACK, or a probe of the window with an old number.
+            self.ack_now |= start < self.next;
+            self.note_timestamp(segment, start);
+            return Arrival::default();
+        }
+        self.note_timestamp(segment, start);
+        self.note_ecn(segment, ce);
+        if end > self.edge || start > self.edge {
+            // Beyond the window: the peer probes or misbehaves.
+            self.ack_now = true;
+            if start >= self.edge {
+                return Arrival::default();
+            }
+        }
+        let whole = end <= self.edge;
+        let end = end.min(self.edge);
+        if fin && whole {
+            self.fin_at.get_or_insert(end);
+        }
+        self.note_activity(segment, rto, now);
+        self.accept(start, end, now)
+    }
+
+    fn accept(&mut self, start: u64, end: u64, now: Time) -> Arrival {
+        let before = self.next;
+        if end <= self.next && self.fin_at != Some(self.next) {
+            if end > start {
+                self.duplicate = Some((start, end));
+            }
+            self.quick = MAX_QUICK;
+            self.ack_now = true;
+            return Arrival::default();
+        }
+        if start > self.next {
+            if self.store.insert(start, end) {
+                self.duplicate = Some((start, end));
+            }
+            self.ack_now = true;
+            return Arrival::default();
+        }
+        let filled = !self.store.is_empty();
+        self.next = self.store.advance(end.max(self.next));
+        let mut closed = false;
+        let bytes = self.next - before;
+        if self.fin_at == Some(self.next) && !self.closed {
+            self.closed = true;
+            closed = true;
+            self.next += 1;
+            self.ack_now = true;
+        }
+        self.held += bytes;
+        let delivered = if self.reading {
+            core::mem::take(&mut self.held)
+        } else {
+            0
+        };
+        self.tune(now);
+        self.schedule_ack(filled, now);
+        Arrival { delivered, closed }
+    }
+
+    /// RFC 5681 section 4.2.
+    fn schedule_ack(&mut self, filled_gap: bool, now: Time) {
+        let Some(timeout) = self.delayed else {
+            self.ack_now = true;
+            return;
+        };
+        let unacknowledged = self.next - self.acked;
+        if filled_gap || self.quick > 0 || unacknowledged > u64::from(self.largest) {
+            self.ack_now = true;
+        } else if self.ack_at == Time::MAX {
+            self.ack_at = now + timeout;
+        }
+    }
+
+    /// Echo the timestamp of the segment that advanced the left edge (RFC 7323 section 4.3).
+    fn note_timestamp(&mut self, segment: &Segment, start: u64) {
+        if start <= self.acked.max(1) && segment.ts >= self.ts_recent {
+            self.ts_recent = segment.ts;
+        }
+    }
+
+    fn note_ecn(&mut self, segment: &Segment, ce: bool) {
+        if segment.flags.has(Flags::CWR) {
+            self.echo = false;
+        }
+        if ce {
+            if !self.echo {
+                // The sender's window may be small: do not delay the news.
+                self.quick = self.quick.max(2);
+            }
+            self.echo = true;
+        }
+    }
+
+    fn note_activity(&mut self, segment: &Segment, rto: Span, now: Time) {
+        self.largest = self.largest.max(segment.payload.min(self.mss));
+        if self.last_data.is_none_or(|last| now - last > rto) {
+            let segments = self.window / (2 * u64::from(self.largest));
+            self.quick = (segments.max(2) as u32).min(MAX_QUICK).max(self.quick);
+        }
+        self.last_data = Some(now);
+        if segment.ts_echo != Time::ZERO
+            && segment.ts_echo != self.tuning.last_echo
+            && segment.payload >= self.largest
+        {
+            self.tuning.last_echo = segment.ts_echo;
+            let sample = (now - segment.ts_echo).max(Span::from_nanos(1));
+            let rtt = &mut self.tuning.rtt;
+            *rtt = if rtt.is_zero() {
+                sample
+            } else {
+                (*rtt * 7 + sample) / 8
+            };
+        }
+    }
+
+    /// Grows the buffer once a round trip to twice what arrived in it, and more while the
+    /// sender still accelerates.
+    fn tune(&mut self, now: Time) {
+        let tuning = &mut self.tuning;
+        if self.next >= tuning.window_end {
+            // Without timestamps: a window arrives in a round trip at the soonest.
+            if tuning.last_echo == Time::ZERO {
+                let sample = (now - tuning.window_since).max(Span::from_nanos(1));
+                let known = !tuning.rtt.is_zero();
+                tuning.rtt = if known {
+                    tuning.rtt.min(sample)
+                } else {
+                    sample
+                };
+            }
+            tuning.window_end = self.next + self.window;
+            tuning.window_since = now;
+        }
+        if tuning.rtt.is_zero() || now - tuning.since < tuning.rtt || !self.reading {
+            return;
+        }
+        let copied = self.next - tuning.since_offset;
+        if copied > tuning.space {
+            let base = 2 * copied + 16 * u64::from(self.mss);
+            let rise = copied - tuning.space;
+            let grow = u128::from(base) * u128::from(rise) / u128::from(tuning.space.max(1));
+            let wanted = u128::from(base) + 2 * grow;
+            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+            self.window = self.window.max(wanted.min(self.window_max));
+            tuning.space = copied;
+        }
+        tuning.since = now;
+        tuning.since_offset = self.next;
+    }
+}

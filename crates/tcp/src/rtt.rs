@@ -1,0 +1,236 @@
+//! Round-trip time and the retransmission timeout.
+//! Source: RFC 6298; the Linux rule from its documented behaviour (`tcp_rto_min`: the variance
+//! term, not the timeout, has the floor, and the variance only decays once a round trip).
+//! Invariant: `min <= rto <= max`.
+
+use crate::config::RtoRule;
+use crate::{Config, Span, Time};
+
+/// How long a minimum stays valid; Linux `tcp_min_rtt_wlen`.
+const MIN_RTT_WINDOW: Span = Span::from_secs(300);
+
+/// Smoothed round-trip time, its variation, the minimum and the timeout.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    rule: RtoRule,
+    clock: Span,
+    floor: Span,
+    ceiling: Span,
+    srtt: Span,
+    rttvar: Span,
+    /// Linux: mean deviation and its largest value in this round trip.
+    mdev: Span,
+    mdev_max: Span,
+    round_end: u64,
+    base: Span,
+    backoff: u32,
+    /// Minimum of the running half window and of the one before.
+    minimum: [Span; 2],
+    minimum_since: Time,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            rule: config.rto_rule,
+            clock: config.clock,
+            floor: config.min_rto,
+            ceiling: config.max_rto.max(config.min_rto),
+            srtt: Span::ZERO,
+            rttvar: Span::ZERO,
+            mdev: Span::ZERO,
+            mdev_max: Span::ZERO,
+            round_end: 0,
+            base: config.initial_rto,
+            backoff: 0,
+            minimum: [Span::MAX; 2],
+            minimum_since: Time::ZERO,
+        }
+    }
+
+    /// Whether there has been a sample.
+    pub(crate) fn measured(&self) -> bool {
+        !self.srtt.is_zero()
+    }
+
+    pub(crate) fn srtt(&self) -> Span {
+        self.srtt
+    }
+
+    pub(crate) fn rttvar(&self) -> Span {
+        self.rttvar
+    }
+
+    /// The shortest round trip of the last minutes; `None` before the first sample.
+    pub(crate) fn min(&self) -> Option<Span> {
+        let least = self.minimum[0].min(self.minimum[1]);
+        (least != Span::MAX).then_some(least)
+    }
+
+    /// The timeout with its backoff.
+    pub(crate) fn rto(&self) -> Span {
+        self.backed_off(self.backoff)
+    }
+
+    /// The timeout after `times` doublings (RFC 6298 rule 5.5).
+    pub(crate) fn backed_off(&self, times: u32) -> Span {
+        let factor = 1_u64 << times.min(32);
+        (self.base * factor).min(self.ceiling)
+    }
+
+    pub(crate) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(32);
+    }
+
+    pub(crate) fn reset_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// Feeds the shortest-RTT filter only.
+    pub(crate) fn observe_min(&mut self, sample: Span, now: Time) {
+        if now - self.minimum_since > MIN_RTT_WINDOW / 2 {
+            self.minimum = [Span::MAX, self.minimum[0]];
+            self.minimum_since = now;
+        }
+        self.minimum[0] = self.minimum[0].min(sample);
+    }
+
+    /// A sample from a segment that was sent once, or from a timestamp. `acked` and `sent` are
+    /// the offsets of SND.UNA and SND.NXT: they delimit round trips for the Linux rule.
+    pub(crate) fn sample(&mut self, sample: Span, acked: u64, sent: u64) {
+        let sample = sample.max(Span::from_nanos(1));
+        if !self.measured() {
+            // RFC 6298 rule 2.2.
+            self.srtt = sample;
+            self.rttvar = sample / 2;
+            self.mdev = sample / 2;
+            self.mdev_max = self.rttvar.max(self.floor / 4);
+            if self.rule == RtoRule::Linux {
+                self.rttvar = self.mdev_max;
+            }
+            self.round_end = sent;
+        } else {
+            match self.rule {
+                RtoRule::Rfc6298 => {
+                    // Rule 2.3, with alpha = 1/8 and beta = 1/4.
+                    let error = distance(self.srtt, sample);
+                    self.rttvar = (self.rttvar * 3 + error) / 4;
+                    self.srtt = (self.srtt * 7 + sample) / 8;
+                }
+                RtoRule::Linux => self.linux_sample(sample, acked, sent),
+            }
+        }
+        self.base = match self.rule {
+            RtoRule::Rfc6298 => (self.srtt + self.clock.max(self.rttvar * 4)).max(self.floor),
+            RtoRule::Linux => self.srtt + self.rttvar * 4,
+        }
+        .min(self.ceiling);
+    }
+
+    fn linux_sample(&mut self, sample: Span, acked: u64, sent: u64) {
+        let error = distance(self.srtt, sample);
+        // A falling RTT is no reason to time out later: such errors count an eighth.
+        if sample < self.srtt && error > self.mdev {
+            self.mdev = (self.mdev * 31 + error) / 32;
+        } else {
+            self.mdev = (self.mdev * 3 + error) / 4;
+        }
+        self.srtt = (self.srtt * 7 + sample) / 8;
+        if self.mdev > self.mdev_max {
+            self.mdev_max = self.mdev;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+        if acked > self.round_end {
+            if self.mdev_max < self.rttvar {
+                self.rttvar -= (self.rttvar - self.mdev_max) / 4;
+            }
+            self.round_end = sent;
+            self.mdev_max = self.floor / 4;
+        }
+    }
+}
+
+fn distance(a: Span, b: Span) -> Span {
+    if a > b { a - b } else { b - a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rfc(min_rto: Span) -> RttEstimator {
+        RttEstimator::new(&Config {
+            rto_rule: RtoRule::Rfc6298,
+            min_rto,
+            ..Config::default()
+        })
+    }
+
+    /// By hand from RFC 6298 section 2. R = 100 ms: SRTT 100, RTTVAR 50, RTO 300. R' = 180:
+    /// RTTVAR = 3/4·50 + 1/4·80 = 57.5, SRTT = 7/8·100 + 180/8 = 110, RTO = 340. R' = 110:
+    /// RTTVAR = 43.125, SRTT 110, RTO 282.5.
+    #[test]
+    fn values_of_rfc_6298() {
+        let mut rtt = rfc(Span::from_millis(200));
+        assert_eq!(rtt.rto(), Span::from_secs(1));
+        let millis = Span::from_millis;
+        rtt.sample(millis(100), 0, 0);
+        assert_eq!((rtt.srtt(), rtt.rto()), (millis(100), millis(300)));
+        rtt.sample(millis(180), 0, 0);
+        assert_eq!(rtt.rttvar(), Span::from_micros(57_500));
+        assert_eq!((rtt.srtt(), rtt.rto()), (millis(110), millis(340)));
+        rtt.sample(millis(110), 0, 0);
+        assert_eq!(rtt.rttvar(), Span::from_micros(43_125));
+        assert_eq!(rtt.rto(), Span::from_micros(282_500));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), millis(1130));
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Span::from_secs(120));
+        rtt.reset_backoff();
+        assert_eq!(rtt.rto(), Span::from_micros(282_500));
+    }
+
+    #[test]
+    fn the_floor_and_the_clock_count() {
+        let mut rtt = rfc(Span::from_secs(1));
+        for _ in 0..100 {
+            rtt.sample(Span::from_millis(50), 0, 0);
+        }
+        assert_eq!(rtt.rto(), Span::from_secs(1));
+        let mut coarse = RttEstimator::new(&Config {
+            rto_rule: RtoRule::Rfc6298,
+            min_rto: Span::from_millis(1),
+            clock: Span::from_millis(10),
+            ..Config::default()
+        });
+        for _ in 0..100 {
+            coarse.sample(Span::from_millis(50), 0, 0);
+        }
+        assert_eq!(coarse.rto(), Span::from_millis(60));
+    }
+
+    /// Linux with a steady 50 ms: the variance term keeps its floor of 200 ms.
+    #[test]
+    fn linux_adds_the_floor_to_the_srtt() {
+        let mut rtt = RttEstimator::new(&Config::default());
+        for round in 0..200 {
+            rtt.sample(Span::from_millis(50), round * 10, round * 10 + 10);
+        }
+        assert_eq!(rtt.rto(), Span::from_millis(250));
+    }
+
+    #[test]
+    fn an_old_minimum_is_forgotten() {
+        let mut rtt = rfc(Span::from_millis(200));
+        rtt.observe_min(Span::from_millis(10), Time::ZERO);
+        rtt.observe_min(Span::from_millis(20), Time::ZERO + Span::from_secs(100));
+        assert_eq!(rtt.min(), Some(Span::from_millis(10)));
+        for second in [200, 400, 600] {
+            rtt.observe_min(Span::from_millis(20), Time::ZERO + Span::from_secs(second));
+        }
+        assert_eq!(rtt.min(), Some(Span::from_millis(20)));
+    }
+}

@@ -1,0 +1,687 @@
+//! What is in flight, what has arrived, what is lost.
+//! Source: RFC 6675 (pipe, IsLost, NextSeg), RFC 8985 section 6.2 (RACK), RFC 6582 (no SACK).
+//!
+//! A ring of 32-byte records, one a segment, addressed by a number that only grows. Nothing here
+//! scans the window: a SACKed record stores how many records to skip, with path compression, so
+//! a block costs what it newly covers; loss marking and retransmission follow pointers that move
+//! forward; `pipe` is counted. Only a retransmission timeout and its undo walk the window.
+//!
+//! Invariants: records are contiguous; `sacked`, `lost`, `retransmitted` equal what a scan would
+//! count; `pipe` is never negative (checked in debug builds by the tests).
+
+use crate::rate::Stamp;
+use crate::{Span, Time};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+#[cfg(test)]
+mod tests;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// The latest retransmission is in flight.
+const RETRANSMITTED: u8 = 4;
+const EVER_RETRANSMITTED: u8 = 8;
+const FIN: u8 = 16;
+const APP_LIMITED: u8 = 32;
+
+/// Times relative to a segment's sending are kept in units of 64 ns: up to 274 s, saturating.
+const AGO_SHIFT: u32 = 6;
+
+/// One segment in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    start: u64,
+    /// Last (re)transmission.
+    sent: Time,
+    /// Delivered bytes when it was sent, modulo 2³²; once SACKed: records to skip from here.
+    link: u32,
+    delivered_ago: u32,
+    first_sent_ago: u32,
+    /// Sequence space, FIN included.
+    len: u16,
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<Record>() == 32);
+
+impl Record {
+    fn new(start: u64, len: u16, fin: bool, now: Time, stamp: &Stamp) -> Self {
+        let mut record = Self {
+            start,
+            len,
+            flags: if fin { FIN } else { 0 },
+            ..Self::default()
+        };
+        record.stamp(now, stamp);
+        record
+    }
+
+    fn stamp(&mut self, now: Time, stamp: &Stamp) {
+        let ago =
+            |time: Time| u32::try_from((now - time).as_nanos() >> AGO_SHIFT).unwrap_or(u32::MAX);
+        self.sent = now;
+        self.link = stamp.delivered as u32;
+        self.delivered_ago = ago(stamp.delivered_at);
+        self.first_sent_ago = ago(stamp.first_sent);
+        self.flags = self.flags & !APP_LIMITED | if stamp.app_limited { APP_LIMITED } else { 0 };
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Payload without the FIN.
+    pub(crate) fn payload(&self) -> u16 {
+        self.len - u16::from(self.fin())
+    }
+
+    pub(crate) fn fin(&self) -> bool {
+        self.has(FIN)
+    }
+}
+
+/// The newest delivered segment of an ACK, for the delivery rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newest {
+    pub(crate) sent: Time,
+    end: u64,
+    /// Delivered bytes when it was sent, modulo 2³².
+    pub(crate) delivered: u32,
+    pub(crate) delivered_ago: Span,
+    pub(crate) first_sent_ago: Span,
+    pub(crate) app_limited: bool,
+    pub(crate) retransmitted: bool,
+}
+
+/// What one ACK changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    /// When it arrived.
+    pub(crate) now: Time,
+    /// Retransmissions that seem to return faster than this answer the original (RFC 8985 6.2).
+    pub(crate) min_rtt: Span,
+    /// Only segments that end here or before count for `original_delivered`.
+    pub(crate) frto_limit: u64,
+    /// Segments newly acknowledged cumulatively.
+    pub(crate) acked: u32,
+    /// Segments newly acknowledged cumulatively or selectively.
+    pub(crate) delivered: u32,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) sacked: u32,
+    /// Sending times of the first and last newly acknowledged, never retransmitted segment.
+    pub(crate) acked_sent: Option<(Time, Time)>,
+    pub(crate) sacked_sent: Option<(Time, Time)>,
+    /// A segment that had been retransmitted was acknowledged cumulatively.
+    pub(crate) retransmission_acked: bool,
+    /// A never retransmitted segment below `frto_limit` arrived.
+    pub(crate) original_delivered: bool,
+    /// A never retransmitted segment arrived after one sent later.
+    pub(crate) reordered: bool,
+    pub(crate) newest: Option<Newest>,
+}
+
+/// RACK's newest delivered segment (RFC 8985 section 5.2).
+#[derive(Clone, Debug, Default)]
+struct Rack {
+    sent: Time,
+    end: u64,
+    rtt: Span,
+    advanced: bool,
+}
+
+/// The sender's view of the segments between SND.UNA and SND.NXT.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    ring: Vec<Record>,
+    first: u64,
+    next: u64,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Without SACK: duplicate ACKs, each of which stands for a segment that has left.
+    reno_sacked: u32,
+    /// The three highest SACKed records, highest first, plus one (0: none).
+    highest: [u64; 3],
+    /// Everything below has been judged by the duplicate threshold.
+    dup_judged: u64,
+    /// No record below is waiting for its first loss verdict by RACK.
+    rack_judged: u64,
+    /// No record below is waiting for its first retransmission, and none at or above `lost_end`.
+    resend_from: u64,
+    lost_end: u64,
+    /// Lost again, or found lost out of order.
+    lost_again: VecDeque<u64>,
+    /// Retransmissions in the order of sending.
+    resent: VecDeque<(u64, Time)>,
+    rack: Rack,
+    track_resent: bool,
+}
+
+impl Scoreboard {
+    /// `rack`: whether retransmissions are watched by time.
+    pub(crate) fn new(rack: bool) -> Self {
+        Self {
+            ring: Vec::new(),
+            first: 0,
+            next: 0,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            reno_sacked: 0,
+            highest: [0; 3],
+            dup_judged: 0,
+            rack_judged: 0,
+            resend_from: 0,
+            lost_end: 0,
+            lost_again: VecDeque::new(),
+            resent: VecDeque::new(),
+            rack: Rack::default(),
+            track_resent: rack,
+        }
+    }
+
+    fn slot(&self, id: u64) -> usize {
+        id as usize & (self.ring.len() - 1)
+    }
+
+    pub(crate) fn get(&self, id: u64) -> &Record {
+        &self.ring[self.slot(id)]
+    }
+
+    fn get_mut(&mut self, id: u64) -> &mut Record {
+        let slot = self.slot(id);
+        &mut self.ring[slot]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == self.next
+    }
+
+    /// Segments sent and not yet acknowledged cumulatively.
+    pub(crate) fn outstanding(&self) -> u32 {
+        (self.next - self.first) as u32
+    }
+
+    /// Segments believed to be in the network (`pipe`).
+    pub(crate) fn in_flight(&self) -> u32 {
+        let gone = self.sacked + self.reno_sacked + self.lost;
+        debug_assert!(gone <= self.outstanding(), "pipe would be negative");
+        self.outstanding().saturating_sub(gone) + self.retransmitted
+    }
+
+    /// Segments that have arrived out of order, or duplicate ACKs without SACK.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked + self.reno_sacked
+    }
+
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Whether a retransmission is in flight.
+    pub(crate) fn retransmitting(&self) -> bool {
+        self.retransmitted > 0
+    }
+
+    /// When the oldest segment was last sent.
+    pub(crate) fn oldest_sent(&self) -> Option<Time> {
+        (!self.is_empty()).then(|| self.get(self.first).sent)
+    }
+
+    /// The last segment in the window.
+    pub(crate) fn last(&self) -> Option<u64> {
+        (!self.is_empty()).then(|| self.next - 1)
+    }
+
+    /// The first segment in the window.
+    pub(crate) fn head(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.first)
+    }
+
+    /// Appends a new segment.
+    pub(crate) fn push(&mut self, start: u64, len: u16, fin: bool, now: Time, stamp: &Stamp) {
+        if self.outstanding() as usize == self.ring.len() {
+            self.grow();
+        }
+        let id = self.next;
+        self.next += 1;
+        *self.get_mut(id) = Record::new(start, len, fin, now, stamp);
+    }
+
+    fn grow(&mut self) {
+        let mut ring = alloc::vec![Record::default(); (self.ring.len() * 2).max(16)];
+        let mask = ring.len() - 1;
+        for id in self.first..self.next {
+            ring[id as usize & mask] = *self.get(id);
+        }
+        self.ring = ring;
+    }
+
+    /// The first record that starts at or after `offset`.
+    fn find(&self, offset: u64) -> u64 {
+        if self.is_empty() {
+            return self.next;
+        }
+        // Mostly all segments are full: interpolate, then fall back to bisection.
+        let head = self.get(self.first);
+        let guess = self.first + offset.saturating_sub(head.start) / u64::from(head.len.max(1));
+        if guess < self.next && self.get(guess).start == offset {
+            return guess;
+        }
+        let (mut low, mut high) = (self.first, self.next);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle).start < offset {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The first record at or after `id` that is not SACKed; shortens the path there.
+    fn next_unsacked(&mut self, id: u64) -> u64 {
+        let mut at = id;
+        while at < self.next && self.get(at).has(SACKED) {
+            at += u64::from(self.get(at).link);
+        }
+        if at > id {
+            self.get_mut(id).link = (at - id) as u32;
+        }
+        at
+    }
+
+    /// Notes that a record has arrived for the first time.
+    fn deliver(&mut self, id: u64, out: &mut Outcome) {
+        let record = *self.get(id);
+        let again = record.has(EVER_RETRANSMITTED);
+        out.delivered += 1;
+        out.delivered_bytes += u64::from(record.len);
+        if !again {
+            out.original_delivered |= record.end() <= out.frto_limit;
+            out.reordered |= id + 1 < self.highest[0];
+        }
+        let later = |sent: Time, end: u64| {
+            record.sent > sent || (record.sent == sent && record.end() > end)
+        };
+        if out
+            .newest
+            .is_none_or(|newest| later(newest.sent, newest.end))
+        {
+            out.newest = Some(Newest {
+                sent: record.sent,
+                end: record.end(),
+                delivered: record.link,
+                delivered_ago: Span::from_nanos(u64::from(record.delivered_ago) << AGO_SHIFT),
+                first_sent_ago: Span::from_nanos(u64::from(record.first_sent_ago) << AGO_SHIFT),
+                app_limited: record.has(APP_LIMITED),
+                retransmitted: again,
+            });
+        }
+        let rtt = out.now - record.sent;
+        if !(again && rtt < out.min_rtt) {
+            self.rack.rtt = rtt;
+            self.rack.advanced = true;
+            if later(self.rack.sent, self.rack.end) {
+                self.rack.sent = record.sent;
+                self.rack.end = record.end();
+            }
+        }
+    }
+
+    /// Removes everything below `una`.
+    pub(crate) fn ack_through(&mut self, una: u64, out: &mut Outcome) {
+        while self.first < self.next {
+            let id = self.first;
+            let record = *self.get(id);
+            if record.start >= una {
+                break;
+            }
+            if record.end() > una {
+                // Acknowledged in the middle: keep the rest.
+                let record = self.get_mut(id);
+                record.len = (record.end() - una) as u16;
+                record.start = una;
+                break;
+            }
+            if record.has(SACKED) {
+                self.sacked -= 1;
+            } else {
+                self.deliver(id, out);
+                if !record.has(EVER_RETRANSMITTED) {
+                    let first = out.acked_sent.map_or(record.sent, |(first, _)| first);
+                    out.acked_sent = Some((first, record.sent));
+                }
+            }
+            out.retransmission_acked |= record.has(EVER_RETRANSMITTED);
+            self.lost -= u32::from(record.has(LOST));
+            self.retransmitted -= u32::from(record.has(RETRANSMITTED));
+            out.acked += 1;
+            self.first += 1;
+        }
+        if self.is_empty() {
+            self.lost_again.clear();
+            self.resent.clear();
+        }
+        self.reno_sacked = self.reno_sacked.min(self.reno_room());
+    }
+
+    /// Marks everything between `start` and `end` as arrived.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Outcome) {
+        let mut id = self.find(start);
+        loop {
+            id = self.next_unsacked(id);
+            if id >= self.next || self.get(id).end() > end {
+                return;
+            }
+            self.sack_one(id, out);
+        }
+    }
+
+    fn sack_one(&mut self, id: u64, out: &mut Outcome) {
+        self.deliver(id, out);
+        let record = self.get_mut(id);
+        let flags = record.flags;
+        let sent = record.sent;
+        record.flags = flags & !(LOST | RETRANSMITTED) | SACKED;
+        record.link = 1;
+        self.lost -= u32::from(flags & LOST != 0);
+        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        self.sacked += 1;
+        out.sacked += 1;
+        if flags & EVER_RETRANSMITTED == 0 {
+            let first = out.sacked_sent.map_or(sent, |(first, _)| first);
+            out.sacked_sent = Some((first, sent));
+        }
+        let mark = id + 1;
+        if mark > self.highest[0] {
+            self.highest = [mark, self.highest[0], self.highest[1]];
+        } else if mark > self.highest[1] {
+            self.highest = [self.highest[0], mark, self.highest[1]];
+        } else if mark > self.highest[2] {
+            self.highest[2] = mark;
+        }
+    }
+
+    fn reno_room(&self) -> u32 {
+        self.outstanding() - self.lost.min(self.outstanding())
+    }
+
+    /// Counts a duplicate ACK of a peer without SACK.
+    pub(crate) fn add_duplicate(&mut self) {
+        if self.reno_sacked < self.reno_room() {
+            self.reno_sacked += 1;
+        }
+    }
+
+    /// A cumulative ACK of `acked` segments without SACK: one of them was the hole, the others
+    /// had been counted by duplicate ACKs.
+    pub(crate) fn remove_duplicates(&mut self, acked: u32) {
+        self.reno_sacked = self.reno_sacked.saturating_sub(acked.saturating_sub(1));
+    }
+
+    /// Forgets the duplicate ACKs.
+    pub(crate) fn reset_duplicates(&mut self) {
+        self.reno_sacked = 0;
+    }
+
+    /// Declares a segment lost. Returns whether that is news.
+    pub(crate) fn mark_lost(&mut self, id: u64) -> bool {
+        let flags = self.get(id).flags;
+        if flags & SACKED != 0 || flags & (LOST | RETRANSMITTED) == LOST {
+            return false;
+        }
+        self.get_mut(id).flags = flags & !RETRANSMITTED | LOST;
+        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        self.lost += u32::from(flags & LOST == 0);
+        if id < self.resend_from {
+            self.lost_again.push_back(id);
+        } else {
+            self.lost_end = self.lost_end.max(id + 1);
+        }
+        self.reno_sacked = self.reno_sacked.min(self.reno_room());
+        true
+    }
+
+    /// RFC 6675 IsLost for everything that has three SACKed segments above it. Returns how many
+    /// segments are newly lost.
+    pub(crate) fn judge_by_duplicates(&mut self) -> u32 {
+        let Some(limit) = self.highest[2].checked_sub(1) else {
+            return 0;
+        };
+        let mut id = self.dup_judged.max(self.first);
+        let mut newly = 0;
+        while id < limit.min(self.next) {
+            let next = self.next_unsacked(id);
+            if next > id {
+                id = next;
+                continue;
+            }
+            if !self.get(id).has(RETRANSMITTED | LOST) {
+                newly += u32::from(self.mark_lost(id));
+            }
+            id += 1;
+        }
+        self.dup_judged = id;
+        newly
+    }
+
+    /// Whether anything was delivered since the last judgement by time.
+    pub(crate) fn rack_advanced(&self) -> bool {
+        self.rack.advanced
+    }
+
+    /// RACK_detect_loss (RFC 8985 section 6.2 step 5): how many segments are newly lost, and
+    /// when to judge again.
+    pub(crate) fn judge_by_time(&mut self, now: Time, window: Span) -> (u32, Option<Time>) {
+        self.rack.advanced = false;
+        let mut newly = 0;
+        let mut waiting = false;
+        let patience = self.rack.rtt + window;
+        let (sent, end) = (self.rack.sent, self.rack.end);
+        let verdict = |record: &Record| {
+            if record.sent > sent || (record.sent == sent && record.end() >= end) {
+                Verdict::TooEarly
+            } else if record.sent + patience <= now {
+                Verdict::Lost
+            } else {
+                Verdict::Wait
+            }
+        };
+        let mut id = self.rack_judged.max(self.first);
+        while id < self.next {
+            let next = self.next_unsacked(id);
+            if next > id {
+                id = next;
+                continue;
+            }
+            let record = self.get(id);
+            if !record.has(LOST | RETRANSMITTED) {
+                match verdict(record) {
+                    Verdict::Lost => newly += u32::from(self.mark_lost(id)),
+                    Verdict::Wait => {
+                        waiting = true;
+                        break;
+                    }
+                    Verdict::TooEarly => break,
+                }
+            }
+            id += 1;
+        }
+        self.rack_judged = id;
+        while let Some(&(id, at)) = self.resent.front() {
+            if self.is_resent_at(id, at) {
+                match verdict(self.get(id)) {
+                    Verdict::Lost => newly += u32::from(self.mark_lost(id)),
+                    Verdict::Wait => {
+                        waiting = true;
+                        break;
+                    }
+                    Verdict::TooEarly => break,
+                }
+            }
+            self.resent.pop_front();
+        }
+        // Nothing that can be judged was sent after RACK's newest segment.
+        (newly, waiting.then_some(sent + patience))
+    }
+
+    /// Whether the retransmission of `id` at `at` is still the one in flight.
+    fn is_resent_at(&self, id: u64, at: Time) -> bool {
+        id >= self.first && id < self.next && {
+            let record = self.get(id);
+            record.has(RETRANSMITTED) && record.sent == at
+        }
+    }
+
+    /// The next lost segment to send again (NextSeg rule 1).
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        while let Some(&id) = self.lost_again.front() {
+            if id >= self.first && self.awaits_resending(id) {
+                return Some(id);
+            }
+            self.lost_again.pop_front();
+        }
+        self.resend_from = self.resend_from.max(self.first);
+        while self.resend_from < self.lost_end {
+            let id = self.resend_from;
+            let next = self.next_unsacked(id);
+            if next > id {
+                self.resend_from = next;
+            } else if self.awaits_resending(id) {
+                return Some(id);
+            } else {
+                self.resend_from += 1;
+            }
+        }
+        None
+    }
+
+    fn awaits_resending(&self, id: u64) -> bool {
+        self.get(id).flags & (SACKED | LOST | RETRANSMITTED) == LOST
+    }
+
+    /// The first hole below the highest SACKed segment that was not sent again (NextSeg rule 3).
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        let mut id = self.resend_from.max(self.first);
+        while id + 1 < self.highest[0] {
+            let next = self.next_unsacked(id);
+            if next > id {
+                id = next;
+            } else if self.get(id).has(RETRANSMITTED) {
+                id += 1;
+            } else {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// The highest segment that has not arrived (for NextSeg rule 4).
+    pub(crate) fn highest_hole(&self) -> Option<u64> {
+        (self.first..self.next)
+            .rev()
+            .find(|&id| !self.get(id).has(SACKED))
+    }
+
+    /// Notes that `id` is sent again.
+    pub(crate) fn resend(&mut self, id: u64, now: Time, stamp: &Stamp) {
+        let record = self.get_mut(id);
+        let flags = record.flags;
+        debug_assert!(flags & SACKED == 0, "resending what has arrived");
+        record.stamp(now, stamp);
+        record.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
+        self.retransmitted += u32::from(flags & RETRANSMITTED == 0);
+        if self.track_resent {
+            self.resent.push_back((id, now));
+        }
+    }
+
+    /// A retransmission timeout: everything that has not arrived is lost, except what RACK
+    /// would still wait for (`window`; none without RACK). Walks the window.
+    pub(crate) fn mark_all_lost(&mut self, now: Time, window: Option<Span>) {
+        self.reno_sacked = 0;
+        if self.head().is_some_and(|id| self.get(id).has(SACKED)) {
+            self.forget_sacks();
+        }
+        self.resend_from = self.first;
+        self.lost_end = self.first;
+        self.lost_again.clear();
+        for id in self.first..self.next {
+            let record = self.get(id);
+            let young = window.is_some_and(|window| {
+                id != self.first && record.sent + (self.rack.rtt + window) > now
+            });
+            if young && !record.has(LOST) {
+                continue;
+            }
+            if !self.mark_lost(id) && !self.get(id).has(SACKED) {
+                self.lost_end = id + 1;
+            }
+        }
+    }
+
+    /// The receiver has dropped what it had reported (RFC 2018 section 8).
+    fn forget_sacks(&mut self) {
+        for id in self.first..self.next {
+            self.get_mut(id).flags &= !SACKED;
+        }
+        self.sacked = 0;
+        self.highest = [0; 3];
+        self.dup_judged = self.first;
+        self.rack_judged = self.first;
+    }
+
+    /// The losses were none: everything lost and not sent again is in flight after all. Walks
+    /// the window.
+    pub(crate) fn unmark_lost(&mut self) {
+        for id in self.first..self.next {
+            self.get_mut(id).flags &= !LOST;
+        }
+        self.lost = 0;
+        self.lost_again.clear();
+        self.resend_from = self.first;
+        self.lost_end = self.first;
+        self.dup_judged = self.first;
+        self.rearm_rack();
+    }
+
+    /// Makes RACK judge everything once more, after an undo.
+    pub(crate) fn rearm_rack(&mut self) {
+        self.rack_judged = self.first;
+        self.rack.advanced = true;
+    }
+
+    /// Compares the counters with a full scan.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let count = |flag| {
+            (self.first..self.next)
+                .filter(|&id| self.get(id).has(flag))
+                .count()
+        };
+        assert_eq!(self.sacked as usize, count(SACKED));
+        assert_eq!(self.lost as usize, count(LOST));
+        assert_eq!(self.retransmitted as usize, count(RETRANSMITTED));
+        for id in self.first + 1..self.next {
+            assert_eq!(self.get(id - 1).end(), self.get(id).start);
+        }
+        assert!(self.sacked() + self.lost <= self.outstanding());
+    }
+}
+
+enum Verdict {
+    Lost,
+    Wait,
+    TooEarly,
+}

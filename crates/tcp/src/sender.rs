@@ -1,0 +1,491 @@
+//! The sending half: what to send, when, and how much.
+//!
+//! Loss detection, recovery and timers follow RFC 5681, 6298, 6582, 6675, 6937, 8985 and 5682 in
+//! the way Linux combines them: the states of [`Recovery`] are Linux's. Window arithmetic is in
+//! segments.
+//! Not here: the handshake (see `connection`), the receiving half (see `receiver`).
+
+mod ack;
+mod recovery;
+mod timers;
+
+use crate::congestion::{CongestionControl, Control};
+use crate::info::Counters;
+use crate::rate::{RateEstimator, Stamp};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+use crate::{Config, Rate, Span, Time};
+use recovery::{Prr, RecoveryState, Undo};
+use timers::Timer;
+
+pub use recovery::Recovery;
+
+/// "For ever" as a stream length: far enough never to be reached, near enough to add to.
+const ENDLESS: u64 = u64::MAX / 4;
+
+/// A segment that the sender wants on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub(crate) offset: u64,
+    pub(crate) payload: u16,
+    pub(crate) fin: bool,
+    /// The last segment of what was written.
+    pub(crate) push: bool,
+    pub(crate) retransmission: bool,
+    /// Tell the receiver that the window was reduced (RFC 3168).
+    pub(crate) reduced: bool,
+}
+
+/// How much of the window is used (RFC 2861; Linux `tcp_cwnd_validate`).
+#[derive(Clone, Debug, Default)]
+struct Usage {
+    limited: bool,
+    most_outstanding: u32,
+    until: u64,
+    used: u32,
+    since: Time,
+}
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    mss: u16,
+    sack: bool,
+    rack: bool,
+    nagle: bool,
+    pacing: bool,
+    min_rto: Span,
+    initial_window: u32,
+    send_buffer: u64,
+
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    rate: RateEstimator,
+    pub(crate) control: Control,
+    pub(crate) counters: Counters,
+
+    /// SND.UNA and SND.NXT.
+    pub(crate) una: u64,
+    pub(crate) next: u64,
+    /// End of what the application has written.
+    written: u64,
+    closing: bool,
+    fin_sent: bool,
+    short_write: bool,
+    /// Right edge of the peer's window.
+    window_end: u64,
+    largest_window: u64,
+
+    recovery: RecoveryState,
+    prr: Prr,
+    undo: Undo,
+    usage: Usage,
+    pub(crate) timer: Timer,
+    pub(crate) pace_at: Time,
+    next_round: u64,
+    last_sent: Time,
+    /// One segment may be sent whatever the window says: a tail loss probe.
+    probe: bool,
+    /// An empty segment that makes the peer tell its window.
+    pub(crate) window_probe: bool,
+    reduced: bool,
+    /// Since the last complete poll: new data went out; the window was the limit.
+    sent_new: bool,
+    window_limited: bool,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config) -> Self {
+        let rack = config.sack && config.rack;
+        Self {
+            mss: config.mss.max(1),
+            sack: config.sack,
+            rack,
+            nagle: config.nagle,
+            pacing: config.pacing,
+            min_rto: config.min_rto,
+            initial_window: config.initial_window.max(1),
+            send_buffer: config.send_buffer,
+            board: Scoreboard::new(rack),
+            rtt: RttEstimator::new(config),
+            rate: RateEstimator::default(),
+            control: Control::new(config),
+            counters: Counters::default(),
+            una: 1,
+            next: 1,
+            written: 1,
+            closing: false,
+            fin_sent: false,
+            short_write: false,
+            window_end: 1,
+            largest_window: 0,
+            recovery: RecoveryState::default(),
+            prr: Prr::default(),
+            undo: Undo::default(),
+            usage: Usage::default(),
+            timer: Timer::default(),
+            pace_at: Time::ZERO,
+            next_round: 0,
+            last_sent: Time::ZERO,
+            probe: false,
+            window_probe: false,
+            reduced: false,
+            sent_new: false,
+            window_limited: false,
+        }
+    }
+
+    /// The handshake is over: the peer's window is known, the clocks start.
+    pub(crate) fn start(&mut self, window: u32, now: Time) {
+        self.window_end = self.una + u64::from(window);
+        self.largest_window = u64::from(window);
+        self.usage.since = now;
+        self.last_sent = now;
+    }
+
+    /// The SYN was lost more than once: one segment to begin with (RFC 5681 section 3.1).
+    pub(crate) fn restart_from_one(&mut self) {
+        self.control.on_idle_restart(31, 1);
+    }
+
+    /// Takes up to `bytes` into the send buffer.
+    pub(crate) fn write(&mut self, bytes: u64) -> u64 {
+        if self.closing {
+            return 0;
+        }
+        let taken = bytes.min(self.room());
+        self.written += taken;
+        self.short_write = taken < bytes;
+        taken
+    }
+
+    /// Takes all of `bytes` or nothing.
+    pub(crate) fn write_message(&mut self, bytes: u64) -> bool {
+        let fits = !self.closing && bytes <= self.room();
+        if fits {
+            self.written += bytes;
+        } else {
+            self.short_write = true;
+        }
+        fits
+    }
+
+    pub(crate) fn write_forever(&mut self) {
+        if !self.closing {
+            self.written = ENDLESS;
+        }
+    }
+
+    fn room(&self) -> u64 {
+        self.send_buffer
+            .saturating_sub(self.written.saturating_sub(self.una))
+    }
+
+    /// Whether a short write can go on; asked once after each ACK.
+    pub(crate) fn take_writable(&mut self) -> bool {
+        // As Linux: a third of the buffer must be free, so that writes are not crumbs.
+        let ready = self.short_write && self.room() >= (self.send_buffer / 3).max(1);
+        self.short_write &= !ready;
+        ready
+    }
+
+    pub(crate) fn close(&mut self) {
+        if !self.closing {
+            self.closing = true;
+            if self.written == ENDLESS {
+                self.written = self.next;
+            }
+        }
+    }
+
+    pub(crate) fn fin_sent(&self) -> bool {
+        self.fin_sent
+    }
+
+    /// The FIN and everything before it is acknowledged.
+    pub(crate) fn fin_acked(&self) -> bool {
+        self.fin_sent && self.una == self.next
+    }
+
+    /// Payload bytes acknowledged so far.
+    pub(crate) fn acked_bytes(&self) -> u64 {
+        self.una - 1 - u64::from(self.fin_acked())
+    }
+
+    /// The window in force: the control's, or recovery's on the way down to it.
+    pub(crate) fn window(&self) -> u32 {
+        if self.recovery.reducing() && !self.control.controls_recovery() {
+            self.prr.window
+        } else {
+            self.control.window()
+        }
+    }
+
+    pub(crate) fn recovery(&self) -> Recovery {
+        self.recovery.state
+    }
+
+    /// The rate at which segments are spaced: the control's, or as Linux: two windows a round
+    /// trip below half the threshold, 1.2 above. Zero before the first sample.
+    pub(crate) fn pacing_rate(&self) -> Rate {
+        if let Some(rate) = self.control.pacing_rate() {
+            return rate;
+        }
+        let srtt = self.rtt.srtt().as_nanos();
+        if srtt == 0 {
+            return Rate::ZERO;
+        }
+        let window = self.control.window();
+        let percent = if window < self.control.ssthresh() / 2 {
+            200
+        } else {
+            120
+        };
+        let segments = window.max(self.board.outstanding());
+        let bits = u128::from(segments) * u128::from(self.mss) * 8 * percent * 10_000_000;
+        Rate::from_bps(u64::try_from(bits / u128::from(srtt)).unwrap_or(u64::MAX))
+    }
+
+    /// The next segment, if one may go now. `room`: the payload that options leave.
+    pub(crate) fn poll(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        let sent = self.next_segment(room, now);
+        if sent.is_none() {
+            self.after_burst(now);
+        }
+        sent
+    }
+
+    fn next_segment(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        if self.probe {
+            self.probe = false;
+            return Some(self.send_probe(room, now));
+        }
+        if self.board.is_empty() && self.next == self.written && !self.fin_waiting() {
+            return None;
+        }
+        if self.board.in_flight() >= self.window() {
+            self.window_limited |= self.fresh_len(room).is_some();
+            return None;
+        }
+        if self.paced() && now < self.pace_at {
+            return None;
+        }
+        if self.recovery.prefer_new {
+            // F-RTO step 2b: new data tells whether the timeout was spurious.
+            if let Some(len) = self.fresh_len(room) {
+                return Some(self.send_new(len, now));
+            }
+            if self.next > self.recovery.high {
+                return None;
+            }
+            self.recovery.prefer_new = false;
+            self.recovery.frto = false;
+        }
+        if self.board.lost() > 0
+            && let Some(id) = self.board.next_lost()
+        {
+            return Some(self.send_again(id, now));
+        }
+        if let Some(len) = self.fresh_len(room) {
+            return Some(self.send_new(len, now));
+        }
+        let id = self.extra_retransmission()?;
+        Some(self.send_again(id, now))
+    }
+
+    pub(crate) fn paced(&self) -> bool {
+        self.pacing || self.control.pacing_rate().is_some()
+    }
+
+    fn fin_waiting(&self) -> bool {
+        self.closing && !self.fin_sent && self.next == self.written
+    }
+
+    /// Whether anything waits to be sent for the first time.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.next < self.written || (self.closing && !self.fin_sent)
+    }
+
+    /// Length of the next new segment, if receiver and Nagle allow one.
+    fn fresh_len(&self, room: u16) -> Option<u16> {
+        let unsent = self.written.saturating_sub(self.next);
+        if unsent == 0 {
+            return self.fin_waiting().then_some(0);
+        }
+        let full = u64::from(self.mss.min(room).max(1));
+        let len = unsent.min(full);
+        if self.next + len > self.window_end {
+            // Sender's silly window avoidance (RFC 1122 section 4.2.3.4): wait for room for a
+            // full segment, or for half the largest window, but never with nothing in flight.
+            let open = self.window_end.saturating_sub(self.next);
+            let worthwhile = open * 2 >= self.largest_window && self.board.is_empty();
+            return (open > 0 && worthwhile).then_some(open.min(len) as u16);
+        }
+        if self.nagle && len < full && !self.board.is_empty() && !self.closing {
+            return None;
+        }
+        Some(len as u16)
+    }
+
+    fn stamp(&mut self, now: Time) -> Stamp {
+        let idle = self.board.is_empty();
+        self.rate.stamp(now, idle)
+    }
+
+    fn send_new(&mut self, len: u16, now: Time) -> Outgoing {
+        if self.board.is_empty() {
+            self.resume(now);
+        }
+        let stamp = self.stamp(now);
+        let offset = self.next;
+        let end = offset + u64::from(len);
+        // The FIN rides on the last data segment.
+        let fin = self.closing && !self.fin_sent && end == self.written;
+        let first = self.board.is_empty();
+        self.board
+            .push(offset, len + u16::from(fin), fin, now, &stamp);
+        self.fin_sent |= fin;
+        self.next = end + u64::from(fin);
+        if first {
+            self.arm_rto(now);
+        }
+        self.sent_new = true;
+        self.prr.sent += 1;
+        self.counters.data_segments += 1;
+        self.charge(len, now);
+        Outgoing {
+            offset,
+            payload: len,
+            fin,
+            push: end == self.written,
+            retransmission: false,
+            reduced: core::mem::take(&mut self.reduced),
+        }
+    }
+
+    fn send_again(&mut self, id: u64, now: Time) -> Outgoing {
+        let stamp = self.stamp(now);
+        self.board.resend(id, now, &stamp);
+        let record = *self.board.get(id);
+        if self.board.head() == Some(id) && !self.timer.is_reorder() {
+            self.arm_rto(now);
+        }
+        self.undo.on_retransmit(now);
+        self.prr.sent += 1;
+        self.counters.data_segments += 1;
+        self.counters.retransmitted += 1;
+        self.charge(record.payload(), now);
+        Outgoing {
+            offset: record.start(),
+            payload: record.payload(),
+            fin: record.fin(),
+            push: record.end() >= self.written,
+            retransmission: true,
+            reduced: false,
+        }
+    }
+
+    /// A tail loss probe: new data if there is any, else the last segment (RFC 8985 7.3).
+    fn send_probe(&mut self, room: u16, now: Time) -> Outgoing {
+        let sent = match (self.fresh_len(room), self.board.last()) {
+            (None, Some(last)) => self.send_again(last, now),
+            (len, _) => self.send_new(len.unwrap_or(0), now),
+        };
+        self.recovery.tail_probe = Some((self.next, sent.retransmission));
+        self.arm_rto(now);
+        sent
+    }
+
+    /// Nothing was in flight: the window may be out of date.
+    fn resume(&mut self, now: Time) {
+        let idle = now - self.last_sent;
+        let rto = self.rtt.rto();
+        if self.counters.data_segments > 0 {
+            if idle > rto && !self.control.controls_recovery() {
+                let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
+                let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
+                self.control.on_idle_restart(timeouts, self.initial_window);
+                self.usage.used = 0;
+                self.usage.since = now;
+            }
+            self.control.on_transmit_start(idle, now);
+        }
+    }
+
+    /// Accounts for a sent segment: pacing and idle time.
+    fn charge(&mut self, payload: u16, now: Time) {
+        self.last_sent = now;
+        if self.paced() {
+            let rate = self.pacing_rate();
+            if !rate.is_zero() {
+                self.pace_at = self.pace_at.max(now) + rate.time_for(u64::from(payload.max(1)));
+            }
+        }
+    }
+
+    /// Everything that could be sent has been: is it the window that limits?
+    fn after_burst(&mut self, now: Time) {
+        let sent_new = core::mem::take(&mut self.sent_new);
+        let limited = core::mem::take(&mut self.window_limited);
+        if sent_new {
+            self.recovery.prefer_new = false;
+            self.schedule_probe(false, now);
+        }
+        if sent_new || limited {
+            let full = self.board.in_flight() >= self.window();
+            self.validate_window(limited || full, now);
+        }
+        if !self.has_unsent() {
+            if sent_new && self.board.in_flight() < self.window() {
+                let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
+                self.rate.on_app_limited(flight);
+            }
+        } else if self.board.is_empty() && !self.timer.is_armed() && !self.pace_pending(now) {
+            self.arm_persist(now);
+        }
+    }
+
+    /// Whether the next segment waits for its time only.
+    pub(crate) fn pace_pending(&self, now: Time) -> bool {
+        self.paced()
+            && self.pace_at > now
+            && (self.has_unsent() || self.board.lost() > 0)
+            && self.board.in_flight() < self.window()
+    }
+
+    /// Linux `tcp_cwnd_validate`: a window that stays unused for a timeout shrinks.
+    fn validate_window(&mut self, limited: bool, now: Time) {
+        let outstanding = self.board.outstanding();
+        let usage = &mut self.usage;
+        if self.una >= usage.until
+            || limited
+            || (!usage.limited && outstanding > usage.most_outstanding)
+        {
+            usage.limited = limited;
+            usage.most_outstanding = outstanding;
+            usage.until = self.next;
+        }
+        if self.is_window_limited() {
+            self.usage.used = 0;
+            self.usage.since = now;
+            return;
+        }
+        self.usage.used = self.usage.used.max(outstanding);
+        if now - self.usage.since >= self.rtt.rto() && !self.control.controls_recovery() {
+            if self.recovery.state == Recovery::Open && !self.has_unsent() {
+                let used = self.usage.used.max(self.initial_window);
+                self.control.on_application_limited(used);
+            }
+            self.usage.used = 0;
+            self.usage.since = now;
+        }
+    }
+
+    /// Whether the window is what holds the sender back; in slow start, using half of it is
+    /// enough (Linux `tcp_is_cwnd_limited`).
+    fn is_window_limited(&self) -> bool {
+        let window = self.control.window();
+        self.usage.limited
+            || (window < self.control.ssthresh() && window < 2 * self.usage.most_outstanding)
+    }
+}

@@ -1,0 +1,269 @@
+//! What an ACK does to the sender.
+//! Source: RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883 (DSACK), RFC 7323 (RTT by timestamps).
+
+use super::{Recovery, Sender};
+use crate::congestion::{AckEvent, CongestionControl};
+use crate::rate::RateSample;
+use crate::scoreboard::Outcome;
+use crate::segment::Flags;
+use crate::{Segment, Span, Time, seq};
+
+/// What the connection learns from an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acked {
+    pub(crate) bytes: u64,
+    pub(crate) rtt: Option<Span>,
+}
+
+/// The ACK's properties, and what recovery finds out about it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// SND.UNA moved.
+    pub(super) advanced: bool,
+    /// No data, no window change, nothing acknowledged: a duplicate (RFC 5681 section 2).
+    pub(super) duplicate: bool,
+    pub(super) ece: bool,
+    /// Echoed timestamp.
+    pub(super) echo: Time,
+    /// End of the range reported as a duplicate; zero for none.
+    pub(super) dsack_end: u64,
+    /// Segments that have left the network, as PRR counts them.
+    pub(super) delivered: u32,
+    pub(super) newly_lost: u32,
+    /// RACK has armed the timer.
+    pub(super) keep_timer: bool,
+}
+
+impl Sender {
+    /// Processes the ACK part of a segment of the peer. `isn` is this side's.
+    pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
+        let ack = seq::offset(isn, segment.ack, self.una);
+        if ack > self.next {
+            return Acked::default();
+        }
+        let prior_una = self.una;
+        let stale = ack < self.una;
+        let ack = ack.max(self.una);
+        let opened = self.update_window(ack, segment.window, stale);
+        let mut facts = Facts {
+            advanced: ack > prior_una,
+            ece: segment.flags.has(Flags::ECE),
+            echo: segment.ts_echo,
+            ..Facts::default()
+        };
+        facts.duplicate = !facts.advanced
+            && !opened
+            && !stale
+            && segment.payload == 0
+            && !segment.flags.has(Flags::FIN)
+            && !self.board.is_empty();
+        if self.board.is_empty() && !facts.ece {
+            return Acked::default();
+        }
+        let prior_in_flight = self.board.in_flight();
+        let mut out = Outcome {
+            now,
+            min_rtt: self.rtt.min().unwrap_or(Span::ZERO),
+            frto_limit: self.recovery.high,
+            ..Outcome::default()
+        };
+        let prior_head = self.board.oldest_sent();
+        self.board.ack_through(ack, &mut out);
+        self.una = ack;
+        if segment.sack_count > 0 && self.sack {
+            self.read_sacks(segment, isn, prior_una, &mut facts, &mut out);
+        }
+        self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
+    }
+
+    /// Timers, RTT, recovery and congestion control, after the scoreboard.
+    fn finish_ack(
+        &mut self,
+        facts: &mut Facts,
+        out: &Outcome,
+        prior_una: u64,
+        prior_in_flight: u32,
+        prior_head: Option<Time>,
+    ) -> Acked {
+        let now = out.now;
+        facts.delivered = out.delivered;
+        self.recovery.reordering |= out.reordered;
+        self.counters.reordered += u64::from(out.reordered);
+        let (sample, newest_rtt) = self.measure(facts, out);
+        let min_rtt = self.rtt.min().unwrap_or(Span::ZERO);
+        let rate = self
+            .rate
+            .on_delivered(out.delivered_bytes, out.newest, min_rtt, now);
+        if facts.advanced {
+            self.recovery.timeouts = 0;
+        }
+        if self.rack && (facts.dsack_end > 0 || self.recovery.reordering) {
+            let prior = rate.map(|rate| rate.prior_delivered);
+            self.adapt_reorder_window(facts.dsack_end > 0, prior);
+        }
+        self.recovery.prefer_new = false;
+        self.end_tail_probe(facts, out, now);
+        // Re-arm also when SACKs come from segments sent after the head (else a lost
+        // retransmission of the head would never time out, or always too early).
+        let sack_fresh = out
+            .sacked_sent
+            .is_some_and(|(first, _)| prior_head.is_some_and(|head| first < head));
+        if self.is_dubious(facts, out) {
+            self.recover(facts, out, now);
+        }
+        if (facts.advanced || sack_fresh)
+            && !facts.keep_timer
+            && !self.schedule_probe(facts.advanced, now)
+        {
+            self.rearm(now);
+        }
+        self.tell_control(facts, out, rate, newest_rtt, prior_in_flight);
+        Acked {
+            bytes: self.una - prior_una,
+            rtt: sample,
+        }
+    }
+
+    fn is_dubious(&self, facts: &Facts, out: &Outcome) -> bool {
+        facts.ece
+            || facts.duplicate
+            || out.sacked > 0
+            || facts.dsack_end > 0
+            || self.recovery.state != Recovery::Open
+            || self.board.sacked() > 0
+    }
+
+    /// Returns whether the window's right edge moved. It never moves back.
+    fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
+        let window = u64::from(window);
+        let edge = ack + window;
+        if stale || edge <= self.window_end {
+            return false;
+        }
+        self.window_end = edge;
+        self.largest_window = self.largest_window.max(window);
+        self.stop_persist();
+        true
+    }
+
+    fn read_sacks(
+        &mut self,
+        segment: &Segment,
+        isn: u32,
+        prior_una: u64,
+        facts: &mut Facts,
+        out: &mut Outcome,
+    ) {
+        let blocks = segment.sack_blocks();
+        for (index, block) in blocks.iter().enumerate() {
+            let start = seq::offset(isn, block.start, self.una);
+            let end = seq::offset(isn, block.end, self.una);
+            if start >= end || end > self.next {
+                continue;
+            }
+            if index == 0 && self.is_duplicate_report(segment, isn, (start, end)) {
+                if end + (1 << 30) > prior_una {
+                    facts.dsack_end = end;
+                    self.counters.dsacks += 1;
+                }
+                continue;
+            }
+            if end > self.una {
+                self.board.sack(start.max(self.una), end, out);
+            }
+        }
+    }
+
+    /// RFC 2883 section 4: below the ACK, or inside the second block.
+    fn is_duplicate_report(&self, segment: &Segment, isn: u32, block: (u64, u64)) -> bool {
+        let ack = seq::offset(isn, segment.ack, self.una);
+        if block.0 < ack {
+            return block.1 <= ack;
+        }
+        segment.sack_blocks().get(1).is_some_and(|second| {
+            let start = seq::offset(isn, second.start, self.una);
+            let end = seq::offset(isn, second.end, self.una);
+            start <= block.0 && block.1 <= end
+        })
+    }
+
+    /// RTT samples (Karn's rule; timestamps where it forbids). Returns the one for the
+    /// estimator and the one of the newest segment.
+    fn measure(&mut self, facts: &Facts, out: &Outcome) -> (Option<Span>, Option<Span>) {
+        let now = out.now;
+        let acked = out.acked_sent.filter(|_| !out.retransmission_acked);
+        let newest = out.sacked_sent.or(acked).map(|(_, last)| now - last);
+        let sample = match (acked, out.sacked_sent) {
+            (Some((first, _)), _) | (None, Some((first, _))) => Some(now - first),
+            (None, None) if out.acked > 0 && facts.echo != Time::ZERO && facts.echo <= now => {
+                Some(now - facts.echo)
+            }
+            (None, None) => None,
+        };
+        if let Some(newest) = newest {
+            self.rtt.observe_min(newest, now);
+        }
+        if let Some(sample) = sample {
+            self.rtt.sample(sample, self.una, self.next);
+            self.rtt.reset_backoff();
+        }
+        (sample, newest)
+    }
+
+    /// RFC 8985 section 7.4.
+    fn end_tail_probe(&mut self, facts: &Facts, out: &Outcome, now: Time) {
+        let Some((end, retransmission)) = self.recovery.tail_probe else {
+            return;
+        };
+        if self.una < end {
+            return;
+        }
+        if !retransmission || facts.dsack_end > 0 {
+            self.recovery.tail_probe = None;
+        } else if self.una > end {
+            self.recovery.tail_probe = None;
+            self.counters.tail_repairs += 1;
+            self.reduce_after_probe(now);
+        } else if facts.duplicate && out.sacked == 0 {
+            self.recovery.tail_probe = None;
+        }
+    }
+
+    fn tell_control(
+        &mut self,
+        facts: &Facts,
+        out: &Outcome,
+        rate: Option<RateSample>,
+        rtt: Option<Span>,
+        prior_in_flight: u32,
+    ) {
+        let now = out.now;
+        let reducing = self.recovery.reducing() && !self.control.controls_recovery();
+        if reducing {
+            self.reduce(facts.delivered, facts.newly_lost, facts.advanced);
+        }
+        let round_start = rate.is_some_and(|rate| rate.prior_delivered >= self.next_round);
+        if round_start {
+            self.next_round = self.rate.delivered();
+        }
+        self.control.on_ack(&AckEvent {
+            now,
+            acked: out.acked,
+            delivered: facts.delivered,
+            lost: facts.newly_lost,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min().unwrap_or(Span::ZERO),
+            prior_in_flight,
+            in_flight: self.board.in_flight(),
+            delivered_total: self.rate.delivered(),
+            rate,
+            round_start,
+            window_limited: self.is_window_limited(),
+            paced: self.paced(),
+            pacing_rate: self.pacing_rate(),
+            ecn_echo: facts.ece,
+            may_grow: !reducing && facts.advanced,
+        });
+    }
+}

@@ -1,0 +1,208 @@
+//! The sender's one timer: retransmission, tail loss probe, reordering or window probe.
+//! Source: RFC 6298 section 5, RFC 8985 sections 6.2 and 7, RFC 9293 section 3.8.6.1.
+
+use super::{Recovery, Sender};
+use crate::congestion::CongestionControl;
+use crate::{Span, Time};
+
+/// Linux TCP_TIMEOUT_MIN: two ticks of its 1 kHz clock.
+const LEAST: Span = Span::from_millis(2);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Idle,
+    Retransmission,
+    TailProbe,
+    Reorder,
+    Persist,
+}
+
+/// What the timer is armed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    kind: Kind,
+    /// [`Time::MAX`] when idle.
+    pub(crate) at: Time,
+    /// Window probes since the window closed.
+    probes: u32,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Idle,
+            at: Time::MAX,
+            probes: 0,
+        }
+    }
+}
+
+impl Timer {
+    fn set(&mut self, kind: Kind, at: Time) {
+        self.kind = kind;
+        self.at = at;
+    }
+
+    fn clear(&mut self) {
+        self.set(Kind::Idle, Time::MAX);
+    }
+
+    pub(crate) fn is_armed(&self) -> bool {
+        self.kind != Kind::Idle
+    }
+
+    pub(crate) fn is_reorder(&self) -> bool {
+        self.kind == Kind::Reorder
+    }
+}
+
+impl Sender {
+    /// Restarts the retransmission timer from now.
+    pub(super) fn arm_rto(&mut self, now: Time) {
+        self.timer.set(Kind::Retransmission, now + self.rtt.rto());
+    }
+
+    /// When the oldest segment times out.
+    fn oldest_timeout(&self) -> Option<Time> {
+        Some(self.board.oldest_sent()? + self.rtt.rto())
+    }
+
+    /// After an ACK (RFC 6298 rules 5.2 and 5.3).
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.board.is_empty() {
+            self.timer.clear();
+            return;
+        }
+        match self.timer.kind {
+            Kind::Reorder | Kind::TailProbe => {
+                let at = self.oldest_timeout().unwrap_or(now).max(now);
+                self.timer.set(Kind::Retransmission, at);
+            }
+            _ => self.arm_rto(now),
+        }
+    }
+
+    /// Arms a tail loss probe if one makes sense; `advanced`: an ACK has just restarted the
+    /// timer (RFC 8985 section 7.2).
+    pub(super) fn schedule_probe(&mut self, advanced: bool, now: Time) -> bool {
+        let calm = matches!(self.recovery.state, Recovery::Open | Recovery::Reduced);
+        if !self.rack || self.board.is_empty() || !calm || self.board.sacked() > 0 {
+            return false;
+        }
+        let mut wait = if self.rtt.measured() {
+            let delayed_ack = if self.board.outstanding() == 1 {
+                self.min_rto
+            } else {
+                LEAST
+            };
+            self.rtt.srtt() * 2 + delayed_ack
+        } else {
+            self.rtt.rto()
+        };
+        let timeout = if advanced {
+            now + self.rtt.rto()
+        } else {
+            self.oldest_timeout().unwrap_or(now)
+        };
+        if timeout > now {
+            wait = wait.min(timeout - now);
+        }
+        self.timer.set(Kind::TailProbe, now + wait);
+        true
+    }
+
+    pub(super) fn arm_reorder(&mut self, at: Time, now: Time) {
+        let at = at.max(now + LEAST).min(now + self.rtt.rto());
+        self.timer.set(Kind::Reorder, at);
+    }
+
+    pub(super) fn arm_persist(&mut self, now: Time) {
+        let wait = self.rtt.backed_off(self.timer.probes);
+        self.timer.set(Kind::Persist, now + wait);
+    }
+
+    /// The window opened: no more probes.
+    pub(super) fn stop_persist(&mut self) {
+        self.timer.probes = 0;
+        if self.timer.kind == Kind::Persist {
+            self.timer.clear();
+        }
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if now < self.timer.at {
+            return;
+        }
+        let kind = self.timer.kind;
+        self.timer.clear();
+        match kind {
+            Kind::Idle => {}
+            Kind::Retransmission => self.on_timeout(now),
+            Kind::TailProbe => self.on_tail_probe(now),
+            Kind::Reorder => self.on_reorder_timer(now),
+            Kind::Persist => {
+                self.timer.probes += 1;
+                self.counters.window_probes += 1;
+                self.window_probe = true;
+                self.arm_persist(now);
+            }
+        }
+    }
+
+    fn on_tail_probe(&mut self, now: Time) {
+        if self.board.is_empty() {
+            return;
+        }
+        if self.recovery.tail_probe.is_none() {
+            self.counters.tail_probes += 1;
+            self.probe = true;
+        }
+        self.arm_rto(now);
+    }
+
+    fn on_reorder_timer(&mut self, now: Time) {
+        let before = self.board.in_flight();
+        self.detect_by_time(now);
+        if self.board.in_flight() < before {
+            if self.recovery.state != Recovery::Recovering {
+                self.enter_recovery(false, now);
+            }
+            self.reduce(1, self.board.lost(), false);
+        }
+        if !self.timer.is_armed() {
+            self.rearm(now);
+        }
+    }
+
+    /// RFC 6298 rules 5.4 to 5.6, with RFC 5682's step 1.
+    fn on_timeout(&mut self, now: Time) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.counters.timeouts += 1;
+        let fresh = !matches!(self.recovery.state, Recovery::Recovering | Recovery::Loss);
+        let reduce = matches!(self.recovery.state, Recovery::Open | Recovery::Disorder)
+            || self.recovery.high <= self.una
+            || (self.recovery.state == Recovery::Loss && self.recovery.timeouts == 0);
+        let wait = self.rack.then(|| self.reorder_window());
+        self.board.mark_all_lost(now, wait);
+        if reduce {
+            self.undo.start(self.una, self.board.retransmitting());
+        }
+        let why = if reduce {
+            crate::Congestion::Timeout
+        } else {
+            crate::Congestion::TimeoutAgain
+        };
+        self.control.on_congestion(why, self.board.in_flight(), now);
+        self.recovery.frto = self.sack && (fresh || self.recovery.timeouts > 0);
+        self.recovery.prefer_new = false;
+        self.recovery.state = Recovery::Loss;
+        self.recovery.high = self.next;
+        self.recovery.tail_probe = None;
+        self.recovery.timeouts += 1;
+        self.rtt.back_off();
+        self.arm_rto(now);
+    }
+}

@@ -1,0 +1,6 @@
+//! Whole connections over a scripted link.
+
+mod loss;
+pub(crate) mod pair;
+mod robust;
+mod transfer;

@@ -1,0 +1,1 @@
+//! Loss recovery, segment by segment.
