@@ -1,1 +1,223 @@
 'use strict';
+// Sojourn report: data, numbers, small helpers. Everything hangs on `S`.
+const S = {};
+
+S.data = JSON.parse(document.getElementById('data').textContent);
+
+// --- elements -------------------------------------------------------------------------------
+
+S.fill = (node, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? '' : value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) node.append(child);
+  }
+  return node;
+};
+
+S.el = (tag, attributes, ...children) =>
+  S.fill(document.createElement(tag), attributes, children);
+
+// The namespace comes from a drawing that the page already holds.
+S.svg = (tag, attributes, ...children) =>
+  S.fill(document.createElementNS(S.by('logo').namespaceURI, tag), attributes, children);
+
+S.by = (id) => document.getElementById(id);
+
+S.option = (value, text, selected) => S.el('option', { value, selected }, text);
+
+// --- numbers --------------------------------------------------------------------------------
+
+S.finite = (x) => typeof x === 'number' && Number.isFinite(x);
+
+// Significant digits without exponents, trailing zeros kept only where they say something.
+S.digits = (x, digits = 3) => {
+  if (!S.finite(x)) return '–';
+  if (x === 0) return '0';
+  const size = Math.floor(Math.log10(Math.abs(x)));
+  if (size >= digits - 1) return Math.round(x).toLocaleString('en').replaceAll(',', '\u2009');
+  return x.toFixed(Math.min(digits - 1 - size, 8));
+};
+
+S.scales = {
+  'bit/s': [[1e9, 'Gbit/s'], [1e6, 'Mbit/s'], [1e3, 'kbit/s'], [1, 'bit/s']],
+  bytes: [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'bytes']],
+};
+
+// The factor and name of the unit in which `largest` reads best.
+S.scale = (unit, largest) => {
+  const list = S.scales[unit];
+  if (!list) return [1, unit];
+  return list.find(([factor]) => largest >= factor) || list[list.length - 1];
+};
+
+S.show = (x, unit) => {
+  if (!S.finite(x)) return '–';
+  const [factor, name] = S.scale(unit, Math.abs(x));
+  return name ? `${S.digits(x / factor)}\u00a0${name}` : S.digits(x);
+};
+
+S.mean = (values) => {
+  const present = values.filter(S.finite);
+  return present.length ? present.reduce((a, b) => a + b, 0) / present.length : NaN;
+};
+
+// Half the 95 % confidence interval of the mean over seeds; NaN below two values.
+S.interval = (values) => {
+  const present = values.filter(S.finite);
+  const n = present.length;
+  if (n < 2) return NaN;
+  const mean = S.mean(present);
+  const squares = present.reduce((sum, x) => sum + (x - mean) ** 2, 0);
+  const t = S.data.t975[Math.min(n - 1, S.data.t975.length) - 1];
+  return t * Math.sqrt(squares / (n - 1) / n);
+};
+
+// --- what there is --------------------------------------------------------------------------
+
+S.worldNames = { sim: 'simulated', live: 'live' };
+S.worlds = ['sim', 'live'].filter((w) => S.data.runs.some((run) => run.world === w));
+S.seeds = [...new Set(S.data.runs.map((run) => run.seed))];
+
+S.names = (part) =>
+  [...new Set(S.data.runs.flatMap((run) => run[part].map((item) => item.name)))];
+
+S.runsOf = (cell, world) =>
+  S.data.runs.filter((run) => run.cell === cell && (!world || run.world === world));
+
+S.part = (run, part, name) => run[part].find((item) => item.name === name);
+
+S.figure = (kind, key, shape) =>
+  S.data.figures.find((f) => f.kind === kind && f.key === key && (!shape || f.shape === shape));
+
+S.stat = (item, key, name) => {
+  const list = item && item.f[key];
+  return list ? list[S.data.statistics.indexOf(name)] : NaN;
+};
+
+// --- looks ----------------------------------------------------------------------------------
+
+S.colours = 8;
+S.colour = (index) => `var(--c${index % S.colours})`;
+S.shapes = ['circle', 'square', 'up', 'diamond', 'down'];
+// Eight colours with five markers: forty lines that can be told apart.
+S.shape = (index) => S.shapes[(index + Math.floor(index / S.colours)) % S.shapes.length];
+
+S.marker = (shape, x, y, r, attributes) => {
+  const d = {
+    circle: `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0Z`,
+    square: `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
+    up: `M${x},${y - r * 1.15}l${r * 1.15},${2 * r}h${-2.3 * r}Z`,
+    down: `M${x},${y + r * 1.15}l${r * 1.15},${-2 * r}h${-2.3 * r}Z`,
+    diamond: `M${x},${y - r * 1.3}l${r * 1.3},${r * 1.3}l${-r * 1.3},${r * 1.3}l${-r * 1.3},${-r * 1.3}Z`,
+  }[shape];
+  return S.svg('path', { d, ...attributes });
+};
+
+S.dash = (world) => (world === 'live' && S.worlds.length > 1 ? '6 4' : null);
+
+// --- axes -----------------------------------------------------------------------------------
+
+S.linearTicks = (low, high, count) => {
+  const raw = (high - low) / Math.max(1, count);
+  if (!(raw > 0)) return [low];
+  const size = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * size).find((s) => s >= raw * 0.999);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) {
+    ticks.push(Number((i * step).toPrecision(12)));
+  }
+  return ticks;
+};
+
+S.logTicks = (low, high, count) => {
+  const decades = Math.log10(high / low);
+  const factors = decades * 3 <= count ? [1, 2, 5] : [1];
+  const every = Math.max(1, Math.ceil(decades / Math.max(1, count)));
+  const ticks = [];
+  for (let e = Math.floor(Math.log10(low) + 1e-9); e <= Math.ceil(Math.log10(high)); e += 1) {
+    if (factors.length === 1 && e % every !== 0) continue;
+    for (const f of factors) {
+      const tick = Number((f * 10 ** e).toPrecision(6));
+      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+    }
+  }
+  return ticks.length > 1 ? ticks : S.linearTicks(low, high, count);
+};
+
+// Limits of a logarithmic axis: whole steps of 1, 2, 5 around the values.
+S.logLimits = (low, high) => {
+  const down = (x) => {
+    const size = 10 ** Math.floor(Math.log10(x) + 1e-9);
+    return [5, 2, 1].map((f) => f * size).find((f) => f <= x * 1.0001);
+  };
+  const up = (x) => {
+    const size = 10 ** Math.floor(Math.log10(x) + 1e-9);
+    return [1, 2, 5, 10].map((f) => f * size).find((f) => f >= x * 0.9999);
+  };
+  const limits = [down(low), up(high)];
+  return limits[0] < limits[1] ? limits : [limits[0] / 2, limits[1] * 2];
+};
+
+S.tickText = (tick) => {
+  const text = Math.abs(tick) >= 10000 ? tick.toLocaleString('en').replaceAll(',', '\u2009') : `${tick}`;
+  return text.replace('-', '−');
+};
+
+S.axis = (log, low, high, from, to) => {
+  if (log) {
+    const [a, b] = [Math.log(low), Math.log(high)];
+    const scale = (x) => from + ((Math.log(Math.max(x, low / 1e3)) - a) / (b - a)) * (to - from);
+    scale.invert = (px) => Math.exp(a + ((px - from) / (to - from)) * (b - a));
+    return scale;
+  }
+  const span = high - low || 1;
+  const scale = (x) => from + ((x - low) / span) * (to - from);
+  scale.invert = (px) => low + ((px - from) / (to - from)) * span;
+  return scale;
+};
+
+// --- theme ----------------------------------------------------------------------------------
+
+S.theme = () => {
+  const root = document.documentElement;
+  const asked = new URLSearchParams(window.location.search).get('theme');
+  let stored = null;
+  // A file opened from disk may have no storage.
+  try { stored = window.localStorage.getItem('sojourn-theme'); } catch { stored = null; }
+  if (asked || stored) root.dataset.theme = asked || stored;
+  const dark = () =>
+    (root.dataset.theme ? root.dataset.theme === 'dark'
+      : window.matchMedia('(prefers-color-scheme: dark)').matches);
+  const button = S.by('theme');
+  const label = () => {
+    button.textContent = dark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', `Switch to the ${dark() ? 'light' : 'dark'} theme`);
+  };
+  button.addEventListener('click', () => {
+    root.dataset.theme = dark() ? 'light' : 'dark';
+    try { window.localStorage.setItem('sojourn-theme', root.dataset.theme); } catch { /* none */ }
+    label();
+  });
+  label();
+};
+
+// Draws again when the width changes, once a frame at most.
+S.onResize = (node, draw) => {
+  let width = 0;
+  let waiting = false;
+  const observer = new ResizeObserver(() => {
+    if (waiting || node.clientWidth === width) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      if (node.clientWidth === width) return;
+      width = node.clientWidth;
+      draw();
+    });
+  });
+  observer.observe(node);
+};

@@ -1,1 +1,11 @@
 'use strict';
+// Puts the page together once everything else is defined.
+
+S.theme();
+if (S.data.runs.length) {
+  S.distributions = new S.Distributions();
+  S.time = new S.Time();
+  S.figures = new S.Figures();
+} else {
+  for (const id of ['distributions', 'time', 'tc', 'figures']) S.by(id).hidden = true;
+}

@@ -1,1 +1,255 @@
 'use strict';
+// The parts of the page that choose what is drawn: one cell in time, cells against each other.
+
+// A row of choices: buttons while they are few, a list otherwise.
+S.choice = (title, items, chosen, onchange) => {
+  if (items.length > 8 || items.some(([, text]) => text.length > 48)) {
+    const select = S.el('select', { onchange: () => onchange(select.value) },
+      items.map(([value, text]) => S.option(value, text, value === chosen)));
+    const step = (by) => {
+      select.selectedIndex = (select.selectedIndex + by + items.length) % items.length;
+      onchange(select.value);
+    };
+    return S.el('div', { class: 'choice' }, S.el('label', {}, title, select),
+      S.el('button', { type: 'button', 'aria-label': `${title}: previous`, onclick: () => step(-1) }, '‹'),
+      S.el('button', { type: 'button', 'aria-label': `${title}: next`, onclick: () => step(1) }, '›'));
+  }
+  const group = S.el('div', { class: 'choice', role: 'group', 'aria-label': title }, S.el('span', {}, title));
+  const buttons = items.map(([value, text]) => S.el('button', {
+    type: 'button', 'aria-pressed': value === chosen,
+    onclick: () => {
+      buttons.forEach((b, i) => b.setAttribute('aria-pressed', items[i][0] === value));
+      onchange(value);
+    },
+  }, text));
+  group.append(S.el('div', { class: 'segments' }, buttons));
+  return group;
+};
+
+S.cellItems = () => S.data.cells.map((label, i) => [`${i}`, label]);
+
+// [end of first interval, interval, values] as a series of a chart; times at interval ends.
+S.timed = (name, index, dash, [first, every, values]) => ({
+  name, index, dash, x: (i) => first + i * every, y: values,
+});
+
+S.Time = class {
+  constructor() {
+    this.cell = 0;
+    this.flow = null;
+    this.mode = 'cell';
+    this.seed = S.seeds[0];
+    this.charts = S.by('time-charts');
+    this.bar = S.by('time-bar');
+    this.draw();
+  }
+
+  drawBar() {
+    const set = (key, convert = (v) => v) => (value) => { this[key] = convert(value); this.draw(); };
+    const parts = [];
+    if (S.data.cells.length > 1) {
+      parts.push(S.choice('Show', [['cell', 'one cell, all flows'], ['flow', 'one flow or link, all cells']],
+        this.mode, set('mode')));
+    }
+    if (this.mode === 'cell' && S.data.cells.length > 1) {
+      parts.push(S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number)));
+    }
+    if (this.mode === 'flow') parts.push(S.choice('Of', this.things(), this.flow, set('flow')));
+    const seeds = S.data.seriesOfFirstSeedOnly ? [] : S.seeds;
+    if (seeds.length > 1) parts.push(S.choice('Seed', seeds.map((s) => [s, s]), this.seed, set('seed')));
+    this.bar.replaceChildren(...parts);
+  }
+
+  things() {
+    return [...S.names('flows').map((n) => [`flows/${n}`, `flow ${n}`]),
+      ...S.names('links').map((n) => [`links/${n}`, `link ${n}`])];
+  }
+
+  draw() {
+    this.flow = this.flow || (this.things()[0] || [null])[0];
+    const focus = document.activeElement && this.bar.contains(document.activeElement)
+      ? document.activeElement.textContent : null;
+    this.drawBar();
+    if (focus) [...this.bar.querySelectorAll('button, select')].find((b) => b.textContent === focus)?.focus();
+    this.charts.replaceChildren();
+    this.link = [];
+    if (this.mode === 'cell') this.oneCell();
+    else this.oneThing();
+    S.statistics(this.cell, this.seed);
+  }
+
+  run(cell, world) {
+    const runs = S.runsOf(cell, world);
+    return runs.find((run) => run.seed === this.seed && run.flows.some((f) => Object.keys(f.s).length)) || runs[0];
+  }
+
+  add(kind, metric, series, title) {
+    const present = series.filter((s) => s.y.some((v) => v !== null));
+    if (!present.length) return;
+    const figure = S.figure(kind, metric, 'series');
+    const values = present.flatMap((s) => s.y.filter((v) => v > 0)).sort((a, b) => a - b);
+    const wide = values.length > 0
+      && values[Math.floor(values.length * 0.99)] > 40 * values[Math.floor(values.length * 0.05)];
+    const notes = metric === 'drops' && values.length === 0 ? 'No drops.' : figure.meaning;
+    new S.Chart(this.charts, {
+      title: title || figure.title.replace(' over time', ''), note: notes, unit: figure.unit,
+      xTitle: 'seconds since the start of the run', xUnit: 's', series: present,
+      yLog: wide && (figure.unit === 'ms'), link: this.link,
+    });
+  }
+
+  collect(part, metric) {
+    const names = S.names(part);
+    const list = [];
+    names.forEach((name, index) => {
+      for (const world of S.worlds) {
+        const run = this.run(this.cell, world);
+        const item = run && S.part(run, part, name);
+        if (!item || !item.s[metric]) continue;
+        const text = S.worlds.length > 1 ? `${name} ${world}` : name;
+        list.push(S.timed(text, index, S.dash(world), item.s[metric]));
+      }
+    });
+    return list;
+  }
+
+  oneCell() {
+    this.add('flow', 'goodput', this.collect('flows', 'goodput'));
+    this.add('flow', 'rtt', this.collect('flows', 'rtt'));
+    this.add('link', 'sojourn', this.collect('links', 'sojourn'), 'Sojourn time');
+    this.add('link', 'backlog', this.collect('links', 'backlog'));
+    this.add('link', 'drops', this.collect('links', 'drops'));
+    this.add('link', 'throughput', this.collect('links', 'throughput'));
+    this.add('flow', 'cwnd', this.collect('flows', 'cwnd'));
+  }
+
+  oneThing() {
+    const [part, ...rest] = this.flow.split('/');
+    const name = rest.join('/');
+    const kind = part.slice(0, -1);
+    for (const metric of S.data.figures.filter((f) => f.shape === 'series' && f.kind === kind).map((f) => f.key)) {
+      const list = [];
+      S.data.cells.forEach((label, cell) => {
+        for (const world of S.worlds) {
+          const run = this.run(cell, world);
+          const item = run && S.part(run, part, name);
+          if (!item || !item.s[metric]) continue;
+          const text = S.worlds.length > 1 ? `${label} ${world}` : label;
+          list.push({ ...S.timed(text, cell, S.dash(world), item.s[metric]), hidden: cell >= 8 });
+        }
+      });
+      this.add(kind, metric, list);
+    }
+  }
+};
+
+// What tc -s -j says of each link's queue, the worlds side by side.
+S.statistics = (cell, seed) => {
+  const columns = [];
+  for (const world of S.worlds) {
+    const runs = S.runsOf(cell, world);
+    const run = runs.find((r) => r.seed === seed) || runs[0];
+    for (const link of run ? run.links : []) columns.push([`${link.name}, ${world}`, link.qdisc]);
+  }
+  const names = (pick) => [...new Set(columns.flatMap(([, q]) => Object.keys(pick(q))))];
+  const text = (value) => {
+    if (value === undefined) return '';
+    if (Array.isArray(value)) return value.map((g) => JSON.stringify(g)).join('\n');
+    return typeof value === 'number' ? S.digits(value, 6) : `${value}`;
+  };
+  const rows = (list, pick) => list.map((name) => S.el('tr', {}, S.el('th', { scope: 'row' }, name),
+    columns.map(([, q]) => S.el('td', { class: 'num' }, text(pick(q)[name])))));
+  const group = (title) => S.el('tr', { class: 'group' },
+    S.el('th', { colspan: columns.length + 1, scope: 'colgroup' }, title));
+  const flat = (q) => Object.fromEntries(Object.entries(q).filter(([key]) => key !== 'options'));
+  S.by('tc-cell').textContent = S.data.cells.length > 1 ? `Cell: ${S.data.cells[cell]}` : '';
+  S.by('tc-table').replaceChildren(S.el('table', { class: 'data' },
+    S.el('thead', {}, S.el('tr', {}, S.el('th', { scope: 'col' }, 'Link, world'),
+      columns.map(([name]) => S.el('th', { scope: 'col', class: 'num' }, name)))),
+    S.el('tbody', {}, group('Parameters'), rows(names((q) => q.options), (q) => q.options),
+      group('Statistics'), rows(names(flat), flat))));
+};
+
+S.Distributions = class {
+  constructor() {
+    this.things = this.collect();
+    if (!this.things.length) {
+      S.by('distributions').hidden = true;
+      return;
+    }
+    const probe = this.things.find((t) => t.key === 'induced_rtt_ms' && t.app === 'ping')
+      || this.things.find((t) => t.key === 'induced_rtt_ms') || this.things[0];
+    this.key = probe.key;
+    this.name = probe.name;
+    this.charts = S.by('distribution-charts');
+    this.draw();
+  }
+
+  collect() {
+    const things = new Map();
+    for (const run of S.data.runs) {
+      for (const [part, kind] of [['flows', 'flow'], ['links', 'link']]) {
+        for (const item of run[part]) {
+          for (const key of Object.keys(item.cdf)) {
+            const id = `${key}/${item.name}`;
+            if (!things.has(id)) things.set(id, { part, kind, key, name: item.name, app: item.app });
+          }
+        }
+      }
+    }
+    return [...things.values()];
+  }
+
+  drawBar() {
+    const keys = [...new Set(this.things.map((t) => t.key))];
+    const order = ['induced_rtt_ms', 'rtt_ms', 'delay_ms', 'sojourn_ms'].filter((k) => keys.includes(k));
+    const kindOf = (key) => this.things.find((t) => t.key === key).kind;
+    const names = this.things.filter((t) => t.key === this.key).map((t) => t.name);
+    if (!names.includes(this.name)) [this.name] = names;
+    S.by('distribution-bar').replaceChildren(
+      S.choice('Figure', order.map((key) => [key, S.figure(kindOf(key), key).title]), this.key,
+        (key) => { this.key = key; this.draw(); }),
+      S.choice(kindOf(this.key) === 'link' ? 'Link' : 'Flow', names.map((n) => [n, n]), this.name,
+        (name) => { this.name = name; this.draw(); }));
+  }
+
+  draw() {
+    this.drawBar();
+    this.charts.replaceChildren();
+    const thing = this.things.find((t) => t.key === this.key && t.name === this.name);
+    const figure = S.figure(thing.kind, thing.key);
+    const rows = [];
+    const curves = [];
+    S.data.cells.forEach((label, cell) => {
+      for (const world of S.worlds) {
+        const items = S.runsOf(cell, world).map((run) => S.part(run, thing.part, thing.name))
+          .filter((item) => item && item.cdf[thing.key]);
+        if (!items.length) continue;
+        const stat = (name) => S.mean(items.map((item) => S.stat(item, thing.key, name)));
+        const row = { label, world, index: cell, ci: S.interval(items.map((i) => S.stat(i, thing.key, 'p50'))) };
+        for (const name of ['p5', 'p25', 'p50', 'p75', 'p95', 'p99', 'mean']) row[name] = stat(name);
+        rows.push(row);
+        const [xs, ys] = items[0].cdf[thing.key];
+        const text = S.worlds.length > 1 ? `${label} ${world}` : label;
+        curves.push({
+          name: text, index: cell, dash: S.dash(world), x: (i) => Math.max(xs[i], 0.01), y: ys, step: true, hidden: cell >= 8,
+        });
+      }
+    });
+    const values = rows.flatMap((r) => [r.p5, r.p95]).filter((v) => v > 0);
+    const title = `${figure.title} of ${thing.kind} ${thing.name}`;
+    const averaged = S.seeds.length > 1 ? ` Means over ${S.seeds.length} seeds; the bracket below is the 95 % interval of the median.` : '';
+    new S.Boxes(this.charts, {
+      title: `${title}, by cell`, quantity: figure.title, unit: figure.unit, rows,
+      log: values.length > 0 && Math.max(...values) > 20 * Math.min(...values),
+      note: `Box: quartiles, thick line: median, whiskers: 5th and 95th percentile, diamond: 99th.${averaged}`
+        + (S.worlds.length > 1 ? ' Filled: simulated; hollow and dashed: live.' : ''),
+    });
+    new S.Chart(this.charts, {
+      title: `${title}, cumulative`, unit: '', xTitle: `${figure.title}, ${figure.unit} (logarithmic)`, xUnit: figure.unit,
+      xLog: true, yMax: 1, series: curves, height: 300,
+      note: 'Share of samples at or below the value: the further left and the steeper, the better.'
+        + (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
+    });
+  }
+};

@@ -1,9 +1,10 @@
 //! `report.html`: one file that needs nothing else.
 //!
-//! The text is made here; the charts and the table of figures are drawn by the script from the
-//! data that the page carries.
+//! Text and the short tables are made here and stand without a script; charts and the table of
+//! all figures are drawn by the script from the data that the page carries.
 
 mod data;
+mod tables;
 
 use crate::error::ReportError;
 use crate::{labels, reading};
@@ -35,38 +36,55 @@ pub fn html(
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.add_template("report.html", TEMPLATE)?;
-    let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
-    let worlds: Vec<&str> = ["sim", "live"]
-        .into_iter()
-        .filter(|world| results.iter().any(|run| run.world == *world))
-        .collect();
+    let data = serde_json::to_string(&data::data(info, results));
     let page = environment.get_template("report.html")?.render(context! {
-        name => info.name.clone(),
-        title => if info.title.is_empty() { &info.name } else { &info.title },
-        description => info.description.clone(),
-        version => info.version,
+        head => head(info, results),
         axes => info.axes.iter().map(|axis| context! {
             field => axis.field.clone(),
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
-        source => info.source.clone(),
-        worlds => worlds,
-        seeds => seeds.len(),
-        cells => labels::cell_labels(results).len(),
-        runs => results.len(),
-        links => names(results, |run| run.links.iter().map(|(name, _)| name).collect()).len(),
-        flows => names(results, |run| run.flows.iter().map(|(name, _)| name).collect()).len(),
         notes => notes.to_vec(),
         reading => reading(results),
+        overview => tables::overview(results),
+        agreement => tables::agreement_table(results),
+        definitions => tables::definitions(),
+        source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
-        data => inert(&serde_json::to_string(&data::data(info, results)).expect("JSON values always serialise")),
+        data => inert(&data.expect("JSON values always serialise")),
     })?;
     Ok(page)
 }
 
-fn names(results: &[RunResult], of: fn(&RunResult) -> Vec<&String>) -> BTreeSet<&String> {
-    results.iter().flat_map(of).collect()
+/// What was run, in a few words each.
+fn head(info: &ScenarioInfo, results: &[RunResult]) -> minijinja::Value {
+    let names = |of: fn(&RunResult) -> Vec<&String>| {
+        let names: BTreeSet<_> = results.iter().flat_map(of).collect();
+        names.len()
+    };
+    let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
+    let worlds: Vec<&str> = [("sim", "simulated"), ("live", "live")]
+        .into_iter()
+        .filter(|(world, _)| results.iter().any(|run| run.world == *world))
+        .map(|(_, name)| name)
+        .collect();
+    context! {
+        name => info.name.clone(),
+        title => if info.title.is_empty() { &info.name } else { &info.title },
+        description => info.description.clone(),
+        version => info.version,
+        worlds => worlds.join(" and "),
+        seeds => if seeds.len() > 12 {
+            format!("{} seeds", seeds.len())
+        } else {
+            let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
+            format!("{} {}", if seeds.len() == 1 { "seed" } else { "seeds" }, list.join(", "))
+        },
+        cells => labels::cell_labels(results).len(),
+        runs => results.len(),
+        links => names(|run| run.links.iter().map(|(name, _)| name).collect()),
+        flows => names(|run| run.flows.iter().map(|(name, _)| name).collect()),
+    }
 }
 
 /// JSON that cannot end the script element that holds it, nor open a comment in it.

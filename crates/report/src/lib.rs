@@ -18,6 +18,7 @@ mod merge;
 mod names;
 mod reading;
 mod seeds;
+mod show;
 mod summary;
 mod table;
 

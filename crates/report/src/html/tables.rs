@@ -1,0 +1,160 @@
+//! The tables that stand in the page without a script.
+
+use crate::agreement::{Agreement, agreement};
+use crate::catalogue::{FIGURES, Shape};
+use crate::headline::{Headline, headlines};
+use crate::labels;
+use crate::seeds::OverSeeds;
+use crate::show::{ms, percent, rate, significant};
+use minijinja::{Value, context};
+use sojourn_world::RunResult;
+
+fn world_name(world: &str) -> &'static str {
+    if world == "sim" { "simulated" } else { "live" }
+}
+
+/// Cells and worlds with the figures that they are compared by.
+pub(super) fn overview(results: &[RunResult]) -> Value {
+    let labels = labels::cell_labels(results);
+    let mut list = headlines(results);
+    // Worlds of a cell beside each other, the simulated one first.
+    list.sort_by_key(|h| (h.cell, h.world != "sim"));
+    let medians = list.iter().filter_map(|h| Some(h.median_ms?.mean));
+    let most = medians.fold(0.0, f64::max);
+    let goodputs = list.iter().filter_map(|h| Some(h.goodput_bps?.mean));
+    let most_goodput = goodputs.fold(0.0, f64::max);
+    let mut last = None;
+    let rows: Vec<Value> = list
+        .iter()
+        .map(|h| {
+            let first = last.replace(h.cell) != Some(h.cell);
+            let median = h.median_ms.map_or(0.0, |over| over.mean);
+            let goodput = h.goodput_bps.map_or(0.0, |over| over.mean);
+            context! {
+                first => first,
+                cell => &labels[h.cell],
+                colour => h.cell % 8,
+                world => world_name(h.world),
+                median => with_interval(h.median_ms, ms),
+                median_bar => bar_of_decades(median, most),
+                p95 => with_interval(h.p95_ms, ms),
+                goodput => with_interval(h.goodput_bps, rate),
+                goodput_bar => format!("{:.1}", 100.0 * goodput / most_goodput.max(1.0)),
+                jain => with_interval(h.jain, |jain| format!("{jain:.3}")),
+                drops => with_interval(h.drop_ratio, percent),
+                marks => with_interval(h.mark_ratio, percent),
+            }
+        })
+        .collect();
+    let marked = list
+        .iter()
+        .any(|h: &Headline| h.mark_ratio.is_some_and(|over| over.mean > 0.0));
+    context! {
+        rows => rows,
+        worlds => list.iter().any(|h| h.world != list[0].world),
+        marked => marked,
+        interval => list.iter().any(|h| h.seeds > 1),
+        latency_of => match list.first().map(|h| &h.latency_of[..]) {
+            Some([one]) => format!("flow {one}"),
+            Some([]) | None => "no flow (none measured it)".to_owned(),
+            Some(many) => format!("flows {} (their mean)", many.join(", ")),
+        },
+    }
+}
+
+fn with_interval(over: Option<OverSeeds>, show: impl Fn(f64) -> String) -> Value {
+    match over {
+        None => context! { value => "–" },
+        Some(over) => context! {
+            value => show(over.mean),
+            interval => over.ci95.map(|ci| format!("± {}", show(ci))),
+        },
+    }
+}
+
+/// Length of a bar on an axis of four decades up to `most`, in percent.
+fn bar_of_decades(value: f64, most: f64) -> String {
+    let share = if value > 0.0 && most > 0.0 {
+        1.0 + (value / most).log10() / 4.0
+    } else {
+        0.0
+    };
+    format!("{:.1}", 100.0 * share.clamp(0.01, 1.0))
+}
+
+/// Simulated against live figures.
+pub(super) fn agreement_table(results: &[RunResult]) -> Value {
+    let labels = labels::cell_labels(results);
+    let list = agreement(results);
+    let row = |a: &Agreement| {
+        let goodput = a.figure == "goodput_bps";
+        let show: fn(f64) -> String = if goodput { rate } else { ms };
+        let difference = a.sim - a.live;
+        context! {
+            cell => &labels[a.cell],
+            flow => a.flow.clone(),
+            figure => if goodput { "goodput" } else { "median induced RTT" },
+            sim => show(a.sim),
+            live => show(a.live),
+            difference => format!(
+                "{}{}",
+                if difference < 0.0 { "−" } else { "+" },
+                show(difference.abs())
+            ),
+            relative => a.relative().map_or("–".to_owned(), |share| format!(
+                "{}{} %",
+                if share < 0.0 { "−" } else { "+" },
+                significant(share.abs() * 100.0, 2)
+            )),
+            within => a.within,
+            why => why(a),
+        }
+    };
+    context! {
+        rows => list.iter().map(row).collect::<Vec<_>>(),
+        total => list.len(),
+        within => list.iter().filter(|a| a.within).count(),
+        latency_share => percent(crate::LATENCY_SHARE),
+        latency_ms => ms(crate::LATENCY_MS),
+        goodput_share => percent(crate::GOODPUT_SHARE),
+    }
+}
+
+/// The verdict in words.
+fn why(a: &Agreement) -> String {
+    let share = a.relative().map_or(f64::INFINITY, f64::abs);
+    match (a.figure, a.within) {
+        ("goodput_bps", true) => format!("agrees: within {}", percent(crate::GOODPUT_SHARE)),
+        (_, true) if share <= crate::LATENCY_SHARE => {
+            format!("agrees: within {}", percent(crate::LATENCY_SHARE))
+        }
+        (_, true) => format!("agrees: within {}", ms(crate::LATENCY_MS)),
+        (_, false) if a.sim > a.live => "differs: higher in the simulator".to_owned(),
+        (_, false) => "differs: lower in the simulator".to_owned(),
+    }
+}
+
+/// Every figure with its meaning.
+pub(super) fn definitions() -> Vec<Value> {
+    let list = FIGURES.iter().map(|f| {
+        let shape = match f.shape {
+            Shape::Scalar => "",
+            Shape::Distribution => "distribution",
+            Shape::Series => "series",
+        };
+        context! {
+            id => match f.shape {
+                Shape::Series => format!("series-{}-{}", f.kind.name(), f.key),
+                _ => format!("def-{}-{}", f.kind.name(), f.key),
+            },
+            kind => f.kind.name(),
+            key => f.key,
+            title => f.title,
+            unit => f.unit,
+            shape => shape,
+            meaning => f.meaning,
+            source => f.source,
+        }
+    });
+    list.collect()
+}

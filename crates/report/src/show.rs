@@ -1,0 +1,63 @@
+//! Numbers for people.
+
+/// `x` with so many significant digits, without an exponent.
+pub(crate) fn significant(x: f64, digits: i32) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return format!("{x:.0}");
+    }
+    let decimals = digits - 1 - x.abs().log10().floor() as i32;
+    if decimals > 0 {
+        format!("{x:.*}", decimals.min(6) as usize)
+    } else {
+        let unit = 10_f64.powi(-decimals);
+        format!("{:.0}", (x / unit).round() * unit)
+    }
+}
+
+/// Milliseconds, or seconds when they are many.
+pub(crate) fn ms(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{} s", significant(ms / 1000.0, 3))
+    } else if ms < 0.01 {
+        format!("{} ms", significant((ms * 1000.0).round() / 1000.0, 1))
+    } else {
+        format!("{} ms", significant(ms, 3))
+    }
+}
+
+/// A rate in the unit in which it reads best.
+pub(crate) fn rate(bps: f64) -> String {
+    match bps {
+        _ if bps >= 1e9 => format!("{} Gbit/s", significant(bps / 1e9, 3)),
+        _ if bps >= 1e6 => format!("{} Mbit/s", significant(bps / 1e6, 3)),
+        _ => format!("{} kbit/s", significant(bps / 1e3, 3)),
+    }
+}
+
+/// A share of one as percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(significant(971.4, 2), "970");
+        assert_eq!(significant(0.001_234, 2), "0.0012");
+        assert_eq!(significant(9.996, 3), "10.00");
+        assert_eq!(
+            (ms(2.2345), ms(1234.0)),
+            ("2.23 ms".into(), "1.23 s".into())
+        );
+        assert_eq!((ms(0.0), ms(0.004)), ("0 ms".into(), "0.004 ms".into()));
+        assert_eq!(rate(11_990_000.0), "12.0 Mbit/s");
+        assert_eq!(rate(2_000.0), "2.00 kbit/s");
+        assert_eq!(
+            (percent(0.0123), percent(0.0)),
+            ("1.2 %".into(), "0 %".into())
+        );
+    }
+}
