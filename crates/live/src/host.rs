@@ -432,9 +432,9 @@ impl<'a> Side<'a> {
         let new = Itimerspec {
             it_interval: nothing,
             it_value: Timespec {
-                tv_sec: (at / 1_000_000_000) as _,
+                tv_sec: (at / 1_000_000_000).cast_signed(),
                 // Zero would disarm it.
-                tv_nsec: (at % 1_000_000_000).max(1) as _,
+                tv_nsec: (at % 1_000_000_000).max(1).cast_signed(),
             },
         };
         rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &new)?;

@@ -46,7 +46,7 @@ fn switch(control: &OwnedFd, device: &str, command: u32, data: u32) -> io::Resul
         .iter_mut()
         .zip(device.bytes())
     {
-        *to = from as libc::c_char;
+        *to = from.cast_signed();
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     // SAFETY: SIOCETHTOOL reads the name and, for these commands, reads `struct ethtool_value`
