@@ -64,7 +64,7 @@ fn cell(which: &str, qdisc: &Qdisc, seconds: u64) -> Cell {
             size: 700,
             interval: ms(20),
         };
-        let flows = vec![
+        let mut flows = vec![
             flow(
                 "probe",
                 true,
@@ -90,6 +90,9 @@ fn cell(which: &str, qdisc: &Qdisc, seconds: u64) -> Cell {
                 },
             ),
         ];
+        flows[1].start += ms(250);
+        flows[2].start += ms(300);
+        flows[5].start += ms(1000);
         (1.0, 12.0, flows)
     };
     Cell {
@@ -121,8 +124,9 @@ fn main() {
     println!("{which} {qdisc}");
     for (name, link) in &result.links {
         println!(
-            "  {name:10} util {:.4} dropped {} sojourn p50 {:.2} p95 {:.2} backlog {:.1}",
+            "  {name:10} util {:.4} sent {} dropped {} sojourn p50 {:.2} p95 {:.2} backlog {:.1}",
             link.utilisation.unwrap_or(0.0),
+            link.dequeued_packets,
             link.dropped_packets,
             link.sojourn.p50,
             link.sojourn.p95,

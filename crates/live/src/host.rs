@@ -28,7 +28,7 @@ use crate::lab::Host;
 use end::{End, Socket};
 
 /// How often TCP_INFO is read.
-const SAMPLE_EVERY: Span = Span::from_millis(20);
+const SAMPLE_EVERY: Span = Span::from_millis(10);
 /// How soon a side notices that the run is over.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
@@ -243,6 +243,7 @@ impl<'a> Side<'a> {
 
     /// Runs until the run is over and the last datagrams had their time.
     pub(crate) fn run(&mut self, clock: Clock) -> io::Result<()> {
+        run_ahead();
         let mut events = Vec::with_capacity(64);
         while !self.shared.stop.load(Ordering::Relaxed) {
             self.fire(clock)?;
@@ -441,4 +442,12 @@ impl<'a> Side<'a> {
         self.timer_at = time;
         Ok(())
     }
+}
+
+/// Asks the kernel to prefer this thread, after the bridge's: late apps would be measured as
+/// slow queues. Without permission it works as well, only less evenly on a busy machine.
+fn run_ahead() {
+    let parameter = libc::sched_param { sched_priority: 5 };
+    // SAFETY: the parameter outlives the call, and 0 means the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
 }

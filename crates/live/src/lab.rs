@@ -42,11 +42,15 @@ pub enum Host {
 impl Host {
     /// The address of the host with this number on its side, 0 to 65 000.
     pub fn address(self, number: u16) -> Ipv4Addr {
-        let network = match self {
-            Self::Client => Ipv4Addr::new(198, 18, 0, 1),
-            Self::Server => Ipv4Addr::new(198, 19, 0, 1),
-        };
-        Ipv4Addr::from_bits(network.to_bits() + u32::from(number))
+        Ipv4Addr::from_bits(self.network().to_bits() + 1 + u32::from(number))
+    }
+
+    /// Half of the hosts' subnet.
+    const fn network(self) -> Ipv4Addr {
+        match self {
+            Self::Client => Ipv4Addr::new(198, 18, 0, 0),
+            Self::Server => Ipv4Addr::new(198, 19, 0, 0),
+        }
     }
 
     const fn mac(self) -> Mac {
@@ -71,6 +75,8 @@ pub struct Plan {
     pub hosts: u16,
     /// Kernel parameters of both hosts, as paths below `/proc/sys/net` and their values.
     pub sysctls: Vec<(&'static str, String)>,
+    /// Initial congestion window of connections in segments; the kernel's own is 10.
+    pub initial_window: Option<u32>,
 }
 
 /// The test bed. Dropping it removes everything.
@@ -167,6 +173,9 @@ impl Lab {
                 netlink.address(device, host.address(number), PREFIX)?;
             }
             netlink.up(device)?;
+            if let Some(window) = plan.initial_window {
+                netlink.route(device, host.peer().network(), PREFIX + 1, window)?;
+            }
             // Known neighbours: an ARP exchange would wait behind seconds of standing queue.
             for number in 0..plan.hosts.max(1) {
                 netlink.neighbour(device, host.peer().address(number), host.peer().mac())?;

@@ -4,12 +4,14 @@
 //! processors, and latencies show it when these are busy.
 //!
 //! Differs from the simulator:
-//! - TCP's round-trip times are the kernel's smoothed ones (`tcpi_rtt`), read every 20 ms while
-//!   ACKs come in; a probe's are exact.
+//! - TCP's round-trip times are recovered from the kernel's smoothed one (`tcpi_rtt`), which is
+//!   read every 10 ms: the mean of the ACKs since the last reading, counted once for each of
+//!   them. A probe's are exact.
 //! - An access rate is not emulated: hosts send as fast as they can. With one, each flow has an
 //!   address of its own at both ends, as in the simulator.
 //! - TCP is the kernel's: of its parameters those that it cannot take are refused. ECN, SACK,
-//!   timestamps and RACK are switches of a whole host, so all flows of a cell must agree.
+//!   timestamps, RACK and the initial window are settings of a whole host, so all flows of a cell
+//!   must agree.
 
 mod links;
 
@@ -127,8 +129,12 @@ fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
         .receive_window_max
         .max(Config::default().receive_window_max);
     for (other, config) in configs {
-        let switches = |c: &Config| [c.ecn, c.sack, c.timestamps, c.rack];
-        let names = ["ecn", "sack", "timestamps", "rack"];
+        let switches = |c: &Config| {
+            let [ecn, sack, timestamps, rack] =
+                [c.ecn, c.sack, c.timestamps, c.rack].map(u32::from);
+            [ecn, sack, timestamps, rack, c.initial_window]
+        };
+        let names = ["ecn", "sack", "timestamps", "rack", "initial_window"];
         let pairs = switches(&first).into_iter().zip(switches(&config));
         if let Some(((a, b), field)) = pairs.zip(names).find(|((a, b), _)| a != b) {
             return Err(format!(
@@ -162,7 +168,13 @@ fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
     } else {
         1
     };
-    Ok(Plan { hosts, sysctls })
+    let initial_window = first.initial_window;
+    let usual = initial_window == Config::default().initial_window;
+    Ok(Plan {
+        hosts,
+        sysctls,
+        initial_window: (!usual).then_some(initial_window),
+    })
 }
 
 /// A run under way.

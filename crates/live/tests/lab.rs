@@ -8,6 +8,7 @@ fn a_lab_has_its_devices_and_settings_and_shows_nowhere() {
     let lab = Lab::new(&Plan {
         hosts: 3,
         sysctls: vec![("ipv4/tcp_ecn", "1".into())],
+        initial_window: Some(3),
     })
     .unwrap();
     let inside = lab

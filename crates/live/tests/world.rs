@@ -223,11 +223,11 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         reason.contains("\"small\"") && reason.contains("20 to 1472"),
         "{reason}"
     );
-    let wide = Transport::Tcp(Config {
-        initial_window: 3,
+    let threshold = Transport::Tcp(Config {
+        initial_ssthresh: Some(10_000),
         ..Config::default()
     });
-    assert!(refused(&cell(1000, vec![flow("a", wide, App::Bulk)])).contains("initial window"));
+    assert!(refused(&cell(1000, vec![flow("a", threshold, App::Bulk)])).contains("ssthresh"));
     let ecn = Transport::Tcp(Config {
         ecn: true,
         ..Config::default()

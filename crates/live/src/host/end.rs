@@ -251,8 +251,10 @@ impl End {
         let again = info.retransmitted.wrapping_sub(last.retransmitted);
         recorder.sent(now, segments.into(), again.into());
         recorder.congestion_window(now, f64::from(info.congestion_window));
-        if info.acknowledged != last.acknowledged {
-            recorder.rtt(now, info.smoothed_rtt);
+        if let Some((rtt, acks)) = socket::measured(&last, &info) {
+            for _ in 0..acks {
+                recorder.rtt(now, rtt);
+            }
         }
     }
 }

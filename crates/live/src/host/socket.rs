@@ -111,9 +111,6 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
             "its mss of {mss} bytes is above the {most} that fit into a frame"
         ));
     }
-    if config.initial_window != default.initial_window {
-        return refused("the live world keeps the kernel's initial window of 10 segments");
-    }
     if config.initial_ssthresh.is_some() {
         return refused("the kernel's TCP takes no initial_ssthresh");
     }
@@ -182,8 +179,12 @@ pub(super) fn abort(fd: &OwnedFd) {
 /// What the sender's side of a connection knows, from `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TcpInfo {
-    /// Smoothed round-trip time.
+    /// Smoothed round-trip time; zero before the first measurement.
     pub(super) smoothed_rtt: Span,
+    /// Smallest round-trip time so far.
+    pub(super) min_rtt: Span,
+    /// Segments received: on the sending side of one-way traffic these are ACKs.
+    pub(super) segments_received: u32,
     /// Congestion window in segments.
     pub(super) congestion_window: u32,
     /// Bytes acknowledged.
@@ -192,6 +193,27 @@ pub(super) struct TcpInfo {
     pub(super) data_segments: u32,
     /// Retransmissions.
     pub(super) retransmitted: u32,
+}
+
+/// What the ACKs between two readings measured on average, and how many there were.
+///
+/// The kernel shows only the smoothed round-trip time, but it smooths with a gain of exactly 1/8
+/// for each ACK (RFC 6298 section 2.3), and that can be undone: `n` measurements of the same
+/// value `r` take `s` to `r + (7/8)ⁿ·(s - r)`. Some segments (window updates, duplicate ACKs)
+/// measure nothing; they make the result a little smoother than the truth, never biased.
+pub(super) fn measured(last: &TcpInfo, now: &TcpInfo) -> Option<(Span, u32)> {
+    let acks = now.segments_received.wrapping_sub(last.segments_received);
+    if now.acknowledged == last.acknowledged || now.smoothed_rtt.is_zero() || acks == 0 {
+        return None;
+    }
+    let new = now.smoothed_rtt.as_nanos() as f64;
+    if last.smoothed_rtt.is_zero() {
+        return Some((now.smoothed_rtt, 1));
+    }
+    let kept = 0.875_f64.powi(acks.min(1000).cast_signed());
+    let mean = (new - kept * last.smoothed_rtt.as_nanos() as f64) / (1.0 - kept);
+    let mean = Span::from_secs_f64(mean * 1e-9).max(now.min_rtt);
+    Some((mean, acks))
 }
 
 /// Reads `struct tcp_info` (linux/tcp.h; fields are only ever added at its end). None when the
@@ -215,9 +237,46 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
     let word = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_ne_bytes(*b));
     Some(TcpInfo {
         smoothed_rtt: Span::from_micros(word(68)?.into()),
+        min_rtt: Span::from_micros(word(148)?.into()),
+        segments_received: word(140)?,
         congestion_window: word(80)?,
         retransmitted: word(100)?,
         acknowledged: bytes[120..].first_chunk().map(|b| u64::from_ne_bytes(*b))?,
         data_segments: word(156)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(smoothed_us: u64, segments_received: u32) -> TcpInfo {
+        TcpInfo {
+            smoothed_rtt: Span::from_micros(smoothed_us),
+            segments_received,
+            acknowledged: u64::from(segments_received),
+            ..TcpInfo::default()
+        }
+    }
+
+    #[test]
+    fn smoothing_is_undone() {
+        // By hand, gain 1/8: 80 ms, then 160 ms once is 90 ms, twice 98.75 ms.
+        let before = info(80_000, 10);
+        assert_eq!(
+            measured(&before, &info(90_000, 11)),
+            Some((Span::from_millis(160), 1))
+        );
+        let (twice, acks) = measured(&before, &info(98_750, 12)).unwrap();
+        assert!((twice.as_millis_f64() - 160.0).abs() < 0.001 && acks == 2);
+        assert_eq!(measured(&before, &before), None);
+        assert_eq!(
+            measured(&TcpInfo::default(), &info(80_000, 1)),
+            Some((Span::from_millis(80), 1))
+        );
+        // Rounding cannot push a value below what was ever seen.
+        let mut floor = info(70_000, 11);
+        floor.min_rtt = Span::from_millis(20);
+        assert_eq!(measured(&before, &floor), Some((floor.min_rtt, 1)));
+    }
 }

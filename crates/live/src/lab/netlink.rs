@@ -14,7 +14,10 @@ use netlink_packet_route::link::{
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
-use netlink_packet_route::route::RouteType;
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
+};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
@@ -128,6 +131,33 @@ impl Netlink {
         ];
         self.change(
             RouteNetlinkMessage::NewNeighbour(message),
+            NLM_F_CREATE | NLM_F_REPLACE,
+        )
+    }
+
+    /// A route to `network`/`prefix` over a device, on which connections begin with a window of
+    /// this many segments.
+    pub(super) fn route(
+        &mut self,
+        index: u32,
+        network: Ipv4Addr,
+        prefix: u8,
+        initial_window: u32,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = AddressFamily::Inet;
+        message.header.destination_prefix_length = prefix;
+        message.header.table = RouteHeader::RT_TABLE_MAIN;
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = RouteScope::Link;
+        message.header.kind = RouteType::Unicast;
+        message.attributes = vec![
+            RouteAttribute::Destination(RouteAddress::Inet(network)),
+            RouteAttribute::Oif(index),
+            RouteAttribute::Metrics(vec![RouteMetric::InitCwnd(initial_window)]),
+        ];
+        self.change(
+            RouteNetlinkMessage::NewRoute(message),
             NLM_F_CREATE | NLM_F_REPLACE,
         )
     }
