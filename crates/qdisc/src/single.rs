@@ -104,6 +104,14 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
             && self.backlog.bytes.saturating_add(u64::from(len)) <= self.limit.bytes
     }
 
+    /// Makes room for as many packets again, but for no more than the limit.
+    #[cold]
+    fn grow(&mut self) {
+        let len = self.queue.len();
+        let room = (self.limit.packets as usize).saturating_sub(len);
+        self.queue.reserve_exact(len.max(16).min(room.max(1)));
+    }
+
     #[cold]
     fn refuse(&mut self, packet: P, len: u32, reason: DropReason, out: &mut dyn Outlet<P>) {
         self.counters.drop(len, reason);
@@ -141,6 +149,9 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             return self.refuse(packet, len, DropReason::Tail, out);
         }
         self.backlog.add(len);
+        if self.queue.len() == self.queue.capacity() {
+            self.grow();
+        }
         self.queue.push_back((now, packet));
     }
 

@@ -365,7 +365,7 @@ fn red_derives_tcs_constants() {
     assert_eq!(red_wlog(30.0, 55), Some(5));
     // 0.02 / 60000 · 2^21 = 0.7, and 1.4 with 22.
     assert_eq!(red_plog(30_000, 90_000, 0.02), Some(22));
-    // Too small: 20 + 1 − 30 < 1. The least that is not: 30 + 1 − 30 = 1 ≤ (1 − 0.5^30) / 0.5.
+    // Too small: 29 + 1 − 30 < 1. The least that is not: 30 + 1 − 30 = 1 ≤ (1 − 0.5^30) / 0.5.
     assert_eq!(red_wlog(30.0, 29), None);
     assert_eq!(red_wlog(30.0, 30), Some(1));
     assert_eq!(red_plog(0, u64::MAX, 1e-9), None);

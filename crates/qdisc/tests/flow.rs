@@ -82,7 +82,8 @@ fn a_new_flow_goes_before_old_ones_once() {
     for id in 1000..1004 {
         assert_eq!(next(&mut queue), id);
     }
-    // Flow 1 is an old flow now, with 600 of its 1500 bytes left. A sparse flow's packet goes first ...
+    // Flow 1 is an old flow now, with 600 of its 1500 bytes left. A sparse flow's packet goes
+    // first ...
     queue.enqueue(
         TestPacket::of_flow(2000, 100, 2, FLOWS),
         Time::ZERO,
@@ -110,8 +111,10 @@ fn a_full_queue_drops_half_of_the_fattest_flow_from_its_head() {
     let limit = 50;
     let mut queue = fq_codel(FlowParams { limit, ..params() });
     let mut log = Log::default();
-    offer(&mut queue, 1, &[100; 40], &mut log); // 4000 bytes
-    offer(&mut queue, 2, &[1000; 10], &mut log); // 10000 bytes: the fattest, with fewer packets
+    // 4000 bytes.
+    offer(&mut queue, 1, &[100; 40], &mut log);
+    // 10000 bytes: the fattest, with fewer packets.
+    offer(&mut queue, 2, &[1000; 10], &mut log);
     assert!(log.dropped.is_empty());
     offer(&mut queue, 3, &[60], &mut log);
     let ids: Vec<u64> = log.dropped.iter().map(|(p, _)| p.id).collect();

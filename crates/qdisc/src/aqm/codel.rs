@@ -203,7 +203,8 @@ impl Aqm for Codel {
     }
 
     fn is_forgettable(&mut self, state: &mut CodelState, now: Time) -> bool {
-        let resumable = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
-        !state.dropping && !resumable && state.first_above == Time::ZERO
+        let resumes = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
+        // The queue is empty, so `first_above` and `dropping` are only stale, if set at all.
+        state.count == 0 || !resumes
     }
 }

@@ -93,6 +93,12 @@ impl<P> Slab<P> {
         packet.map(|packet| (slot.arrived, packet))
     }
 
+    /// Entries that there is memory for.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+
     #[inline]
     fn grow(&mut self, most: usize) {
         if self.slots.len() == self.slots.capacity() {

@@ -1,0 +1,68 @@
+//! What cannot be seen from outside: memory.
+
+use super::*;
+use crate::{Codel, CodelParams, CodelState, Discard, Ecn, Pie, PieState};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tiny(u32);
+
+impl Packet for Tiny {
+    fn len(&self) -> u32 {
+        1000
+    }
+
+    fn flow_hash(&self, _perturbation: u64) -> u32 {
+        self.0
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn set_ce(&mut self) -> bool {
+        false
+    }
+}
+
+fn fq_codel(flows: u32, limit: u32) -> FlowQueue<Tiny, Codel> {
+    let params = FlowParams {
+        limit,
+        flows,
+        ..FlowParams::default()
+    };
+    let codel = Codel::new(CodelParams::default(), 1514);
+    FlowQueue::new(params, 1514, Stream::named(1, "hash"), codel)
+}
+
+#[test]
+fn sizes_are_as_documented() {
+    assert!(size_of::<FlowQueue<Tiny, Codel>>() < 700);
+    assert!(size_of::<FlowQueue<Tiny, Pie>>() < 700);
+    assert_eq!(size_of::<Flow<CodelState>>(), 80);
+    assert_eq!(size_of::<Flow<PieState>>(), 128);
+    let idle = fq_codel(65_536, 10_240);
+    assert_eq!((idle.table.capacity(), idle.flows.capacity()), (0, 0));
+}
+
+#[test]
+fn sparse_flows_share_a_few_entries() {
+    let mut queue = fq_codel(65_536, 10_240);
+    for flow in 0..100_000_u32 {
+        let now = Time::from_nanos(u64::from(flow) * 1000);
+        queue.enqueue(Tiny(flow << 16 | flow), now, &mut Discard);
+        assert_ne!(queue.dequeue(now, &mut Discard), Dequeue::Empty);
+        // The link asks until nothing is left; this also takes empty flows off their list.
+        assert_eq!(queue.dequeue(now, &mut Discard), Dequeue::Empty);
+    }
+    assert!(queue.flows.len() < 16, "{} entries", queue.flows.len());
+}
+
+#[test]
+fn the_slab_grows_to_the_limit_and_no_further() {
+    let mut queue = fq_codel(16, 1000);
+    for i in 0..5000_u32 {
+        queue.enqueue(Tiny(i << 28), Time::ZERO, &mut Discard);
+    }
+    assert!(queue.backlog().packets <= 1000);
+    assert_eq!(queue.slab.capacity(), 1001);
+}
