@@ -255,7 +255,8 @@ impl Engine {
                     recorder.rtt(now, rtt);
                     if now >= endpoint.sample_at {
                         endpoint.sample_at = now + self.sample_every / 4;
-                        recorder.congestion_window(now, connection.info().cwnd_segments());
+                        let window = connection.info().window_segments;
+                        recorder.congestion_window(now, f64::from(window));
                     }
                 }
                 if news.delivered > 0 {
