@@ -27,9 +27,10 @@
 mod fat;
 mod lists;
 
+use crate::describe::DescribeFlows;
 use crate::{
-    Aqm, Backlog, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet, Packet, Qdisc,
-    QueueView, Verdict,
+    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet, Packet,
+    Qdisc, QueueView, Report, Spec, Verdict,
 };
 use alloc::vec::Vec;
 use fat::Fattest;
@@ -43,6 +44,8 @@ const LEAST_QUANTUM: u32 = 256;
 const MOST_FLOWS: u32 = 65_536;
 /// Idle flows looked at for one whose entry a new flow may have.
 const RECLAIM_TRIES: usize = 4;
+/// Flows of each list looked at for the length of the next packet.
+const HINT_STEPS: usize = 8;
 
 /// Where a flow stands in the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,6 +283,25 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         }
     }
 
+    /// Puts a packet at the end of its flow, and an idle flow among the new ones.
+    #[inline]
+    fn push(&mut self, id: u32, packet: P, len: u32, now: Time) {
+        // One more than the limit: an arrival may be what makes another flow the fattest.
+        let most = self.params.limit as usize + 1;
+        let flow = &mut self.flows[id as usize];
+        self.slab.push(&mut flow.packets, packet, now, most);
+        flow.count += 1;
+        flow.bytes += u64::from(len);
+        let idle = flow.turn == Turn::Idle;
+        self.backlog.add(len);
+        if idle {
+            flow.deficit = i64::from(self.quantum);
+            self.new_flow_count += 1;
+            self.append(id, Turn::New);
+        }
+        self.weigh(id);
+    }
+
     /// Takes the packet at the head of a flow, and all accounts of it but the last.
     #[inline]
     fn pop(&mut self, id: u32) -> Option<(Time, P, u32)> {
@@ -427,7 +449,7 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
     }
 }
 
-impl<P: Packet, A: Aqm> Qdisc<P> for FlowQueue<P, A> {
+impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
@@ -443,20 +465,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for FlowQueue<P, A> {
             Verdict::Mark => self.mark(&mut packet, len, out),
             Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
         }
-        // One more than the limit: an arrival may be what makes another flow the fattest.
-        let most = self.params.limit as usize + 1;
-        let flow = &mut self.flows[id as usize];
-        self.slab.push(&mut flow.packets, packet, now, most);
-        flow.count += 1;
-        flow.bytes += u64::from(len);
-        let idle = flow.turn == Turn::Idle;
-        self.backlog.add(len);
-        if idle {
-            flow.deficit = i64::from(self.quantum);
-            self.new_flow_count += 1;
-            self.append(id, Turn::New);
-        }
-        self.weigh(id);
+        self.push(id, packet, len, now);
         if self.is_over_limit() {
             self.shed(now, out);
         }
@@ -511,6 +520,66 @@ impl<P: Packet, A: Aqm> Qdisc<P> for FlowQueue<P, A> {
 
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn report(&self, _now: Time) -> Report {
+        let own = self.aqm.statistics(&self.statistics(), &self.counters);
+        // tc prints the quantum in force, also when it is the default.
+        let params = FlowParams {
+            quantum: Some(self.quantum),
+            ..self.params
+        };
+        Report::new(&self.aqm.spec(params), &self.counters, self.backlog, own)
+    }
+
+    fn spec(&self) -> Spec {
+        self.aqm.spec(self.params)
+    }
+
+    fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
+        let params = self.aqm.change(spec, &self.params)?;
+        self.set_params(params);
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        // Few steps are enough for a hint. A flow without credit must wait for its next turn.
+        let mut fallback = (self.backlog.packets > 0).then_some(0);
+        for mut id in [self.new.ends.first, self.old.ends.first] {
+            for _ in 0..HINT_STEPS {
+                let Some(flow) = self.flows.get(id as usize) else {
+                    break;
+                };
+                if let Some(packet) = self.slab.head(flow.packets) {
+                    if flow.deficit > 0 {
+                        return Some(packet.len());
+                    }
+                    fallback = fallback.filter(|&len| len > 0).or(Some(packet.len()));
+                }
+                id = flow.next;
+            }
+        }
+        fallback
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        self.fattest.stop();
+        let mut held = Vec::with_capacity(self.backlog.packets as usize);
+        for id in 0..self.flows.len() {
+            while let Some((arrived, packet, _)) = self.pop(id as u32) {
+                held.push((arrived, packet));
+            }
+        }
+        held
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        for (arrived, packet) in held {
+            let len = packet.len();
+            let id = self.classify(&packet, arrived);
+            self.push(id, packet, len, arrived);
+        }
     }
 }
 

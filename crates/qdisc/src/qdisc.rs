@@ -1,6 +1,8 @@
 //! The trait that everything turns on, and the accounts that every discipline keeps.
 
-use crate::{Packet, Report};
+use crate::{ChangeError, Packet, Report, Spec};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 
 /// Packets and bytes, always both.
@@ -146,7 +148,73 @@ pub trait Qdisc<P: Packet> {
     fn counters(&self) -> &Counters;
 
     /// Parameters and statistics as `tc -s qdisc` shows them.
-    fn report(&self, _now: Time) -> Report {
-        Report::default()
+    fn report(&self, now: Time) -> Report;
+
+    /// The parameters in force.
+    fn spec(&self) -> Spec;
+
+    /// Gives the live instance new parameters of its own kind. Nothing held is lost: what is
+    /// above a lower limit stays until it drains, and a flow queue drops from its fattest flows
+    /// at the next arrival. An error changes nothing. For another kind see
+    /// [`Spec::reconfigure`].
+    ///
+    /// # Errors
+    /// When `spec` is of another kind, or what it changes is fixed at construction.
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
+
+    /// Length of the packet that the next [`Qdisc::dequeue`] will look at first; None if empty.
+    ///
+    /// A hint for shapers, so that they ask for a packet only when they can pay for it: an AQM
+    /// may drop this packet and yield a longer one.
+    fn head_len(&self) -> Option<u32>;
+
+    /// Takes out all that is held, with the times of arrival, each flow in order. The accounts
+    /// do not balance afterwards: the instance is to be given up.
+    fn drain(&mut self) -> Vec<(Time, P)>;
+
+    /// Takes over, in the order of arrival, what another instance held, and its accounts.
+    /// Neither AQM nor limit is asked, so that nothing is lost.
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters);
+}
+
+impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        (**self).enqueue(packet, now, out);
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        (**self).dequeue(now, out)
+    }
+
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+
+    fn counters(&self) -> &Counters {
+        (**self).counters()
+    }
+
+    fn report(&self, now: Time) -> Report {
+        (**self).report(now)
+    }
+
+    fn spec(&self) -> Spec {
+        (**self).spec()
+    }
+
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        (**self).change(spec, now)
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        (**self).head_len()
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        (**self).drain()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        (**self).adopt(held, counters);
     }
 }

@@ -1,7 +1,12 @@
 //! Parameters and statistics as data, before they become `tc -s` text or JSON.
 
+use crate::spec::Spec;
+use crate::tc::options;
+use crate::{Backlog, Counters};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use sojourn_units::Span;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,4 +41,77 @@ pub struct Report {
     pub options: Vec<Field>,
     /// Common and special statistics, flat as tc prints them.
     pub stats: Vec<Field>,
+    /// The discipline below, which tc lists as a child.
+    pub inner: Option<Box<Report>>,
+}
+
+/// Where an instance stands, for [`Report::tc_text`] and [`Report::tc_json`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The device; None leaves it out, as `tc qdisc show dev X` does.
+    pub dev: Option<&'a str>,
+    /// Major number of the handle: `0x8001` prints as `8001:`.
+    pub handle: u16,
+}
+
+impl Report {
+    /// The report of an instance: tc's common statistics, then its `own`.
+    pub(crate) fn new(spec: &Spec, counters: &Counters, backlog: Backlog, own: Vec<Field>) -> Self {
+        let mut stats = Vec::from([
+            int("bytes", counters.dequeued.bytes),
+            int("packets", counters.dequeued.packets),
+            int("drops", counters.dropped.packets),
+            int("overlimits", counters.overlimits),
+            int("requeues", 0_u32),
+            int("backlog", backlog.bytes),
+            int("qlen", backlog.packets),
+        ]);
+        stats.extend(own);
+        Self {
+            kind: spec.name(),
+            options: options(spec),
+            stats,
+            inner: None,
+        }
+    }
+}
+
+impl Field {
+    pub(crate) const fn switch(name: &'static str, on: bool) -> Self {
+        Self {
+            name,
+            value: Value::Bool(on),
+        }
+    }
+
+    /// The field with its number below zero.
+    pub(crate) fn negated(self) -> Self {
+        match self.value {
+            Value::Int(number) => Self {
+                value: Value::Int(-number),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// A number; above 2⁶³ it stays there.
+pub(crate) fn int(name: &'static str, number: impl Into<u64>) -> Field {
+    Field {
+        name,
+        value: Value::Int(i64::try_from(number.into()).unwrap_or(i64::MAX)),
+    }
+}
+
+/// A time, in tc's microseconds.
+pub(crate) fn micros(name: &'static str, span: Span) -> Field {
+    int(name, span.as_micros())
+}
+
+pub(crate) const fn float(name: &'static str, number: f64) -> Field {
+    Field {
+        name,
+        value: Value::Float(number),
+    }
 }

@@ -6,10 +6,13 @@
 //! Memory: an entry per packet held at most at any time (the packet and its time of arrival);
 //! nothing before the first packet.
 
+use crate::describe::DescribeSingle;
 use crate::{
-    Aqm, Backlog, Counters, Dequeue, DropReason, Facts, Outlet, Packet, Qdisc, QueueView, Verdict,
+    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, Outlet, Packet, Qdisc,
+    QueueView, Report, Spec, Verdict,
 };
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use sojourn_units::Time;
 
 /// Most that a queue may hold.
@@ -127,7 +130,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 }
 
-impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
+impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
@@ -186,5 +189,36 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
 
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn report(&self, now: Time) -> Report {
+        let own = self.aqm.statistics(&self.state, &self.counters, now);
+        Report::new(&self.spec(), &self.counters, self.backlog, own)
+    }
+
+    fn spec(&self) -> Spec {
+        self.aqm.spec(self.limit)
+    }
+
+    fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
+        self.limit = self.aqm.change(spec)?;
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        self.queue.front().map(|(_, packet)| packet.len())
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        self.backlog = Backlog::default();
+        self.queue.drain(..).collect()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        for (arrived, packet) in held {
+            self.backlog.add(packet.len());
+            self.queue.push_back((arrived, packet));
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A discipline by its parameters.
 
+use crate::describe::red_limit;
 use crate::params::{CodelParams, FlowParams, PieParams, RedParams, TbfParams};
-use crate::{Codel, FlowQueue, Limit, Packet, Pie, Qdisc, Red, RedUnit, SingleQueue, fifo::Fifo};
+use crate::{Codel, Fifo, FlowQueue, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Tbf};
 use alloc::boxed::Box;
 use alloc::format;
 use sojourn_random::Stream;
@@ -80,15 +81,12 @@ impl Spec {
         let mtu = setting.mtu;
         match *self {
             Self::Pfifo { limit } => Box::new(Fifo::new(limit)),
-            Self::Red(red) => {
-                let limit = match red.unit {
-                    RedUnit::Bytes => Limit::bytes(red.limit),
-                    RedUnit::Packets => {
-                        Limit::packets(u32::try_from(red.limit).unwrap_or(u32::MAX))
-                    }
-                };
-                Box::new(SingleQueue::new(limit, Red::new(red, setting.dice("red"))))
-            }
+            Self::Bfifo { limit } => Box::new(Fifo::bytes(limit)),
+            Self::PfifoHeadDrop { limit } => Box::new(Fifo::head_drop(limit)),
+            Self::Red(red) => Box::new(SingleQueue::new(
+                red_limit(&red),
+                Red::new(red, setting.dice("red")),
+            )),
             Self::Codel { limit, codel } => Box::new(SingleQueue::new(
                 Limit::packets(limit),
                 Codel::new(codel, mtu),
@@ -109,8 +107,11 @@ impl Spec {
                 setting.dice("hash"),
                 Pie::new(pie, mtu, setting.dice("pie")),
             )),
-            // The other arms come with their disciplines, in the next commits.
-            _ => Box::new(Fifo::new(1000)),
+            // The plain shaper is known by its types; anything else below it is looked up.
+            Self::Tbf { tbf, ref inner } => match **inner {
+                Self::Bfifo { limit } => Box::new(Tbf::new(tbf, Fifo::bytes(limit))),
+                ref other => Box::new(Tbf::new(tbf, other.build(setting))),
+            },
         }
     }
 }

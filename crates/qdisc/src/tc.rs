@@ -10,13 +10,13 @@ mod error;
 mod explain;
 mod kinds;
 mod parse;
-mod red;
+mod report;
 mod show;
 
 pub use catalogue::{Initial, Kind, Opt, Stat, Style, Unit, catalogue, kind};
 pub use error::SpecError;
 pub use explain::list;
-pub(crate) use red::least_ewma_log;
+pub(crate) use report::options;
 
 #[cfg(test)]
 mod tests;

@@ -99,6 +99,11 @@ impl<P> Slab<P> {
         self.slots.capacity()
     }
 
+    /// The packet at the head of a queue.
+    pub(super) fn head(&self, queue: Ends) -> Option<&P> {
+        self.slots.get(queue.first as usize)?.packet.as_ref()
+    }
+
     #[inline]
     fn grow(&mut self, most: usize) {
         if self.slots.len() == self.slots.capacity() {

@@ -2,9 +2,9 @@
 //! that join several options.
 
 use super::error::SpecError;
-use super::least_ewma_log;
 use super::parse::{Amount, Given, end_of, error};
 use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+use crate::red_wlog;
 use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::format;
@@ -135,7 +135,7 @@ impl Given<'_> {
             None => u32::try_from(initial).unwrap_or(u32::MAX),
         };
         let packets = min as f64 / mean as f64;
-        if least_ewma_log(packets, burst).is_some() {
+        if red_wlog(packets, burst).is_some() {
             return Ok(RedWeight::Burst(burst));
         }
         Err(if f64::from(burst) < packets {

@@ -160,13 +160,15 @@ const FLOWS: Opt = opt(
     Is("1024"),
     "queues into which flows are hashed",
 );
-const QUANTUM: Opt = opt(
-    "quantum",
-    Unit::Bytes,
-    (256, COUNT),
-    From("the link's MTU with its header"),
-    "bytes that a queue may send in its turn",
-);
+const fn quantum(unit: Unit) -> Opt {
+    opt(
+        "quantum",
+        unit,
+        (256, COUNT),
+        From("the link's MTU with its header"),
+        "bytes that a queue may send in its turn",
+    )
+}
 const MEMORY_LIMIT: Opt = opt(
     "memory_limit",
     Unit::Bytes,
@@ -381,7 +383,8 @@ const FQ_CODEL: Kind = Kind {
     options: &[
         packet_limit("10240"),
         FLOWS,
-        QUANTUM,
+        // tc reads and prints a bare number here, and a size in fq_pie.
+        quantum(Unit::Count),
         CODEL_TARGET,
         CE_THRESHOLD,
         CODEL_INTERVAL,
@@ -427,7 +430,7 @@ const FQ_PIE: Kind = Kind {
         TUPDATE,
         ALPHA,
         BETA,
-        QUANTUM,
+        quantum(Unit::Bytes),
         MEMORY_LIMIT,
         ECN_PROB,
         ECN,

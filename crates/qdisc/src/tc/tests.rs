@@ -3,8 +3,8 @@
 mod properties;
 mod strings;
 
-use super::{Initial, Unit, catalogue, kind, least_ewma_log, list};
-use crate::{Spec, SpecError};
+use super::{Initial, Unit, catalogue, kind, list};
+use crate::{Spec, SpecError, red_wlog};
 use std::string::{String, ToString};
 use strings::{REFUSED, TAKEN};
 
@@ -67,11 +67,11 @@ fn an_error_has_its_parts() {
 /// (1 − (15/16)^55)·16 = 15.5, W = 1/32 gives (1 − (31/32)^55)·32 = 26.4.
 #[test]
 fn the_weight_of_red_is_tcs() {
-    assert_eq!(least_ewma_log(30.0, 55), Some(5));
-    assert_eq!(least_ewma_log(30.0, 29), None);
-    assert_eq!(least_ewma_log(0.9, 5), None);
+    assert_eq!(red_wlog(30.0, 55), Some(5));
+    assert_eq!(red_wlog(30.0, 29), None);
+    assert_eq!(red_wlog(0.9, 5), None);
     // burst = min, one packet is needed: W = 1/2 gives 2·(1 − 2⁻⁵) = 1.9.
-    assert_eq!(least_ewma_log(5.0, 5), Some(1));
+    assert_eq!(red_wlog(5.0, 5), Some(1));
 }
 
 /// What the table says of defaults is what the parser does: every default written out gives

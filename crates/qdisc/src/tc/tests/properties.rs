@@ -3,7 +3,8 @@
 use super::read;
 use crate::Spec;
 use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
-use crate::tc::{catalogue, least_ewma_log};
+use crate::red_wlog;
+use crate::tc::catalogue;
 use proptest::prelude::*;
 use sojourn_units::{Rate, Span};
 use std::boxed::Box;
@@ -106,7 +107,7 @@ fn red() -> impl Strategy<Value = Spec> {
                     RedUnit::Bytes => f64::from(red.avpkt),
                     RedUnit::Packets => 1.0,
                 };
-                least_ewma_log(red.min as f64 / mean, burst).is_some()
+                red_wlog(red.min as f64 / mean, burst).is_some()
             }
         })
         .prop_map(Spec::Red)

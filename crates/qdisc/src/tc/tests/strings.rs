@@ -191,7 +191,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "fq_codel quantum 64",
-        "`quantum 64` is too small; it can be 256b to 4294967295b",
+        "`quantum 64` is too small; it can be 256 to 4294967295",
         "64",
     ),
     (

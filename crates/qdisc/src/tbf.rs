@@ -1,0 +1,318 @@
+//! Token bucket: shapes what another discipline holds to a rate.
+//!
+//! Source: `tc-tbf(8)`, Linux `sch_tbf.c`.
+//! Units: bytes, bit/s, integer nanoseconds. Tokens are counted in bits times nanoseconds per
+//! second, of which a nanosecond brings exactly `rate` and a byte costs exactly 8·10⁹: nothing
+//! is ever rounded, so there is no drift.
+//!
+//! Invariants: in any window of length t at most `burst + rate·t` bytes leave (charged with
+//! `overhead` and `mpu`), and at most `mtu + peakrate·t`; [`Dequeue::NotBefore`] is the first
+//! nanosecond at which the packet in question may leave; a packet that could never leave is
+//! dropped on arrival.
+//!
+//! When the discipline below is asked: only once there are tokens for the packet that it would
+//! look at first ([`Qdisc::head_len`]), so that its AQM judges a packet when it leaves and not
+//! one packet earlier, as under HTB. Linux's TBF peeks: it takes the next packet at once and keeps
+//! it until there are tokens. Here that happens only when the AQM drops the packet that was looked at and
+//! yields a longer one, or a flow queue takes another turn than expected.
+//!
+//! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); no GSO
+//! packets are split; the rate table's `cell` does not exist.
+//!
+//! Not here: ATM and PTM framing.
+
+use crate::{
+    Backlog, ChangeError, Counters, Dequeue, DropReason, Outlet, Packet, Qdisc, Report, Spec,
+    TbfParams,
+};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use sojourn_units::{Rate, Span, Time};
+
+/// Tokens that a byte costs.
+const BYTE: u128 = 8_000_000_000;
+
+/// One bucket; it fills only when asked, and its owner says since when.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: Rate,
+    depth: u128,
+    tokens: u128,
+}
+
+impl Bucket {
+    fn full(rate: Rate, bytes: u64) -> Self {
+        let depth = u128::from(bytes) * BYTE;
+        Self {
+            rate,
+            depth,
+            tokens: depth,
+        }
+    }
+
+    fn fill(&mut self, elapsed: Span) {
+        // Below 2^128: both factors are below 2^64, and the depth below 2^97.
+        let more = u128::from(self.rate.as_bps()) * u128::from(elapsed.as_nanos());
+        self.tokens = self.tokens.saturating_add(more).min(self.depth);
+    }
+
+    /// Time until there are tokens for `bytes`; zero when there are.
+    fn wait(&self, bytes: u64) -> Span {
+        let missing = (u128::from(bytes) * BYTE).saturating_sub(self.tokens);
+        match u128::from(self.rate.as_bps()) {
+            _ if missing == 0 => Span::ZERO,
+            0 => Span::MAX,
+            rate => Span::from_nanos(u64::try_from(missing.div_ceil(rate)).unwrap_or(u64::MAX)),
+        }
+    }
+
+    fn take(&mut self, bytes: u64) {
+        let cost = u128::from(bytes) * BYTE;
+        debug_assert!(cost <= self.tokens, "a packet left without tokens");
+        self.tokens = self.tokens.saturating_sub(cost);
+    }
+
+    /// A bucket with new parameters and the old tokens, as far as they fit.
+    fn resized(&self, rate: Rate, bytes: u64) -> Self {
+        let full = Self::full(rate, bytes);
+        Self {
+            tokens: self.tokens.min(full.depth),
+            ..full
+        }
+    }
+}
+
+/// A packet taken from the discipline below that waits for tokens.
+#[derive(Clone, Debug)]
+struct Held<P> {
+    packet: P,
+    arrived: Time,
+}
+
+/// A token bucket over the discipline `Q`.
+#[derive(Clone, Debug)]
+pub struct Tbf<P, Q> {
+    params: TbfParams,
+    inner: Q,
+    held: Option<Held<P>>,
+    rate: Bucket,
+    peak: Option<Bucket>,
+    /// Until when the buckets are filled.
+    filled: Time,
+    counters: Counters,
+}
+
+impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
+    /// Shapes what `inner` holds. The buckets start full.
+    pub fn new(params: TbfParams, inner: Q) -> Self {
+        Self {
+            params,
+            inner,
+            held: None,
+            rate: Bucket::full(params.rate, params.burst),
+            peak: peak(&params).map(|(rate, bytes)| Bucket::full(rate, bytes)),
+            filled: Time::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Size of a packet of `len` bytes on the link.
+    fn size(&self, len: u32) -> u64 {
+        let framed = i64::from(len) + i64::from(self.params.overhead);
+        // At least zero: a negative overhead may exceed a short packet.
+        framed
+            .max(i64::from(self.params.mpu))
+            .max(0)
+            .cast_unsigned()
+    }
+
+    /// Size of the largest packet that could ever leave.
+    fn largest(&self) -> u64 {
+        let mtu = peak(&self.params).map_or(u64::MAX, |(_, mtu)| mtu);
+        self.params.burst.min(mtu)
+    }
+
+    /// What a packet of `len` bytes is charged with. One that was let in by a larger bucket,
+    /// before a change, costs a full one: it must not block the rest for ever.
+    fn charge(&self, len: u32) -> u64 {
+        self.size(len).min(self.largest())
+    }
+
+    fn fill(&mut self, now: Time) {
+        let elapsed = now - self.filled;
+        self.rate.fill(elapsed);
+        if let Some(peak) = &mut self.peak {
+            peak.fill(elapsed);
+        }
+        // A clock that runs backwards must not bring the same tokens twice.
+        self.filled = self.filled.max(now);
+    }
+
+    /// Time until a packet of `len` bytes may leave.
+    fn wait(&self, len: u32) -> Span {
+        let charge = self.charge(len);
+        let peak = self.peak.map_or(Span::ZERO, |peak| peak.wait(charge));
+        self.rate.wait(charge).max(peak)
+    }
+
+    fn pay(&mut self, len: u32) {
+        let charge = self.charge(len);
+        self.rate.take(charge);
+        if let Some(peak) = &mut self.peak {
+            peak.take(charge);
+        }
+    }
+
+    /// Takes the next packet from the discipline below, once there are tokens for the one that
+    /// it would look at first; else the answer to give.
+    fn ask(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Result<Held<P>, Dequeue<P>> {
+        if let Some(len) = self.inner.head_len() {
+            let wait = self.wait(len);
+            if !wait.is_zero() {
+                return Err(self.hold_back(wait));
+            }
+        }
+        let counters = &mut self.counters;
+        match self.inner.dequeue(now, &mut Audit { counters, out }) {
+            Dequeue::Packet { packet, sojourn } => Ok(Held {
+                packet,
+                arrived: now - sojourn,
+            }),
+            // A shaper below holds it back, not this one; or there is nothing.
+            answer => Err(answer),
+        }
+    }
+
+    fn hold_back(&mut self, wait: Span) -> Dequeue<P> {
+        self.counters.overlimits += 1;
+        Dequeue::NotBefore(self.filled + wait)
+    }
+}
+
+/// Rate and depth of the second bucket.
+fn peak(params: &TbfParams) -> Option<(Rate, u64)> {
+    // tc insists on `mtu` with `peakrate`; 2047 bytes is what its rate tables assume.
+    params
+        .peakrate
+        .map(|rate| (rate, params.mtu.unwrap_or(2047)))
+}
+
+/// Counts the drops and marks of the discipline below on their way out.
+struct Audit<'a, P> {
+    counters: &'a mut Counters,
+    out: &'a mut dyn Outlet<P>,
+}
+
+impl<P: Packet> Outlet<P> for Audit<'_, P> {
+    fn dropped(&mut self, packet: P, reason: DropReason) {
+        self.counters.drop(packet.len(), reason);
+        self.out.dropped(packet, reason);
+    }
+
+    fn marked(&mut self, packet: &P) {
+        self.counters.marked.add(packet.len());
+        self.out.marked(packet);
+    }
+}
+
+impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        self.counters.offered.add(len);
+        if self.size(len) > self.largest() {
+            self.counters.drop(len, DropReason::Oversize);
+            out.dropped(packet, DropReason::Oversize);
+            return;
+        }
+        let counters = &mut self.counters;
+        self.inner
+            .enqueue(packet, now, &mut Audit { counters, out });
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        self.fill(now);
+        let held = match self.held.take().map_or_else(|| self.ask(now, out), Ok) {
+            Ok(held) => held,
+            Err(answer) => return answer,
+        };
+        let len = held.packet.len();
+        let wait = self.wait(len);
+        if !wait.is_zero() {
+            self.held = Some(held);
+            return self.hold_back(wait);
+        }
+        self.pay(len);
+        self.counters.dequeued.add(len);
+        Dequeue::Packet {
+            sojourn: now - held.arrived,
+            packet: held.packet,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let mut backlog = self.inner.backlog();
+        if let Some(held) = &self.held {
+            backlog.add(held.packet.len());
+        }
+        backlog
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn report(&self, now: Time) -> Report {
+        let spec = self.spec();
+        let mut report = Report::new(&spec, &self.counters, self.backlog(), Vec::new());
+        if let Spec::Tbf { inner, .. } = &spec
+            && !matches!(**inner, Spec::Bfifo { .. })
+        {
+            report.inner = Some(Box::new(self.inner.report(now)));
+        }
+        report
+    }
+
+    fn spec(&self) -> Spec {
+        Spec::Tbf {
+            tbf: self.params,
+            inner: Box::new(self.inner.spec()),
+        }
+    }
+
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        let Spec::Tbf { tbf, inner } = spec else {
+            return Err(ChangeError::other_kind("tbf", spec));
+        };
+        self.inner.change(inner, now)?;
+        self.fill(now);
+        self.rate = self.rate.resized(tbf.rate, tbf.burst);
+        self.peak = peak(tbf).map(|(rate, bytes)| match &self.peak {
+            Some(old) => old.resized(rate, bytes),
+            None => Bucket::full(rate, bytes),
+        });
+        self.params = *tbf;
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        match &self.held {
+            Some(held) => Some(held.packet.len()),
+            None => self.inner.head_len(),
+        }
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        let held = self.held.take().map(|held| (held.arrived, held.packet));
+        let mut all: Vec<(Time, P)> = held.into_iter().collect();
+        all.append(&mut self.inner.drain());
+        all
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        self.inner.adopt(held, counters);
+    }
+}
+
+#[cfg(test)]
+mod tests;
