@@ -6,8 +6,9 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, FlowParams, FlowQueue, Limit, Pie,
-    PieParams, PieState, Qdisc, Red, RedParams, RedUnit, RedWeight, SingleQueue,
+    Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
+    FlowQueue, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit, RedWeight,
+    SingleQueue,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -226,12 +227,12 @@ fn account(
     assert_eq!(backlog.bytes, bytes);
 }
 
-fn single<A: Aqm>(limit: Limit, aqm: A, steps: &[Step]) {
+fn single<A: DescribeSingle>(limit: Limit, aqm: A, steps: &[Step]) {
     let most = (u64::from(limit.packets), limit.bytes);
     check(&mut SingleQueue::new(limit, aqm), steps, most);
 }
 
-fn flow<A: Aqm>(params: FlowParams, aqm: A, steps: &[Step]) {
+fn flow<A: DescribeFlows>(params: FlowParams, aqm: A, steps: &[Step]) {
     let dice = Stream::named(9, "hash");
     let most = (u64::from(params.limit), params.memory_limit);
     check(&mut FlowQueue::new(params, 1514, dice, aqm), steps, most);

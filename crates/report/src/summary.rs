@@ -111,6 +111,9 @@ pub(crate) fn qdisc(report: &Report) -> Value {
     for field in &report.stats {
         map.insert(field.name.to_owned(), field_value(&field.value));
     }
+    if let Some(inner) = &report.inner {
+        map.insert("inner".to_owned(), qdisc(inner));
+    }
     map.into()
 }
 

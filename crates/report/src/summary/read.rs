@@ -254,11 +254,13 @@ fn qdisc(node: &Node<'_>) -> Result<Report, String> {
     let mut report = Report {
         kind: lasting(node.get("kind")?.as_text()?),
         options: group(&node.get("options")?)?,
-        stats: Vec::new(),
+        ..Report::default()
     };
     for (name, value) in node.object()? {
-        if name != "kind" && name != "options" {
-            report.stats.push(field(&node.below(name, value), name)?);
+        match name.as_str() {
+            "kind" | "options" => {}
+            "inner" => report.inner = Some(Box::new(qdisc(&node.below(name, value))?)),
+            _ => report.stats.push(field(&node.below(name, value), name)?),
         }
     }
     Ok(report)

@@ -223,6 +223,7 @@ fn link(
                 field("qlen", Value::Int(2)),
                 field("prob", Value::Float(0.0125)),
             ],
+            inner: None,
         },
         series: vec![
             series(shape, "throughput", "bit/s", |t| {
