@@ -120,7 +120,13 @@ fn main() {
     let spec: Qdisc = qdisc.parse().expect("a qdisc");
     let cell = cell(&which, &spec, seconds);
     let run = Live.run(&cell, &mut |_| ControlFlow::Continue(()));
-    let result = run.unwrap_or_else(|error| panic!("{error}"));
+    let result = match run {
+        Ok(result) => result,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+    };
     println!("{which} {qdisc}");
     for (name, link) in &result.links {
         println!(

@@ -103,9 +103,10 @@ impl Lab {
     pub fn new(plan: &Plan) -> io::Result<Self> {
         let make = || {
             Namespace::new().map_err(|error| {
+                let error = said("make a network namespace", error);
                 let advice = "the live world needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and a \
                               kernel with network namespaces; run it with sudo";
-                said(&format!("make a network namespace ({advice})"), error)
+                io::Error::new(error.kind(), format!("{error}; {advice}"))
             })
         };
         let lab = Self {
@@ -165,7 +166,7 @@ impl Lab {
             };
             netlink
                 .veth(&near, &far, self.bridge.raw_fd())
-                .map_err(|error| said("make a veth pair (kernel module veth)", error))?;
+                .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))?;
             ethtool::offloads_off(HOST_DEVICE)?;
             let device = index(HOST_DEVICE)?;
             netlink.up(index("lo")?)?;
