@@ -154,8 +154,10 @@ impl DescribeSingle for Pie {
         Ok(Limit::packets(limit))
     }
 
-    fn statistics(&self, state: &PieState, counters: &Counters, _now: Time) -> Vec<Field> {
+    fn statistics(&self, state: &PieState, counters: &Counters, now: Time) -> Vec<Field> {
         let own = self.counters();
+        let gone = counters.dequeued.bytes + counters.dropped.bytes;
+        let state = self.state_at(state, counters.offered.bytes - gone, now);
         let mut fields = Vec::from([float("prob", state.prob), micros("delay", state.delay)]);
         if self.params().dq_rate_estimator {
             fields.push(int("avg_dq_rate", state.avg_dq_rate as u64));

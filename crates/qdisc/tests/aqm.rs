@@ -200,6 +200,9 @@ fn pie_lets_bursts_of_150_ms_pass_and_restores_the_allowance_when_quiet() {
     assert!(state.prob > 0.0);
     // Idle: after enough updates probability and delay are zero, and the allowance is back.
     leave(&mut pie, &mut state, 0, 1, 152);
+    // Statistics see it without a packet; they change nothing.
+    assert_eq!(pie.state_at(&state, 0, at(60_000)).prob, 0.0);
+    assert!(state.prob > 0.0);
     pie.arrive(&mut state, held(0), PLAIN, at(60_000));
     assert_eq!(state.prob, 0.0);
     assert_eq!(state.burst_allowance, Span::from_millis(150));

@@ -162,6 +162,14 @@ impl Pie {
         &self.counters
     }
 
+    /// A queue's state as it is at `now`, when `backlog` bytes wait: with the updates that the
+    /// next packet would make up for. For statistics.
+    pub fn state_at(&self, state: &PieState, backlog: u64, now: Time) -> PieState {
+        let mut state = *state;
+        self.catch_up(&mut state, backlog, now);
+        state
+    }
+
     /// Makes up for the updates that came due until `now`.
     #[inline]
     fn catch_up(&self, state: &mut PieState, backlog: u64, now: Time) {
