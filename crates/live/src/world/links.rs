@@ -14,6 +14,9 @@ use crate::clock::{Clock, read_nanos};
 use crate::host::Ends;
 use crate::lab::Lab;
 
+/// One frame in so many may be lost at the bridge's sockets before a run counts as failed.
+const TOLERATED: u64 = 1000;
+
 /// The packets now held by the two queues, for the thread that waits for them to drain.
 #[derive(Debug, Default)]
 pub(super) struct Gauge([AtomicU64; 2]);
@@ -116,11 +119,24 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         .run(&run.shared.stop, &mut links)
         .map_err(io::Error::other)?;
     let reports = Side::BOTH.map(|side| bridge.report(side));
-    let frames = Side::BOTH.map(|side| bridge.stats(side).input.received);
+    let inputs = Side::BOTH.map(|side| bridge.stats(side).input);
+    let frames: u64 = inputs.iter().map(|input| input.received).sum();
+    let lost: u64 = inputs
+        .iter()
+        .map(|i| i.missed + i.no_buffer + i.unreadable)
+        .sum();
+    // Losses that no queue has decided on make every figure of the run doubtful.
+    if lost > frames / TOLERATED {
+        return Err(io::Error::other(format!(
+            "the bridge could not keep up: {lost} of {} frames were lost before the queues saw \
+             them; use lower rates, or fewer runs at once",
+            frames + lost
+        )));
+    }
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.finish(run.dumbbell, reports),
-        frames: frames.iter().sum(),
+        frames,
         cpu_nanos: read_nanos(libc::CLOCK_THREAD_CPUTIME_ID),
     })
 }
