@@ -1,2 +1,129 @@
-//! Placeholder.
-fn main() {}
+//! The `sojourn` program.
+//!
+//! Exit status: 0 when all went well, 1 when something failed while running, 2 when the input
+//! was wrong (nothing has been run or written then), 130 after Ctrl-C.
+#![forbid(unsafe_code)]
+
+mod check;
+mod progress;
+mod qdisc;
+mod report;
+mod run;
+mod table;
+
+use clap::{Args, Parser, Subcommand};
+use sojourn_study::{Options, Problems, Study};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Something failed while running.
+const FAILED: u8 = 1;
+/// The input was wrong.
+const WRONG_INPUT: u8 = 2;
+/// Stopped by Ctrl-C, as shells count it.
+const INTERRUPTED: u8 = 130;
+
+/// One scenario, two worlds: the same queue code in a simulator and on real packets.
+#[derive(Parser)]
+#[command(
+    name = "sojourn",
+    version = env!("SOJOURN_VERSION"),
+    max_term_width = 100,
+    after_help = "Examples:
+  sojourn check scenarios/demo.toml              what the file means
+  sojourn run scenarios/demo.toml                simulate it and print the main figures
+  sojourn run scenarios/demo.toml --out out/sim  report.html, results.parquet, summary.json
+  sojourn qdisc explain fq_codel                 options, defaults and statistics"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Check(check::CheckArgs),
+    Report(report::ReportArgs),
+    Qdisc(qdisc::QdiscArgs),
+}
+
+/// What changes a scenario from outside.
+#[derive(Args)]
+struct Overrides {
+    /// Give a field another value; may be repeated. A field that the file sweeps is swept no more
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+
+    /// First seed; alone, the only one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Number of seeds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: Option<u64>,
+}
+
+impl Overrides {
+    fn load(&self, file: &Path) -> Result<Study, Problems> {
+        let options = Options {
+            sets: self.sets.clone(),
+            seed: self.seed,
+            seeds: self.seeds,
+        };
+        Study::load(file, &options)
+    }
+}
+
+/// Tells people what is wrong with a scenario.
+fn refuse(problems: &Problems) -> u8 {
+    eprint!("{problems}");
+    match problems.len() {
+        1 => eprintln!("1 problem; nothing was done"),
+        n => eprintln!("{n} problems; nothing was done"),
+    }
+    WRONG_INPUT
+}
+
+/// Prints to standard output; a closed pipe is an ordinary end, see [`main`].
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The folder of `--out` must be one, or one that can be made.
+fn check_out(dir: Option<&PathBuf>) -> Result<(), String> {
+    match dir {
+        Some(dir) if dir.exists() && !dir.is_dir() => {
+            Err(format!("--out {}: is a file, not a folder", dir.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Qdisc(args) => qdisc::qdisc(&args),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            let closed = |cause: &(dyn std::error::Error + 'static)| {
+                let io = cause.downcast_ref::<std::io::Error>();
+                io.is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+            };
+            // `sojourn check FILE | head` has shown what was wanted.
+            if error.chain().any(closed) {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("sojourn: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}

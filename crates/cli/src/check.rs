@@ -1,0 +1,176 @@
+//! `sojourn check`: validates a scenario and prints what it means.
+
+use crate::table::Table;
+use crate::{Overrides, print, refuse};
+use clap::Args;
+use sojourn_tcp::Algorithm;
+use sojourn_units::{Time, show_rate, show_span};
+use sojourn_world::{Cell, Hop, HopRate, Topology, Transport};
+use std::path::PathBuf;
+
+/// Validate a scenario and print its resolved cells; nothing is run
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn check scenarios/demo.toml
+  sojourn check scenarios/demo.toml --set dumbbell.rtt=80ms --cell 2
+  sojourn check --schema > scenario.schema.json
+
+Exit status: 0 when the scenario is right, 2 when it is not.")]
+pub(crate) struct CheckArgs {
+    /// The scenario file
+    #[arg(required_unless_present = "schema")]
+    file: Option<PathBuf>,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    /// The cell whose links and flows are shown
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    cell: usize,
+
+    /// Print the scenario format as JSON Schema instead
+    #[arg(long)]
+    schema: bool,
+}
+
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
+    if args.schema {
+        print(&sojourn_study::schema())?;
+    }
+    let Some(file) = &args.file else { return Ok(0) };
+    let study = match args.overrides.load(file) {
+        Ok(study) => study,
+        Err(problems) => return Ok(refuse(&problems)),
+    };
+    if args.schema {
+        return Ok(0);
+    }
+    let cells = &study.cells;
+    let Some(cell) = args.cell.checked_sub(1).and_then(|index| cells.get(index)) else {
+        eprintln!(
+            "sojourn: --cell {}: there are cells 1 to {}",
+            args.cell,
+            cells.len()
+        );
+        return Ok(crate::WRONG_INPUT);
+    };
+    let mut text = format!(
+        "{}: {}\n{}, {}\n\n",
+        study.info.name,
+        study.info.title,
+        counted(cells.len(), "cell"),
+        counted(cell.flows.len(), "flow")
+    );
+    text += &grid(cells).show();
+    text += &format!(
+        "\nCell {}: {}, statistics from {}, seed {}\n\n",
+        args.cell,
+        show_span(cell.duration),
+        show_span(cell.warmup),
+        cell.seed
+    );
+    text += &format!("{}\n{}", links(cell).show(), flows(cell).show());
+    print(&text)?;
+    Ok(0)
+}
+
+fn counted(number: usize, word: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{s}")
+}
+
+fn grid(cells: &[Cell]) -> Table {
+    // Every cell has the same keys.
+    let keys = cells.first().map_or(&[][..], |cell| &cell.params[..]);
+    let titles = [">cell", ">seed", ">duration"];
+    let mut table = Table::new(
+        titles
+            .into_iter()
+            .chain(keys.iter().map(|(key, _)| key.as_str())),
+    );
+    for (number, cell) in cells.iter().enumerate() {
+        let mut row = vec![
+            (number + 1).to_string(),
+            cell.seed.to_string(),
+            show_span(cell.duration),
+        ];
+        row.extend(cell.params.iter().map(|(_, value)| value.clone()));
+        table.row(row);
+    }
+    table
+}
+
+fn links(cell: &Cell) -> Table {
+    let mut table = Table::new([
+        "link", ">rate", ">delay", ">jitter", ">loss", "from", "to", "qdisc",
+    ]);
+    let mut row = |hop: &Hop, from: &str, to: &str| {
+        let rate = match &hop.rate {
+            HopRate::Infinite => "unlimited".to_owned(),
+            HopRate::Fixed(rate) => show_rate(*rate),
+            HopRate::Trace(_) => "trace".to_owned(),
+        };
+        table.row(vec![
+            hop.name.clone(),
+            rate,
+            show_span(hop.delay),
+            show_span(hop.jitter),
+            format!("{}%", hop.loss * 100.0),
+            from.to_owned(),
+            to.to_owned(),
+            hop.qdisc.to_string(),
+        ]);
+    };
+    match &cell.topology {
+        Topology::Dumbbell(dumbbell) => {
+            row(&dumbbell.up, "client", "server");
+            row(&dumbbell.down, "server", "client");
+        }
+        Topology::Graph(graph) => {
+            for link in &graph.links {
+                row(&link.hop, &graph.nodes[link.from], &graph.nodes[link.to]);
+            }
+        }
+    }
+    table
+}
+
+fn flows(cell: &Cell) -> Table {
+    let nodes: Vec<&str> = match &cell.topology {
+        Topology::Dumbbell(_) => vec!["client", "server"],
+        Topology::Graph(graph) => graph.nodes.iter().map(String::as_str).collect(),
+    };
+    let mut table = Table::new([
+        "flow",
+        "from",
+        "to",
+        "app",
+        "transport",
+        ">base RTT",
+        ">start",
+        ">stop",
+        ">DSCP",
+    ]);
+    let time = |time: Time| format!("{:.3}s", time.as_secs_f64());
+    for flow in &cell.flows {
+        let transport = match flow.transport {
+            Transport::Udp => "udp",
+            Transport::Tcp(config) => match config.algorithm {
+                Algorithm::Reno => "tcp reno",
+                Algorithm::Cubic => "tcp cubic",
+            },
+        };
+        table.row(vec![
+            flow.name.clone(),
+            nodes[flow.from].to_owned(),
+            nodes[flow.to].to_owned(),
+            flow.app.name().to_owned(),
+            transport.to_owned(),
+            show_span(flow.base_rtt),
+            time(flow.start),
+            flow.stop.map_or_else(|| "-".to_owned(), time),
+            flow.dscp.to_string(),
+        ]);
+    }
+    table
+}

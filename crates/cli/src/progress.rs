@@ -1,0 +1,64 @@
+//! The progress bar: on a terminal, on standard error, nowhere else.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use sojourn_study::{Outcome, Watch};
+use sojourn_units::Time;
+use sojourn_world::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Shows how much of the grid's time has been run, and how long the rest will take.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    /// Milliseconds that each cell lasts, and those already on the bar.
+    cells: Vec<(u64, AtomicU64)>,
+    done: AtomicUsize,
+}
+
+impl Bar {
+    pub(crate) fn new(cells: &[Cell]) -> Self {
+        let cells: Vec<_> = cells
+            .iter()
+            .map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)))
+            .collect();
+        // Hidden by itself when standard error is no terminal.
+        let bar = ProgressBar::new(cells.iter().map(|(length, _)| length).sum::<u64>().max(1));
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left")
+            .expect("the template is fixed and right");
+        bar.set_style(style);
+        let bar = Self {
+            bar,
+            cells,
+            done: AtomicUsize::new(0),
+        };
+        bar.say(0);
+        bar
+    }
+
+    fn say(&self, done: usize) {
+        self.bar
+            .set_message(format!("{done} of {} runs", self.cells.len()));
+    }
+
+    fn advance(&self, index: usize, to: u64) {
+        let (length, shown) = &self.cells[index];
+        let to = to.min(*length);
+        let before = shown.fetch_max(to, Ordering::Relaxed);
+        self.bar.inc(to.saturating_sub(before));
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Bar {
+    fn progress(&self, index: usize, now: Time) {
+        self.advance(index, now.as_nanos() / 1_000_000);
+    }
+
+    fn done(&self, index: usize, _: &Outcome) {
+        self.advance(index, u64::MAX);
+        self.say(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+}

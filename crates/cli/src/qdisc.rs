@@ -1,0 +1,52 @@
+//! `sojourn qdisc`: the queue disciplines, their options and defaults.
+
+use crate::{WRONG_INPUT, print};
+use clap::{Args, Subcommand};
+use sojourn_qdisc::{catalogue, kind, list};
+
+/// List the queue disciplines, or explain one
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn qdisc list
+  sojourn qdisc explain fq_codel")]
+pub(crate) struct QdiscArgs {
+    #[command(subcommand)]
+    command: QdiscCommand,
+}
+
+#[derive(Subcommand)]
+enum QdiscCommand {
+    /// All disciplines, a line each
+    List,
+    /// Options with units, ranges and defaults, and statistics
+    Explain {
+        /// The discipline's name, as in tc
+        name: String,
+    },
+}
+
+pub(crate) fn qdisc(args: &QdiscArgs) -> anyhow::Result<u8> {
+    match &args.command {
+        QdiscCommand::List => print(&list())?,
+        QdiscCommand::Explain { name } => {
+            let Some(kind) = kind(name) else {
+                let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
+                let names = catalogue().iter().map(|kind| kind.name);
+                match names
+                    .min_by_key(distance)
+                    .filter(|near| distance(near) <= 3)
+                {
+                    Some(near) => {
+                        eprintln!("sojourn: no qdisc is named `{name}`; did you mean `{near}`?");
+                    }
+                    None => {
+                        eprintln!("sojourn: no qdisc is named `{name}`; see `sojourn qdisc list`")
+                    }
+                }
+                return Ok(WRONG_INPUT);
+            };
+            print(&kind.explain())?;
+        }
+    }
+    Ok(0)
+}

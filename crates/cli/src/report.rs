@@ -1,0 +1,56 @@
+//! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
+
+use crate::{WRONG_INPUT, check_out, print};
+use anyhow::Context as _;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Rebuild a report from result folders; folders of one scenario are set side by side
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn report out/sim                           rebuild out/sim/report.html
+  sojourn report out/sim out/live --out out/both   simulated beside live")]
+pub(crate) struct ReportArgs {
+    /// Folders written by `sojourn run --out`
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// Folder to write into [default: the folder itself, when there is only one]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
+    let out = match (&args.out, &args.dirs[..]) {
+        (Some(out), _) => out,
+        (None, [only]) => only,
+        (None, _) => {
+            eprintln!("sojourn: several folders need `--out DIR` for the merged report");
+            return Ok(WRONG_INPUT);
+        }
+    };
+    if let Err(message) = check_out(args.out.as_ref()) {
+        eprintln!("sojourn: {message}");
+        return Ok(WRONG_INPUT);
+    }
+    let merged = match sojourn_report::merge(&args.dirs) {
+        Ok(merged) => merged,
+        Err(error) => {
+            eprintln!("sojourn: {error}");
+            return Ok(WRONG_INPUT);
+        }
+    };
+    sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
+        .with_context(|| format!("--out {}", out.display()))?;
+    let mut text = String::new();
+    for sentence in sojourn_report::reading(&merged.results) {
+        text += &sentence;
+        text.push('\n');
+    }
+    for note in &merged.notes {
+        text += &format!("Note: {note}\n");
+    }
+    text += &format!("{}\n", out.join(sojourn_report::PAGE).display());
+    print(&text)?;
+    Ok(0)
+}

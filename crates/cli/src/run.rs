@@ -1,0 +1,275 @@
+//! `sojourn run`: runs a scenario and shows or writes what came out.
+
+use crate::progress::Bar;
+use crate::table::Table;
+use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use sojourn_sim::Sim;
+use sojourn_study::Outcome;
+use sojourn_world::{Cell, LinkResult, RunResult, World};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Run a scenario: every combination of its sweep with every seed
+///
+/// Without --out and --json the main figures are printed as a table.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn run scenarios/demo.toml
+  sojourn run scenarios/demo.toml --set dumbbell.qdisc='fq_codel target 10ms' --seeds 5
+  sojourn run scenarios/demo.toml --set flow.upload.tcp.cc=reno --out out/reno
+  sojourn run scenarios/demo.toml --world live --out out/live   (as root)
+  sojourn run scenarios/demo.toml --json | jq '.cells[].aggregate'
+
+Exit status: 0 when every run succeeded, 1 when one failed (the others are kept), 2 when the
+input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written).")]
+pub(crate) struct RunArgs {
+    /// The scenario file
+    file: PathBuf,
+
+    /// Simulated, or on real packets in network namespaces
+    #[arg(long, value_enum, default_value_t = WorldName::Sim)]
+    world: WorldName,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    /// Runs at a time [default: one for each processor in sim, 1 in live]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+
+    /// Write report.html, results.parquet and summary.json into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print the summary as JSON on standard output, and nothing else there
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WorldName {
+    Sim,
+}
+
+impl RunArgs {
+    fn jobs(&self) -> NonZeroUsize {
+        self.jobs.unwrap_or(match self.world {
+            WorldName::Sim => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        })
+    }
+}
+
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let study = match args.overrides.load(&args.file) {
+        Ok(study) => study,
+        Err(problems) => return Ok(refuse(&problems)),
+    };
+    if let Err(message) = check_out(args.out.as_ref()) {
+        eprintln!("sojourn: {message}");
+        return Ok(WRONG_INPUT);
+    }
+    let stop = stop_on_signal()?;
+    let world: Box<dyn World + Sync> = match args.world {
+        WorldName::Sim => Box::new(Sim),
+    };
+    let bar = Bar::new(&study.cells);
+    let outcomes = sojourn_study::run(world.as_ref(), &study.cells, args.jobs(), &stop, &bar);
+    bar.clear();
+    if stop.load(Ordering::Relaxed) {
+        eprintln!("sojourn: interrupted; nothing was written");
+        return Ok(INTERRUPTED);
+    }
+    let (results, failures) = split(&study.cells, outcomes);
+    for failure in &failures {
+        eprintln!("sojourn: {failure}");
+    }
+    if !results.is_empty() {
+        if let Some(dir) = &args.out {
+            sojourn_report::write(dir, &study.info, &results, &failures)
+                .with_context(|| format!("--out {}", dir.display()))?;
+        }
+        if args.json {
+            print(&sojourn_report::summary_json(&study.info, &results))?;
+        } else if let Some(dir) = &args.out {
+            print(&format!("{}\n", dir.join(sojourn_report::PAGE).display()))?;
+        } else {
+            print(&figures(&results))?;
+        }
+    }
+    Ok(if failures.is_empty() { 0 } else { FAILED })
+}
+
+/// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
+fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+        eprintln!("sojourn: stopping");
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// Results, and a sentence for each run without one.
+fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
+        match outcome {
+            Ok(result) => results.push(result),
+            Err(error) => {
+                let mut name = format!("run {} of {}", number + 1, cells.len());
+                for (key, value) in &cell.params {
+                    name += &format!(", {key} = {value}");
+                }
+                failures.push(format!("{name}, seed {}: {error}", cell.seed));
+            }
+        }
+    }
+    (results, failures)
+}
+
+/// The main figures: a line for each run, and for a single run its links and flows.
+fn figures(results: &[RunResult]) -> String {
+    let params: Vec<&str> = results
+        .iter()
+        .flat_map(|result| result.params.iter().map(|(key, _)| key.as_str()))
+        .fold(Vec::new(), |mut keys, key| {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+            keys
+        });
+    let figures = [
+        ">seed",
+        ">goodput Mbit/s",
+        ">Jain",
+        ">induced RTT p50 ms",
+        ">p95 ms",
+        "busiest link",
+        ">used %",
+        ">dropped",
+        ">marked",
+    ];
+    let mut table = Table::new(params.iter().copied().chain(figures));
+    for result in results {
+        let mut row: Vec<String> = params
+            .iter()
+            .map(|param| {
+                let found = result.params.iter().find(|(key, _)| key == param);
+                found.map_or_else(String::new, |(_, value)| value.clone())
+            })
+            .collect();
+        row.extend(main_figures(result));
+        table.row(row);
+    }
+    let mut text = table.show();
+    text += "\nInduced RTT: round-trip time less the base RTT, of the latency probes where there \
+             are any,\notherwise of all connections; of several flows the one with the largest \
+             median.\n";
+    if let [result] = results {
+        text += &format!("\n{}\n{}", links(result).show(), flows(result).show());
+    }
+    text
+}
+
+fn main_figures(result: &RunResult) -> Vec<String> {
+    let probes = result.flows.iter().any(|(_, flow)| flow.app == "ping");
+    let induced = result
+        .flows
+        .iter()
+        .map(|(_, flow)| flow)
+        .filter(|flow| (flow.app == "ping") == probes && flow.induced_rtt.count > 0)
+        .map(|flow| &flow.induced_rtt)
+        .max_by(|a, b| a.p50.total_cmp(&b.p50));
+    let use_of = |link: &LinkResult| link.utilisation.unwrap_or(0.0);
+    let busiest = result
+        .links
+        .iter()
+        .max_by(|(_, a), (_, b)| use_of(a).total_cmp(&use_of(b)));
+    let none = || "-".to_owned();
+    let ms = |value: Option<f64>| value.map_or_else(none, |value| format!("{value:.1}"));
+    let link = |show: fn(&LinkResult) -> String| busiest.map_or_else(none, |(_, link)| show(link));
+    vec![
+        result.seed.to_string(),
+        format!("{:.3}", result.aggregate.goodput_bps / 1e6),
+        result
+            .aggregate
+            .jain
+            .map_or_else(none, |jain| format!("{jain:.3}")),
+        ms(induced.map(|induced| induced.p50)),
+        ms(induced.map(|induced| induced.p95)),
+        busiest.map_or_else(none, |(name, _)| name.clone()),
+        link(percent_used),
+        link(|link| link.dropped_packets.to_string()),
+        link(|link| link.marked_packets.to_string()),
+    ]
+}
+
+fn percent_used(link: &LinkResult) -> String {
+    link.utilisation
+        .map_or_else(|| "-".to_owned(), |used| format!("{:.1}", used * 100.0))
+}
+
+fn links(result: &RunResult) -> Table {
+    let mut table = Table::new([
+        "link",
+        ">used %",
+        ">packets sent",
+        ">dropped",
+        ">marked",
+        ">sojourn p50 ms",
+        ">p95 ms",
+        ">mean backlog",
+    ]);
+    for (name, link) in &result.links {
+        table.row(vec![
+            name.clone(),
+            percent_used(link),
+            link.dequeued_packets.to_string(),
+            link.dropped_packets.to_string(),
+            link.marked_packets.to_string(),
+            format!("{:.2}", link.sojourn.p50),
+            format!("{:.2}", link.sojourn.p95),
+            format!("{:.1}", link.backlog_packets_mean),
+        ]);
+    }
+    table
+}
+
+fn flows(result: &RunResult) -> Table {
+    let mut table = Table::new([
+        "flow",
+        "app",
+        ">goodput Mbit/s",
+        ">packets sent",
+        ">retransmitted",
+        ">RTT p50 ms",
+        ">p95 ms",
+        ">lost %",
+    ]);
+    for (name, flow) in &result.flows {
+        let rtt = |value: f64| match flow.rtt.count {
+            0 => "-".to_owned(),
+            _ => format!("{value:.1}"),
+        };
+        table.row(vec![
+            name.clone(),
+            flow.app.to_owned(),
+            format!("{:.3}", flow.goodput.as_bps() as f64 / 1e6),
+            flow.sent_packets.to_string(),
+            flow.retransmitted_packets.to_string(),
+            rtt(flow.rtt.p50),
+            rtt(flow.rtt.p95),
+            flow.loss_ratio
+                .map_or_else(|| "-".to_owned(), |lost| format!("{:.2}", lost * 100.0)),
+        ]);
+    }
+    table
+}
