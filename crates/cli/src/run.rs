@@ -5,6 +5,7 @@ use crate::table::Table;
 use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use sojourn_live::Live;
 use sojourn_sim::Sim;
 use sojourn_study::Outcome;
 use sojourn_world::{Cell, LinkResult, RunResult, World};
@@ -52,13 +53,18 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum WorldName {
+    /// Simulated: virtual time, model TCP
     Sim,
+    /// Real time, the kernel's TCP and real packets in network namespaces; needs root
+    Live,
 }
 
 impl RunArgs {
     fn jobs(&self) -> NonZeroUsize {
         self.jobs.unwrap_or(match self.world {
             WorldName::Sim => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            // Runs side by side share the processors and disturb one another's timing.
+            WorldName::Live => NonZeroUsize::MIN,
         })
     }
 }
@@ -72,10 +78,17 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         eprintln!("sojourn: {message}");
         return Ok(WRONG_INPUT);
     }
-    let stop = stop_on_signal()?;
     let world: Box<dyn World + Sync> = match args.world {
         WorldName::Sim => Box::new(Sim),
+        WorldName::Live => {
+            if let Err(reason) = Live::available() {
+                eprintln!("sojourn: the live world cannot run here: {reason}");
+                return Ok(FAILED);
+            }
+            Box::new(Live)
+        }
     };
+    let stop = stop_on_signal()?;
     let bar = Bar::new(&study.cells);
     let outcomes = sojourn_study::run(world.as_ref(), &study.cells, args.jobs(), &stop, &bar);
     bar.clear();
