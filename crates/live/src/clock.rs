@@ -46,10 +46,23 @@ impl Clock {
         self.zero.saturating_add(time.as_nanos())
     }
 
-    /// How far CLOCK_REALTIME is ahead of this clock, in nanoseconds, now.
-    pub(crate) fn realtime_lead(&self) -> u64 {
-        // Realtime first: a delay between the two readings makes stamps early, never late.
-        let real = read_nanos(libc::CLOCK_REALTIME);
-        real.saturating_sub(self.now().as_nanos())
+    /// How far CLOCK_REALTIME is ahead of this clock now, in nanoseconds, and the time now.
+    pub(crate) fn realtime_lead(&self) -> (u64, Time) {
+        /// Readings this close together, in nanoseconds, were not interrupted.
+        const CLOSE: u64 = 2_000;
+        let mut best = (u64::MAX, 0, Time::ZERO);
+        for _ in 0..8 {
+            let before = self.now();
+            let real = read_nanos(libc::CLOCK_REALTIME);
+            let after = self.now();
+            let apart = (after - before).as_nanos();
+            if apart < best.0 {
+                best = (apart, real.saturating_sub(after.as_nanos()), after);
+            }
+            if apart < CLOSE {
+                break;
+            }
+        }
+        (best.1, best.2)
     }
 }

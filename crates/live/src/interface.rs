@@ -73,6 +73,13 @@ impl Asker {
 }
 
 impl Interface {
+    /// The index of the interface with this name.
+    pub(crate) fn index_of(name: &str) -> io::Result<u32> {
+        let mut asker = Asker::new(name)?;
+        // SAFETY: the kernel has filled the member that belongs to the command.
+        Ok(unsafe { asker.ask(libc::SIOCGIFINDEX)?.ifr_ifru.ifru_ifindex } as u32)
+    }
+
     /// Looks it up in the calling thread's namespace.
     pub(crate) fn find(name: &str) -> Result<Self, BridgeError> {
         let find = || {
@@ -113,6 +120,11 @@ impl Interface {
             mtu,
         })
     }
+}
+
+/// Whether the interface has an IPv4 address.
+pub(crate) fn has_ipv4_address(name: &str) -> bool {
+    Asker::new(name).is_ok_and(|mut asker| asker.ask(libc::SIOCGIFADDR).is_ok())
 }
 
 /// The interfaces there are, for an error message.

@@ -262,15 +262,13 @@ struct Stamps {
 
 impl Stamps {
     fn new(clock: &Clock) -> Self {
-        Self {
-            lead: clock.realtime_lead(),
-            now: clock.now(),
-        }
+        let (lead, now) = clock.realtime_lead();
+        Self { now, lead }
     }
 
-    /// The time of a stamp; now if there is none, or if it is not from the last second.
+    /// The time of a stamp; now if there is none, or if it is not from the last ten seconds.
     fn on_clock(&self, stamp: Option<u64>) -> Time {
-        const BELIEVABLE: Span = Span::from_secs(1);
+        const BELIEVABLE: Span = Span::from_secs(10);
         let time = stamp.map_or(self.now, |stamp| {
             Time::from_nanos(stamp.saturating_sub(self.lead))
         });

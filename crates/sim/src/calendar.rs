@@ -87,8 +87,11 @@ impl Calendar {
         while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..4 * hole + 5) {
             let (low, low_key) = if b < a { (1, b) } else { (0, a) };
             let (high, high_key) = if d < c { (3, d) } else { (2, c) };
-            let (least, least_key) =
-                if high_key < low_key { (high, high_key) } else { (low, low_key) };
+            let (least, least_key) = if high_key < low_key {
+                (high, high_key)
+            } else {
+                (low, low_key)
+            };
             if key < least_key {
                 heap[hole] = key;
                 return;

@@ -21,6 +21,10 @@ pub(crate) struct Engine<P> {
     pub(crate) down: Lane,
     clock: Clock,
     arrivals: Vec<Frame>,
+    /// Frames stamped up to here are not ours: somebody else has forwarded them.
+    pub(crate) foreign_until: Time,
+    /// When the last frame arrived.
+    pub(crate) last_arrival: Time,
 }
 
 /// What to wait for.
@@ -43,6 +47,8 @@ impl<P: FramePort> Engine<P> {
             down: Lane::new(Side::Down, &config.down, config.seed, mtu),
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
+            foreign_until: Time::ZERO,
+            last_arrival: Time::ZERO,
         }
     }
 
@@ -58,11 +64,17 @@ impl<P: FramePort> Engine<P> {
                 Side::Up => (&mut self.left, &mut self.right, &mut self.up),
                 Side::Down => (&mut self.right, &mut self.left, &mut self.down),
             };
+            let foreign_until = self.foreign_until;
             let mut more = true;
             for _ in 0..BATCHES {
                 let count = from.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
                 for frame in self.arrivals.drain(..) {
-                    lane.arrive(frame, now, &mut self.pool, observer);
+                    self.last_arrival = self.last_arrival.max(frame.arrived());
+                    if frame.arrived() <= foreign_until {
+                        self.pool.give(frame);
+                    } else {
+                        lane.arrive(frame, now, &mut self.pool, observer);
+                    }
                 }
                 more = count == BATCH;
                 if !more {

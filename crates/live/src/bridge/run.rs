@@ -1,11 +1,12 @@
 //! The bridge on real interfaces: opening, the loop, closing.
 
-use super::config::{BridgeConfig, Side};
+use super::config::{BridgeConfig, FailOpen, Side};
 use super::engine::{Engine, Wait};
 use super::error::BridgeError;
 use super::frame::Pool;
 use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
+use crate::fail_open::FailOpenBridge;
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
 use sojourn_qdisc::{Backlog, Counters, Report, Tally};
@@ -22,8 +23,21 @@ pub struct Bridge {
     engine: Engine<PacketSocket>,
     config: BridgeConfig,
     names: [String; 2],
+    /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
+    way_round: WayRound,
     counters: LoopCounters,
+}
+
+/// What happens to the link when this process dies.
+#[derive(Debug)]
+enum WayRound {
+    /// It goes down, as was asked for.
+    NotWanted,
+    /// It goes down, because there is no way round: a clause that says why.
+    Impossible(String),
+    /// A kernel bridge forwards.
+    Bridge(FailOpenBridge),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,19 +93,39 @@ impl Bridge {
                 offloads.push(off);
             }
         }
+        // Bound before the way round is closed, so that no frame falls between the two.
         for (socket, interface) in [(&mut sockets.0, &left), (&mut sockets.1, &right)] {
             socket.bind(interface).map_err(|error| {
                 BridgeError::io(&format!("bind to `{}`", interface.name), error)
             })?;
         }
+        let way_round = way_round(&config, &left, &right)?;
         let mtu = left.mtu.min(right.mtu);
+        let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
+        if let WayRound::Bridge(bridge) = &way_round {
+            engine.foreign_until = bridge.forwarded_until();
+        }
         Ok(Self {
-            engine: Engine::new(&config, pool, sockets.0, sockets.1, mtu),
+            engine,
             names: [left.name, right.name],
             _offloads: offloads,
+            way_round,
             config,
             counters: LoopCounters::default(),
         })
+    }
+
+    /// What happens to the link when this process dies, as a sentence for the user.
+    pub fn fail_open_state(&self) -> String {
+        match &self.way_round {
+            WayRound::NotWanted => "fail open: off, the link goes down with this process".into(),
+            WayRound::Impossible(why) => {
+                format!("fail open: not possible, the link goes down with this process: {why}")
+            }
+            WayRound::Bridge(bridge) => {
+                format!("fail open: kernel bridge `{}` takes over", bridge.name())
+            }
+        }
     }
 
     /// Forwards until `stop` is set, then sends what is held and returns. A stop is seen within
@@ -105,15 +139,56 @@ impl Bridge {
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         wake_precisely();
+        let result = self.forward(stop, observer);
+        if result.is_err()
+            && let WayRound::Bridge(bridge) = &mut self.way_round
+        {
+            bridge.leave_in_place();
+            bridge.open_now();
+        }
+        result
+    }
+
+    fn forward<O: Observer>(
+        &mut self,
+        stop: &AtomicBool,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
         while !stop.load(Ordering::Relaxed) {
             self.counters.wakeups += 1;
             let now = self.config.clock.now();
             let wait = self.step(now, observer)?;
             self.sleep(wait)?;
         }
-        let now = self.config.clock.now();
+        let mut now = self.config.clock.now();
+        let stays = matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays());
+        if stays {
+            now = self.wait_for_a_gap(observer)?;
+        }
+        // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
+        if let WayRound::Bridge(bridge) = &self.way_round
+            && bridge.stays()
+        {
+            bridge.open_now();
+        }
         let finished = self.engine.finish(now, observer);
         finished.map_err(|error| BridgeError::io("send the last frames", error))
+    }
+
+    /// Goes on until no frame is between the socket and the gate, so that none passes both: a
+    /// frame wakes us up before it reaches the gate. On a link that is never quiet, for 20 ms.
+    fn wait_for_a_gap<O: Observer>(&mut self, observer: &mut O) -> Result<Time, BridgeError> {
+        const GAP: Span = Span::from_micros(100);
+        const LONGEST: Span = Span::from_millis(20);
+        let start = self.config.clock.now();
+        loop {
+            let now = self.config.clock.now();
+            self.step(now, observer)?;
+            if now - self.engine.last_arrival > GAP || now - start > LONGEST {
+                return Ok(now);
+            }
+            std::thread::sleep(std::time::Duration::from_micros(20));
+        }
     }
 
     fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<Wait, BridgeError> {
@@ -195,6 +270,22 @@ impl Bridge {
     /// Times that the loop went round.
     pub fn wakeups(&self) -> u64 {
         self.counters.wakeups
+    }
+}
+
+/// Sets up what `config` wants to happen when this process dies.
+fn way_round(
+    config: &BridgeConfig,
+    left: &Interface,
+    right: &Interface,
+) -> Result<WayRound, BridgeError> {
+    if config.fail_open == FailOpen::Off {
+        return Ok(WayRound::NotWanted);
+    }
+    match FailOpenBridge::install(left, right, config.keep_bridge, &config.clock) {
+        Ok(bridge) => Ok(WayRound::Bridge(bridge)),
+        Err(why) if config.fail_open == FailOpen::Require => Err(BridgeError::FailOpen(why)),
+        Err(why) => Ok(WayRound::Impossible(why)),
     }
 }
 

@@ -159,7 +159,7 @@ impl Link {
 }
 
 /// Stops the bridge also when the test fails.
-struct StopOnDrop<'a>(&'a AtomicBool);
+pub struct StopOnDrop<'a>(pub &'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
@@ -237,7 +237,7 @@ impl Raw {
     }
 
     /// One frame, its VLAN tag put back; none when nothing comes for 20 ms.
-    fn read(&self) -> Option<Vec<u8>> {
+    pub fn read(&self) -> Option<Vec<u8>> {
         let mut frame = vec![0; 70_000];
         let mut control = [0_u64; 16];
         // SAFETY: plain old data for which all zeros is valid; pointers lead to live buffers of
