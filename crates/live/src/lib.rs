@@ -6,11 +6,8 @@
 
 pub mod bridge;
 mod clock;
-<<<<<<< HEAD
-mod host;
-=======
 mod fail_open;
->>>>>>> 2c7ca31 (Let a kernel bridge take over when the process dies)
+mod host;
 mod interface;
 mod lab;
 mod packet_socket;
