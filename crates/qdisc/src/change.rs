@@ -78,6 +78,3 @@ impl Spec {
         Reconfigured::Replaced
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -24,6 +24,11 @@ pub trait DescribeSingle: Aqm {
 
     /// The statistics beyond those that every discipline has.
     fn statistics(&self, state: &Self::State, counters: &Counters, now: Time) -> Vec<Field>;
+
+    /// tc's `overlimits`, which is not only for shapers: RED counts its signals there.
+    fn overlimits(&self) -> u64 {
+        0
+    }
 }
 
 /// An AQM that has a discipline with many flows.
@@ -231,6 +236,11 @@ impl DescribeSingle for Red {
             int("pdrop", counters.dropped_for(DropReason::Tail)),
             int("other", 0_u32),
         ])
+    }
+
+    fn overlimits(&self) -> u64 {
+        let own = self.counters();
+        own.prob_mark + own.forced_mark + own.prob_drop + own.forced_drop
     }
 }
 

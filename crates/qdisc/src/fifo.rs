@@ -167,6 +167,3 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -193,7 +193,11 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
 
     fn report(&self, now: Time) -> Report {
         let own = self.aqm.statistics(&self.state, &self.counters, now);
-        Report::new(&self.spec(), &self.counters, self.backlog, own)
+        let counters = Counters {
+            overlimits: self.aqm.overlimits(),
+            ..self.counters
+        };
+        Report::new(&self.spec(), &counters, self.backlog, own)
     }
 
     fn spec(&self) -> Spec {

@@ -313,6 +313,3 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.inner.adopt(held, counters);
     }
 }
-
-#[cfg(test)]
-mod tests;

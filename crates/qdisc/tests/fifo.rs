@@ -1,0 +1,128 @@
+//! The three fifos against a model that is too simple to be wrong.
+
+mod common;
+
+use common::{Log, TestPacket};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use sojourn_qdisc::{Dequeue, DropReason, Fifo, Qdisc, Spec};
+use sojourn_units::{Span, Time};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Packets,
+    Bytes,
+    HeadDrop,
+}
+
+impl Kind {
+    fn spec(self, limit: u32) -> Spec {
+        match self {
+            Self::Packets => Spec::Pfifo { limit },
+            Self::Bytes => Spec::Bfifo {
+                limit: u64::from(limit),
+            },
+            Self::HeadDrop => Spec::PfifoHeadDrop { limit },
+        }
+    }
+
+    fn fifo(self, limit: u32) -> Fifo<TestPacket> {
+        match self {
+            Self::Packets => Fifo::new(limit),
+            Self::Bytes => Fifo::bytes(u64::from(limit)),
+            Self::HeadDrop => Fifo::head_drop(limit),
+        }
+    }
+
+    /// What a model does with an arrival: the ids that are dropped.
+    fn arrive(self, held: &mut VecDeque<(u64, u32)>, limit: u32, id: u64, len: u32) -> Vec<u64> {
+        let bytes: u64 = held.iter().map(|&(_, len)| u64::from(len)).sum();
+        let full = match self {
+            Self::Packets | Self::HeadDrop => held.len() >= limit as usize,
+            Self::Bytes => bytes + u64::from(len) > u64::from(limit),
+        };
+        match self {
+            Self::HeadDrop if full && limit > 0 => {
+                let oldest = held.pop_front().map(|(id, _)| id);
+                held.push_back((id, len));
+                oldest.into_iter().collect()
+            }
+            _ if full => vec![id],
+            _ => {
+                held.push_back((id, len));
+                vec![]
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Offer(u32),
+    Take,
+    Limit(u32),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let len = prop_oneof![0_u32..2000, Just(u32::MAX)];
+    let step = prop_oneof![
+        6 => len.prop_map(Step::Offer),
+        4 => Just(Step::Take),
+        1 => (0_u32..20).prop_map(Step::Limit),
+        1 => (0_u32..20_000).prop_map(Step::Limit),
+    ];
+    vec(step, 0..200)
+}
+
+proptest! {
+    #[test]
+    fn a_fifo_is_its_model(
+        kind in prop_oneof![Just(Kind::Packets), Just(Kind::Bytes), Just(Kind::HeadDrop)],
+        mut limit in prop_oneof![0_u32..20, 0_u32..20_000],
+        steps in steps(),
+    ) {
+        let (mut fifo, mut held) = (kind.fifo(limit), VecDeque::new());
+        for (id, step) in (0_u64..).zip(steps) {
+            let (now, mut log) = (Time::from_nanos(id * 10), Log::default());
+            match step {
+                Step::Offer(len) => {
+                    fifo.enqueue(TestPacket::new(id, len), now, &mut log);
+                    let dropped = kind.arrive(&mut held, limit, id, len);
+                    let seen: Vec<u64> = log.dropped.iter().map(|(p, _)| p.id).collect();
+                    prop_assert_eq!(seen, dropped);
+                    for (packet, reason) in log.dropped {
+                        let head = packet.id != id;
+                        prop_assert_eq!(reason == DropReason::Head, head);
+                        prop_assert_eq!(reason == DropReason::Tail, !head);
+                    }
+                }
+                Step::Take => match (fifo.dequeue(now, &mut log), held.pop_front()) {
+                    (Dequeue::Packet { packet, sojourn }, Some((first, len))) => {
+                        prop_assert_eq!((packet.id, packet.len), (first, len));
+                        prop_assert_eq!(sojourn, Span::from_nanos((id - first) * 10));
+                    }
+                    (Dequeue::Empty, None) => {}
+                    other => prop_assert!(false, "{other:?}"),
+                },
+                Step::Limit(new) => {
+                    limit = new;
+                    prop_assert_eq!(fifo.change(&kind.spec(limit), now), Ok(()));
+                    prop_assert_eq!(fifo.spec(), kind.spec(limit));
+                }
+            }
+            let (counters, backlog) = (*fifo.counters(), fifo.backlog());
+            prop_assert_eq!(backlog.packets, held.len() as u64);
+            prop_assert_eq!(backlog.bytes, held.iter().map(|&(_, len)| u64::from(len)).sum::<u64>());
+            prop_assert_eq!(fifo.head_len(), held.front().map(|&(_, len)| len));
+            prop_assert_eq!(
+                counters.offered.bytes,
+                counters.dequeued.bytes + counters.dropped.bytes + backlog.bytes
+            );
+            prop_assert_eq!(
+                counters.offered.packets,
+                counters.dequeued.packets + counters.dropped.packets + backlog.packets
+            );
+        }
+    }
+}
