@@ -53,7 +53,7 @@ fn blocks() -> Vec<Block> {
         let json = lines.pop().expect("a block has a spec, text and JSON");
         Block {
             spec: lines.remove(0).to_owned(),
-            text: lines.iter().map(|line| format!("{line}\n")).collect(),
+            text: lines.join("\n") + "\n",
             json: json.to_owned(),
         }
     });
