@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sojourn_qdisc::{
     Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
     FlowQueue, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit, RedWeight,
-    SingleQueue,
+    SingleQueue, Spec,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -24,6 +24,8 @@ enum Step {
     Wait(u64),
     /// The clock jumps back.
     Back(u64),
+    /// The limit changes on the live instance.
+    Limit(u32),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -44,6 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         5 => (1_u8..4).prop_map(Step::Take),
         4 => gap.prop_map(Step::Wait),
         1 => (0_u64..1_000_000_000).prop_map(Step::Back),
+        1 => (0_u32..60).prop_map(Step::Limit),
     ];
     vec(step, 1..400)
 }
@@ -131,7 +134,7 @@ fn flows() -> impl Strategy<Value = FlowParams> {
 type Most = (u64, u64);
 
 /// Runs the steps and checks every law after each of them.
-fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], most: Most) {
+fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
     let mut log = Log::default();
     let mut now = 0_u64;
     let mut next_id = 0;
@@ -156,6 +159,10 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], most: Most) {
             }
             Step::Wait(span) => now = now.saturating_add(span),
             Step::Back(span) => now = now.saturating_sub(span),
+            Step::Limit(limit) => {
+                change_limit(queue, limit, now);
+                most.0 = most.0.max(u64::from(limit));
+            }
         }
         account(queue, &mut log, &mut held);
         let backlog = queue.backlog();
@@ -172,6 +179,23 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], most: Most) {
         queue.dequeue(Time::from_nanos(now), &mut log),
         Dequeue::Empty
     );
+}
+
+/// Changes the packet limit, which must not touch what is held.
+fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
+    let mut spec = queue.spec();
+    match &mut spec {
+        Spec::Codel { limit, .. } | Spec::Pie { limit, .. } => *limit = new,
+        Spec::FqCodel { flows, .. } | Spec::FqPie { flows, .. } => flows.limit = new,
+        Spec::Red(red) if red.unit == RedUnit::Packets => red.limit = u64::from(new),
+        _ => return,
+    }
+    let before = (*queue.counters(), queue.backlog());
+    queue
+        .change(&spec, Time::from_nanos(now))
+        .expect("it is of the same kind");
+    assert_eq!((*queue.counters(), queue.backlog()), before);
+    assert_eq!(queue.spec(), spec);
 }
 
 fn take(
