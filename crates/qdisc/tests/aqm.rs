@@ -82,6 +82,24 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
     assert_eq!(leave(PLAIN, 10, 281), (Verdict::Drop, 2, 3));
 }
 
+#[test]
+fn codel_keeps_its_schedule_when_a_drop_ends_the_dropping() {
+    let mut codel = Codel::new(CodelParams::default(), 1514);
+    let mut state = CodelState::default();
+    let mut leave = |delay, ms| {
+        let delay = Span::from_millis(delay);
+        let verdict = codel.leave(&mut state, held(100), PLAIN, delay, at(ms));
+        (verdict, state.dropping, state.drop_next)
+    };
+    leave(10, 10);
+    assert_eq!(leave(10, 110), (Verdict::Drop, true, at(210)));
+    assert_eq!(leave(10, 110), (Verdict::Pass, true, at(210)));
+    // The drop that was due at 210 ms uncovers a packet that has not waited long: the loop of
+    // the RFC ends before the control law, so 16 intervals count from 210 ms.
+    assert_eq!(leave(10, 215).0, Verdict::Drop);
+    assert_eq!(leave(1, 215), (Verdict::Pass, false, at(210)));
+}
+
 /// A PIE whose probability stands still, past its burst allowance.
 fn pie_at(prob: f64, params: PieParams) -> (Pie, PieState) {
     let params = PieParams {

@@ -3,12 +3,15 @@
 mod common;
 
 use common::{Log, TestPacket};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use sojourn_qdisc::{
     Codel, CodelParams, Dequeue, DescribeFlows, Discard, DropReason, FlowParams, FlowQueue, Pie,
     PieParams, Qdisc,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
+use std::collections::VecDeque;
 
 const FLOWS: u32 = 8;
 
@@ -259,4 +262,56 @@ fn millions_of_flows_use_the_memory_of_those_that_wait() {
         out + c.dropped.packets + queue.backlog().packets
     );
     assert!(queue.backlog().packets <= 1000);
+}
+
+/// The scheduler of RFC 8290 section 4.2 as it is written there, for queues that are filled once.
+fn rfc_order(flows: &[VecDeque<(u64, u32)>], quantum: i64) -> Vec<u64> {
+    let mut queues = flows.to_vec();
+    let mut credits = vec![quantum; flows.len()];
+    let mut new: VecDeque<usize> = (0..flows.len()).filter(|&i| !flows[i].is_empty()).collect();
+    let (mut old, mut order) = (VecDeque::new(), Vec::new());
+    loop {
+        let from_new = !new.is_empty();
+        let list = if from_new { &mut new } else { &mut old };
+        let Some(&flow) = list.front() else {
+            return order;
+        };
+        if credits[flow] <= 0 {
+            credits[flow] += quantum;
+            list.pop_front();
+            old.push_back(flow);
+        } else if let Some((id, len)) = queues[flow].pop_front() {
+            credits[flow] -= i64::from(len);
+            order.push(id);
+        } else {
+            list.pop_front();
+            if from_new {
+                old.push_back(flow);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Long packets take hundreds of rounds here, which the library skips and the model walks.
+    #[test]
+    fn the_order_is_that_of_the_rfc(
+        lens in vec(vec(prop_oneof![40_u32..1515, 10_000_u32..200_000], 0..8), FLOWS as usize),
+        quantum in 256_u32..3000,
+    ) {
+        let mut queue = fq_codel(FlowParams { quantum: Some(quantum), ..params() });
+        let mut log = Log::default();
+        let mut model = Vec::new();
+        for (flow, lens) in lens.iter().enumerate() {
+            offer(&mut queue, flow as u32, lens, &mut log);
+            let ids = (0..).map(|i| flow as u64 * 1000 + i);
+            model.push(ids.zip(lens.iter().copied()).collect());
+        }
+        prop_assert_eq!(order(&mut queue), rfc_order(&model, i64::from(quantum)));
+    }
 }
