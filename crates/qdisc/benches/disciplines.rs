@@ -11,7 +11,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
     CodelParams, Dequeue, Discard, Ecn, FlowParams, Packet, PieParams, Qdisc, RedParams, RedUnit,
-    RedWeight, Setting, Spec,
+    RedWeight, Setting, Spec, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -80,7 +80,24 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("pie", Spec::Pie { limit, pie }),
         ("fq_codel", Spec::FqCodel { flows, codel }),
         ("fq_pie", Spec::FqPie { flows, pie }),
+        ("tbf", unhindered(Spec::Pfifo { limit })),
     ]
+}
+
+/// A shaper that always has tokens, although time hardly advances.
+fn unhindered(inner: Spec) -> Spec {
+    let tbf = TbfParams {
+        rate: Rate::from_bps(1_000_000_000_000_000),
+        burst: 1 << 30,
+        peakrate: None,
+        mtu: None,
+        mpu: 0,
+        overhead: 0,
+    };
+    Spec::Tbf {
+        tbf,
+        inner: Box::new(inner),
+    }
 }
 
 struct Drive {

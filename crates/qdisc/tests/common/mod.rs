@@ -2,6 +2,8 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod operations;
+
 use sojourn_qdisc::{DropReason, Ecn, Outlet, Packet};
 
 /// A packet with a number; its flow is its hash's top, so that a test chooses the bucket.
