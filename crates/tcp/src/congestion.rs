@@ -53,7 +53,7 @@ pub struct AckEvent {
     pub window_limited: bool,
     /// The sender paces.
     pub paced: bool,
-    /// The rate at which the sender paces, or would.
+    /// The rate at which the sender paces, or would; zero outside slow start.
     pub pacing_rate: Rate,
     /// The ACK carries ECN-echo.
     pub ecn_echo: bool,

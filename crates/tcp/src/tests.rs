@@ -1,5 +1,6 @@
 //! Whole connections over a scripted link.
 
+mod behaviour;
 mod loss;
 pub(crate) mod pair;
 mod robust;

@@ -135,7 +135,8 @@ impl CongestionControl for Cubic {
         if !ack.may_grow || !ack.window_limited {
             return;
         }
-        let mut acked = ack.acked;
+        // As Linux: what left the network, not what a filled hole releases at once.
+        let mut acked = ack.delivered;
         if self.window.in_slow_start() {
             acked = match &mut self.exit {
                 Exit::HyStartPlusPlus(exit) => exit.grow(acked, &mut self.window),
@@ -200,3 +201,6 @@ impl CongestionControl for Cubic {
         self.window.application_limited(used);
     }
 }
+
+#[cfg(test)]
+mod tests;

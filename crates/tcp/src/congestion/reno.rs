@@ -45,7 +45,8 @@ impl CongestionControl for Reno {
         if !ack.may_grow || !ack.window_limited {
             return;
         }
-        let mut acked = ack.acked;
+        // As Linux: what left the network, not what a filled hole releases at once.
+        let mut acked = ack.delivered;
         if self.window.in_slow_start() {
             acked = match &mut self.early_exit {
                 Some(early_exit) => early_exit.grow(acked, &mut self.window),

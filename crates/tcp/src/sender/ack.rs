@@ -68,8 +68,14 @@ impl Sender {
             ..Outcome::default()
         };
         let prior_head = self.board.oldest_sent();
+        let duplicates = self.board.sacked();
         self.board.ack_through(ack, &mut out);
         self.una = ack;
+        if !self.sack && out.acked > 0 {
+            // One of them was the hole; the others had been counted by duplicate ACKs.
+            out.delivered = out.acked.saturating_sub(duplicates).max(1);
+            self.board.remove_duplicates(out.acked);
+        }
         if segment.sack_count > 0 && self.sack {
             self.read_sacks(segment, isn, prior_una, &mut facts, &mut out);
         }
@@ -261,7 +267,12 @@ impl Sender {
             round_start,
             window_limited: self.is_window_limited(),
             paced: self.paced(),
-            pacing_rate: self.pacing_rate(),
+            // A division that only slow start needs.
+            pacing_rate: if self.control.window() < self.control.ssthresh() {
+                self.pacing_rate()
+            } else {
+                crate::Rate::ZERO
+            },
             ecn_echo: facts.ece,
             may_grow: !reducing && facts.advanced,
         });

@@ -145,7 +145,7 @@ impl Sender {
                     if self.undo_partial(facts, now) {
                         return;
                     }
-                    self.newreno_partial(facts, out);
+                    self.newreno_partial();
                 }
                 if self.undo.all_duplicates() {
                     self.undo_reduction(false);
@@ -251,15 +251,10 @@ impl Sender {
     }
 
     /// A partial ACK without SACK: the next segment is lost too (RFC 6582 section 3.2 step 3).
-    fn newreno_partial(&mut self, facts: &mut Facts, out: &Outcome) {
-        if self.sack {
-            return;
-        }
-        let before = self.board.sacked();
-        self.board.remove_duplicates(out.acked);
-        let counted = before - self.board.sacked();
-        facts.delivered = out.delivered.saturating_sub(counted);
-        if let Some(head) = self.board.head() {
+    fn newreno_partial(&mut self) {
+        if !self.sack
+            && let Some(head) = self.board.head()
+        {
             self.board.mark_lost(head);
         }
     }

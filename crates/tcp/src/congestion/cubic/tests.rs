@@ -1,0 +1,178 @@
+//! CUBIC's window against RFC 9438's formulas.
+
+use super::*;
+use crate::INFINITE;
+use sojourn_units::Rate;
+
+const RTT: Span = Span::from_millis(100);
+
+fn ack(now: Time, rtt: Span) -> AckEvent {
+    AckEvent {
+        now,
+        acked: 1,
+        delivered: 1,
+        lost: 0,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        prior_in_flight: 0,
+        in_flight: 0,
+        delivered_total: 0,
+        rate: None,
+        round_start: false,
+        window_limited: true,
+        paced: false,
+        pacing_rate: Rate::ZERO,
+        ecn_echo: false,
+        may_grow: true,
+    }
+}
+
+fn cubic(window: u32, slow_start: SlowStart) -> Cubic {
+    Cubic::new(&Config {
+        initial_window: window,
+        slow_start,
+        ..Config::default()
+    })
+}
+
+/// Acknowledges a window each round trip, evenly spaced, until `end`.
+fn run(control: &mut Cubic, now: &mut Time, rtt: Span, end: Time) {
+    while *now < end {
+        let window = control.window();
+        for _ in 0..window {
+            *now += rtt / u64::from(window);
+            control.on_ack(&ack(*now, rtt));
+        }
+    }
+}
+
+/// W(t) = 0.4·(t − K)³ + 1000 with K = cbrt((1000 − 700)/0.4) = 9.0856 s and the loss at t = 0.
+///
+/// Python: `K=(300/.4)**(1/3); [round(.4*(t-K)**3+1000) for t in (0,2,5,9,12,15)]` gives
+/// 700, 858, 973, 1000, 1010, 1083. The window is set one RTT ahead, W(t + RTT), and reaches it
+/// within that RTT.
+#[test]
+fn follows_the_cubic_function() {
+    let mut control = cubic(1000, SlowStart::Standard);
+    let mut now = Time::ZERO;
+    control.on_congestion(Congestion::Loss, 1000, now);
+    assert_eq!((control.window(), control.ssthresh()), (700, 700));
+    for (second, expected) in [(2, 858), (5, 973), (9, 1000), (12, 1010), (15, 1083)] {
+        run(
+            &mut control,
+            &mut now,
+            RTT,
+            Time::ZERO + Span::from_secs(second),
+        );
+        let error = f64::from(control.window()) / f64::from(expected) - 1.0;
+        assert!(error.abs() < 0.012, "{second} s: {}", control.window());
+    }
+}
+
+/// Small windows and short round trips: the window is Reno's with beta 0.7, section 4.3:
+/// alpha = 3·0.3/1.7 = 0.529 segments a round trip until cwnd_prior = 20, then one.
+/// From 14: (20 − 14)/0.529 = 11.3 round trips, then 20 more make 20 + 19.
+#[test]
+fn is_friendly_to_reno_where_the_cubic_is_slow() {
+    let mut control = cubic(20, SlowStart::Standard);
+    let rtt = Span::from_millis(10);
+    let mut now = Time::ZERO;
+    control.on_congestion(Congestion::Loss, 20, now);
+    assert_eq!(control.window(), 14);
+    run(&mut control, &mut now, rtt, Time::ZERO + rtt * 11);
+    assert!(
+        (19..=20).contains(&control.window()),
+        "{}",
+        control.window()
+    );
+    run(&mut control, &mut now, rtt, Time::ZERO + rtt * 31);
+    assert!(
+        (36..=40).contains(&control.window()),
+        "{}",
+        control.window()
+    );
+}
+
+/// Section 4.7: a loss below the last maximum lowers the remembered one to 0.85 of the window.
+#[test]
+fn fast_convergence_gives_way() {
+    let mut control = cubic(1000, SlowStart::Standard);
+    control.on_congestion(Congestion::Loss, 1000, Time::ZERO);
+    control.on_congestion(Congestion::Loss, 700, Time::ZERO);
+    let maximum = control.maximum.expect("set by the loss");
+    assert!((maximum - 700.0 * 0.85).abs() < 0.2, "{maximum}");
+    assert_eq!(control.window(), 490);
+}
+
+#[test]
+fn an_undo_restores_everything() {
+    let mut control = cubic(1000, SlowStart::Standard);
+    let mut now = Time::ZERO;
+    control.on_congestion(Congestion::Loss, 1000, now);
+    run(&mut control, &mut now, RTT, Time::ZERO + Span::from_secs(3));
+    let (window, maximum) = (control.window(), control.maximum);
+    control.on_congestion(Congestion::Timeout, 0, now);
+    assert_eq!((control.window(), control.maximum), (1, None));
+    control.on_undo();
+    assert_eq!((control.window(), control.maximum), (window, maximum));
+    assert_eq!(control.ssthresh(), 700);
+}
+
+/// HyStart by delay: with a base of 100 ms the threshold is 12.5 ms; the round in which at
+/// least nine samples are all above 112.5 ms ends slow start.
+#[test]
+fn hystart_leaves_slow_start_when_the_delay_rises() {
+    let mut control = cubic(20, SlowStart::HyStart);
+    let mut now = Time::ZERO;
+    for round in 0..5_u64 {
+        let rtt = RTT + Span::from_millis(5) * round;
+        for index in 0..20 {
+            now += Span::from_millis(5);
+            let mut event = ack(now, rtt);
+            event.round_start = index == 0;
+            control.on_ack(&event);
+        }
+        // 100, 105, 110, 115 ms.
+        assert_eq!(control.ssthresh() == INFINITE, round < 3, "round {round}");
+    }
+}
+
+/// HyStart by ACK train: ACKs less than 2 ms apart for more than half the shortest RTT.
+#[test]
+fn hystart_leaves_slow_start_when_the_train_is_long() {
+    let mut control = cubic(20, SlowStart::HyStart);
+    let mut now = Time::ZERO;
+    for index in 0..60 {
+        now += Span::from_millis(1);
+        let mut event = ack(now, RTT);
+        event.round_start = index == 0;
+        event.pacing_rate = Rate::from_bps(1 << 40);
+        control.on_ack(&event);
+        assert_eq!(control.ssthresh() == INFINITE, index <= 50, "{index}");
+    }
+}
+
+/// RFC 9406: a rise of 12.5 ms over the last round starts conservative slow start (a quarter of
+/// the growth), and five rounds later congestion avoidance.
+#[test]
+fn hystart_plus_plus_grows_slower_before_it_stops() {
+    let mut control = cubic(40, SlowStart::HyStartPlusPlus);
+    let mut now = Time::ZERO;
+    let mut windows = std::vec::Vec::new();
+    for round in 0..8 {
+        let rtt = RTT + Span::from_millis(if round >= 1 { 15 } else { 0 });
+        for index in 0..40 {
+            now += Span::from_millis(2);
+            let mut event = ack(now, rtt);
+            event.round_start = index == 0;
+            control.on_ack(&event);
+        }
+        windows.push(control.window());
+    }
+    // Round 0 adds 40; round 1 adds 7 and then 33 quarters (8); rounds 2 to 5 add 10 each.
+    assert_eq!(windows[0], 80);
+    assert!((94..=96).contains(&windows[1]), "{windows:?}");
+    assert!((133..=137).contains(&windows[5]), "{windows:?}");
+    assert!(control.ssthresh() < INFINITE, "the fifth round ends it");
+}

@@ -1,0 +1,271 @@
+//! ACK timing, Nagle, windows, ECN, pacing, idle connections.
+
+use super::pair::{A, B, Fate, Pair};
+use crate::{Algorithm, Config, DelayedAck, Flags, Recovery, SlowStart, Span, Time};
+use sojourn_units::Rate;
+use std::boxed::Box;
+use std::vec::Vec;
+
+const MSS: u16 = 1000;
+
+fn millis(n: u64) -> Span {
+    Span::from_millis(n)
+}
+
+fn reno() -> Config {
+    Config {
+        algorithm: Algorithm::Reno,
+        slow_start: SlowStart::Standard,
+        mss: MSS,
+        receive_window: 1 << 30,
+        receive_window_max: 1 << 30,
+        ..Config::default()
+    }
+}
+
+/// When `side` sent a segment without data, in milliseconds.
+fn pure_acks(pair: &Pair, side: usize) -> Vec<u64> {
+    pair.log
+        .iter()
+        .flatten()
+        .filter(|(_, from, sent, _)| *from == side && sent.segment.payload == 0)
+        .map(|(at, ..)| at.as_nanos() / 1_000_000)
+        .collect()
+}
+
+/// The first 16 segments are acknowledged at once, then every second one; a single segment
+/// waits 40 ms.
+#[test]
+fn quick_acks_come_first_then_delayed_ones() {
+    let mut pair = Pair::new(&reno(), millis(10));
+    pair.ends[A].write(30 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(31));
+    pair.record();
+    // Arrivals: 10 segments at 30 ms, 20 more at 50 ms. The SYN-ACK took one quick ACK of none.
+    pair.run_until(Time::ZERO + millis(51));
+    // 6 quick ones are left, then 14 segments in pairs.
+    assert_eq!(pure_acks(&pair, B).len(), 6 + 7);
+    pair.record();
+    pair.run_until(Time::ZERO + millis(100));
+    pair.ends[A].write(u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(300));
+    assert_eq!(pure_acks(&pair, B), [150]);
+}
+
+#[test]
+fn without_delayed_acks_each_segment_is_acknowledged() {
+    let config = Config {
+        delayed_ack: DelayedAck::Off,
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(10));
+    pair.record();
+    pair.ends[A].write(100 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(500));
+    // And the SYN-ACK.
+    assert_eq!(pure_acks(&pair, B).len(), 101);
+}
+
+/// 100 bytes every 5 ms, 40 ms round trips: with Nagle one segment waits for each ACK.
+#[test]
+fn nagle_collects_small_writes() {
+    let segments = |nagle: bool| {
+        let config = Config {
+            nagle,
+            delayed_ack: DelayedAck::Off,
+            ..reno()
+        };
+        let mut pair = Pair::new(&config, millis(20));
+        pair.run_until(Time::ZERO + millis(60));
+        for _ in 0..100 {
+            assert!(pair.ends[A].write_message(100));
+            pair.run_for(millis(5));
+        }
+        pair.run_for(millis(500));
+        assert_eq!(pair.delivered[B], 10_000);
+        pair.ends[A].info().counters.data_segments
+    };
+    assert_eq!(segments(false), 100);
+    // 500 ms of writes, one segment in 40 ms.
+    assert!((12..=15).contains(&segments(true)), "{}", segments(true));
+}
+
+/// The reader stops: 10 kB arrive, the window closes, probes keep asking; one probe's answer
+/// carries the news although the window update was lost.
+#[test]
+fn a_closed_window_is_probed_until_it_opens() {
+    let config = Config {
+        receive_window: 10_000,
+        receive_window_max: 10_000,
+        ..reno()
+    };
+    let opened = Time::ZERO + Span::from_secs(10);
+    let mut pair = Pair::with_script(
+        &config,
+        millis(10),
+        Box::new(move |side, _, _, now| {
+            if side == B && now == opened {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        }),
+    );
+    pair.ends[B].pause_reading();
+    pair.ends[A].write(100_000);
+    pair.run_until(opened);
+    assert_eq!(pair.delivered[B], 0);
+    let info = pair.ends[A].info();
+    assert_eq!(info.acked_bytes, 10_000);
+    assert_eq!(info.counters.retransmitted, 0);
+    // RTO about 220 ms, doubled each time: 0.2, 0.7, 1.6, 3.4, 7 s.
+    assert!((4..=7).contains(&info.counters.window_probes), "{info:?}");
+    assert!(pair.ends[A].next_timer().is_some());
+    let read = pair.ends[B].resume_reading();
+    assert_eq!(read, 10_000);
+    pair.run_for(Span::from_secs(20));
+    assert_eq!(pair.delivered[B] + read, 100_000);
+}
+
+/// Marks of one round trip cost one reduction; new data carries CWR, and ECE stops with it.
+#[test]
+fn marks_reduce_the_window_once_a_round_trip() {
+    let config = Config {
+        ecn: true,
+        delayed_ack: DelayedAck::Off,
+        ..reno()
+    };
+    // The third round, at 300 ms, has 40 segments: every second one is marked.
+    let mut pair = Pair::with_script(
+        &config,
+        millis(50),
+        Box::new(|side, index, sent, now| {
+            assert_eq!(sent.ect, side == A && sent.segment.payload > 0);
+            if side == A && now == Time::ZERO + millis(300) && index % 2 == 0 {
+                Fate::Mark
+            } else {
+                Fate::Pass
+            }
+        }),
+    );
+    pair.record();
+    pair.ends[A].write_forever();
+    pair.run_until(Time::ZERO + millis(399));
+    assert_eq!(pair.ends[A].info().window_segments, 40);
+    pair.run_until(Time::ZERO + millis(490));
+    let info = pair.ends[A].info();
+    assert_eq!((info.recovery, info.counters.marks), (Recovery::Reduced, 1));
+    // 40 and perhaps one ACK before the first echo.
+    assert!(
+        (20..=21).contains(&info.ssthresh_segments.unwrap()),
+        "{info:?}"
+    );
+    pair.run_until(Time::ZERO + millis(640));
+    let info = pair.ends[A].info();
+    assert_eq!((info.recovery, info.counters.marks), (Recovery::Open, 1));
+    assert_eq!(info.counters.retransmitted, 0);
+    let log = pair.log.as_ref().expect("recording");
+    let cwr: Vec<_> = log
+        .iter()
+        .filter(|(_, side, sent, _)| *side == A && sent.segment.flags.has(Flags::CWR))
+        .filter(|(_, _, sent, _)| !sent.segment.flags.has(Flags::SYN))
+        .map(|(at, ..)| at.as_nanos() / 1_000_000)
+        .collect();
+    assert_eq!(cwr, [400]);
+    let echo = |from: u64, to: u64| {
+        log.iter()
+            .filter(|(at, side, sent, _)| {
+                *side == B
+                    && (from..to).contains(&(at.as_nanos() / 1_000_000))
+                    && sent.segment.flags.has(Flags::ECE)
+            })
+            .count()
+    };
+    assert!(echo(350, 351) >= 39);
+    assert_eq!(echo(500, 700), 0, "CWR was heard");
+}
+
+#[test]
+fn ecn_needs_both_ends() {
+    let config = Config {
+        ecn: true,
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(5));
+    pair.ends[B] = crate::Connection::new(&reno());
+    pair.ends[B].listen();
+    pair.record();
+    pair.ends[A].write(5000);
+    pair.run_for(millis(100));
+    assert!(pair.log.iter().flatten().all(|(_, _, sent, _)| !sent.ect));
+}
+
+/// Two segments a round trip do not make the window grow, and a long pause brings it back to
+/// the initial window.
+#[test]
+fn an_idle_or_slow_application_keeps_no_large_window() {
+    let mut pair = Pair::new(&reno(), millis(50));
+    pair.run_until(Time::ZERO + millis(100));
+    for _ in 0..50 {
+        pair.ends[A].write(2 * u64::from(MSS));
+        pair.run_for(millis(100));
+    }
+    assert_eq!(pair.ends[A].info().window_segments, 10);
+    pair.ends[A].write(300 * u64::from(MSS));
+    pair.run_for(Span::from_secs(2));
+    assert!(pair.ends[A].info().window_segments > 100);
+    pair.run_for(Span::from_secs(60));
+    pair.ends[A].write(100 * u64::from(MSS));
+    pair.record();
+    pair.run_for(millis(1));
+    assert_eq!(pair.trace(MSS).len(), 10);
+}
+
+/// With pacing a window is spread over the round trip: no two segments leave together.
+#[test]
+fn paced_segments_are_spaced() {
+    let config = Config {
+        pacing: true,
+        initial_ssthresh: Some(20_000),
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(50));
+    pair.ends[A].write_forever();
+    pair.run_until(Time::ZERO + Span::from_secs(2));
+    pair.record();
+    pair.run_for(millis(200));
+    let log = pair.log.take().expect("recording");
+    let times: Vec<Time> = log
+        .iter()
+        .filter(|(_, side, ..)| *side == A)
+        .map(|(at, ..)| *at)
+        .collect();
+    let window = f64::from(pair.ends[A].info().window_segments);
+    let gap = Span::from_secs_f64(0.1 / window / 1.2);
+    for pair in times.windows(2) {
+        assert!(pair[1] - pair[0] >= gap.mul_f64(0.9), "{:?} {gap:?}", pair);
+    }
+    assert!(times.len() as f64 > 1.5 * window);
+}
+
+/// 100 Mbit/s and 100 ms need 1.25 MB: the window grows there from 64 KiB, and not above its
+/// limit.
+#[test]
+fn the_receive_window_follows_the_rate() {
+    let config = Config {
+        receive_window: 64 << 10,
+        receive_window_max: 6 << 20,
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(50));
+    pair.limit(Rate::from_bps(100_000_000), 1000);
+    pair.ends[A].write_forever();
+    pair.run_for(Span::from_secs(3));
+    let window = pair.ends[B].info().receive_window;
+    assert!((1_250_000..=6 << 20).contains(&window), "{window}");
+    let before = pair.delivered[B];
+    pair.run_for(Span::from_secs(2));
+    // 1000 of 1066 bytes are payload.
+    let rate = (pair.delivered[B] - before) as f64 * 4.0;
+    assert!(rate > 0.93 * 100e6 * 1000.0 / 1066.0, "{rate}");
+}
