@@ -10,6 +10,30 @@
 //! [`Outlet`] as a drop with a [`DropReason`]. `now` should not decrease between calls; if it
 //! does, spans are taken as zero and nothing panics.
 //!
+//! # A discipline by its string
+//! [`Spec`] reads and shows tc's own language; [`catalogue`] is the table of all names, options
+//! and statistics behind it. [`Spec::build`] makes an instance, [`Spec::reconfigure`] changes a
+//! live one without losing a packet, and [`Qdisc::report`] tells what `tc -s` would.
+//!
+//! ```
+//! use sojourn_qdisc::{Place, Setting, Spec};
+//! # use sojourn_qdisc::{Ecn, Packet};
+//! # struct Frame;
+//! # impl Packet for Frame {
+//! #     fn len(&self) -> u32 { 1514 }
+//! #     fn flow_hash(&self, _: u64) -> u32 { 0 }
+//! #     fn ecn(&self) -> Ecn { Ecn::NotEct }
+//! #     fn set_ce(&mut self) -> bool { false }
+//! # }
+//! let spec: Spec = "tbf rate 20mbit burst 5kb over fq_codel".parse()?;
+//! let setting = Setting { seed: 1, name: "link.up", mtu: 1514 };
+//! let qdisc = spec.build::<Frame>(setting);
+//! let place = Place { dev: Some("eth0"), handle: 0x8001 };
+//! let text = qdisc.report(sojourn_units::Time::ZERO).tc_text(place);
+//! assert!(text.starts_with("qdisc tbf 8001: dev eth0 root refcnt 2 rate 20Mbit burst 5Kb"));
+//! # Ok::<(), sojourn_qdisc::SpecError>(())
+//! ```
+//!
 //! # Panics
 //! Input from outside (packets, times, specs) never panics; a broken invariant of ours does, in
 //! debug builds.

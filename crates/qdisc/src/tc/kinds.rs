@@ -251,7 +251,7 @@ const RED: Kind = Kind {
             "avpkt",
             Unit::Bytes,
             (1, COUNT),
-            From("required for a limit in bytes; 500 for one in packets, as in ns-2"),
+            From("500, as in ns-2, with a limit in packets; required with one in bytes"),
             "mean size of a packet",
         ),
         opt(
@@ -486,7 +486,7 @@ const TBF: Kind = Kind {
                 "mtu",
                 Unit::Bytes,
                 (1, SIZE),
-                From("required with `peakrate`"),
+                From("none; required with `peakrate`"),
                 "size of the second bucket; longer packets are dropped",
             ),
             &["minburst"],
