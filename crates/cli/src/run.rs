@@ -165,7 +165,7 @@ fn figures(results: &[RunResult]) -> String {
         ">Jain",
         ">induced RTT p50 ms",
         ">p95 ms",
-        "busiest link",
+        "longest queue",
         ">used %",
         ">dropped",
         ">marked",
@@ -201,11 +201,12 @@ fn main_figures(result: &RunResult) -> Vec<String> {
         .filter(|flow| (flow.app == "ping") == probes && flow.induced_rtt.count > 0)
         .map(|flow| &flow.induced_rtt)
         .max_by(|a, b| a.p50.total_cmp(&b.p50));
-    let use_of = |link: &LinkResult| link.utilisation.unwrap_or(0.0);
+    // Not by utilisation: a link that follows a trace has none.
+    let backlog = |link: &LinkResult| link.backlog_packets_mean;
     let busiest = result
         .links
         .iter()
-        .max_by(|(_, a), (_, b)| use_of(a).total_cmp(&use_of(b)));
+        .max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b)));
     let none = || "-".to_owned();
     let ms = |value: Option<f64>| value.map_or_else(none, |value| format!("{value:.1}"));
     let link = |show: fn(&LinkResult) -> String| busiest.map_or_else(none, |(_, link)| show(link));

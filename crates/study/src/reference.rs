@@ -145,6 +145,3 @@ fn one_line(text: &str) -> String {
         .join(" ")
         .replace('|', "\\|")
 }
-
-#[cfg(test)]
-mod tests;

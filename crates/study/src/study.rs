@@ -230,6 +230,3 @@ fn check_format(tree: &Node, problems: &mut Problems) -> bool {
     problems.add(problem);
     false
 }
-
-#[cfg(test)]
-mod tests;

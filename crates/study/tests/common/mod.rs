@@ -1,0 +1,42 @@
+//! What the tests share.
+
+use sojourn_study::{Options, Problems, Study};
+use std::path::Path;
+
+/// A right scenario, for tests to change a line of.
+pub const GOOD: &str = r#"format = "sojourn-scenario/1"
+name = "test"
+duration = "10s"
+warmup = "2s"
+
+[dumbbell]
+rtt = "40ms"
+qdisc = "fq_codel"
+up = { rate = "1mbit" }
+down = { rate = "12mbit" }
+
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+
+[[flow]]
+name = "probe"
+direction = "up"
+app = { kind = "ping", interval = "20ms" }
+"#;
+
+/// Reads a text as `test.toml`.
+pub fn parse(text: &str, sets: &[&str]) -> Result<Study, Problems> {
+    let options = Options {
+        sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+        ..Options::default()
+    };
+    Study::parse("test.toml", text, Path::new(""), &options)
+}
+
+/// [`GOOD`] with one line, which must be there, replaced.
+pub fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    GOOD.replacen(from, to, 1)
+}

@@ -1,0 +1,238 @@
+//! Right scenarios become the cells that they describe.
+
+mod common;
+
+use common::{GOOD, changed, parse};
+use sojourn_apps::Spec as App;
+use sojourn_study::{Options, Study};
+use sojourn_tcp::{Algorithm, DelayedAck};
+use sojourn_units::{Rate, Span, Time};
+use sojourn_world::{Cell, HopRate, Topology, Transport};
+use std::path::{Path, PathBuf};
+
+fn cells(text: &str, sets: &[&str]) -> Vec<Cell> {
+    match parse(text, sets) {
+        Ok(study) => study.cells,
+        Err(problems) => panic!("{problems}"),
+    }
+}
+
+fn values(cell: &Cell) -> Vec<&str> {
+    cell.params
+        .iter()
+        .map(|(_, value)| value.as_str())
+        .collect()
+}
+
+#[test]
+fn the_good_scenario_means_what_it_says() {
+    let [cell] = &cells(GOOD, &[])[..] else {
+        panic!("one combination, one seed");
+    };
+    assert_eq!((cell.scenario.as_str(), cell.seed), ("test", 1));
+    assert_eq!(cell.duration, Span::from_secs(10));
+    assert_eq!(cell.warmup, Span::from_secs(2));
+    assert_eq!(cell.sample_every, Span::from_millis(100));
+    assert_eq!(cell.link_header, 14);
+    let Topology::Dumbbell(dumbbell) = &cell.topology else {
+        panic!("a dumbbell");
+    };
+    assert_eq!(dumbbell.up.name, "up");
+    assert_eq!(dumbbell.up.rate, HopRate::Fixed(Rate::from_bps(1_000_000)));
+    assert_eq!(
+        dumbbell.down.rate,
+        HopRate::Fixed(Rate::from_bps(12_000_000))
+    );
+    assert_eq!(dumbbell.up.qdisc, "fq_codel".parse().unwrap());
+    assert_eq!(dumbbell.down.qdisc, dumbbell.up.qdisc);
+    let [upload, probe] = &cell.flows[..] else {
+        panic!("two flows");
+    };
+    assert_eq!((upload.from, upload.to), (0, 1));
+    assert_eq!(upload.base_rtt, Span::from_millis(40));
+    assert_eq!(upload.app, App::Bulk);
+    assert!(
+        matches!(upload.transport, Transport::Tcp(tcp) if tcp == sojourn_tcp::Config::default())
+    );
+    assert_eq!(probe.transport, Transport::Udp);
+    let interval = Span::from_millis(20);
+    assert_eq!(probe.app, App::Ping { size: 64, interval });
+}
+
+#[test]
+fn sweeps_multiply_in_the_order_of_the_file() {
+    let sweep = "[sweep]\ndumbbell.qdisc = [\"pie\", \"codel\"]\n\"tcp.cc\" = [\"reno\", \"cubic\"]\n\
+                 dumbbell.rtt = [\"20ms\", \"80ms\"]\n[dumbbell]";
+    let text = changed("[dumbbell]", sweep).replace("warmup", "seeds = [7, 3]\nwarmup");
+    let cells = cells(&text, &[]);
+    assert_eq!(cells.len(), 16);
+    let keys: Vec<_> = cells[0]
+        .params
+        .iter()
+        .map(|(key, _)| key.as_str())
+        .collect();
+    assert_eq!(keys, ["dumbbell.qdisc", "tcp.cc", "dumbbell.rtt"]);
+    assert_eq!(
+        (values(&cells[0]), cells[0].seed),
+        (vec!["pie", "reno", "20ms"], 7)
+    );
+    assert_eq!(
+        (values(&cells[1]), cells[1].seed),
+        (vec!["pie", "reno", "20ms"], 3)
+    );
+    assert_eq!(values(&cells[2]), ["pie", "reno", "80ms"]);
+    assert_eq!(values(&cells[4]), ["pie", "cubic", "20ms"]);
+    assert_eq!(values(&cells[15]), ["codel", "cubic", "80ms"]);
+    let rtts: Vec<_> = cells.iter().map(|cell| cell.flows[0].base_rtt).collect();
+    assert_eq!(rtts[..4], [20, 20, 80, 80].map(Span::from_millis));
+    let Transport::Tcp(tcp) = cells[0].flows[0].transport else {
+        panic!("tcp");
+    };
+    assert_eq!(tcp.algorithm, Algorithm::Reno);
+}
+
+#[test]
+fn zipped_fields_change_together() {
+    let zip = "[sweep]\ndumbbell.rtt = [\"20ms\", \"80ms\"]\n[[sweep.zip]]\n\
+               dumbbell.up.rate = [\"1mbit\", \"2mbit\"]\ndumbbell.down.rate = [\"10mbit\", \"20mbit\"]\n[dumbbell]";
+    let cells = cells(&changed("[dumbbell]", zip), &[]);
+    let all: Vec<_> = cells.iter().map(values).collect();
+    assert_eq!(
+        all,
+        [
+            ["20ms", "1mbit", "10mbit"],
+            ["20ms", "2mbit", "20mbit"],
+            ["80ms", "1mbit", "10mbit"],
+            ["80ms", "2mbit", "20mbit"],
+        ]
+    );
+}
+
+#[test]
+fn a_set_field_is_swept_no_more() {
+    let sweep = "[sweep]\ndumbbell.qdisc = [\"pie\", \"codel\"]\n[dumbbell]";
+    let text = changed("[dumbbell]", sweep);
+    let cells = cells(
+        &text,
+        &["dumbbell.qdisc=pfifo limit 9", "flow.upload.start=1s"],
+    );
+    let [cell] = &cells[..] else {
+        panic!("one cell");
+    };
+    assert_eq!(values(cell), ["pfifo limit 9", "1s"]);
+    assert_eq!(cell.flows[0].start, Time::ZERO + Span::from_secs(1));
+    assert_eq!(parse(&text, &["dumbbell.qdisc=pie"]).unwrap().info.axes, []);
+}
+
+#[test]
+fn arguments_may_be_toml_or_bare() {
+    for set in [
+        "dumbbell.rtt=80ms",
+        "dumbbell.rtt=\"80ms\"",
+        "dumbbell.rtt = '80ms'",
+    ] {
+        assert_eq!(
+            cells(GOOD, &[set])[0].flows[0].base_rtt,
+            Span::from_millis(80),
+            "{set}"
+        );
+    }
+    let cells = cells(
+        GOOD,
+        &["flow.probe.app={ kind = \"cbr\", size = 100, rate = \"80kbit\" }"],
+    );
+    let interval = Span::from_millis(10);
+    assert_eq!(
+        cells[0].flows[1].app,
+        App::Cbr {
+            size: 100,
+            interval
+        }
+    );
+}
+
+#[test]
+fn seeds_come_from_the_file_or_the_command_line() {
+    let seeds = |seed, seeds| {
+        let options = Options {
+            seed,
+            seeds,
+            ..Options::default()
+        };
+        let text = changed("warmup", "seeds = 2\nwarmup");
+        let study = Study::parse("test.toml", &text, Path::new(""), &options).unwrap();
+        study.cells.iter().map(|cell| cell.seed).collect::<Vec<_>>()
+    };
+    assert_eq!(seeds(None, None), [1, 2]);
+    assert_eq!(seeds(Some(9), None), [9]);
+    assert_eq!(seeds(None, Some(3)), [1, 2, 3]);
+    assert_eq!(seeds(Some(9), Some(3)), [9, 10, 11]);
+}
+
+#[test]
+fn counted_flows_start_apart_and_depend_on_their_own_dice_only() {
+    let text = changed(
+        "app = \"bulk\"",
+        "app = \"bulk\"\ncount = 3\nstart = \"1s\"\nstart_spread = \"1s\"",
+    );
+    let one = &cells(&text, &[])[0];
+    let names: Vec<_> = one.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["upload-1", "upload-2", "upload-3", "probe"]);
+    let starts = |cell: &Cell| cell.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+    let first = starts(one);
+    let (from, to) = (Span::from_secs(1), Span::from_secs(2));
+    assert!(
+        first[..3]
+            .iter()
+            .all(|&s| s >= Time::ZERO + from && s < Time::ZERO + to)
+    );
+    assert!(first[0] != first[1] && first[1] != first[2]);
+    assert_eq!(first[3], Time::ZERO);
+    // A fourth upload changes nothing for the first three.
+    let four = starts(&cells(&text, &["flow.upload.count=4"])[0]);
+    assert_eq!(first[..3], four[..3]);
+}
+
+#[test]
+fn a_flows_own_tcp_goes_before_the_common_one() {
+    let text = changed(
+        "[dumbbell]",
+        "[tcp]\ncc = \"reno\"\nsack = false\n[dumbbell]",
+    )
+    .replace(
+        "app = \"bulk\"",
+        "app = \"bulk\"\ntcp = { cc = \"cubic\", delayed_ack = false }",
+    );
+    let Transport::Tcp(tcp) = cells(&text, &[])[0].flows[0].transport else {
+        panic!("tcp");
+    };
+    assert_eq!(tcp.algorithm, Algorithm::Cubic);
+    assert_eq!(tcp.delayed_ack, DelayedAck::Off);
+    assert!(!tcp.sack && !tcp.rack);
+}
+
+#[test]
+fn every_scenario_of_the_repository_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
+                files.push(path);
+            }
+        }
+    }
+    assert!(files.len() >= 12, "{files:?}");
+    for file in files {
+        if let Err(problems) = Study::load(&file, &Options::default()) {
+            panic!("{problems}");
+        }
+    }
+}
