@@ -48,8 +48,9 @@ impl Resolver<'_> {
         self.problems.add(problem);
     }
 
-    /// Complains about names of the list `list` that occur twice.
-    fn check_unique<'n>(&mut self, list: &str, names: impl Iterator<Item = &'n Name>) {
+    /// Whether no name of the list `list` occurs twice; complains about those that do.
+    fn check_unique<'n>(&mut self, list: &str, names: impl Iterator<Item = &'n Name>) -> bool {
+        let before = self.problems.len();
         let mut seen: Vec<&Name> = Vec::new();
         for (index, name) in names.enumerate() {
             if seen.contains(&name) {
@@ -59,6 +60,7 @@ impl Resolver<'_> {
             }
             seen.push(name);
         }
+        self.problems.len() == before
     }
 
     /// The cell of one combination and one seed; nothing when there are problems.

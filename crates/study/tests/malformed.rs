@@ -108,7 +108,7 @@ const CASES: &[Case] = &[
         "rate = \"1mbit\"",
         "rate = \"1mbit\", loss = 1",
         &[
-            "test.toml:9:32: dumbbell.up.loss: `1` is not a probability from 0 to below 1 \
+            "test.toml:9:31: dumbbell.up.loss: `1` is not a probability from 0 to below 1 \
            | for 1 per cent write \"1%\"",
         ],
     ),
@@ -154,7 +154,7 @@ const CASES: &[Case] = &[
     (
         "interval = \"20ms\"",
         "intervall = \"20ms\"",
-        &["test.toml:20:25: flow.probe.app: unknown key `intervall` | did you mean `interval`?"],
+        &["test.toml:20:24: flow.probe.app: unknown key `intervall` | did you mean `interval`?"],
     ),
     (
         "app = \"bulk\"",
@@ -271,7 +271,7 @@ const CASES: &[Case] = &[
     (
         "[dumbbell]",
         "[sweep]\ndumbbell.qdisc = [\"pie\", \"pye\"]\n[dumbbell]",
-        &["test.toml:7:27: dumbbell.qdisc: `pye` is not a discipline | did you mean `pie`?"],
+        &["test.toml:7:27: dumbbell.qdisc: `pye` is no discipline | did you mean `pie`?"],
     ),
     (
         "[dumbbell]",
@@ -361,7 +361,7 @@ fn arguments_are_checked_like_the_file() {
         ),
         (
             "dumbbell.qdisc=pye",
-            "--set: dumbbell.qdisc: `pye` is not a discipline | did you mean `pie`?",
+            "--set: dumbbell.qdisc: `pye` is no discipline | did you mean `pie`?",
         ),
         (
             "duration=5",

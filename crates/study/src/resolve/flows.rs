@@ -31,11 +31,11 @@ impl Resolver<'_> {
         if file.flow.is_empty() {
             self.complain("flow", "at least one flow is needed");
         }
-        self.check_unique("flow", file.flow.iter().map(|flow| &flow.name));
+        let unique = self.check_unique("flow", file.flow.iter().map(|flow| &flow.name));
         let mut flows: Vec<Flow> = Vec::new();
         for table in &file.flow {
             for flow in self.flow(file, table, topology, seed).into_iter().flatten() {
-                if flows.iter().any(|other| other.name == flow.name) {
+                if unique && flows.iter().any(|other| other.name == flow.name) {
                     let path = format!("flow.{}", table.name.0);
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
                     self.complain(&path, message);

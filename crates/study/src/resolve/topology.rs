@@ -150,9 +150,8 @@ impl Resolver<'_> {
     }
 
     fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Graph> {
-        self.check_unique("node", nodes.iter().map(|node| &node.name));
+        let mut good = self.check_unique("node", nodes.iter().map(|node| &node.name));
         let names: Vec<&str> = nodes.iter().map(|node| node.name.0.as_str()).collect();
-        let mut good = true;
         let mut resolved = Vec::new();
         let mut link_names: Vec<Name> = Vec::new();
         for (index, link) in links.iter().enumerate() {

@@ -1,10 +1,11 @@
 //! What the tests share.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use sojourn_study::{Options, Problems, Study};
 use std::path::Path;
 
 /// A right scenario, for tests to change a line of.
-pub const GOOD: &str = r#"format = "sojourn-scenario/1"
+pub(crate) const GOOD: &str = r#"format = "sojourn-scenario/1"
 name = "test"
 duration = "10s"
 warmup = "2s"
@@ -27,7 +28,7 @@ app = { kind = "ping", interval = "20ms" }
 "#;
 
 /// Reads a text as `test.toml`.
-pub fn parse(text: &str, sets: &[&str]) -> Result<Study, Problems> {
+pub(crate) fn parse(text: &str, sets: &[&str]) -> Result<Study, Problems> {
     let options = Options {
         sets: sets.iter().map(|set| (*set).to_owned()).collect(),
         ..Options::default()
@@ -36,7 +37,7 @@ pub fn parse(text: &str, sets: &[&str]) -> Result<Study, Problems> {
 }
 
 /// [`GOOD`] with one line, which must be there, replaced.
-pub fn changed(from: &str, to: &str) -> String {
+pub(crate) fn changed(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     GOOD.replacen(from, to, 1)
 }
