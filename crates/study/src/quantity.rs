@@ -300,8 +300,8 @@ impl Seeds {
 impl Read for Seeds {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let problem = match &node.value {
-            Value::Integer(count) if (1..=Self::MOST as i64).contains(count) => {
-                return Some(Self((1..=*count as u64).collect()));
+            Value::Integer(count) if (1..=Self::MOST).contains(&count.cast_unsigned()) => {
+                return Some(Self((1..=count.cast_unsigned()).collect()));
             }
             Value::Integer(_) => {
                 let message = format!("must be a number of seeds from 1 to {}", Self::MOST);
@@ -374,7 +374,7 @@ schema!(Speed, "rate", {
     "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])\s*$",
     "examples": ["12mbit", "1.5mbit", "10gbit"],
 });
-schema!(LinkSpeed, "link rate", {
+schema!(LinkSpeed, "link-rate", {
     "description": "A rate as `12mbit`, or `unlimited` for a link that sends in no time.",
     "type": "string",
     "pattern": r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])|unlimited)\s*$",
@@ -425,7 +425,7 @@ schema!(Seeds, "seeds", {
     ],
     "examples": [5, [1, 7, 42]],
 });
-schema!(AckDelay, "delayed ack", {
+schema!(AckDelay, "delayed-ack", {
     "description": "`true`: every second segment or after 40 ms; `false`: every segment at once; \
                     or the longest delay.",
     "anyOf": [

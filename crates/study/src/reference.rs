@@ -22,7 +22,35 @@ fn document() -> Value {
         "https://sojourn.invalid/scenario-1.schema.json".into(),
     );
     schema.insert("title".into(), "Sojourn scenario".into());
-    schema.to_value()
+    let mut document = schema.to_value();
+    drop_null(&mut document);
+    document
+}
+
+/// TOML has no null: a key that may be absent is not one that may be null.
+fn drop_null(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_null),
+        Value::Object(object) => {
+            if let Some(Value::Array(names)) = object.get_mut("type") {
+                names.retain(|name| name != "null");
+                if let [only] = &names[..] {
+                    let only = only.clone();
+                    object.insert("type".into(), only);
+                }
+            }
+            if let Some(Value::Array(options)) = object.get_mut("anyOf") {
+                options.retain(|option| option["type"] != "null");
+                if let [Value::Object(only)] = &options[..] {
+                    let only = only.clone();
+                    object.remove("anyOf");
+                    object.extend(only);
+                }
+            }
+            object.values_mut().for_each(drop_null);
+        }
+        _ => {}
+    }
 }
 
 /// The tables of the reference: heading, and where the table stands in the schema.
@@ -89,7 +117,6 @@ fn kind(document: &Value, schema: &Value) -> String {
         if let Some(options) = schema[list].as_array() {
             let mut kinds: Vec<String> = options
                 .iter()
-                .filter(|option| option["type"] != "null")
                 .map(|option| kind(document, option))
                 .collect();
             kinds.dedup();
@@ -129,12 +156,6 @@ fn kind(document: &Value, schema: &Value) -> String {
             format!("list of {}", kind(document, &schema["items"]))
         }
         Value::String(name) => name.clone(),
-        Value::Array(names) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .filter(|name| *name != "null")
-            .collect::<Vec<_>>()
-            .join(" or "),
         _ => "value".into(),
     }
 }

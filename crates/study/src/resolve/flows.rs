@@ -12,6 +12,7 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Dumbbell, Flow, Topology, Transport};
+use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
@@ -33,9 +34,10 @@ impl Resolver<'_> {
         }
         let unique = self.check_unique("flow", file.flow.iter().map(|flow| &flow.name));
         let mut flows: Vec<Flow> = Vec::new();
+        let mut names = BTreeSet::new();
         for table in &file.flow {
             for flow in self.flow(file, table, topology, seed).into_iter().flatten() {
-                if unique && flows.iter().any(|other| other.name == flow.name) {
+                if !names.insert(flow.name.clone()) && unique {
                     let path = format!("flow.{}", table.name.0);
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
                     self.complain(&path, message);
