@@ -390,34 +390,51 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         }
     }
 
-    /// The next packet of a flow that its AQM lets go.
+    /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Option<(Time, P)> {
-        while let Some((arrived, mut packet, len)) = self.pop(id) {
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Option<Dequeue<P>> {
+        let flow = &mut self.flows[id as usize];
+        while let Some((arrived, packet)) = self.slab.head_mut(&flow.packets) {
+            let len = packet.len();
+            flow.count -= 1;
+            flow.bytes -= u64::from(len);
+            self.backlog.remove(len);
+            let view = QueueView {
+                packets: flow.count,
+                bytes: flow.bytes,
+                total_bytes: self.backlog.bytes,
+            };
             let facts = Facts {
                 len,
                 ect: packet.ecn().is_capable(),
             };
-            let view = self.view(id);
-            let flow = &mut self.flows[id as usize];
-            let verdict = self
-                .aqm
-                .leave(&mut flow.state, view, facts, now - arrived, now);
-            match verdict {
+            let sojourn = now - arrived;
+            let state = &mut flow.state;
+            match self.aqm.leave(state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
-                Verdict::Mark => self.mark(&mut packet, len, out),
+                Verdict::Mark => {
+                    if packet.set_ce() {
+                        self.counters.marked.add(len);
+                        out.marked(packet);
+                    }
+                }
                 Verdict::Drop => {
-                    self.refuse(packet, len, DropReason::Aqm, out);
+                    self.counters.drop(len, DropReason::Aqm);
+                    if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
+                        out.dropped(packet, DropReason::Aqm);
+                    }
                     continue;
                 }
             }
             // A packet without length must not be free of charge, or it could go on for ever.
-            self.flows[id as usize].deficit -= i64::from(len.max(1));
+            flow.deficit -= i64::from(len.max(1));
             self.counters.dequeued.add(len);
-            return Some((arrived, packet));
+            return self
+                .slab
+                .pop(&mut flow.packets)
+                .map(|(_, packet)| Dequeue::Packet { packet, sojourn });
         }
-        let state = &mut self.flows[id as usize].state;
-        self.aqm.found_empty(state, now);
+        self.aqm.found_empty(&mut flow.state, now);
         None
     }
 
@@ -496,14 +513,11 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
             }
             let served = self.serve(id, now, out);
             self.weigh(id);
-            if let Some((arrived, packet)) = served {
+            if let Some(packet) = served {
                 if self.fattest.is_active() {
                     self.relax();
                 }
-                return Dequeue::Packet {
-                    packet,
-                    sojourn: now - arrived,
-                };
+                return packet;
             }
             self.take_first(turn);
             // RFC 8290 section 4.2: an emptied new flow must wait for the old ones, or it could

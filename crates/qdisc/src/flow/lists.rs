@@ -52,23 +52,15 @@ impl<P> Slab<P> {
     /// entries unless they are needed.
     #[inline]
     pub(super) fn push(&mut self, queue: &mut Ends, packet: P, now: Time, most: usize) {
-        let id = if self.free == NONE {
+        if self.free == NONE {
             self.grow(most);
-            self.slots.push(Slot {
-                packet: Some(packet),
-                arrived: now,
-                next: NONE,
-            });
-            self.slots.len() as u32 - 1
-        } else {
-            let id = self.free;
-            let slot = &mut self.slots[id as usize];
-            self.free = slot.next;
-            slot.packet = Some(packet);
-            slot.arrived = now;
-            slot.next = NONE;
-            id
-        };
+        }
+        let id = self.free;
+        let slot = &mut self.slots[id as usize];
+        self.free = slot.next;
+        slot.packet = Some(packet);
+        slot.arrived = now;
+        slot.next = NONE;
         if queue.first == NONE {
             queue.first = id;
         } else {
@@ -99,17 +91,33 @@ impl<P> Slab<P> {
         self.slots.capacity()
     }
 
+    /// The packet at the head of a queue, with its time of arrival.
+    #[inline]
+    pub(super) fn head_mut(&mut self, queue: &Ends) -> Option<(Time, &mut P)> {
+        let slot = self.slots.get_mut(queue.first as usize)?;
+        let arrived = slot.arrived;
+        slot.packet.as_mut().map(|packet| (arrived, packet))
+    }
+
     /// The packet at the head of a queue.
     pub(super) fn head(&self, queue: Ends) -> Option<&P> {
         self.slots.get(queue.first as usize)?.packet.as_ref()
     }
 
-    #[inline]
+    /// Adds a free slot; the slab holds as many as were ever in use at once.
+    #[cold]
     fn grow(&mut self, most: usize) {
         if self.slots.len() == self.slots.capacity() {
             let wanted = (self.slots.len() * 2).clamp(16, most.max(16));
             let more = wanted.saturating_sub(self.slots.len()).max(1);
             self.slots.reserve_exact(more);
         }
+        let id = self.slots.len() as u32;
+        self.slots.push(Slot {
+            packet: None,
+            arrived: Time::ZERO,
+            next: self.free,
+        });
+        self.free = id;
     }
 }
