@@ -394,7 +394,7 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
     #[inline]
     fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Option<Dequeue<P>> {
         let flow = &mut self.flows[id as usize];
-        while let Some((arrived, packet)) = self.slab.head_mut(&flow.packets) {
+        while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {
             let len = packet.len();
             flow.count -= 1;
             flow.bytes -= u64::from(len);

@@ -93,7 +93,7 @@ impl<P> Slab<P> {
 
     /// The packet at the head of a queue, with its time of arrival.
     #[inline]
-    pub(super) fn head_mut(&mut self, queue: &Ends) -> Option<(Time, &mut P)> {
+    pub(super) fn head_mut(&mut self, queue: Ends) -> Option<(Time, &mut P)> {
         let slot = self.slots.get_mut(queue.first as usize)?;
         let arrived = slot.arrived;
         slot.packet.as_mut().map(|packet| (arrived, packet))
