@@ -46,12 +46,15 @@ pub trait DescribeFlows: Aqm {
     fn statistics(&self, flows: &FlowStatistics, counters: &Counters) -> Vec<Field>;
 }
 
-/// The number of flows is fixed: packets are in queues by it.
+/// The number of flows is fixed, because packets are in queues by it. So is the default
+/// quantum, because the link's MTU is known only at construction.
 fn same_flows(new: FlowParams, old: &FlowParams) -> Result<FlowParams, ChangeError> {
-    if new.flows == old.flows {
-        Ok(new)
-    } else {
+    if new.flows != old.flows {
         Err(ChangeError::Fixed { option: "flows" })
+    } else if old.quantum.is_some() && new.quantum.is_none() {
+        Err(ChangeError::Fixed { option: "quantum" })
+    } else {
+        Ok(new)
     }
 }
 

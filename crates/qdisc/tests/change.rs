@@ -138,12 +138,18 @@ fn what_cannot_change_is_refused_and_changes_nothing() {
             "`flows` cannot change on a live instance; replace it",
         ),
         (
+            "fq_pie quantum 300",
+            "fq_pie",
+            "`quantum` cannot change on a live instance; replace it",
+        ),
+        (
             "red limit 100p min 5p max 15p",
             "red limit 100000 avpkt 1000",
             "`limit` cannot change on a live instance; replace it",
         ),
     ] {
         let mut qdisc = loaded(&spec(old), &mut log);
+        let before = qdisc.backlog();
         let error: ChangeError = qdisc.change(&spec(new), at(30)).expect_err(new);
         assert_eq!(error.to_string(), why);
         assert_eq!(qdisc.spec(), spec(old));
@@ -151,6 +157,6 @@ fn what_cannot_change_is_refused_and_changes_nothing() {
             spec(new).reconfigure(&mut qdisc, SETTING, at(30)),
             Reconfigured::Replaced
         );
-        assert_eq!(qdisc.spec(), spec(new));
+        assert_eq!((qdisc.spec(), qdisc.backlog()), (spec(new), before));
     }
 }
