@@ -99,17 +99,7 @@ impl RttEstimator {
     /// the offsets of SND.UNA and SND.NXT: they delimit round trips for the Linux rule.
     pub(crate) fn sample(&mut self, sample: Span, acked: u64, sent: u64) {
         let sample = sample.max(Span::from_nanos(1));
-        if !self.measured() {
-            // RFC 6298 rule 2.2.
-            self.srtt = sample;
-            self.rttvar = sample / 2;
-            self.mdev = sample / 2;
-            self.mdev_max = self.rttvar.max(self.floor / 4);
-            if self.rule == RtoRule::Linux {
-                self.rttvar = self.mdev_max;
-            }
-            self.round_end = sent;
-        } else {
+        if self.measured() {
             match self.rule {
                 RtoRule::Rfc6298 => {
                     // Rule 2.3, with alpha = 1/8 and beta = 1/4.
@@ -119,6 +109,16 @@ impl RttEstimator {
                 }
                 RtoRule::Linux => self.linux_sample(sample, acked, sent),
             }
+        } else {
+            // Rule 2.2.
+            self.srtt = sample;
+            self.rttvar = sample / 2;
+            self.mdev = sample / 2;
+            self.mdev_max = self.rttvar.max(self.floor / 4);
+            if self.rule == RtoRule::Linux {
+                self.rttvar = self.mdev_max;
+            }
+            self.round_end = sent;
         }
         self.base = match self.rule {
             RtoRule::Rfc6298 => (self.srtt + self.clock.max(self.rttvar * 4)).max(self.floor),

@@ -139,13 +139,13 @@ impl Sender {
         }
         match self.recovery.state {
             Recovery::Recovering => {
-                if !facts.advanced {
-                    self.count_duplicate(facts);
-                } else {
+                if facts.advanced {
                     if self.undo_partial(facts, now) {
                         return;
                     }
                     self.newreno_partial();
+                } else {
+                    self.count_duplicate(facts);
                 }
                 if self.undo.all_duplicates() {
                     self.undo_reduction(false);

@@ -243,7 +243,7 @@ fn paced_segments_are_spaced() {
     let window = f64::from(pair.ends[A].info().window_segments);
     let gap = Span::from_secs_f64(0.1 / window / 1.2);
     for pair in times.windows(2) {
-        assert!(pair[1] - pair[0] >= gap.mul_f64(0.9), "{:?} {gap:?}", pair);
+        assert!(pair[1] - pair[0] >= gap.mul_f64(0.9), "{pair:?} {gap:?}");
     }
     assert!(times.len() as f64 > 1.5 * window);
 }

@@ -35,15 +35,12 @@ fn lose(list: &'static [(u64, u32)]) -> Script {
         }
         let offset = sent.segment.seq.wrapping_sub(u32::MAX - 5000) - 1;
         let number = u64::from(offset) / u64::from(MSS);
-        let count = match seen.iter_mut().find(|(known, _)| *known == number) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                seen.push((number, 0));
-                0
-            }
+        let count = if let Some((_, count)) = seen.iter_mut().find(|(n, _)| *n == number) {
+            *count += 1;
+            *count
+        } else {
+            seen.push((number, 0));
+            0
         };
         if list.contains(&(number, count)) {
             Fate::Drop
@@ -66,13 +63,7 @@ fn sent_at(pair: &Pair, at: u64) -> Vec<i64> {
     pair.trace(MSS)
         .into_iter()
         .filter(|(time, ..)| *time == at)
-        .map(|(_, number, again)| {
-            if again {
-                -(number as i64)
-            } else {
-                number as i64
-            }
-        })
+        .map(|(_, number, again)| number.cast_signed() * if again { -1 } else { 1 })
         .collect()
 }
 
@@ -384,7 +375,7 @@ fn throughput_at_periodic_loss_is_that_of_mathis() {
                         return Fate::Pass;
                     }
                     data += 1;
-                    if data % period == 0 {
+                    if data.is_multiple_of(period) {
                         Fate::Drop
                     } else {
                         Fate::Pass

@@ -109,8 +109,6 @@ fn transfer(config: &Config, segments: u64, script: super::pair::Script) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
-
     #[test]
     fn everything_arrives_once_and_in_order(
         config in configs(),
