@@ -237,11 +237,6 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.get(self.first).sent)
     }
 
-    /// The last segment in the window.
-    pub(crate) fn last(&self) -> Option<u64> {
-        (!self.is_empty()).then(|| self.next - 1)
-    }
-
     /// The first segment in the window.
     pub(crate) fn head(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.first)
@@ -587,7 +582,8 @@ impl Scoreboard {
         None
     }
 
-    /// The highest segment that has not arrived (for NextSeg rule 4).
+    /// The highest segment that has not arrived: what a rescue (RFC 6675 NextSeg rule 4) or a
+    /// tail loss probe sends again.
     pub(crate) fn highest_hole(&self) -> Option<u64> {
         (self.first..self.next)
             .rev()

@@ -256,9 +256,10 @@ impl Sender {
     }
 
     fn next_segment(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        if self.probe {
-            self.probe = false;
-            return Some(self.send_probe(room, now));
+        if core::mem::take(&mut self.probe)
+            && let Some(sent) = self.send_probe(room, now)
+        {
+            return Some(sent);
         }
         if self.board.is_empty() && self.next == self.written && !self.fin_waiting() {
             return None;
@@ -386,14 +387,17 @@ impl Sender {
     }
 
     /// A tail loss probe: new data if there is any, else the last segment (RFC 8985 7.3).
-    fn send_probe(&mut self, room: u16, now: Time) -> Outgoing {
-        let sent = match (self.fresh_len(room), self.board.last()) {
-            (None, Some(last)) => self.send_again(last, now),
-            (len, _) => self.send_new(len.unwrap_or(0), now),
+    fn send_probe(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        let sent = match self.fresh_len(room) {
+            Some(len) => self.send_new(len, now),
+            None => {
+                let last = self.board.highest_hole()?;
+                self.send_again(last, now)
+            }
         };
         self.recovery.tail_probe = Some((self.next, sent.retransmission));
         self.arm_rto(now);
-        sent
+        Some(sent)
     }
 
     /// Nothing was in flight: the window may be out of date.

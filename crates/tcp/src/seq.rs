@@ -11,7 +11,10 @@ pub(crate) const fn wire(isn: u32, offset: u64) -> u32 {
 /// The offset nearest to `near` that has the wire number `number`; zero when that would lie
 /// before the SYN.
 pub(crate) const fn offset(isn: u32, number: u32, near: u64) -> u64 {
-    let distance = number.wrapping_sub(isn).wrapping_sub(near as u32).cast_signed();
+    let distance = number
+        .wrapping_sub(isn)
+        .wrapping_sub(near as u32)
+        .cast_signed();
     near.saturating_add_signed(distance as i64)
 }
 

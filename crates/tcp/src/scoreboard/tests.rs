@@ -1,1 +1,146 @@
+//! The scoreboard against a model that scans everything.
 
+use super::*;
+use proptest::prelude::*;
+
+const LEN: u64 = 10;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Send(u8),
+    Ack(u8),
+    Sack(u8, u8),
+    Resend(u8),
+    Timeout,
+    Undo,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..40_u8).prop_map(Step::Send),
+        2 => any::<u8>().prop_map(Step::Ack),
+        8 => (any::<u8>(), 1..20_u8).prop_map(|(at, len)| Step::Sack(at, len)),
+        4 => any::<u8>().prop_map(Step::Resend),
+        1 => Just(Step::Timeout),
+        1 => Just(Step::Undo),
+    ]
+}
+
+/// What a scan says about one segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Model {
+    sacked: bool,
+    lost: bool,
+    resent: bool,
+}
+
+proptest! {
+    /// RFC 6675 by definition: lost is what has three SACKed segments above it; pipe is what is
+    /// neither SACKed nor lost, plus what was sent again.
+    #[test]
+    fn agrees_with_a_full_scan(steps in prop::collection::vec(step(), 1..120)) {
+        let mut board = Scoreboard::new(false);
+        let mut model: Vec<Model> = Vec::new();
+        let mut una = 0;
+        let mut out = Outcome::default();
+        for step in steps {
+            let flight = model.len() - una;
+            match step {
+                Step::Send(count) => for _ in 0..count {
+                    let start = model.len() as u64 * LEN;
+                    board.push(start, LEN as u16, false, Time::ZERO, &Stamp::default());
+                    model.push(Model::default());
+                },
+                Step::Ack(part) if flight > 0 => {
+                    una += usize::from(part) * flight / 1000;
+                    // A receiver acknowledges all that is in order.
+                    una += model[una..].iter().take_while(|one| one.sacked).count();
+                    board.ack_through(una as u64 * LEN, &mut out);
+                }
+                Step::Sack(at, len) if flight > 1 => {
+                    // The head is not SACKed: it would be acknowledged.
+                    let start = una + 1 + usize::from(at) % (flight - 1);
+                    let end = (start + usize::from(len)).min(model.len());
+                    let before = out.sacked;
+                    board.sack(start as u64 * LEN, end as u64 * LEN, &mut out);
+                    let fresh = model[start..end].iter().filter(|one| !one.sacked).count();
+                    prop_assert_eq!((out.sacked - before) as usize, fresh);
+                    for one in &mut model[start..end] {
+                        *one = Model { sacked: true, ..Model::default() };
+                    }
+                    board.judge_by_duplicates();
+                    let mut above = 0;
+                    for one in model[una..].iter_mut().rev() {
+                        if one.sacked {
+                            above += 1;
+                        } else if above >= 3 && !one.resent {
+                            one.lost = true;
+                        }
+                    }
+                }
+                Step::Resend(count) => for _ in 0..count {
+                    let first = (una..model.len())
+                        .find(|&at| model[at].lost && !model[at].resent);
+                    let next = board.next_lost();
+                    prop_assert_eq!(next.map(|id| board.get(id).start() / LEN),
+                        first.map(|at| at as u64));
+                    let (Some(id), Some(at)) = (next, first) else { break };
+                    board.resend(id, Time::ZERO, &Stamp::default());
+                    model[at].resent = true;
+                },
+                Step::Timeout => {
+                    board.mark_all_lost(Time::ZERO, None);
+                    for one in model[una..].iter_mut().filter(|one| !one.sacked) {
+                        *one = Model { lost: true, ..Model::default() };
+                    }
+                }
+                Step::Undo => {
+                    board.unmark_lost();
+                    for one in &mut model[una..] {
+                        one.lost = false;
+                    }
+                }
+                Step::Ack(_) | Step::Sack(..) => {}
+            }
+            board.check();
+            if matches!(step, Step::Undo) {
+                // Judged again with the next SACK, in the board and in the model alike.
+                continue;
+            }
+            let pipe = model[una..]
+                .iter()
+                .map(|one| u32::from(!one.sacked && !one.lost) + u32::from(one.resent))
+                .sum::<u32>();
+            prop_assert_eq!(board.in_flight(), pipe);
+        }
+    }
+}
+
+/// A burst of 10 000 losses: each SACK is one segment, and nothing is walked twice. The counts
+/// are what matters here; the time is measured by the bench.
+#[test]
+fn a_burst_of_losses_is_found_as_the_sacks_come() {
+    let mut board = Scoreboard::new(false);
+    for index in 0..20_000 {
+        board.push(
+            index * LEN,
+            LEN as u16,
+            false,
+            Time::ZERO,
+            &Stamp::default(),
+        );
+    }
+    let mut out = Outcome::default();
+    for index in 10_000..20_000 {
+        board.sack(10_000 * LEN, (index + 1) * LEN, &mut out);
+        board.judge_by_duplicates();
+    }
+    assert_eq!((board.sacked(), board.lost()), (10_000, 10_000));
+    assert_eq!(board.in_flight(), 0);
+    for index in 0..10_000 {
+        let id = board.next_lost().expect("all are lost");
+        assert_eq!(board.get(id).start(), index * LEN);
+        board.resend(id, Time::ZERO, &Stamp::default());
+    }
+    assert_eq!((board.next_lost(), board.in_flight()), (None, 10_000));
+}

@@ -103,10 +103,13 @@ impl Pair {
 
     /// Sends all that either end wants to send.
     pub fn pump(&mut self) {
-        for side in [A, B] {
-            while let Some(transmit) = self.ends[side].poll_transmit(self.now) {
-                self.send(side, transmit);
-            }
+        self.pump_side(A);
+        self.pump_side(B);
+    }
+
+    fn pump_side(&mut self, side: usize) {
+        while let Some(transmit) = self.ends[side].poll_transmit(self.now) {
+            self.send(side, transmit);
         }
     }
 
@@ -164,20 +167,27 @@ impl Pair {
     /// Handles the next event; false when there is none.
     pub fn step(&mut self) -> bool {
         self.pump();
+        self.advance(Time::MAX)
+    }
+
+    /// Handles the next event unless it comes after `end`; both ends have nothing to send.
+    fn advance(&mut self, end: Time) -> bool {
         let arrival = |side: usize| self.flights[side].front().map_or(Time::MAX, |f| f.at);
         let timer = |side: usize| self.ends[side].next_timer().unwrap_or(Time::MAX);
         let (first, second) = (arrival(A), arrival(B));
         let next = first.min(second);
         let expiry = timer(A).min(timer(B));
-        if next == Time::MAX && expiry == Time::MAX {
+        let soonest = next.min(expiry);
+        if soonest == Time::MAX || soonest > end {
             return false;
         }
+        let side;
         if expiry < next {
             self.now = self.now.max(expiry);
-            let side = if timer(A) <= timer(B) { A } else { B };
+            side = if timer(A) <= timer(B) { A } else { B };
             self.ends[side].on_timer(self.now);
         } else {
-            let side = if first <= second { A } else { B };
+            side = if first <= second { A } else { B };
             self.now = next;
             let flight = self.flights[side].pop_front().expect("it is the earliest");
             let segment = &flight.segment.segment;
@@ -188,28 +198,15 @@ impl Pair {
                 self.last_rtt = received.rtt;
             }
         }
-        self.pump();
+        self.pump_side(side);
         true
     }
 
     /// Runs until `end` or until nothing happens any more.
     pub fn run_until(&mut self, end: Time) {
         self.pump();
-        loop {
-            let next = [A, B]
-                .into_iter()
-                .flat_map(|side| {
-                    let flight = self.flights[side].front().map(|flight| flight.at);
-                    [flight, self.ends[side].next_timer()]
-                })
-                .flatten()
-                .min();
-            if next.is_none_or(|next| next > end) {
-                self.now = self.now.max(end);
-                return;
-            }
-            self.step();
-        }
+        while self.advance(end) {}
+        self.now = self.now.max(end);
     }
 
     /// Runs for a time.
@@ -222,7 +219,7 @@ impl Pair {
         let end = self.now + limit;
         self.pump();
         while self.delivered[B] < bytes {
-            if self.now > end || !self.step() {
+            if !self.advance(end) {
                 return None;
             }
         }
