@@ -14,6 +14,7 @@ use crate::{Span, Time};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+mod judge;
 #[cfg(test)]
 mod tests;
 
@@ -448,97 +449,6 @@ impl Scoreboard {
         true
     }
 
-    /// RFC 6675 IsLost for everything that has three SACKed segments above it. Returns how many
-    /// segments are newly lost.
-    pub(crate) fn judge_by_duplicates(&mut self) -> u32 {
-        let Some(limit) = self.highest[2].checked_sub(1) else {
-            return 0;
-        };
-        let mut id = self.dup_judged.max(self.first);
-        let mut newly = 0;
-        while id < limit.min(self.next) {
-            let next = self.next_unsacked(id);
-            if next > id {
-                id = next;
-                continue;
-            }
-            if !self.get(id).has(RETRANSMITTED | LOST) {
-                newly += u32::from(self.mark_lost(id));
-            }
-            id += 1;
-        }
-        self.dup_judged = id;
-        newly
-    }
-
-    /// Whether anything was delivered since the last judgement by time.
-    pub(crate) fn rack_advanced(&self) -> bool {
-        self.rack.advanced
-    }
-
-    /// RACK_detect_loss (RFC 8985 section 6.2 step 5): how many segments are newly lost, and
-    /// when to judge again.
-    pub(crate) fn judge_by_time(&mut self, now: Time, window: Span) -> (u32, Option<Time>) {
-        self.rack.advanced = false;
-        let mut newly = 0;
-        let mut waiting = false;
-        let patience = self.rack.rtt + window;
-        let (sent, end) = (self.rack.sent, self.rack.end);
-        let verdict = |record: &Record| {
-            if record.sent > sent || (record.sent == sent && record.end() >= end) {
-                Verdict::TooEarly
-            } else if record.sent + patience <= now {
-                Verdict::Lost
-            } else {
-                Verdict::Wait
-            }
-        };
-        let mut id = self.rack_judged.max(self.first);
-        while id < self.next {
-            let next = self.next_unsacked(id);
-            if next > id {
-                id = next;
-                continue;
-            }
-            let record = self.get(id);
-            if !record.has(LOST | RETRANSMITTED) {
-                match verdict(record) {
-                    Verdict::Lost => newly += u32::from(self.mark_lost(id)),
-                    Verdict::Wait => {
-                        waiting = true;
-                        break;
-                    }
-                    Verdict::TooEarly => break,
-                }
-            }
-            id += 1;
-        }
-        self.rack_judged = id;
-        while let Some(&(id, at)) = self.resent.front() {
-            if self.is_resent_at(id, at) {
-                match verdict(self.get(id)) {
-                    Verdict::Lost => newly += u32::from(self.mark_lost(id)),
-                    Verdict::Wait => {
-                        waiting = true;
-                        break;
-                    }
-                    Verdict::TooEarly => break,
-                }
-            }
-            self.resent.pop_front();
-        }
-        // Nothing that can be judged was sent after RACK's newest segment.
-        (newly, waiting.then_some(sent + patience))
-    }
-
-    /// Whether the retransmission of `id` at `at` is still the one in flight.
-    fn is_resent_at(&self, id: u64, at: Time) -> bool {
-        id >= self.first && id < self.next && {
-            let record = self.get(id);
-            record.has(RETRANSMITTED) && record.sent == at
-        }
-    }
-
     /// The next lost segment to send again (NextSeg rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         while let Some(&id) = self.lost_again.front() {
@@ -674,10 +584,4 @@ impl Scoreboard {
         }
         assert!(self.sacked() + self.lost <= self.outstanding());
     }
-}
-
-enum Verdict {
-    Lost,
-    Wait,
-    TooEarly,
 }

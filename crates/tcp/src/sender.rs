@@ -388,12 +388,11 @@ impl Sender {
 
     /// A tail loss probe: new data if there is any, else the last segment (RFC 8985 7.3).
     fn send_probe(&mut self, room: u16, now: Time) -> Option<Outgoing> {
-        let sent = match self.fresh_len(room) {
-            Some(len) => self.send_new(len, now),
-            None => {
-                let last = self.board.highest_hole()?;
-                self.send_again(last, now)
-            }
+        let sent = if let Some(len) = self.fresh_len(room) {
+            self.send_new(len, now)
+        } else {
+            let last = self.board.highest_hole()?;
+            self.send_again(last, now)
         };
         self.recovery.tail_probe = Some((self.next, sent.retransmission));
         self.arm_rto(now);
