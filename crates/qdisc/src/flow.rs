@@ -26,6 +26,7 @@
 
 mod fat;
 mod lists;
+mod statistics;
 
 use crate::describe::DescribeFlows;
 use crate::{
@@ -37,6 +38,8 @@ use fat::Fattest;
 use lists::{Ends, NONE, Slab};
 use sojourn_random::Stream;
 use sojourn_units::Time;
+
+pub use statistics::FlowStatistics;
 
 /// Least quantum, as in Linux.
 const LEAST_QUANTUM: u32 = 256;
@@ -78,23 +81,6 @@ struct Flow<S> {
 struct Round {
     ends: Ends,
     len: u32,
-}
-
-/// What a flow queue counts beside [`Counters`], with the names of `tc -s`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowStatistics {
-    /// Times that an idle flow became a new one.
-    pub new_flow_count: u64,
-    /// Flows in the list of new ones.
-    pub new_flows_len: u32,
-    /// Flows in the list of old ones.
-    pub old_flows_len: u32,
-    /// Bytes held.
-    pub memory_used: u64,
-    /// Packets dropped because the packet limit or the memory limit was crossed.
-    pub drop_overlimit: u64,
-    /// Those of them for which it was the memory limit.
-    pub drop_overmemory: u64,
 }
 
 /// Many queues, each under its own AQM.
