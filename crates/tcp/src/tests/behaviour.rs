@@ -269,3 +269,31 @@ fn the_receive_window_follows_the_rate() {
     let rate = (pair.delivered[B] - before) as f64 * 4.0;
     assert!(rate > 0.93 * 100e6 * 1000.0 / 1066.0, "{rate}");
 }
+
+/// CUBIC alone fills a bottleneck with half a bandwidth-delay product of buffer or more, also
+/// after slow start overshot by thousands of segments. Each lost segment is sent again once, no
+/// other is, and the timer is not needed.
+#[test]
+fn cubic_fills_a_bottleneck() {
+    for (mbit, buffer) in [(10, 20), (10, 1000), (1000, 2500), (1000, 10_000)] {
+        for slow_start in [SlowStart::HyStart, SlowStart::Standard] {
+            let config = Config {
+                slow_start,
+                receive_window_max: 1 << 28,
+                ..Config::default()
+            };
+            let mut pair = Pair::new(&config, millis(25));
+            pair.limit(Rate::from_bps(mbit * 1_000_000), buffer);
+            pair.ends[A].write_forever();
+            pair.run_for(Span::from_secs(5));
+            let before = pair.delivered[B];
+            pair.run_for(Span::from_secs(3));
+            let goodput = (pair.delivered[B] - before) as f64 * 8.0 / 3.0;
+            let share = goodput / (mbit as f64 * 1e6 * 1448.0 / 1514.0);
+            let counters = pair.ends[A].info().counters;
+            assert!(share > 0.97, "{mbit} {buffer} {slow_start:?}: {share}");
+            assert!(counters.retransmitted <= pair.overflowed, "{counters:?}");
+            assert_eq!((counters.timeouts, counters.dsacks), (0, 0));
+        }
+    }
+}
