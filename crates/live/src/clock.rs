@@ -41,6 +41,12 @@ impl Clock {
         }
     }
 
+    /// Sleeps until zero: before, this clock stands still, and nothing may happen on it.
+    pub(crate) fn wait_for_zero(self) {
+        let early = self.zero.saturating_sub(read_nanos(libc::CLOCK_MONOTONIC));
+        std::thread::sleep(std::time::Duration::from_nanos(early));
+    }
+
     /// Nanoseconds on CLOCK_MONOTONIC at `time`.
     pub(crate) fn monotonic(self, time: Time) -> u64 {
         self.zero.saturating_add(time.as_nanos())

@@ -244,6 +244,7 @@ impl<'a> Side<'a> {
     /// Runs until the run is over and the last datagrams had their time.
     pub(crate) fn run(&mut self, clock: Clock) -> io::Result<()> {
         run_ahead();
+        clock.wait_for_zero();
         let mut events = Vec::with_capacity(64);
         while !self.shared.stop.load(Ordering::Relaxed) {
             self.fire(clock)?;
