@@ -46,7 +46,7 @@ S.Chart = class {
     const many = this.series.length > 14;
     this.legend.classList.toggle('many', many);
     this.legend.replaceChildren();
-    if (this.series.length > 2) {
+    if (this.series.length > 4) {
       const all = (off) => {
         this.series.forEach((s) => { s.off = off; });
         this.buildLegend();
@@ -55,6 +55,11 @@ S.Chart = class {
       this.legend.append(
         S.el('button', { type: 'button', class: 'small', onclick: () => all(false) }, 'all'),
         S.el('button', { type: 'button', class: 'small', onclick: () => all(true) }, 'none'));
+    }
+    const off = this.series.filter((s) => s.off).length;
+    if (off) {
+      const text = `${this.series.length - off} of ${this.series.length} shown`;
+      this.legend.append(S.el('span', { class: 'note' }, text));
     }
     for (const s of this.series) {
       const key = S.svg('svg', { width: 26, height: 12, 'aria-hidden': 'true' },
@@ -67,9 +72,12 @@ S.Chart = class {
         type: 'button', 'aria-pressed': !s.off,
         onclick: () => {
           s.off = !s.off;
-          button.setAttribute('aria-pressed', !s.off);
+          const place = [...this.legend.querySelectorAll('[data-series]')].indexOf(button);
+          this.buildLegend();
+          this.legend.querySelectorAll('[data-series]')[place].focus();
           this.draw();
         },
+        'data-series': '',
         onpointerenter: () => this.emphasise(s), onpointerleave: () => this.emphasise(null),
       }, key, S.el('span', {}, s.name));
       this.legend.append(button);
@@ -109,6 +117,8 @@ S.Chart = class {
       }
     }
     if (!this.options.xLog && x0 > 0 && x0 < x1 / 10) x0 = 0;
+    // Markers at the last value need room.
+    if (shown.some((s) => s.everyMark)) x1 += 0.03 * (x1 - x0);
     if (this.zoom) [x0, x1] = this.zoom;
     if (!(x1 > x0)) x1 = x0 + 1;
     if (!S.finite(x0)) [x0, x1] = [0, 1];
@@ -237,8 +247,9 @@ S.Chart = class {
       d: path, fill: 'none', stroke: colour, 'stroke-width': thin ? 1.1 : 1.7,
       'stroke-dasharray': s.dash, 'stroke-linejoin': 'round',
     }));
-    const every = Math.max(1, Math.floor(dots.length / 5));
-    for (let i = Math.floor(every / 2) + (s.index * 7) % Math.max(1, Math.floor(every / 3)); i < dots.length; i += every) {
+    const every = s.everyMark ? 1 : Math.max(1, Math.floor(dots.length / 5));
+    const offset = Math.floor(every / 2) + ((s.index * 7) % Math.max(1, Math.floor(every / 3)));
+    for (let i = offset; i < dots.length; i += every) {
       group.append(S.marker(S.shape(s.index), dots[i][0], dots[i][1], thin ? 2.4 : 3.2, {
         fill: colour, class: 'mark',
       }));

@@ -8,8 +8,10 @@ S.data = JSON.parse(document.getElementById('data').textContent);
 
 S.fill = (node, attributes, children) => {
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    if (value === null || value === undefined) continue;
+    if (name.startsWith('aria-')) node.setAttribute(name, value);
+    else if (value === false) continue;
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? '' : value);
   }
   for (const child of children.flat()) {
@@ -33,12 +35,16 @@ S.option = (value, text, selected) => S.el('option', { value, selected }, text);
 
 S.finite = (x) => typeof x === 'number' && Number.isFinite(x);
 
+// Whole numbers in groups of three, those of four digits in one piece.
+S.grouped = (x) =>
+  (Math.abs(x) < 1e4 ? `${x}` : x.toLocaleString('en').replaceAll(',', '\u2009')).replace('-', '−');
+
 // Significant digits without exponents, trailing zeros kept only where they say something.
 S.digits = (x, digits = 3) => {
   if (!S.finite(x)) return '–';
-  if (x === 0) return '0';
+  if (Number.isInteger(x)) return S.grouped(x);
   const size = Math.floor(Math.log10(Math.abs(x)));
-  if (size >= digits - 1) return Math.round(x).toLocaleString('en').replaceAll(',', '\u2009');
+  if (size >= digits - 1) return S.grouped(Math.round(x));
   return x.toFixed(Math.min(digits - 1 - size, 8));
 };
 
@@ -117,6 +123,9 @@ S.marker = (shape, x, y, r, attributes) => {
   return S.svg('path', { d, ...attributes });
 };
 
+// Of many items eight, evenly spread, are drawn at first.
+S.shownFirst = (i, n) => n <= 14 || Math.floor((i * 8) / n) !== Math.floor(((i - 1) * 8) / n);
+
 S.dash = (world) => (world === 'live' && S.worlds.length > 1 ? '6 4' : null);
 
 // --- axes -----------------------------------------------------------------------------------
@@ -162,10 +171,7 @@ S.logLimits = (low, high) => {
   return limits[0] < limits[1] ? limits : [limits[0] / 2, limits[1] * 2];
 };
 
-S.tickText = (tick) => {
-  const text = Math.abs(tick) >= 10000 ? tick.toLocaleString('en').replaceAll(',', '\u2009') : `${tick}`;
-  return text.replace('-', '−');
-};
+S.tickText = (tick) => (Number.isInteger(tick) ? S.grouped(tick) : `${tick}`.replace('-', '−'));
 
 S.axis = (log, low, high, from, to) => {
   if (log) {
@@ -205,19 +211,13 @@ S.theme = () => {
   label();
 };
 
-// Draws again when the width changes, once a frame at most.
+// Draws now and whenever the width changes.
 S.onResize = (node, draw) => {
-  let width = 0;
-  let waiting = false;
-  const observer = new ResizeObserver(() => {
-    if (waiting || node.clientWidth === width) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      if (node.clientWidth === width) return;
-      width = node.clientWidth;
-      draw();
-    });
-  });
-  observer.observe(node);
+  let width = node.clientWidth;
+  if (width) draw();
+  new ResizeObserver(() => {
+    if (node.clientWidth === width) return;
+    width = node.clientWidth;
+    draw();
+  }).observe(node);
 };

@@ -4,6 +4,7 @@
 S.theme();
 if (S.data.runs.length) {
   S.distributions = new S.Distributions();
+  S.trend = new S.Trend();
   S.time = new S.Time();
   S.figures = new S.Figures();
 } else {

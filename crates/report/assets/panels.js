@@ -26,6 +26,8 @@ S.choice = (title, items, chosen, onchange) => {
   return group;
 };
 
+S.cellColour = (cell) => S.data.colours[cell];
+
 S.cellItems = () => S.data.cells.map((label, i) => [`${i}`, label]);
 
 // [end of first interval, interval, values] as a series of a chart; times at interval ends.
@@ -107,7 +109,7 @@ S.Time = class {
         const item = run && S.part(run, part, name);
         if (!item || !item.s[metric]) continue;
         const text = S.worlds.length > 1 ? `${name} ${world}` : name;
-        list.push(S.timed(text, index, S.dash(world), item.s[metric]));
+        list.push({ ...S.timed(text, index, S.dash(world), item.s[metric]), hidden: !S.shownFirst(index, names.length) });
       }
     });
     return list;
@@ -135,7 +137,7 @@ S.Time = class {
           const item = run && S.part(run, part, name);
           if (!item || !item.s[metric]) continue;
           const text = S.worlds.length > 1 ? `${label} ${world}` : label;
-          list.push({ ...S.timed(text, cell, S.dash(world), item.s[metric]), hidden: cell >= 8 });
+          list.push({ ...S.timed(text, S.cellColour(cell), S.dash(world), item.s[metric]), hidden: !S.shownFirst(cell, S.data.cells.length) });
         }
       });
       this.add(kind, metric, list);
@@ -155,7 +157,7 @@ S.statistics = (cell, seed) => {
   const text = (value) => {
     if (value === undefined) return '';
     if (Array.isArray(value)) return value.map((g) => JSON.stringify(g)).join('\n');
-    return typeof value === 'number' ? S.digits(value, 6) : `${value}`;
+    return typeof value === 'number' ? S.tickText(Number(value.toPrecision(6))) : `${value}`;
   };
   const rows = (list, pick) => list.map((name) => S.el('tr', {}, S.el('th', { scope: 'row' }, name),
     columns.map(([, q]) => S.el('td', { class: 'num' }, text(pick(q)[name])))));
@@ -170,86 +172,3 @@ S.statistics = (cell, seed) => {
       group('Statistics'), rows(names(flat), flat))));
 };
 
-S.Distributions = class {
-  constructor() {
-    this.things = this.collect();
-    if (!this.things.length) {
-      S.by('distributions').hidden = true;
-      return;
-    }
-    const probe = this.things.find((t) => t.key === 'induced_rtt_ms' && t.app === 'ping')
-      || this.things.find((t) => t.key === 'induced_rtt_ms') || this.things[0];
-    this.key = probe.key;
-    this.name = probe.name;
-    this.charts = S.by('distribution-charts');
-    this.draw();
-  }
-
-  collect() {
-    const things = new Map();
-    for (const run of S.data.runs) {
-      for (const [part, kind] of [['flows', 'flow'], ['links', 'link']]) {
-        for (const item of run[part]) {
-          for (const key of Object.keys(item.cdf)) {
-            const id = `${key}/${item.name}`;
-            if (!things.has(id)) things.set(id, { part, kind, key, name: item.name, app: item.app });
-          }
-        }
-      }
-    }
-    return [...things.values()];
-  }
-
-  drawBar() {
-    const keys = [...new Set(this.things.map((t) => t.key))];
-    const order = ['induced_rtt_ms', 'rtt_ms', 'delay_ms', 'sojourn_ms'].filter((k) => keys.includes(k));
-    const kindOf = (key) => this.things.find((t) => t.key === key).kind;
-    const names = this.things.filter((t) => t.key === this.key).map((t) => t.name);
-    if (!names.includes(this.name)) [this.name] = names;
-    S.by('distribution-bar').replaceChildren(
-      S.choice('Figure', order.map((key) => [key, S.figure(kindOf(key), key).title]), this.key,
-        (key) => { this.key = key; this.draw(); }),
-      S.choice(kindOf(this.key) === 'link' ? 'Link' : 'Flow', names.map((n) => [n, n]), this.name,
-        (name) => { this.name = name; this.draw(); }));
-  }
-
-  draw() {
-    this.drawBar();
-    this.charts.replaceChildren();
-    const thing = this.things.find((t) => t.key === this.key && t.name === this.name);
-    const figure = S.figure(thing.kind, thing.key);
-    const rows = [];
-    const curves = [];
-    S.data.cells.forEach((label, cell) => {
-      for (const world of S.worlds) {
-        const items = S.runsOf(cell, world).map((run) => S.part(run, thing.part, thing.name))
-          .filter((item) => item && item.cdf[thing.key]);
-        if (!items.length) continue;
-        const stat = (name) => S.mean(items.map((item) => S.stat(item, thing.key, name)));
-        const row = { label, world, index: cell, ci: S.interval(items.map((i) => S.stat(i, thing.key, 'p50'))) };
-        for (const name of ['p5', 'p25', 'p50', 'p75', 'p95', 'p99', 'mean']) row[name] = stat(name);
-        rows.push(row);
-        const [xs, ys] = items[0].cdf[thing.key];
-        const text = S.worlds.length > 1 ? `${label} ${world}` : label;
-        curves.push({
-          name: text, index: cell, dash: S.dash(world), x: (i) => Math.max(xs[i], 0.01), y: ys, step: true, hidden: cell >= 8,
-        });
-      }
-    });
-    const values = rows.flatMap((r) => [r.p5, r.p95]).filter((v) => v > 0);
-    const title = `${figure.title} of ${thing.kind} ${thing.name}`;
-    const averaged = S.seeds.length > 1 ? ` Means over ${S.seeds.length} seeds; the bracket below is the 95 % interval of the median.` : '';
-    new S.Boxes(this.charts, {
-      title: `${title}, by cell`, quantity: figure.title, unit: figure.unit, rows,
-      log: values.length > 0 && Math.max(...values) > 20 * Math.min(...values),
-      note: `Box: quartiles, thick line: median, whiskers: 5th and 95th percentile, diamond: 99th.${averaged}`
-        + (S.worlds.length > 1 ? ' Filled: simulated; hollow and dashed: live.' : ''),
-    });
-    new S.Chart(this.charts, {
-      title: `${title}, cumulative`, unit: '', xTitle: `${figure.title}, ${figure.unit} (logarithmic)`, xUnit: figure.unit,
-      xLog: true, yMax: 1, series: curves, height: 300,
-      note: 'Share of samples at or below the value: the further left and the steeper, the better.'
-        + (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
-    });
-  }
-};

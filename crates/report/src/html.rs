@@ -7,7 +7,7 @@ mod data;
 mod tables;
 
 use crate::error::ReportError;
-use crate::{labels, reading};
+use crate::labels;
 use minijinja::{AutoEscape, Environment, context};
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::collections::BTreeSet;
@@ -15,12 +15,14 @@ use std::collections::BTreeSet;
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../assets/core.js"),
     include_str!("../assets/chart.js"),
     include_str!("../assets/boxes.js"),
     include_str!("../assets/figures.js"),
     include_str!("../assets/panels.js"),
+    include_str!("../assets/latency.js"),
+    include_str!("../assets/trend.js"),
     include_str!("../assets/main.js"),
 ];
 
@@ -44,7 +46,7 @@ pub fn html(
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
         notes => notes.to_vec(),
-        reading => reading(results),
+        reading => tables::readings(results),
         overview => tables::overview(results),
         agreement => tables::agreement_table(results),
         definitions => tables::definitions(),

@@ -39,26 +39,30 @@ pub(crate) fn params_text(params: &[(String, String)]) -> String {
     pairs.collect::<Vec<_>>().join(" ")
 }
 
+fn value<'a>(run: &'a RunResult, field: &str) -> Option<&'a str> {
+    let pair = run.params.iter().find(|(key, _)| key == field);
+    pair.map(|(_, value)| value.as_str())
+}
+
+/// The parameters that differ between cells.
+pub(crate) fn varying(results: &[RunResult]) -> Vec<&str> {
+    let differs = |field: &&str| {
+        let first = results.first().and_then(|run| value(run, field));
+        results.iter().any(|run| value(run, field) != first)
+    };
+    fields(results).into_iter().filter(differs).collect()
+}
+
 /// For every cell number a label of the parameters that differ between cells: the bare value
 /// when it is one, `field value` otherwise.
 pub(crate) fn cell_labels(results: &[RunResult]) -> Vec<String> {
-    let fields = fields(results);
-    let value = |run: &RunResult, field: &str| {
-        let pair = run.params.iter().find(|(key, _)| key == field);
-        pair.map(|(_, value)| value.clone())
-    };
-    let varying: Vec<&str> = fields
-        .into_iter()
-        .filter(|field| {
-            let first = results.first().and_then(|run| value(run, field));
-            results.iter().any(|run| value(run, field) != first)
-        })
-        .collect();
+    let varying = varying(results);
     let mut labels = BTreeMap::new();
     for (run, number) in results.iter().zip(cell_numbers(results)) {
         labels.entry(number).or_insert_with(|| match &varying[..] {
-            [] => "all".to_owned(),
-            [one] => value(run, one).unwrap_or_else(|| "default".to_owned()),
+            [] if run.params.is_empty() => "the cell".to_owned(),
+            [] => params_text(&run.params),
+            [one] => value(run, one).unwrap_or("default").to_owned(),
             many => {
                 let parts = many.iter().filter_map(|field| {
                     let short = short(field, many);
@@ -71,6 +75,29 @@ pub(crate) fn cell_labels(results: &[RunResult]) -> Vec<String> {
     labels.into_values().collect()
 }
 
+/// For every cell number the number of its colour: its own while there are few cells, that of
+/// the first varying parameter's value otherwise.
+pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
+    let numbers = cell_numbers(results);
+    let cells = numbers.iter().max().map_or(0, |most| most + 1);
+    let varying = varying(results);
+    if cells <= 8 || varying.len() < 2 {
+        return (0..cells).collect();
+    }
+    let mut values = Vec::new();
+    let mut colours = BTreeMap::new();
+    for (run, number) in results.iter().zip(numbers) {
+        let value = value(run, varying[0]);
+        let known = values.iter().position(|v| *v == value);
+        let colour = known.unwrap_or_else(|| {
+            values.push(value);
+            values.len() - 1
+        });
+        colours.insert(number, colour);
+    }
+    colours.into_values().collect()
+}
+
 /// The last part of a field's path, or the whole path where two fields end alike.
 fn short<'a>(field: &'a str, all: &[&str]) -> &'a str {
     fn last(path: &str) -> &str {
@@ -81,5 +108,74 @@ fn short<'a>(field: &'a str, all: &[&str]) -> &'a str {
         field
     } else {
         last(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_world::{Aggregate, Cost};
+
+    fn run(params: &[(&str, &str)]) -> RunResult {
+        let params = params
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        RunResult {
+            world: "sim",
+            seed: 1,
+            params: params.collect(),
+            links: Vec::new(),
+            flows: Vec::new(),
+            aggregate: Aggregate::default(),
+            cost: Cost::default(),
+            digest: 0,
+        }
+    }
+
+    #[test]
+    fn labels_say_what_differs() {
+        let one = [
+            run(&[("q", "pie"), ("d", "1s")]),
+            run(&[("q", "fq_pie"), ("d", "1s")]),
+        ];
+        assert_eq!(cell_labels(&one), ["pie", "fq_pie"]);
+        assert_eq!(cell_labels(&one[..1]), ["q=pie d=1s"]);
+        let two = [
+            run(&[
+                ("up.queue", "pie"),
+                ("down.queue", "a b"),
+                ("net.rtt", "1ms"),
+            ]),
+            run(&[("up.queue", "red"), ("down.queue", "c"), ("net.rtt", "2ms")]),
+            run(&[
+                ("up.queue", "pie"),
+                ("down.queue", "a b"),
+                ("net.rtt", "1ms"),
+            ]),
+        ];
+        let expected = [
+            "up.queue pie · down.queue a b · rtt 1ms",
+            "up.queue red · down.queue c · rtt 2ms",
+        ];
+        assert_eq!(cell_labels(&two), expected);
+        assert_eq!(cell_numbers(&two), [0, 1, 0]);
+        assert_eq!(
+            params_text(&two[0].params),
+            "up.queue=pie down.queue=\"a b\" net.rtt=1ms"
+        );
+    }
+
+    #[test]
+    fn many_cells_share_the_colours_of_the_first_parameter() {
+        let cells: Vec<_> = (0..9)
+            .map(|i| {
+                run(&[
+                    ("q", if i < 5 { "pie" } else { "red" }),
+                    ("rtt", &i.to_string()),
+                ])
+            })
+            .collect();
+        assert_eq!(colours(&cells), [0, 0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(colours(&cells[3..6]), [0, 1, 2]);
     }
 }

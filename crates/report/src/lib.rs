@@ -27,7 +27,7 @@ pub use catalogue::{FIGURES, Figure, Kind, STATISTICS, Shape, find};
 pub use error::ReportError;
 pub use html::html;
 pub use merge::{Merged, merge};
-pub use reading::reading;
+pub use reading::{Reading, reading};
 pub use seeds::OverSeeds;
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;

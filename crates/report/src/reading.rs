@@ -4,57 +4,75 @@ use crate::agreement::{Agreement, agreement};
 use crate::headline::{Headline, headlines};
 use crate::labels;
 use crate::seeds::OverSeeds;
-use crate::show::{ms, percent, rate, significant};
+use crate::show::{Show, ms, ms_to, percent, rate, significant};
 use sojourn_world::RunResult;
 
-/// What the results say, most important first; empty without results.
-pub fn reading(results: &[RunResult]) -> Vec<String> {
+/// Sentences about one world, or about the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// `sim` or `live`; none for sentences about both.
+    pub world: Option<&'static str>,
+    /// Most important first.
+    pub sentences: Vec<String>,
+}
+
+/// What the results say; empty without results.
+pub fn reading(results: &[RunResult]) -> Vec<Reading> {
     let labels = labels::cell_labels(results);
     let all = headlines(results);
-    let mut sentences = Vec::new();
+    let mut parts = Vec::new();
     for world in ["sim", "live"] {
         let list: Vec<&Headline> = all.iter().filter(|h| h.world == world).collect();
-        let name = if world == "sim" { "Simulated" } else { "Live" };
+        let mut sentences = Vec::new();
         match list[..] {
             [] => {}
-            [one] => single(&mut sentences, name, one),
+            [one] => single(&mut sentences, one),
             _ => {
-                latency(&mut sentences, name, &list, &labels);
-                throughput(&mut sentences, name, &list, &labels);
-                fairness(&mut sentences, name, &list, &labels);
-                drops(&mut sentences, name, &list, &labels);
+                latency(&mut sentences, &list, &labels);
+                throughput(&mut sentences, &list, &labels);
+                fairness(&mut sentences, &list, &labels);
+                drops(&mut sentences, &list, &labels);
             }
         }
+        if !sentences.is_empty() {
+            let world = Some(world);
+            parts.push(Reading { world, sentences });
+        }
     }
+    let mut sentences = Vec::new();
     worlds(&mut sentences, &agreement(results), &labels);
-    if !all.is_empty() && all.iter().all(|h| h.seeds == 1) {
+    if all.len() > 1 && all.iter().all(|h| h.seeds == 1) {
         sentences.push(
             "Every cell was run with one seed: small differences between cells may be chance."
                 .to_owned(),
         );
     }
-    sentences
+    if !sentences.is_empty() {
+        let world = None;
+        parts.push(Reading { world, sentences });
+    }
+    parts
 }
 
-fn single(sentences: &mut Vec<String>, name: &str, h: &Headline) {
+fn single(sentences: &mut Vec<String>, h: &Headline) {
     if let (Some(median), Some(p95)) = (h.median_ms, h.p95_ms) {
         sentences.push(format!(
-            "{name}: the median induced RTT of {} is {}, its 95th percentile {}.",
+            "The median induced RTT of {} is {}, its 95th percentile {}.",
             flows(&h.latency_of),
-            with_interval(median, ms),
+            with_interval(median, ms_to),
             ms(p95.mean),
         ));
     }
     if let (Some(goodput), Some(drops)) = (h.goodput_bps, h.drop_ratio) {
         sentences.push(format!(
-            "{name}: the goodputs add up to {}; the queues dropped {} of what they were offered.",
+            "The goodputs add up to {}; the queues dropped {} of what they were offered.",
             rate(goodput.mean),
             percent(drops.mean),
         ));
     }
     if let Some(jain) = h.jain {
         sentences.push(format!(
-            "{name}: Jain's index over the flows that take all they can get is {:.3}.",
+            "Jain's index over the flows that take all they can get is {:.3}.",
             jain.mean
         ));
     }
@@ -71,7 +89,7 @@ fn ranked<'a>(
     values
 }
 
-fn latency(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+fn latency(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     let ranked = ranked(list, |h| h.median_ms);
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
@@ -80,7 +98,7 @@ fn latency(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: 
     let (low_label, high_label) = (&labels[low.cell], &labels[high.cell]);
     if most.mean < 1.1 * least.mean || most.mean - least.mean < 0.5 {
         sentences.push(format!(
-            "{name}: the median induced RTT of {of} hardly depends on the cell: {} to {}.",
+            "The median induced RTT of {of} hardly depends on the cell: {} to {}.",
             ms(least.mean),
             ms(most.mean)
         ));
@@ -93,44 +111,44 @@ fn latency(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: 
         _ => String::new(),
     };
     sentences.push(format!(
-        "{name}: “{low_label}” has the lowest median induced RTT of {of}, {}; “{high_label}” has \
+        "“{low_label}” has the lowest median induced RTT of {of}, {}; “{high_label}” has \
          the highest, {}{factor}.",
-        with_interval(least, ms),
-        with_interval(most, ms),
+        with_interval(least, ms_to),
+        with_interval(most, ms_to),
     ));
     let (second, next) = ranked[1];
     if let (Some(a), Some(b)) = (least.ci95, next.ci95)
         && least.mean + a >= next.mean - b
     {
         sentences.push(format!(
-            "{name}: the 95 % intervals of “{low_label}” and “{}” overlap, so the order of \
+            "The 95 % intervals of “{low_label}” and “{}” overlap, so the order of \
              these two is not certain.",
             labels[second.cell]
         ));
     }
     if let (Some(a), Some(b)) = (low.p95_ms, high.p95_ms) {
         sentences.push(format!(
-            "{name}: at the 95th percentile it is {} for “{low_label}” and {} for “{high_label}”.",
+            "At the 95th percentile it is {} for “{low_label}” and {} for “{high_label}”.",
             ms(a.mean),
             ms(b.mean)
         ));
     }
 }
 
-fn throughput(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+fn throughput(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     let ranked = ranked(list, |h| h.goodput_bps);
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
     };
     if least.mean >= 0.97 * most.mean {
         sentences.push(format!(
-            "{name}: the sum of goodputs hardly depends on the cell: {} to {}.",
+            "The sum of goodputs hardly depends on the cell: {} to {}.",
             rate(least.mean),
             rate(most.mean)
         ));
     } else {
         sentences.push(format!(
-            "{name}: the sum of goodputs is highest with “{}”, {}, and lowest with “{}”, {} \
+            "The sum of goodputs is highest with “{}”, {}, and lowest with “{}”, {} \
              ({} less).",
             labels[high.cell],
             rate(most.mean),
@@ -141,39 +159,46 @@ fn throughput(sentences: &mut Vec<String>, name: &str, list: &[&Headline], label
     }
 }
 
-fn fairness(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+fn fairness(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     let ranked = ranked(list, |h| h.jain);
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
     };
     if most.mean - least.mean >= 0.02 {
         sentences.push(format!(
-            "{name}: flows that take all they can get share most equally with “{}” (Jain's index \
+            "Flows that take all they can get share most equally with “{}” (Jain's index \
              {:.3}) and least with “{}” ({:.3}).",
             labels[high.cell], most.mean, labels[low.cell], least.mean
         ));
     }
 }
 
-fn drops(sentences: &mut Vec<String>, name: &str, list: &[&Headline], labels: &[String]) {
+fn drops(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     let ranked = ranked(list, |h| h.drop_ratio);
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
     };
-    if most.mean > 0.0 {
+    if most.mean > 1.2 * least.mean {
         sentences.push(format!(
-            "{name}: “{}” dropped the largest share of offered packets, {}; “{}” the smallest, {}.",
+            "“{}” dropped the largest share of offered packets, {}; “{}” the smallest, {}.",
             labels[high.cell],
             percent(most.mean),
             labels[low.cell],
             percent(least.mean)
         ));
     }
+    if most.mean > 0.0 && most.mean <= 1.2 * least.mean {
+        sentences.push(format!(
+            "The queues dropped about the same share of offered packets everywhere: {} to {}.",
+            percent(least.mean),
+            percent(most.mean)
+        ));
+    }
     if let Some((marks, share)) = self::ranked(list, |h| h.mark_ratio).last()
         && share.mean > 0.0
     {
         sentences.push(format!(
-            "{name}: ECN marked packets instead of dropping them, at most {} (“{}”).",
+            "ECN marked packets instead of dropping them, at most {} (“{}”).",
             percent(share.mean),
             labels[marks.cell]
         ));
@@ -214,9 +239,14 @@ fn flows(names: &[String]) -> String {
     }
 }
 
-fn with_interval(over: OverSeeds, show: fn(f64) -> String) -> String {
+fn with_interval(over: OverSeeds, show: Show) -> String {
     match over.ci95 {
-        Some(ci) => format!("{} (± {} over {} seeds)", show(over.mean), show(ci), over.n),
-        None => show(over.mean),
+        Some(ci) => format!(
+            "{} (± {} over {} seeds)",
+            show(over.mean, 3),
+            show(ci, 2),
+            over.n
+        ),
+        None => show(over.mean, 3),
     }
 }

@@ -14,29 +14,52 @@ pub(crate) fn significant(x: f64, digits: i32) -> String {
     }
 }
 
+/// How a figure is shown, with so many significant digits.
+pub(crate) type Show = fn(f64, i32) -> String;
+
 /// Milliseconds, or seconds when they are many.
-pub(crate) fn ms(ms: f64) -> String {
+pub(crate) fn ms_to(ms: f64, digits: i32) -> String {
     if ms >= 1000.0 {
-        format!("{} s", significant(ms / 1000.0, 3))
+        format!("{} s", significant(ms / 1000.0, digits))
     } else if ms < 0.01 {
         format!("{} ms", significant((ms * 1000.0).round() / 1000.0, 1))
     } else {
-        format!("{} ms", significant(ms, 3))
+        format!("{} ms", significant(ms, digits))
     }
+}
+
+/// Milliseconds or seconds with three digits.
+pub(crate) fn ms(ms: f64) -> String {
+    ms_to(ms, 3)
 }
 
 /// A rate in the unit in which it reads best.
-pub(crate) fn rate(bps: f64) -> String {
+pub(crate) fn rate_to(bps: f64, digits: i32) -> String {
     match bps {
-        _ if bps >= 1e9 => format!("{} Gbit/s", significant(bps / 1e9, 3)),
-        _ if bps >= 1e6 => format!("{} Mbit/s", significant(bps / 1e6, 3)),
-        _ => format!("{} kbit/s", significant(bps / 1e3, 3)),
+        _ if bps >= 1e9 => format!("{} Gbit/s", significant(bps / 1e9, digits)),
+        _ if bps >= 1e6 => format!("{} Mbit/s", significant(bps / 1e6, digits)),
+        _ => format!("{} kbit/s", significant(bps / 1e3, digits)),
     }
 }
 
-/// A share of one as percent.
+/// A rate with three digits.
+pub(crate) fn rate(bps: f64) -> String {
+    rate_to(bps, 3)
+}
+
+/// A share of one as percent, two digits at most.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{} %", significant(share * 100.0, 2))
+    percent_to(share, 2)
+}
+
+/// A share of one as percent.
+pub(crate) fn percent_to(share: f64, digits: i32) -> String {
+    format!("{} %", significant(share * 100.0, digits.min(2)))
+}
+
+/// An index between zero and one.
+pub(crate) fn index_to(x: f64, digits: i32) -> String {
+    format!("{x:.*}", digits.clamp(0, 9) as usize)
 }
 
 #[cfg(test)]

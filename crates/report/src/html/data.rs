@@ -30,13 +30,19 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         .map(|cell| {
             let place = numbers.iter().position(|n| *n == cell);
             let run = &results[place.expect("every cell has a run")];
-            json!(labels::params_text(&run.params))
+            run.params
+                .iter()
+                .map(|(key, value)| (key.clone(), json!(value)))
+                .collect::<Map<_, _>>()
+                .into()
         })
         .collect();
     let most = results.len().max(2);
     json!({
         "scenario": info.name,
         "cells": cells,
+        "colours": labels::colours(results),
+        "varying": labels::varying(results),
         "params": params,
         "statistics": STATISTICS,
         "figures": FIGURES.iter().map(|f| json!({

@@ -1,11 +1,12 @@
 //! The tables that stand in the page without a script.
 
-use crate::agreement::{Agreement, agreement};
+use crate::agreement::{Agreement, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 use crate::catalogue::{FIGURES, Shape};
 use crate::headline::{Headline, headlines};
 use crate::labels;
+use crate::reading::reading;
 use crate::seeds::OverSeeds;
-use crate::show::{ms, percent, rate, significant};
+use crate::show::{Show, index_to, ms, ms_to, percent, percent_to, rate, rate_to};
 use minijinja::{Value, context};
 use sojourn_world::RunResult;
 
@@ -13,9 +14,32 @@ fn world_name(world: &str) -> &'static str {
     if world == "sim" { "simulated" } else { "live" }
 }
 
+/// What the figures say, by world.
+pub(super) fn readings(results: &[RunResult]) -> Vec<Value> {
+    let parts = reading(results).into_iter();
+    let part = parts.map(|part| {
+        context! {
+            world => part.world.map(|world| if world == "sim" { "Simulated" } else { "Live" }),
+            sentences => part.sentences.iter().map(|s| unbroken(s)).collect::<Vec<_>>(),
+        }
+    });
+    part.collect()
+}
+
+/// The sentence with its numbers tied to their units.
+fn unbroken(sentence: &str) -> String {
+    let units = [
+        " %", " ms", " s ", " s,", " s.", " s)", " kbit/s", " Mbit/s", " Gbit/s",
+    ];
+    units.iter().fold(sentence.to_owned(), |text, unit| {
+        text.replace(unit, &unit.replacen(' ', "\u{a0}", 1))
+    })
+}
+
 /// Cells and worlds with the figures that they are compared by.
 pub(super) fn overview(results: &[RunResult]) -> Value {
     let labels = labels::cell_labels(results);
+    let colours = labels::colours(results);
     let mut list = headlines(results);
     // Worlds of a cell beside each other, the simulated one first.
     list.sort_by_key(|h| (h.cell, h.world != "sim"));
@@ -33,16 +57,16 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
             context! {
                 first => first,
                 cell => &labels[h.cell],
-                colour => h.cell % 8,
+                colour => colours[h.cell] % 8,
                 world => world_name(h.world),
-                median => with_interval(h.median_ms, ms),
+                median => with_interval(h.median_ms, ms_to),
                 median_bar => bar_of_decades(median, most),
-                p95 => with_interval(h.p95_ms, ms),
-                goodput => with_interval(h.goodput_bps, rate),
+                p95 => with_interval(h.p95_ms, ms_to),
+                goodput => with_interval(h.goodput_bps, rate_to),
                 goodput_bar => format!("{:.1}", 100.0 * goodput / most_goodput.max(1.0)),
-                jain => with_interval(h.jain, |jain| format!("{jain:.3}")),
-                drops => with_interval(h.drop_ratio, percent),
-                marks => with_interval(h.mark_ratio, percent),
+                jain => with_interval(h.jain, index_to),
+                drops => with_interval(h.drop_ratio, percent_to),
+                marks => with_interval(h.mark_ratio, percent_to),
             }
         })
         .collect();
@@ -50,6 +74,7 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
         .iter()
         .any(|h: &Headline| h.mark_ratio.is_some_and(|over| over.mean > 0.0));
     context! {
+        long => rows.len() > 24,
         rows => rows,
         worlds => list.iter().any(|h| h.world != list[0].world),
         marked => marked,
@@ -57,17 +82,18 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
         latency_of => match list.first().map(|h| &h.latency_of[..]) {
             Some([one]) => format!("flow {one}"),
             Some([]) | None => "no flow (none measured it)".to_owned(),
-            Some(many) => format!("flows {} (their mean)", many.join(", ")),
+            Some(few) if few.len() <= 4 => format!("flows {} (their mean)", few.join(", ")),
+            Some(many) => format!("{} flows (their mean)", many.len()),
         },
     }
 }
 
-fn with_interval(over: Option<OverSeeds>, show: impl Fn(f64) -> String) -> Value {
+fn with_interval(over: Option<OverSeeds>, show: Show) -> Value {
     match over {
         None => context! { value => "–" },
         Some(over) => context! {
-            value => show(over.mean),
-            interval => over.ci95.map(|ci| format!("± {}", show(ci))),
+            value => show(over.mean, 3),
+            interval => over.ci95.map(|ci| format!("± {}", show(ci, 2))),
         },
     }
 }
@@ -96,16 +122,10 @@ pub(super) fn agreement_table(results: &[RunResult]) -> Value {
             figure => if goodput { "goodput" } else { "median induced RTT" },
             sim => show(a.sim),
             live => show(a.live),
-            difference => format!(
-                "{}{}",
-                if difference < 0.0 { "−" } else { "+" },
-                show(difference.abs())
-            ),
-            relative => a.relative().map_or("–".to_owned(), |share| format!(
-                "{}{} %",
-                if share < 0.0 { "−" } else { "+" },
-                significant(share.abs() * 100.0, 2)
-            )),
+            difference => format!("{}{}", sign(difference), show(difference.abs())),
+            relative => a.relative().map_or("–".to_owned(), |share| {
+                format!("{}{}", sign(share), percent(share.abs()))
+            }),
             within => a.within,
             why => why(a),
         }
@@ -114,21 +134,34 @@ pub(super) fn agreement_table(results: &[RunResult]) -> Value {
         rows => list.iter().map(row).collect::<Vec<_>>(),
         total => list.len(),
         within => list.iter().filter(|a| a.within).count(),
-        latency_share => percent(crate::LATENCY_SHARE),
-        latency_ms => ms(crate::LATENCY_MS),
-        goodput_share => percent(crate::GOODPUT_SHARE),
+        latency_share => tolerance(LATENCY_SHARE),
+        latency_ms => format!("{LATENCY_MS}"),
+        goodput_share => tolerance(GOODPUT_SHARE),
     }
+}
+
+fn sign(x: f64) -> &'static str {
+    match x {
+        _ if x < 0.0 => "−",
+        _ if x > 0.0 => "+",
+        _ => "",
+    }
+}
+
+/// A share of one as a whole percentage.
+fn tolerance(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// The verdict in words.
 fn why(a: &Agreement) -> String {
     let share = a.relative().map_or(f64::INFINITY, f64::abs);
     match (a.figure, a.within) {
-        ("goodput_bps", true) => format!("agrees: within {}", percent(crate::GOODPUT_SHARE)),
-        (_, true) if share <= crate::LATENCY_SHARE => {
-            format!("agrees: within {}", percent(crate::LATENCY_SHARE))
+        ("goodput_bps", true) => format!("agrees: within {}", tolerance(GOODPUT_SHARE)),
+        (_, true) if share <= LATENCY_SHARE => {
+            format!("agrees: within {}", tolerance(LATENCY_SHARE))
         }
-        (_, true) => format!("agrees: within {}", ms(crate::LATENCY_MS)),
+        (_, true) => format!("agrees: within {LATENCY_MS} ms"),
         (_, false) if a.sim > a.live => "differs: higher in the simulator".to_owned(),
         (_, false) => "differs: lower in the simulator".to_owned(),
     }

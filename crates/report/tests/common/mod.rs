@@ -262,7 +262,7 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
     })];
     if !silent {
         list.push(series(shape, "rtt", "ms", |t| {
-            if (t * 7.0).fract() > 0.97 {
+            if (t * 3.3).fract() > 0.955 {
                 f64::NAN
             } else {
                 40.0 + scale * (saw(t, period) + 0.3 * dice.next())

@@ -1,0 +1,83 @@
+'use strict';
+// Figures along a swept quantity: one line per value of the other parameters.
+
+// `240ms`, `12mbit`, `0.01`: the number and its unit; null for words.
+S.quantity = (text) => {
+  const match = /^([0-9]*\.?[0-9]+)\s*([a-zA-Z%/]*)$/.exec(`${text}`.trim());
+  if (!match) return null;
+  const factors = {
+    '': 1, '%': 1, ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, sec: 1e3, bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9,
+  };
+  const unit = match[2].toLowerCase().replace(/\/s$/, '').replace(/^bps$/, 'bit').replace(/bps$/, 'bit');
+  if (!(unit in factors)) return null;
+  const base = unit.endsWith('bit') ? 'bit/s' : unit.endsWith('s') ? 'ms' : unit;
+  return { x: Number(match[1]) * factors[unit], unit: base };
+};
+
+S.Trend = class {
+  constructor() {
+    const { params, varying } = S.data;
+    this.fields = varying.filter((field) => {
+      const list = params.map((p) => S.quantity(p[field]));
+      return list.every((q) => q && q.unit === list[0].unit)
+        && new Set(list.map((q) => q.x)).size > 2;
+    });
+    if (!this.fields.length) return;
+    S.by('trend').hidden = false;
+    this.field = this.fields[this.fields.length - 1];
+    this.draw();
+  }
+
+  draw() {
+    S.by('trend-bar').replaceChildren(...(this.fields.length > 1
+      ? [S.choice('Along', this.fields.map((f) => [f, f]), this.field, (f) => { this.field = f; this.draw(); })] : []));
+    const charts = S.by('trend-charts');
+    charts.replaceChildren();
+    const median = (run) => {
+      const measured = run.flows.filter((f) => f.f.induced_rtt_ms);
+      const pings = measured.filter((f) => f.app === 'ping');
+      return S.mean((pings.length ? pings : measured).map((f) => S.stat(f, 'induced_rtt_ms', 'p50')));
+    };
+    const drops = (run) => {
+      const sum = (key) => run.links.reduce((total, l) => total + l.f[key], 0);
+      return (100 * sum('dropped_packets')) / sum('offered_packets');
+    };
+    this.chart(charts, 'Median induced RTT', 'ms', median, true, 'Of the pings, or of every flow that measures it.');
+    this.chart(charts, 'Sum of goodputs', 'bit/s', (run) => run.aggregate.goodput_bps, false, 'Over all flows, both directions.');
+    this.chart(charts, 'Dropped', '%', drops, false, 'Of the packets offered to all queues.');
+    this.chart(charts, 'Jain’s index', '', (run) => run.aggregate.jain, false, 'Over the flows that take all they can get.');
+  }
+
+  // Lines by the values of the other parameters; each point the mean over seeds.
+  chart(parent, title, unit, value, log, note) {
+    const { params, varying, cells } = S.data;
+    const others = varying.filter((field) => field !== this.field);
+    const lines = new Map();
+    cells.forEach((_, cell) => {
+      const name = others.map((field) => params[cell][field]).join(' · ') || 'all';
+      for (const world of S.worlds) {
+        const y = S.mean(S.runsOf(cell, world).map(value));
+        if (!S.finite(y)) continue;
+        const id = `${name}/${world}`;
+        if (!lines.has(id)) lines.set(id, { name, world, points: [] });
+        lines.get(id).points.push([S.quantity(params[cell][this.field]).x, y]);
+      }
+    });
+    if (!lines.size) return;
+    const names = [...new Set([...lines.values()].map((l) => l.name))];
+    const series = [...lines.values()].map((line) => {
+      const points = line.points.sort((a, b) => a[0] - b[0]);
+      return {
+        name: S.worlds.length > 1 ? `${line.name} ${line.world}` : line.name,
+        index: names.indexOf(line.name), dash: S.dash(line.world),
+        x: (i) => points[i][0], y: points.map((p) => p[1]), everyMark: true,
+      };
+    });
+    const xUnit = S.quantity(params[0][this.field]).unit;
+    const values = series.flatMap((s) => s.y).filter((v) => v > 0);
+    new S.Chart(parent, {
+      title, unit, note, series, xUnit, xTitle: `${this.field}${xUnit ? `, ${xUnit}` : ''}`,
+      yLog: log && Math.max(...values) > 20 * Math.min(...values), height: 280,
+    });
+  }
+};

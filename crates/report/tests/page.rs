@@ -1,0 +1,202 @@
+//! The page: whole, offline, harmless, the same every time.
+
+mod common;
+
+use common::{Shape, info, results};
+use serde_json::Value;
+use sojourn_report::html;
+use sojourn_world::{Distribution, RunResult};
+
+fn page(results: &[RunResult]) -> String {
+    html(&info(), results, &[]).unwrap()
+}
+
+/// What the script reads.
+fn data(page: &str) -> Value {
+    let open = r#"<script type="application/json" id="data">"#;
+    let from = page.find(open).expect("the page carries data") + open.len();
+    let to = from + page[from..].find("</script>").unwrap();
+    serde_json::from_str(&page[from..to]).expect("the data is JSON")
+}
+
+#[test]
+fn it_needs_no_network() {
+    let page = page(&results(&Shape::demo())).to_lowercase();
+    let style = &page[..page.find("</style>").unwrap()];
+    assert!(!style.contains("url("), "the style refers to something");
+    for wanted in [
+        "http:",
+        "https:",
+        "//cdn",
+        " src=",
+        "@import",
+        "fetch(",
+        "xmlhttprequest",
+        "<link",
+        "<iframe",
+        "import(",
+        "websocket",
+        "sendbeacon",
+    ] {
+        assert!(!page.contains(wanted), "the page contains `{wanted}`");
+    }
+}
+
+#[test]
+fn every_part_that_the_script_looks_for_is_there() {
+    let page = page(&results(&Shape::demo()));
+    for part in page.split("S.by('").skip(1) {
+        let id = &part[..part.find('\'').unwrap()];
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id} is missing");
+    }
+    for part in page.split("href=\"#").skip(1) {
+        let id = &part[..part.find('"').unwrap()];
+        assert!(
+            page.contains(&format!("id=\"{id}\"")),
+            "link to {id} leads nowhere"
+        );
+    }
+    for element in [
+        "section", "table", "script", "style", "ul", "dl", "figure", "main", "details",
+    ] {
+        let count = |text: &str| page.matches(text).count();
+        let open = count(&format!("<{element}>")) + count(&format!("<{element} "));
+        assert_eq!(open, count(&format!("</{element}>")), "<{element}>");
+    }
+}
+
+#[test]
+fn its_data_are_the_results() {
+    let results = results(&Shape::demo());
+    let data = data(&page(&results));
+    assert_eq!(data["cells"].as_array().unwrap().len(), 4);
+    let run = &data["runs"][5];
+    assert_eq!((&run["world"], &run["cell"]), (&"live".into(), &1.into()));
+    let probe = &run["flows"][5];
+    assert_eq!(probe["name"], "probe");
+    let median = &probe["f"]["induced_rtt_ms"][2];
+    assert_eq!(median, results[5].flows[5].1.induced_rtt.p50);
+    assert_eq!(probe["s"]["rtt"][2].as_array().unwrap().len(), 600);
+    // Gaps in a series are null, and a flow without samples has no distribution.
+    let gaps = probe["s"]["rtt"][2].as_array().unwrap().iter();
+    assert!(gaps.filter(|v| v.is_null()).count() > 0);
+    assert!(run["flows"][2]["f"].get("rtt_ms").is_none());
+    assert_eq!(data["agreement"].as_array().unwrap().len(), 36);
+}
+
+#[test]
+fn hostile_names_are_harmless() {
+    let hostile = "</script><script>alert(1)</script><img onerror=alert(2)> \"'&";
+    let mut info = info();
+    info.name = hostile.to_owned();
+    info.title = hostile.to_owned();
+    info.description = hostile.to_owned();
+    info.source = Some(hostile.to_owned());
+    info.axes[0].field = hostile.to_owned();
+    let mut results = results(&Shape::demo());
+    for run in &mut results {
+        run.params[0] = (hostile.to_owned(), format!("{hostile}{}", run.params[0].1));
+        run.links[0].0 = hostile.to_owned();
+        run.flows[0].0 = hostile.to_owned();
+    }
+    let page = html(&info, &results, &[hostile.to_owned()]).unwrap();
+    assert!(!page.contains("<script>alert"));
+    assert!(!page.contains("<img"));
+    let harmless = html(&common::info(), &common::results(&Shape::demo()), &[]).unwrap();
+    let scripts = |page: &str| page.matches("<script").count();
+    assert_eq!(scripts(&page), scripts(&harmless));
+    assert_eq!(data(&page)["runs"][0]["links"][0]["name"], hostile);
+}
+
+#[test]
+fn odd_results_make_a_page() {
+    assert!(page(&[]).contains("There are no results"));
+    let mut results = results(&Shape::demo());
+    results.truncate(1);
+    let run = &mut results[0];
+    run.params.clear();
+    run.aggregate.goodput_bps = f64::NAN;
+    run.aggregate.jain = None;
+    run.flows.truncate(1);
+    let flow = &mut run.flows[0].1;
+    flow.rtt = Distribution::default();
+    flow.induced_rtt = Distribution::default();
+    flow.series.clear();
+    run.links[0].1.offered_packets = 0;
+    run.links[0].1.series[0].points.clear();
+    run.links[1].1.offered_packets = 0;
+    let page = page(&results);
+    assert!(
+        !page.contains("NaN ") && !page.contains("inf "),
+        "a figure without value shows"
+    );
+    assert!(data(&page)["runs"][0]["aggregate"]["jain"].is_null());
+    results[0].links.clear();
+    results[0].flows.clear();
+    html(&info(), &results, &[]).unwrap();
+}
+
+#[test]
+fn the_same_results_give_the_same_page() {
+    let results = results(&Shape::demo());
+    assert!(page(&results) == page(&results.clone()));
+}
+
+#[test]
+fn many_series_are_thinned() {
+    let mut shape = Shape::demo();
+    shape.worlds = &["sim"];
+    shape.points = 2000;
+    shape.cells = (0..40)
+        .map(|i| (vec![("rtt".to_owned(), format!("{i}ms"))], 10.0))
+        .collect();
+    let page = page(&results(&shape));
+    let data = data(&page);
+    let points = data["runs"][0]["flows"][0]["s"]["goodput"][2]
+        .as_array()
+        .unwrap()
+        .len();
+    assert!((100..1000).contains(&points), "{points}");
+    assert!(page.len() < 6_000_000, "{}", page.len());
+}
+
+#[test]
+fn the_reading_says_which_queue_is_best_and_by_how_much() {
+    let mut results = results(&Shape::demo());
+    results.truncate(4);
+    for (run, median) in results.iter_mut().zip([1000.0, 40.0, 2.0, 4.0]) {
+        run.flows[5].1.induced_rtt.p50 = median;
+    }
+    let reading = sojourn_report::reading(&results);
+    assert_eq!(reading[0].world, Some("sim"));
+    assert_eq!(
+        reading[0].sentences[0],
+        "“fq_codel” has the lowest median induced RTT of the flow “probe”, 2.00 ms; \
+         “pfifo limit 490” has the highest, 1.00 s, 500 times as much."
+    );
+}
+
+#[test]
+fn agreement_is_judged_by_the_stated_tolerances() {
+    let mut results = results(&Shape::demo());
+    let mut set = |i: usize, median: f64, goodput: u64| {
+        let flow = &mut results[i].flows[5].1;
+        flow.induced_rtt.p50 = median;
+        flow.goodput = sojourn_units::Rate::from_bps(goodput);
+    };
+    // Cells 0 to 2: simulated runs 0 to 2, live runs 4 to 6.
+    set(0, 1150.0, 1050);
+    set(4, 1000.0, 1000);
+    set(1, 1151.0, 1051);
+    set(5, 1000.0, 1000);
+    set(2, 5.0, 949);
+    set(6, 2.0, 1000);
+    let list = sojourn_report::agreement(&results);
+    let verdicts = |cell: usize| -> Vec<bool> {
+        let of = list.iter().filter(|a| a.cell == cell && a.flow == "probe");
+        of.map(|a| a.within).collect()
+    };
+    assert_eq!(verdicts(0), [true, true]);
+    assert_eq!(verdicts(1), [false, false]);
+    assert_eq!(verdicts(2), [true, false]);
+}
