@@ -43,9 +43,8 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
         .with_context(|| format!("--out {}", out.display()))?;
     let mut text = String::new();
-    for sentence in sojourn_report::reading(&merged.results) {
-        text += &sentence;
-        text.push('\n');
+    for part in sojourn_report::reading(&merged.results) {
+        text += &part.to_string();
     }
     for note in &merged.notes {
         text += &format!("Note: {note}\n");

@@ -16,6 +16,27 @@ pub struct Reading {
     pub sentences: Vec<String>,
 }
 
+impl Reading {
+    /// The world in words.
+    pub fn heading(&self) -> Option<&'static str> {
+        let names = |world| if world == "sim" { "Simulated" } else { "Live" };
+        self.world.map(names)
+    }
+}
+
+/// A line per sentence, the world before each.
+impl std::fmt::Display for Reading {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for sentence in &self.sentences {
+            if let Some(heading) = self.heading() {
+                write!(f, "{heading}: ")?;
+            }
+            writeln!(f, "{sentence}")?;
+        }
+        Ok(())
+    }
+}
+
 /// What the results say; empty without results.
 pub fn reading(results: &[RunResult]) -> Vec<Reading> {
     let labels = labels::cell_labels(results);

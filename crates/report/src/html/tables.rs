@@ -19,7 +19,7 @@ pub(super) fn readings(results: &[RunResult]) -> Vec<Value> {
     let parts = reading(results).into_iter();
     let part = parts.map(|part| {
         context! {
-            world => part.world.map(|world| if world == "sim" { "Simulated" } else { "Live" }),
+            world => part.heading(),
             sentences => part.sentences.iter().map(|s| unbroken(s)).collect::<Vec<_>>(),
         }
     });
