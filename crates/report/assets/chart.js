@@ -133,7 +133,7 @@ S.Chart = class {
     const shown = this.series.filter((s) => !s.off);
     const box = this.limits(shown);
     const log = this.yLog && S.finite(box.least);
-    let [low, high] = log ? S.logLimits(Math.max(box.least, box.y1 / 1e6), Math.max(box.y1, box.least))
+    let [low, high] = log ? S.logLimits(Math.max(box.least, box.y1 / 1e4), Math.max(box.y1, box.least))
       : [this.options.yFrom0 === false ? box.y0 : Math.min(0, box.y0), box.y1];
     if (this.options.yMax && !log) high = this.options.yMax;
     if (high <= low) high = low + 1;
@@ -206,7 +206,8 @@ S.Chart = class {
     let pen = false;
     const dots = [];
     const move = (px, py) => {
-      path += `${pen ? 'L' : 'M'}${px.toFixed(1)},${py.toFixed(1)}`;
+      // The short stroke makes a point without neighbours a dot.
+      path += `${pen ? 'L' : 'M'}${px.toFixed(1)},${py.toFixed(1)}${pen ? '' : 'h.01'}`;
       pen = true;
     };
     let column = null;
@@ -225,7 +226,7 @@ S.Chart = class {
       if (near) continue;
       if (value === null) {
         flush();
-        pen = false;
+        pen = pen && s.join;
         continue;
       }
       const [px, py] = [this.x(at), this.y(value)];
@@ -245,7 +246,7 @@ S.Chart = class {
     flush();
     group.append(S.svg('path', {
       d: path, fill: 'none', stroke: colour, 'stroke-width': thin ? 1.1 : 1.7,
-      'stroke-dasharray': s.dash, 'stroke-linejoin': 'round',
+      'stroke-dasharray': s.dash, 'stroke-linejoin': 'round', 'stroke-linecap': 'round',
     }));
     const every = s.everyMark ? 1 : Math.max(1, Math.floor(dots.length / 5));
     const offset = Math.floor(every / 2) + ((s.index * 7) % Math.max(1, Math.floor(every / 3)));

@@ -35,6 +35,23 @@ S.timed = (name, index, dash, [first, every, values]) => ({
   name, index, dash, x: (i) => first + i * every, y: values,
 });
 
+// Mean of the last second: what a receiver gets at once after a repaired loss would otherwise
+// stand as a spike far above the link's rate.
+S.smoothed = (series, every) => {
+  const window = Math.round(1 / every);
+  if (window < 2) return series;
+  const y = series.y.map((_, i) => S.mean(series.y.slice(Math.max(0, i - window + 1), i + 1)))
+    .map((v) => (S.finite(v) ? v : null));
+  return { ...series, y };
+};
+
+// A series as its figure is best drawn.
+S.drawn = (metric, series, every) => {
+  if (metric === 'goodput') return S.smoothed(series, every);
+  // A window stays what it was until the next sample.
+  return metric === 'cwnd' ? { ...series, join: true } : series;
+};
+
 S.Time = class {
   constructor() {
     this.cell = 0;
@@ -92,11 +109,12 @@ S.Time = class {
     const values = present.flatMap((s) => s.y.filter((v) => v > 0)).sort((a, b) => a - b);
     const wide = values.length > 0
       && values[Math.floor(values.length * 0.99)] > 40 * values[Math.floor(values.length * 0.05)];
-    const notes = metric === 'drops' && values.length === 0 ? 'No drops.' : figure.meaning;
+    let notes = metric === 'drops' && values.length === 0 ? 'No drops.' : figure.meaning;
+    if (metric === 'goodput') notes += ' Drawn as the mean of the last second.';
     new S.Chart(this.charts, {
       title: title || figure.title.replace(' over time', ''), note: notes, unit: figure.unit,
       xTitle: 'seconds since the start of the run', xUnit: 's', series: present,
-      yLog: wide && (figure.unit === 'ms'), link: this.link,
+      yLog: wide && figure.unit === 'ms' && this.mode === 'flow', link: this.link,
     });
   }
 
@@ -109,7 +127,8 @@ S.Time = class {
         const item = run && S.part(run, part, name);
         if (!item || !item.s[metric]) continue;
         const text = S.worlds.length > 1 ? `${name} ${world}` : name;
-        list.push({ ...S.timed(text, index, S.dash(world), item.s[metric]), hidden: !S.shownFirst(index, names.length) });
+        const series = S.drawn(metric, S.timed(text, index, S.dash(world), item.s[metric]), item.s[metric][1]);
+        list.push({ ...series, hidden: !S.shownFirst(index, names.length) });
       }
     });
     return list;
@@ -137,7 +156,9 @@ S.Time = class {
           const item = run && S.part(run, part, name);
           if (!item || !item.s[metric]) continue;
           const text = S.worlds.length > 1 ? `${label} ${world}` : label;
-          list.push({ ...S.timed(text, S.cellColour(cell), S.dash(world), item.s[metric]), hidden: !S.shownFirst(cell, S.data.cells.length) });
+          const timed = S.timed(text, S.cellColour(cell), S.dash(world), item.s[metric]);
+          const series = S.drawn(metric, timed, item.s[metric][1]);
+          list.push({ ...series, hidden: !S.shownFirst(cell, S.data.cells.length) });
         }
       });
       this.add(kind, metric, list);

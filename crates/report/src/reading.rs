@@ -185,7 +185,7 @@ fn fairness(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) 
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
     };
-    if most.mean - least.mean >= 0.02 {
+    if most.mean - least.mean >= 0.05 {
         sentences.push(format!(
             "Flows that take all they can get share most equally with “{}” (Jain's index \
              {:.3}) and least with “{}” ({:.3}).",
