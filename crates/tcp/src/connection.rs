@@ -268,12 +268,13 @@ impl Connection {
             let old = seq::wire(self.isn, self.sender.una - 1);
             return Some(self.plain(old, Flags::ACK, now));
         }
-        let option = if self.config.sack {
-            self.config.header_len(self.receiver.sack_count()) - self.config.header_len(0)
-        } else {
-            0
+        let room = match self.receiver.sack_count() {
+            0 => self.config.mss,
+            blocks => {
+                let option = self.config.header_len(blocks) - self.config.header_len(0);
+                self.config.mss.saturating_sub(option).max(1)
+            }
         };
-        let room = self.config.mss.saturating_sub(option).max(1);
         if let Some(outgoing) = self.sender.poll(room, now) {
             return Some(self.data(&outgoing, room, now));
         }

@@ -1,4 +1,4 @@
-#![allow(unreachable_pub)] // Shared with the benches, where it is a module of a program.
+#![allow(unreachable_pub, dead_code)] // Shared with the bench, which uses a part of it.
 //! Two connections over a scripted link, for tests and benches.
 
 use sojourn_tcp::{Config, Connection, Transmit};
