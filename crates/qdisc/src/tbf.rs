@@ -13,8 +13,8 @@
 //! When the discipline below is asked: only once there are tokens for the packet that it would
 //! look at first ([`Qdisc::head_len`]), so that its AQM judges a packet when it leaves and not
 //! one packet earlier, as under HTB. Linux's TBF peeks: it takes the next packet at once and keeps
-//! it until there are tokens. Here that happens only when the AQM drops the packet that was looked at and
-//! yields a longer one, or a flow queue takes another turn than expected.
+//! it until there are tokens. Here that happens only when the AQM drops the packet that was looked
+//! at and yields a longer one, or a flow queue takes another turn than expected.
 //!
 //! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); no GSO
 //! packets are split; the rate table's `cell` does not exist.

@@ -89,13 +89,18 @@ pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
                 .map(|(key, value)| (key.clone(), json!(value)))
                 .collect();
             let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
+            let aggregates: Vec<_> = group.iter().map(|run| of_all(&run.aggregate)).collect();
             json!({
                 "world": group[0].world,
                 "seeds": seeds,
                 "params": params,
-                "links": named(&group, |run| run.links.iter().map(|(n, l)| (n, of_link(l))).collect()),
-                "flows": named(&group, |run| run.flows.iter().map(|(n, f)| (n, of_flow(f))).collect()),
-                "aggregate": spread(&group.iter().map(|run| of_all(&run.aggregate)).collect::<Vec<_>>()),
+                "links": named(&group, |run| {
+                    run.links.iter().map(|(n, l)| (n, of_link(l))).collect()
+                }),
+                "flows": named(&group, |run| {
+                    run.flows.iter().map(|(n, f)| (n, of_flow(f))).collect()
+                }),
+                "aggregate": spread(&aggregates),
             })
         })
         .collect()

@@ -90,6 +90,15 @@ impl Source {
         let in_folder = |name| self.path.split('/').any(|part| part == name);
         in_folder("tests") || in_folder("benches") || self.path.ends_with("/tests.rs")
     }
+
+    /// How many lines stand above a test module in the same file; all of them without one.
+    fn lines_before_tests(&self) -> usize {
+        let end = self
+            .text
+            .find("#[cfg(test)]\nmod tests {")
+            .unwrap_or(self.text.len());
+        self.text[..end].lines().count()
+    }
 }
 
 /// The end of a file's name after the last dot; empty if there is none.

@@ -55,12 +55,15 @@ pub fn file_length(sources: &[Source], exceptions: &[Exception]) -> Vec<Finding>
     findings
 }
 
-/// Lines longer than [`LINE_MAX`]. A line that is one long address is let through.
+/// Lines longer than [`LINE_MAX`]. Let through are addresses, and test code, where rows of tables
+/// and expected messages read best whole.
 pub fn line_length(source: &Source) -> Vec<Finding> {
-    if !is_code(source) {
+    if !is_code(source) || source.is_test_code() {
         return Vec::new();
     }
+    let tests_from = source.lines_before_tests();
     numbered(source)
+        .take(tests_from)
         .filter(|(_, line)| line.chars().count() > LINE_MAX && !line.contains("://"))
         .map(|(number, line)| {
             let length = line.chars().count();
@@ -130,9 +133,10 @@ pub fn whitespace(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Code of the product and its scripts; the peers' languages (benches/peers) have other habits.
+/// Code of the product and its scripts. Languages of the page and of the peers in `benches/peers`
+/// have habits of their own.
 fn is_code(source: &Source) -> bool {
-    ["rs", "py", "sh", "css", "js", ""].contains(&extension(&source.path))
+    ["rs", "py", "sh", ""].contains(&extension(&source.path))
 }
 
 /// Lines with their numbers, from 1.
@@ -155,6 +159,12 @@ mod tests {
         let findings = line_length(&Source::new("crates/a/src/b.rs", &text));
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].line, 2);
+        let in_tests = format!("x\n#[cfg(test)]\nmod tests {{\n{at_limit}x\n}}\n");
+        assert_eq!(
+            line_length(&Source::new("crates/a/src/b.rs", &in_tests)),
+            []
+        );
+        assert_eq!(line_length(&Source::new("crates/a/tests/b.rs", &text)), []);
     }
 
     #[test]
