@@ -11,8 +11,10 @@ mod host;
 mod interface;
 mod lab;
 mod packet_socket;
+mod signals;
 mod world;
 
 pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};
+pub use signals::catch_signals;
 pub use world::Live;

@@ -22,6 +22,9 @@ const LONGEST_LAG: Span = Span::from_millis(100);
 pub(crate) struct Lane {
     side: Side,
     hop: Hop,
+    seed: u64,
+    name: String,
+    mtu: u32,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
     /// When the frame being sent has been sent.
@@ -83,6 +86,9 @@ impl Lane {
             ready: VecDeque::new(),
             lost: Tally::default(),
             hop,
+            seed,
+            name,
+            mtu: mtu + u32::from(LINK_HEADER),
         }
     }
 
@@ -205,12 +211,18 @@ impl Lane {
         self.hop.rate = rate;
     }
 
-    pub(crate) fn hop(&self) -> &Hop {
-        &self.hop
-    }
-
-    pub(crate) fn spec(&self) -> &Spec {
-        &self.hop.qdisc
+    /// Makes the queue follow another spec from now on, whatever it was. No frame is lost.
+    pub(crate) fn set_spec(&mut self, spec: Spec, now: Time) {
+        let setting = Setting {
+            seed: self.seed,
+            name: &self.name,
+            mtu: self.mtu,
+        };
+        self.queue_time = self.queue_time.max(now);
+        spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
+        // What the old one said of its next packet does not bind the new one.
+        self.held_until = Time::ZERO;
+        self.hop.qdisc = spec;
     }
 
     pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {

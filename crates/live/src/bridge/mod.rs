@@ -7,6 +7,7 @@
 //! AQM sees.
 
 mod config;
+mod control;
 mod delay;
 mod engine;
 mod error;

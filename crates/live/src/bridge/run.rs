@@ -1,6 +1,7 @@
 //! The bridge on real interfaces: opening, the loop, closing.
 
 use super::config::{BridgeConfig, FailOpen, Side};
+use super::control::{Control, Request};
 use super::engine::{Engine, Wait};
 use super::error::BridgeError;
 use super::frame::Pool;
@@ -9,9 +10,13 @@ use super::port::{BATCH, FramePort, PortCounters};
 use crate::fail_open::FailOpenBridge;
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
-use sojourn_qdisc::{Backlog, Counters, Report, Tally};
-use sojourn_units::{Span, Time};
+use serde_json::{Value, json};
+use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
+use sojourn_units::{Span, Time, show_rate};
+use sojourn_world::HopRate;
+use std::fmt::Write as _;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest sleep: how late a request to stop may be seen.
@@ -26,7 +31,12 @@ pub struct Bridge {
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
     way_round: WayRound,
-    counters: LoopCounters,
+    control: Option<Control>,
+    /// When set, a report is due.
+    report_wanted: Option<&'static AtomicBool>,
+    wakeups: u64,
+    polled: Vec<libc::pollfd>,
+    control_due: Time,
 }
 
 /// What happens to the link when this process dies.
@@ -38,11 +48,6 @@ enum WayRound {
     Impossible(String),
     /// A kernel bridge forwards.
     Bridge(FailOpenBridge),
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct LoopCounters {
-    wakeups: u64,
 }
 
 /// What has happened in one direction since the bridge was opened.
@@ -111,7 +116,11 @@ impl Bridge {
             _offloads: offloads,
             way_round,
             config,
-            counters: LoopCounters::default(),
+            control: None,
+            report_wanted: None,
+            wakeups: 0,
+            polled: Vec::new(),
+            control_due: Time::ZERO,
         })
     }
 
@@ -126,6 +135,21 @@ impl Bridge {
                 format!("fail open: kernel bridge `{}` takes over", bridge.name())
             }
         }
+    }
+
+    /// Listens for requests at a Unix socket; see the manual for what can be asked. The file is
+    /// removed with the bridge.
+    ///
+    /// # Errors
+    /// When the socket cannot be made, or another bridge listens there.
+    pub fn listen(&mut self, path: &Path) -> Result<(), BridgeError> {
+        self.control = Some(Control::listen(path)?);
+        Ok(())
+    }
+
+    /// Prints [`Bridge::text`] on standard output whenever `flag` is found set.
+    pub fn report_when(&mut self, flag: &'static AtomicBool) {
+        self.report_wanted = Some(flag);
     }
 
     /// Forwards until `stop` is set, then sends what is held and returns. A stop is seen within
@@ -155,9 +179,10 @@ impl Bridge {
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         while !stop.load(Ordering::Relaxed) {
-            self.counters.wakeups += 1;
+            self.wakeups += 1;
             let now = self.config.clock.now();
             let wait = self.step(now, observer)?;
+            self.serve(now);
             self.sleep(wait)?;
         }
         let mut now = self.config.clock.now();
@@ -219,12 +244,17 @@ impl Bridge {
         } else {
             libc::POLLIN
         };
-        let poll = |fd: Option<i32>| libc::pollfd {
-            fd: fd.unwrap_or(-1),
+        let poll = |fd, events| libc::pollfd {
+            fd,
             events,
             revents: 0,
         };
-        let mut fds = [poll(self.engine.left.fd()), poll(self.engine.right.fd())];
+        let ports = [self.engine.left.fd(), self.engine.right.fd()];
+        self.polled.clear();
+        self.polled
+            .extend(ports.into_iter().flatten().map(|fd| poll(fd, events)));
+        let control = self.control.iter().flat_map(Control::fds);
+        self.polled.extend(control.map(|fd| poll(fd, libc::POLLIN)));
         let timeout = libc::timespec {
             tv_sec: (span.as_nanos() / 1_000_000_000) as libc::time_t,
             tv_nsec: (span.as_nanos() % 1_000_000_000) as libc::c_long,
@@ -232,8 +262,8 @@ impl Bridge {
         // SAFETY: the array and the time outlive the call; the mask may be null.
         let result = unsafe {
             libc::ppoll(
-                fds.as_mut_ptr(),
-                fds.len() as libc::nfds_t,
+                self.polled.as_mut_ptr(),
+                self.polled.len() as libc::nfds_t,
                 &raw const timeout,
                 std::ptr::null(),
             )
@@ -245,6 +275,100 @@ impl Bridge {
             }
         }
         Ok(())
+    }
+
+    /// Answers requests, at most every millisecond, so that a busy link does not pay for it.
+    fn serve(&mut self, now: Time) {
+        if now < self.control_due {
+            return;
+        }
+        self.control_due = now + Span::from_millis(1);
+        if let Some(flag) = self.report_wanted
+            && flag.swap(false, Ordering::Relaxed)
+        {
+            print!("{}", self.text());
+        }
+        if let Some(mut control) = self.control.take() {
+            control.serve(|request| self.answer(request, now));
+            self.control = Some(control);
+        }
+    }
+
+    fn answer(&mut self, request: Request, now: Time) -> Value {
+        match request {
+            Request::Stats => json!({"ok": true, "stats": self.json()}),
+            Request::Text => json!({"ok": true, "text": self.text()}),
+            Request::Change(side, spec) => {
+                let text = spec.to_string();
+                self.engine.lane_mut(side).set_spec(spec, now);
+                json!({"ok": true, "side": side.name(), "spec": text})
+            }
+            Request::Rate(side, rate) => {
+                let text = rate.map_or("unlimited".to_owned(), show_rate);
+                let rate = rate.map_or(HopRate::Infinite, HopRate::Fixed);
+                self.engine.lane_mut(side).set_rate(rate, now);
+                json!({"ok": true, "side": side.name(), "rate": text})
+            }
+        }
+    }
+
+    /// Statistics of both directions: of each queue what `tc -s -j qdisc` prints, and beside it
+    /// what the bridge counts.
+    pub fn json(&mut self) -> Value {
+        let sides = Side::BOTH.map(|side| {
+            let tc = self.report(side).tc_json(self.place(side));
+            let stats = self.stats(side);
+            let side_json = json!({
+                "qdisc": serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON"),
+                "received_frames": stats.input.received,
+                "sent_frames": stats.output.sent,
+                "missed_frames": stats.input.missed,
+                "no_buffer_frames": stats.input.no_buffer,
+                "unreadable_frames": stats.input.unreadable,
+                "refused_frames": stats.output.refused,
+                "lost_packets": stats.lost.packets,
+                "under_way_frames": stats.under_way,
+            });
+            (side.name().to_owned(), side_json)
+        });
+        Value::Object(sides.into_iter().collect())
+    }
+
+    /// Statistics of both directions as `tc -s qdisc` prints them, and beside it what the bridge
+    /// counts.
+    pub fn text(&mut self) -> String {
+        let mut text = String::new();
+        for side in Side::BOTH {
+            text.push_str(&self.report(side).tc_text(self.place(side)));
+            let stats = self.stats(side);
+            let _ = writeln!(
+                text,
+                " {} received {} sent {} missed {} no_buffer {} unreadable {} refused {} lost {} \
+                 under_way {}",
+                side.name(),
+                stats.input.received,
+                stats.output.sent,
+                stats.input.missed,
+                stats.input.no_buffer,
+                stats.input.unreadable,
+                stats.output.refused,
+                stats.lost.packets,
+                stats.under_way,
+            );
+        }
+        text
+    }
+
+    /// A queue stands where its frames go out.
+    fn place(&self, side: Side) -> Place<'_> {
+        let (dev, handle) = match side {
+            Side::Up => (&self.names[1], 0x8001),
+            Side::Down => (&self.names[0], 0x8002),
+        };
+        Place {
+            dev: Some(dev),
+            handle,
+        }
     }
 
     /// What has happened in one direction.
@@ -269,7 +393,7 @@ impl Bridge {
 
     /// Times that the loop went round.
     pub fn wakeups(&self) -> u64 {
-        self.counters.wakeups
+        self.wakeups
     }
 }
 

@@ -1,0 +1,242 @@
+//! Control of a running bridge: a Unix socket with a request and an answer a line.
+//!
+//! A request is a JSON object, or the same in words:
+//!
+//! | words | object |
+//! | --- | --- |
+//! | `stats` | `{"command":"stats"}` |
+//! | `text` | `{"command":"text"}` |
+//! | `change up fq_codel limit 100` | `{"command":"change","side":"up","spec":"fq_codel limit 100"}` |
+//! | `rate down 20mbit` | `{"command":"rate","side":"down","rate":"20mbit"}` |
+//!
+//! An answer is `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes
+//! nothing.
+
+use super::config::Side;
+use super::error::BridgeError;
+use serde_json::{Value, json};
+use sojourn_qdisc::Spec;
+use sojourn_units::{Rate, parse_rate};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Most connections at once.
+const CLIENTS: usize = 16;
+/// Longest request.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// What can be asked of a bridge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    /// Counters and tc's JSON of both directions.
+    Stats,
+    /// The same as text.
+    Text,
+    /// Another queue, or other parameters.
+    Change(Side, Spec),
+    /// Another rate; none: no limit.
+    Rate(Side, Option<Rate>),
+}
+
+/// The socket and who is connected to it.
+#[derive(Debug)]
+pub(crate) struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+    clients: Vec<Client>,
+}
+
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    line: Vec<u8>,
+}
+
+impl Control {
+    /// Listens at `path`. A socket file that nobody listens at is a dead one's, and is replaced.
+    pub(crate) fn listen(path: &Path) -> Result<Self, BridgeError> {
+        let error = |error| BridgeError::io(&format!("listen at `{}`", path.display()), error);
+        let listener = match UnixListener::bind(path) {
+            Err(refused)
+                if refused.kind() == ErrorKind::AddrInUse
+                    && UnixStream::connect(path)
+                        .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) =>
+            {
+                std::fs::remove_file(path).map_err(error)?;
+                UnixListener::bind(path)
+            }
+            result => result,
+        };
+        let listener = listener.map_err(error)?;
+        listener.set_nonblocking(true).map_err(error)?;
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+            clients: Vec::new(),
+        })
+    }
+
+    /// What becomes readable when there is something to serve.
+    pub(crate) fn fds(&self) -> impl Iterator<Item = RawFd> {
+        let clients = self.clients.iter().map(|client| client.stream.as_raw_fd());
+        std::iter::once(self.listener.as_raw_fd()).chain(clients)
+    }
+
+    /// Answers what has been asked, without waiting for anybody.
+    pub(crate) fn serve(&mut self, mut answer: impl FnMut(Request) -> Value) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            // One too many is hung up on by dropping it.
+            if self.clients.len() < CLIENTS && stream.set_nonblocking(true).is_ok() {
+                self.clients.push(Client {
+                    stream,
+                    line: Vec::new(),
+                });
+            }
+        }
+        self.clients.retain_mut(|client| client.serve(&mut answer));
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Client {
+    /// Returns whether the connection goes on.
+    fn serve(&mut self, answer: &mut impl FnMut(Request) -> Value) -> bool {
+        let mut buffer = [0; 4096];
+        let open = match self.stream.read(&mut buffer) {
+            Ok(0) => false,
+            Ok(len) => {
+                self.line.extend(&buffer[..len]);
+                true
+            }
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        };
+        if !open && !self.line.is_empty() {
+            self.line.push(b'\n');
+        }
+        while let Some(end) = self.line.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            let text = String::from_utf8_lossy(&line);
+            if text.trim().is_empty() {
+                continue;
+            }
+            let reply = match parse(text.trim()) {
+                Ok(request) => answer(request),
+                Err(error) => refusal(&error),
+            };
+            // Who does not read is hung up on: the link must not wait for anybody.
+            if self
+                .stream
+                .write_all(format!("{reply}\n").as_bytes())
+                .is_err()
+            {
+                return false;
+            }
+        }
+        open && self.line.len() <= LONGEST_LINE
+    }
+}
+
+/// The answer to a wrong request.
+pub(crate) fn refusal(error: &str) -> Value {
+    json!({"ok": false, "error": error})
+}
+
+/// Reads a request.
+fn parse(text: &str) -> Result<Request, String> {
+    let object: Value = if text.starts_with('{') {
+        serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?
+    } else {
+        let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let (side, value) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((rest.trim(), ""));
+        json!({"command": command, "side": side, "spec": value.trim(), "rate": value.trim()})
+    };
+    let field = |name: &str| match object.get(name) {
+        Some(Value::String(text)) => Ok(text.as_str()),
+        _ => Err(format!("`{name}` is missing or not a text")),
+    };
+    let side = || match field("side")? {
+        "up" => Ok(Side::Up),
+        "down" => Ok(Side::Down),
+        other => Err(format!(
+            "`{other}` is not a side; there are `up` and `down`"
+        )),
+    };
+    match field("command")? {
+        "stats" => Ok(Request::Stats),
+        "text" => Ok(Request::Text),
+        "change" => {
+            let spec = field("spec")?.parse::<Spec>();
+            Ok(Request::Change(
+                side()?,
+                spec.map_err(|error| error.to_string())?,
+            ))
+        }
+        "rate" => {
+            let rate = match field("rate")? {
+                "unlimited" => None,
+                text => Some(parse_rate(text).map_err(|error| error.to_string())?),
+            };
+            Ok(Request::Rate(side()?, rate))
+        }
+        other => Err(format!(
+            "`{other}` is not a command; there are `stats`, `text`, `change` and `rate`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_objects_mean_the_same() {
+        let codel: Spec = "codel limit 100".parse().unwrap();
+        for (words, object, request) in [
+            ("stats", r#"{"command":"stats"}"#, Request::Stats),
+            ("text", r#"{"command":"text"}"#, Request::Text),
+            (
+                "change up codel limit 100",
+                r#"{"command":"change","side":"up","spec":"codel limit 100"}"#,
+                Request::Change(Side::Up, codel),
+            ),
+            (
+                "rate  down  20mbit",
+                r#"{"command":"rate","side":"down","rate":"20mbit"}"#,
+                Request::Rate(Side::Down, Some(Rate::from_bps(20_000_000))),
+            ),
+        ] {
+            assert_eq!(parse(words).as_ref(), Ok(&request));
+            assert_eq!(parse(object), Ok(request));
+        }
+        assert_eq!(
+            parse("rate up unlimited"),
+            Ok(Request::Rate(Side::Up, None))
+        );
+    }
+
+    #[test]
+    fn wrong_requests_say_what_is_wrong() {
+        for (request, part) in [
+            ("stat", "`stat` is not a command"),
+            ("rate left 1mbit", "`left` is not a side"),
+            ("rate up fast", "`fast` is not a rate"),
+            ("change up codle", "codel"),
+            ("{", "not JSON"),
+            ("{}", "`command` is missing"),
+            (r#"{"command":1}"#, "`command` is missing or not a text"),
+        ] {
+            let error = parse(request).unwrap_err();
+            assert!(error.contains(part), "{request}: {error}");
+        }
+    }
+}
