@@ -4,6 +4,7 @@
 //! was wrong (nothing has been run or written then), 130 after Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod check;
 mod progress;
 mod qdisc;
@@ -47,6 +48,7 @@ enum Command {
     Check(check::CheckArgs),
     Report(report::ReportArgs),
     Qdisc(qdisc::QdiscArgs),
+    Bridge(Box<bridge::BridgeArgs>),
 }
 
 /// What changes a scenario from outside.
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
+        Command::Bridge(args) => bridge::bridge(&args),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -53,7 +53,7 @@ impl Clock {
     }
 
     /// How far CLOCK_REALTIME is ahead of this clock now, in nanoseconds, and the time now.
-    pub(crate) fn realtime_lead(&self) -> (u64, Time) {
+    pub(crate) fn realtime_lead(self) -> (u64, Time) {
         /// Readings this close together, in nanoseconds, were not interrupted.
         const CLOSE: u64 = 2_000;
         let mut best = (u64::MAX, 0, Time::ZERO);

@@ -245,7 +245,7 @@ impl FailOpenBridge {
         left: &Interface,
         right: &Interface,
         keep: bool,
-        clock: &Clock,
+        clock: Clock,
     ) -> Result<Self, Refusal> {
         for interface in [left, right] {
             if has_ipv4_address(&interface.name) {

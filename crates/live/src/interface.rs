@@ -47,7 +47,7 @@ impl Asker {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
         }
         for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
+            *to = from.cast_signed();
         }
         Ok(Self { socket, request })
     }

@@ -79,13 +79,13 @@ impl PacketSocket {
             counters: PortCounters::default(),
         };
         let packet = libc::SOL_PACKET;
-        socket.set(packet, libc::PACKET_VNET_HDR, 1)?;
-        socket.set(packet, libc::PACKET_AUXDATA, 1)?;
-        socket.set(packet, PACKET_IGNORE_OUTGOING, 1)?;
-        socket.set(packet, libc::PACKET_QDISC_BYPASS, i32::from(qdisc_bypass))?;
-        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
+        socket.set(packet, libc::PACKET_VNET_HDR, &1)?;
+        socket.set(packet, libc::PACKET_AUXDATA, &1)?;
+        socket.set(packet, PACKET_IGNORE_OUTGOING, &1)?;
+        socket.set(packet, libc::PACKET_QDISC_BYPASS, &i32::from(qdisc_bypass))?;
+        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)?;
         Ok(socket)
     }
 
@@ -94,14 +94,14 @@ impl PacketSocket {
         self.index = interface.index;
         // SAFETY: plain old data for which all zeros is valid.
         let mut request: libc::packet_mreq = unsafe { zeroed() };
-        request.mr_ifindex = interface.index as libc::c_int;
+        request.mr_ifindex = interface.index.cast_signed();
         request.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
-        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, request)?;
+        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)?;
         // SAFETY: as above.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as libc::c_ushort;
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = interface.index as libc::c_int;
+        address.sll_ifindex = interface.index.cast_signed();
         // SAFETY: the address outlives the call, and its length is its own.
         let result = unsafe {
             libc::bind(
@@ -113,14 +113,14 @@ impl PacketSocket {
         check(result).map(drop)
     }
 
-    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
+    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
         // SAFETY: the value outlives the call, and its length is its own.
         let result = unsafe {
             libc::setsockopt(
                 self.fd.as_raw_fd(),
                 level,
                 option,
-                (&raw const value).cast(),
+                std::ptr::from_ref(value).cast(),
                 size_of::<T>() as libc::socklen_t,
             )
         };
@@ -261,7 +261,7 @@ struct Stamps {
 }
 
 impl Stamps {
-    fn new(clock: &Clock) -> Self {
+    fn new(clock: Clock) -> Self {
         let (lead, now) = clock.realtime_lead();
         Self { now, lead }
     }
@@ -360,15 +360,16 @@ impl FramePort for PacketSocket {
                     _ => return Err(error),
                 },
             };
-            let stamps = Stamps::new(clock);
+            let stamps = Stamps::new(*clock);
             for (slot, &len) in lengths.iter().enumerate().take(count) {
                 into.extend(self.take_received(slot, len, pool, &stamps));
             }
             total += count;
             let full = count == self.batch;
-            self.batch = match full {
-                true => (self.batch * 2).min(BATCH),
-                false => SMALLEST_BATCH,
+            self.batch = if full {
+                (self.batch * 2).min(BATCH)
+            } else {
+                SMALLEST_BATCH
             };
             if !full {
                 break;

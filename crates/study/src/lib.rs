@@ -29,3 +29,4 @@ pub use problem::{Problem, Problems};
 pub use reference::{reference, schema};
 pub use runner::{Outcome, Watch, run};
 pub use study::{Options, Study};
+pub use trace::parse as parse_trace;

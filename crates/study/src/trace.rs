@@ -12,7 +12,7 @@ const MOST_LINES: usize = 10_000_000;
 ///
 /// # Errors
 /// A sentence that begins with the number of the bad line.
-pub(crate) fn parse(text: &str) -> Result<RateTrace, String> {
+pub fn parse(text: &str) -> Result<RateTrace, String> {
     let mut opportunities_ms: Vec<u64> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());

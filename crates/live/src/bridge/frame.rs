@@ -50,7 +50,7 @@ struct Inner {
     parsed: Parsed,
     arrived: Time,
     /// Bytes of the frame.
-    len: u32,
+    size: u32,
     /// Bytes as Linux counts them in a queue.
     wire_len: u32,
     vnet: VnetHeader,
@@ -99,7 +99,7 @@ impl Frame {
     ) {
         let inner = &mut *self.0;
         inner.start = HEADROOM as u16;
-        inner.len = len as u32;
+        inner.size = len as u32;
         inner.vnet = vnet;
         // Other flags say what the receiver may trust; they have no meaning when sending.
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
@@ -118,7 +118,7 @@ impl Frame {
         let inner = &*self.0;
         let start = usize::from(inner.start);
         let head = &inner.head[start..inner.head_end()];
-        let rest = inner.len as usize - head.len();
+        let rest = inner.size as usize - head.len();
         let tail = inner.tail.as_deref().map_or(&[][..], |tail| &tail[..rest]);
         (head, tail)
     }
@@ -142,7 +142,7 @@ impl Inner {
     /// Where the first part ends. A tag put back makes the first part longer, not the second.
     fn head_end(&self) -> usize {
         let room = HEADROOM + HEAD - usize::from(self.start);
-        usize::from(self.start) + (self.len as usize).min(room)
+        usize::from(self.start) + (self.size as usize).min(room)
     }
 
     fn put_tag_back(&mut self, tag: VlanTag) {
@@ -151,7 +151,7 @@ impl Inner {
         self.head[HEADROOM + 8..HEADROOM + 10].copy_from_slice(&tag.protocol.to_be_bytes());
         self.head[HEADROOM + 10..HEADROOM + 12].copy_from_slice(&tag.tci.to_be_bytes());
         self.start = (HEADROOM - TAG) as u16;
-        self.len += TAG as u32;
+        self.size += TAG as u32;
         // Offsets in the header count from the start of the frame, which moved.
         if self.vnet.flags & VnetHeader::NEEDS_CSUM != 0 {
             self.vnet.csum_start = self.vnet.csum_start.saturating_add(TAG as u16);
@@ -167,11 +167,11 @@ impl Inner {
         let headers = u32::from(self.parsed.header_len);
         let size = u32::from(self.vnet.gso_size);
         let known = matches!(self.parsed.flow.protocol, protocol::TCP | protocol::UDP);
-        if self.vnet.gso_type == 0 || size == 0 || !known || headers == 0 || self.len <= headers {
-            return self.len;
+        if self.vnet.gso_type == 0 || size == 0 || !known || headers == 0 || self.size <= headers {
+            return self.size;
         }
-        let segments = (self.len - headers).div_ceil(size);
-        self.len + (segments - 1) * headers
+        let segments = (self.size - headers).div_ceil(size);
+        self.size + (segments - 1) * headers
     }
 }
 
@@ -231,7 +231,7 @@ impl Pool {
             Frame(Box::new(Inner {
                 parsed: Parsed::default(),
                 arrived: Time::ZERO,
-                len: 0,
+                size: 0,
                 wire_len: 0,
                 vnet: VnetHeader::default(),
                 start: HEADROOM as u16,

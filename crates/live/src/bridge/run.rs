@@ -256,8 +256,8 @@ impl Bridge {
         let control = self.control.iter().flat_map(Control::fds);
         self.polled.extend(control.map(|fd| poll(fd, libc::POLLIN)));
         let timeout = libc::timespec {
-            tv_sec: (span.as_nanos() / 1_000_000_000) as libc::time_t,
-            tv_nsec: (span.as_nanos() % 1_000_000_000) as libc::c_long,
+            tv_sec: (span.as_nanos() / 1_000_000_000).cast_signed(),
+            tv_nsec: (span.as_nanos() % 1_000_000_000).cast_signed(),
         };
         // SAFETY: the array and the time outlive the call; the mask may be null.
         let result = unsafe {
@@ -406,7 +406,7 @@ fn way_round(
     if config.fail_open == FailOpen::Off {
         return Ok(WayRound::NotWanted);
     }
-    match FailOpenBridge::install(left, right, config.keep_bridge, &config.clock) {
+    match FailOpenBridge::install(left, right, config.keep_bridge, config.clock) {
         Ok(bridge) => Ok(WayRound::Bridge(bridge)),
         Err(why) if config.fail_open == FailOpen::Require => Err(BridgeError::FailOpen(why)),
         Err(why) => Ok(WayRound::Impossible(why)),

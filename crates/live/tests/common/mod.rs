@@ -1,6 +1,8 @@
 //! A link to put a bridge into: `a0 ═ a1 | bridge | b1 ═ b0`, in namespaces of threads of this
 //! process, so that nothing is left behind however the test ends.
 #![allow(dead_code, unreachable_pub)]
+// The kernel's control messages are read unaligned.
+#![allow(clippy::cast_ptr_alignment)]
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Side, SideStats};
 use std::fs::File;
@@ -188,7 +190,7 @@ impl Raw {
                 let mut address: libc::sockaddr_ll = std::mem::zeroed();
                 address.sll_family = libc::AF_PACKET as u16;
                 address.sll_protocol = protocol;
-                address.sll_ifindex = libc::if_nametoindex(name.as_ptr()) as i32;
+                address.sll_ifindex = libc::if_nametoindex(name.as_ptr()).cast_signed();
                 let len = size_of_val(&address) as u32;
                 assert_eq!(libc::bind(fd, (&raw const address).cast(), len), 0);
                 let one = 1_i32;

@@ -1,0 +1,237 @@
+//! `sojourn bridge`: a queue between two interfaces.
+
+use crate::{FAILED, WRONG_INPUT, print};
+use anyhow::Context as _;
+use clap::Args;
+use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, Direction, FailOpen, NoObserver};
+use sojourn_live::catch_signals;
+use sojourn_qdisc::Spec;
+use sojourn_units::{Rate, Span, parse_rate, parse_span, show_rate};
+use sojourn_world::{HopRate, RateTrace};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Put queues between two network interfaces
+///
+/// Frames that arrive at LEFT go up to RIGHT, and those that arrive at RIGHT go down to LEFT,
+/// each direction through its own queue, transmitter and delay. Frames that are not IP pass as
+/// they are. Needs root. Ends with Ctrl-C; SIGUSR1 prints statistics.
+///
+/// GRO and LRO of both interfaces are off while the bridge runs. With fail open, the default, a
+/// kernel bridge over both interfaces takes over at once when this process dies, however it
+/// dies; after a clean end it is removed.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn bridge eth1 eth2 --up 'fq_codel' --up-rate 20mbit --down 'fq_codel' --down-rate 100mbit
+  sojourn bridge eth1 eth2 --up 'tbf rate 20mbit burst 5kb over pie'
+  sojourn bridge eth1 eth2 --control /run/sojourn.sock
+  echo 'change up codel target 10ms' | socat - /run/sojourn.sock
+Requests: stats, text, change up|down SPEC, rate up|down RATE|unlimited; or the same as JSON:
+  {\"command\":\"change\",\"side\":\"up\",\"spec\":\"codel\"}")]
+pub(crate) struct BridgeArgs {
+    /// The clients' interface
+    left: String,
+
+    /// The servers' interface
+    right: String,
+
+    /// Queue from left to right, in tc's notation
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
+    up: Spec,
+
+    /// Queue from right to left
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
+    down: Spec,
+
+    /// Rate from left to right [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    up_rate: Option<Rate>,
+
+    /// Rate from right to left [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    down_rate: Option<Rate>,
+
+    /// mahimahi trace as the rate from left to right
+    #[arg(long, value_name = "FILE", conflicts_with = "up_rate")]
+    up_trace: Option<PathBuf>,
+
+    /// mahimahi trace as the rate from right to left
+    #[arg(long, value_name = "FILE", conflicts_with = "down_rate")]
+    down_trace: Option<PathBuf>,
+
+    /// Delay after the queue, from left to right
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    up_delay: Span,
+
+    /// Delay after the queue, from right to left
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    down_delay: Span,
+
+    /// Extra delay in both directions, uniform from zero to this
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    jitter: Span,
+
+    /// Let jitter reorder packets
+    #[arg(long)]
+    reorder: bool,
+
+    /// Probability that a packet is lost after the queue, in both directions
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    loss: f64,
+
+    /// Do not start if no kernel bridge can take over when this process dies
+    #[arg(long, conflicts_with = "no_fail_open")]
+    require_fail_open: bool,
+
+    /// No kernel bridge: the link goes down with this process
+    #[arg(long)]
+    no_fail_open: bool,
+
+    /// Leave the kernel bridge in place after a clean end
+    #[arg(long, conflicts_with = "no_fail_open")]
+    keep_bridge: bool,
+
+    /// Leave GRO and LRO of the interfaces as they are
+    #[arg(long)]
+    keep_offloads: bool,
+
+    /// Never sleep; costs one processor
+    #[arg(long)]
+    busy_poll: bool,
+
+    /// Hand frames to the driver past the interface's own qdisc
+    #[arg(long)]
+    qdisc_bypass: bool,
+
+    /// Listen for requests at this Unix socket
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+
+    /// Seed of the queues', losses' and jitter's dice
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+
+    /// Print the statistics at the end as JSON, and nothing else on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse()
+        .map_err(|error: sojourn_qdisc::SpecError| error.pretty())
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
+        _ => Err("a probability is a number from 0 to 1".into()),
+    }
+}
+
+impl BridgeArgs {
+    fn config(&self) -> anyhow::Result<BridgeConfig> {
+        let mut config = BridgeConfig::new(&self.left, &self.right);
+        let sides = [
+            (
+                &mut config.up,
+                &self.up,
+                hop_rate(self.up_rate, self.up_trace.as_ref())?,
+                self.up_delay,
+            ),
+            (
+                &mut config.down,
+                &self.down,
+                hop_rate(self.down_rate, self.down_trace.as_ref())?,
+                self.down_delay,
+            ),
+        ];
+        for (direction, qdisc, rate, delay) in sides {
+            let hop = &mut direction.hop;
+            hop.qdisc = qdisc.clone();
+            hop.rate = rate;
+            hop.delay = delay;
+            hop.jitter = self.jitter;
+            hop.reorder = self.reorder;
+            hop.loss = self.loss;
+        }
+        config.seed = self.seed;
+        config.busy_poll = self.busy_poll;
+        config.qdisc_bypass = self.qdisc_bypass;
+        config.keep_bridge = self.keep_bridge;
+        config.keep_offloads = self.keep_offloads;
+        config.fail_open = match (self.no_fail_open, self.require_fail_open) {
+            (true, _) => FailOpen::Off,
+            (_, true) => FailOpen::Require,
+            _ => FailOpen::Prefer,
+        };
+        Ok(config)
+    }
+}
+
+fn hop_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<HopRate> {
+    if let Some(path) = trace {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("read {name}"))?;
+        let trace: RateTrace = sojourn_study::parse_trace(&text)
+            .map_err(|problem| anyhow::anyhow!("{name}:{problem}"))?;
+        return Ok(HopRate::Trace(Arc::new(trace)));
+    }
+    Ok(rate.map_or(HopRate::Infinite, HopRate::Fixed))
+}
+
+fn describe(direction: &Direction) -> String {
+    let rate = match &direction.hop.rate {
+        HopRate::Infinite => "no limit".to_owned(),
+        HopRate::Fixed(rate) => show_rate(*rate),
+        HopRate::Trace(_) => "trace".to_owned(),
+    };
+    format!("{} at {rate}", direction.hop.qdisc)
+}
+
+pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
+    let config = args.config()?;
+    let ready = format!(
+        "up: {}; down: {}",
+        describe(&config.up),
+        describe(&config.down)
+    );
+    let (stop, report) = catch_signals()?;
+    let opened = Bridge::open(config).and_then(|mut bridge| {
+        if let Some(path) = &args.control {
+            bridge.listen(path)?;
+        }
+        Ok(bridge)
+    });
+    let mut bridge = match opened {
+        Ok(bridge) => bridge,
+        Err(error) => {
+            eprintln!("sojourn: {error}");
+            return Ok(match error {
+                BridgeError::NoSuchInterface { .. }
+                | BridgeError::Same(_)
+                | BridgeError::NotEthernet(_)
+                | BridgeError::Down(_) => WRONG_INPUT,
+                _ => FAILED,
+            });
+        }
+    };
+    let state = bridge.fail_open_state();
+    let line = format!(
+        "ready: {} <-> {}; {ready}; {state}\n",
+        args.left, args.right
+    );
+    if args.json {
+        eprint!("{line}");
+    } else {
+        print(&line)?;
+        bridge.report_when(report);
+    }
+    let result = bridge.run(stop, &mut NoObserver);
+    if args.json {
+        print(&format!("{}\n", bridge.json()))?;
+    } else {
+        print(&bridge.text())?;
+    }
+    result?;
+    Ok(0)
+}
