@@ -6,6 +6,7 @@ use clap::Args;
 use sojourn_tcp::Algorithm;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, Hop, HopRate, Topology, Transport};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Validate a scenario and print its resolved cells; nothing is run
@@ -62,14 +63,15 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         counted(cell.flows.len(), "flow")
     );
     text += &grid(cells).show();
-    text += &format!(
+    let _ = write!(
+        text,
         "\nCell {}: {}, statistics from {}, seed {}\n\n",
         args.cell,
         show_span(cell.duration),
         show_span(cell.warmup),
         cell.seed
     );
-    text += &format!("{}\n{}", links(cell).show(), flows(cell).show());
+    let _ = write!(text, "{}\n{}", links(cell).show(), flows(cell).show());
     print(&text)?;
     Ok(0)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Shows how much of the grid's time has been run, and how long the rest will take.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    shown: ProgressBar,
     /// Milliseconds that each cell lasts, and those already on the bar.
     cells: Vec<(u64, AtomicU64)>,
     done: AtomicUsize,
@@ -21,12 +21,12 @@ impl Bar {
             .map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)))
             .collect();
         // Hidden by itself when standard error is no terminal.
-        let bar = ProgressBar::new(cells.iter().map(|(length, _)| length).sum::<u64>().max(1));
+        let shown = ProgressBar::new(cells.iter().map(|(length, _)| length).sum::<u64>().max(1));
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left")
             .expect("the template is fixed and right");
-        bar.set_style(style);
+        shown.set_style(style);
         let bar = Self {
-            bar,
+            shown,
             cells,
             done: AtomicUsize::new(0),
         };
@@ -35,20 +35,20 @@ impl Bar {
     }
 
     fn say(&self, done: usize) {
-        self.bar
+        self.shown
             .set_message(format!("{done} of {} runs", self.cells.len()));
     }
 
     fn advance(&self, index: usize, to: u64) {
-        let (length, shown) = &self.cells[index];
+        let (length, so_far) = &self.cells[index];
         let to = to.min(*length);
-        let before = shown.fetch_max(to, Ordering::Relaxed);
-        self.bar.inc(to.saturating_sub(before));
+        let before = so_far.fetch_max(to, Ordering::Relaxed);
+        self.shown.inc(to.saturating_sub(before));
     }
 
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.shown.finish_and_clear();
     }
 }
 

@@ -32,17 +32,14 @@ pub(crate) fn qdisc(args: &QdiscArgs) -> anyhow::Result<u8> {
             let Some(kind) = kind(name) else {
                 let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
                 let names = catalogue().iter().map(|kind| kind.name);
-                match names
+                let near = names
                     .min_by_key(distance)
-                    .filter(|near| distance(near) <= 3)
-                {
-                    Some(near) => {
-                        eprintln!("sojourn: no qdisc is named `{name}`; did you mean `{near}`?");
-                    }
-                    None => {
-                        eprintln!("sojourn: no qdisc is named `{name}`; see `sojourn qdisc list`")
-                    }
-                }
+                    .filter(|near| distance(near) <= 3);
+                let help = near.map_or_else(
+                    || "see `sojourn qdisc list`".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                eprintln!("sojourn: no qdisc is named `{name}`; {help}");
                 return Ok(WRONG_INPUT);
             };
             print(&kind.explain())?;

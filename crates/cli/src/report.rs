@@ -3,6 +3,7 @@
 use crate::{WRONG_INPUT, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Rebuild a report from result folders; folders of one scenario are set side by side
@@ -47,9 +48,9 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         text += &part.to_string();
     }
     for note in &merged.notes {
-        text += &format!("Note: {note}\n");
+        let _ = writeln!(text, "Note: {note}");
     }
-    text += &format!("{}\n", out.join(sojourn_report::PAGE).display());
+    let _ = writeln!(text, "{}", out.join(sojourn_report::PAGE).display());
     print(&text)?;
     Ok(0)
 }

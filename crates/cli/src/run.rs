@@ -9,6 +9,7 @@ use sojourn_live::Live;
 use sojourn_sim::Sim;
 use sojourn_study::Outcome;
 use sojourn_world::{Cell, LinkResult, RunResult, World};
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>
             Err(error) => {
                 let mut name = format!("run {} of {}", number + 1, cells.len());
                 for (key, value) in &cell.params {
-                    name += &format!(", {key} = {value}");
+                    let _ = write!(name, ", {key} = {value}");
                 }
                 failures.push(format!("{name}, seed {}: {error}", cell.seed));
             }
@@ -187,7 +188,7 @@ fn figures(results: &[RunResult]) -> String {
              are any,\notherwise of all connections; of several flows the one with the largest \
              median.\n";
     if let [result] = results {
-        text += &format!("\n{}\n{}", links(result).show(), flows(result).show());
+        let _ = write!(text, "\n{}\n{}", links(result).show(), flows(result).show());
     }
     text
 }

@@ -32,25 +32,21 @@ pub(crate) fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
 
 impl Read for String {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        match &node.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => {
-                problems.add(wrong_type(node, path, "a string"));
-                None
-            }
+        if let Value::Text(text) = &node.value {
+            return Some(text.clone());
         }
+        problems.add(wrong_type(node, path, "a string"));
+        None
     }
 }
 
 impl Read for bool {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        match &node.value {
-            Value::Bool(truth) => Some(*truth),
-            _ => {
-                problems.add(wrong_type(node, path, "`true` or `false`"));
-                None
-            }
+        if let Value::Bool(truth) = &node.value {
+            return Some(*truth);
         }
+        problems.add(wrong_type(node, path, "`true` or `false`"));
+        None
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{GOOD, changed, parse};
-use sojourn_study::Problems;
+use sojourn_study::{Problem, Problems};
 
 /// The first line of each problem, and its help.
 fn summary(problems: &Problems) -> Vec<String> {
@@ -316,7 +316,7 @@ fn all_mistakes_of_a_file_come_at_once() {
         .replace("12mbit", "12ms")
         .replace("kind = \"ping\"", "kind = \"pnig\"");
     let problems = parse(&text, &[]).unwrap_err();
-    let fields: Vec<_> = problems.iter().map(|problem| problem.field()).collect();
+    let fields: Vec<_> = problems.iter().map(Problem::field).collect();
     assert_eq!(fields, ["duration", "dumbbell.down.rate", "flow.probe.app"]);
 }
 
