@@ -1,34 +1,54 @@
 'use strict';
 // Box plots by cell: one row per cell and world, quantiles averaged over seeds.
 //
-// options: { title, note, unit, log, rows: [{ label, world, index, p5, p25, p50, p75, p95, p99, mean, ci }] }
+// options: { title, note, quantity, unit, log, rows: [row] }
+// row: { label, world, index, p5, p25, p50, p75, p95, p99, mean, ci }
 
 S.Boxes = class {
   constructor(parent, options) {
     this.options = options;
     this.log = options.log;
-    const button = S.el('button', {
-      type: 'button', class: 'small', 'aria-pressed': this.log, title: 'Logarithmic axis',
-      onclick: () => {
-        this.log = !this.log;
-        button.setAttribute('aria-pressed', this.log);
-        this.draw();
+    const button = S.el(
+      'button',
+      {
+        type: 'button',
+        class: 'small',
+        'aria-pressed': this.log,
+        title: 'Logarithmic axis',
+        onclick: () => {
+          this.log = !this.log;
+          button.setAttribute('aria-pressed', this.log);
+          this.draw();
+        },
       },
-    }, 'log');
+      'log',
+    );
     this.plot = S.el('div', { class: 'plot' });
     this.tip = S.el('div', { class: 'tip', hidden: true, role: 'status' });
-    parent.append(S.el('figure', { class: 'card chart wide' },
-      S.el('div', { class: 'chart-head' },
-        S.el('h3', {}, options.title, ' ', S.el('span', { class: 'unit' }, options.unit)),
-        S.el('div', { class: 'tools' }, button)),
-      S.el('p', { class: 'note' }, options.note),
-      S.el('div', { class: 'plot-box' }, this.plot, this.tip)));
-    this.plot.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+    parent.append(
+      S.el(
+        'figure',
+        { class: 'card chart wide' },
+        S.el(
+          'div',
+          { class: 'chart-head' },
+          S.el('h3', {}, options.title, ' ', S.el('span', { class: 'unit' }, options.unit)),
+          S.el('div', { class: 'tools' }, button),
+        ),
+        S.el('p', { class: 'note' }, options.note),
+        S.el('div', { class: 'plot-box' }, this.plot, this.tip),
+      ),
+    );
+    this.plot.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
     S.onResize(this.plot, () => this.draw());
   }
 
   limits() {
-    const values = this.options.rows.flatMap((r) => [r.p5, r.p25, r.p50, r.p95, r.p99]).filter(S.finite);
+    const values = this.options.rows
+      .flatMap((r) => [r.p5, r.p25, r.p50, r.p95, r.p99])
+      .filter(S.finite);
     const high = Math.max(...values, 0);
     const positive = values.filter((v) => v > 0);
     if (this.log && positive.length) {
@@ -56,34 +76,71 @@ S.Boxes = class {
     const longest = Math.max(...cells.map((c) => c.label.length), 1) * 7.2 + 16;
     const above = longest > width * 0.36;
     const left = above ? 12 : longest;
-    const [rowHeight, gap, head] = [cells.length > 20 ? 15 : 22, cells.length > 20 ? 4 : 10, above ? 18 : 0];
+    const [rowHeight, gap, head] = [
+      cells.length > 20 ? 15 : 22,
+      cells.length > 20 ? 4 : 10,
+      above ? 18 : 0,
+    ];
     const lanes = cells.reduce((sum, c) => sum + c.rows.length * rowHeight + gap + head, 0);
     const frame = { left, right: width - 16, top: 6, bottom: 6 + lanes };
     const height = frame.bottom + 40;
     const [low, high] = this.limits();
     const x = S.axis(this.log && low > 0, low, high, frame.left, frame.right);
     const root = S.svg('svg', {
-      width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': this.spoken(),
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: 'img',
+      'aria-label': this.spoken(),
     });
     const count = (frame.right - frame.left) / 70;
-    for (const tick of this.log && low > 0 ? S.logTicks(low, high, count) : S.linearTicks(low, high, count)) {
+    for (const tick of this.log && low > 0
+      ? S.logTicks(low, high, count)
+      : S.linearTicks(low, high, count)) {
       const px = x(tick);
       root.append(
         S.svg('line', { class: 'grid', x1: px, x2: px, y1: frame.top, y2: frame.bottom }),
-        S.svg('text', { class: 'tick', x: px, y: frame.bottom + 16, 'text-anchor': 'middle' }, S.tickText(tick)));
+        S.svg(
+          'text',
+          { class: 'tick', x: px, y: frame.bottom + 16, 'text-anchor': 'middle' },
+          S.tickText(tick),
+        ),
+      );
     }
     root.append(
-      S.svg('line', { class: 'axis', x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }),
-      S.svg('text', {
-        class: 'tick title', x: (frame.left + frame.right) / 2, y: frame.bottom + 33, 'text-anchor': 'middle',
-      }, `${this.options.quantity}, ${this.options.unit}`));
+      S.svg('line', {
+        class: 'axis',
+        x1: frame.left,
+        x2: frame.right,
+        y1: frame.bottom,
+        y2: frame.bottom,
+      }),
+      S.svg(
+        'text',
+        {
+          class: 'tick title',
+          x: (frame.left + frame.right) / 2,
+          y: frame.bottom + 33,
+          'text-anchor': 'middle',
+        },
+        `${this.options.quantity}, ${this.options.unit}`,
+      ),
+    );
     let y = frame.top + gap / 2;
     for (const cell of cells) {
       const middle = y + (cell.rows.length * rowHeight) / 2;
-      root.append(S.svg('text', {
-        class: 'label', x: above ? frame.left : frame.left - 10, y: above ? y + 13 : middle + 4,
-        'text-anchor': above ? 'start' : 'end',
-      }, cell.label));
+      root.append(
+        S.svg(
+          'text',
+          {
+            class: 'label',
+            x: above ? frame.left : frame.left - 10,
+            y: above ? y + 13 : middle + 4,
+            'text-anchor': above ? 'start' : 'end',
+          },
+          cell.label,
+        ),
+      );
       y += head;
       for (const row of cell.rows) {
         root.append(this.box(row, x, y + rowHeight / 2, Math.min(7, rowHeight / 2 - 2)));
@@ -98,26 +155,64 @@ S.Boxes = class {
     if (!S.finite(row.p50)) return '';
     const colour = S.colour(row.index);
     const hollow = row.world === 'live';
-    const line = (from, to, extra) => S.svg('line', { x1: from, x2: to, y1: y, y2: y, stroke: colour, ...extra });
-    const group = S.svg('g', { class: 'box' },
-      S.svg('rect', { x: 0, y: y - half - 3, width: this.plot.clientWidth, height: 2 * half + 6, fill: 'transparent' }),
-      line(x(row.p5), x(row.p95), { 'stroke-width': 1.5, 'stroke-dasharray': hollow ? '4 3' : null }),
-      ...[row.p5, row.p95].map((v) => S.svg('line', {
-        x1: x(v), x2: x(v), y1: y - half * 0.6, y2: y + half * 0.6, stroke: colour, 'stroke-width': 1.5,
-      })),
+    const line = (from, to, extra) =>
+      S.svg('line', { x1: from, x2: to, y1: y, y2: y, stroke: colour, ...extra });
+    const group = S.svg(
+      'g',
+      { class: 'box' },
       S.svg('rect', {
-        x: x(row.p25), width: Math.max(2, x(row.p75) - x(row.p25)), y: y - half, height: 2 * half, rx: 2,
-        stroke: colour, 'stroke-width': 1.5, 'stroke-dasharray': hollow ? '4 3' : null,
-        fill: hollow ? 'var(--card)' : colour, 'fill-opacity': hollow ? 1 : 0.28,
+        x: 0,
+        y: y - half - 3,
+        width: this.plot.clientWidth,
+        height: 2 * half + 6,
+        fill: 'transparent',
+      }),
+      line(x(row.p5), x(row.p95), {
+        'stroke-width': 1.5,
+        'stroke-dasharray': hollow ? '4 3' : null,
+      }),
+      ...[row.p5, row.p95].map((v) =>
+        S.svg('line', {
+          x1: x(v),
+          x2: x(v),
+          y1: y - half * 0.6,
+          y2: y + half * 0.6,
+          stroke: colour,
+          'stroke-width': 1.5,
+        }),
+      ),
+      S.svg('rect', {
+        x: x(row.p25),
+        width: Math.max(2, x(row.p75) - x(row.p25)),
+        y: y - half,
+        height: 2 * half,
+        rx: 2,
+        stroke: colour,
+        'stroke-width': 1.5,
+        'stroke-dasharray': hollow ? '4 3' : null,
+        fill: hollow ? 'var(--card)' : colour,
+        'fill-opacity': hollow ? 1 : 0.28,
       }),
       S.svg('line', {
-        x1: x(row.p50), x2: x(row.p50), y1: y - half, y2: y + half, stroke: colour, 'stroke-width': 3.5,
+        x1: x(row.p50),
+        x2: x(row.p50),
+        y1: y - half,
+        y2: y + half,
+        stroke: colour,
+        'stroke-width': 3.5,
       }),
-      S.marker('diamond', x(row.p99), y, 2.6, { fill: colour }));
+      S.marker('diamond', x(row.p99), y, 2.6, { fill: colour }),
+    );
     if (S.finite(row.ci)) {
-      group.append(S.svg('line', {
-        class: 'interval', x1: x(Math.max(row.p50 - row.ci, 0)), x2: x(row.p50 + row.ci), y1: y + half + 2, y2: y + half + 2,
-      }));
+      group.append(
+        S.svg('line', {
+          class: 'interval',
+          x1: x(Math.max(row.p50 - row.ci, 0)),
+          x2: x(row.p50 + row.ci),
+          y1: y + half + 2,
+          y2: y + half + 2,
+        }),
+      );
     }
     group.addEventListener('pointermove', (event) => this.point(row, event));
     return group;
@@ -125,23 +220,47 @@ S.Boxes = class {
 
   point(row, event) {
     const unit = this.options.unit;
-    const lines = [['5th percentile', row.p5], ['25th', row.p25], ['median', row.p50], ['75th', row.p75],
-      ['95th', row.p95], ['99th (diamond)', row.p99], ['mean', row.mean], ['95 % interval of the median ±', row.ci]];
+    const lines = [
+      ['5th percentile', row.p5],
+      ['25th', row.p25],
+      ['median', row.p50],
+      ['75th', row.p75],
+      ['95th', row.p95],
+      ['99th (diamond)', row.p99],
+      ['mean', row.mean],
+      ['95 % interval of the median ±', row.ci],
+    ];
     this.tip.replaceChildren(
       S.el('strong', {}, `${row.label}, ${S.worldNames[row.world]}`),
-      S.el('table', {}, S.el('tbody', {}, lines.filter(([, v]) => S.finite(v)).map(([name, v]) =>
-        S.el('tr', {}, S.el('td', {}, name), S.el('td', { class: 'num' }, S.show(v, unit)))))));
+      S.el(
+        'table',
+        {},
+        S.el(
+          'tbody',
+          {},
+          lines
+            .filter(([, v]) => S.finite(v))
+            .map(([name, v]) =>
+              S.el('tr', {}, S.el('td', {}, name), S.el('td', { class: 'num' }, S.show(v, unit))),
+            ),
+        ),
+      ),
+    );
     this.tip.hidden = false;
     const box = this.plot.getBoundingClientRect();
     const px = event.clientX - box.left;
-    const place = px + 18 + this.tip.offsetWidth > box.width ? px - this.tip.offsetWidth - 16 : px + 16;
+    const place =
+      px + 18 + this.tip.offsetWidth > box.width ? px - this.tip.offsetWidth - 16 : px + 16;
     this.tip.style.left = `${Math.max(0, place)}px`;
     this.tip.style.top = `${event.clientY - box.top + 8}px`;
   }
 
   spoken() {
     const rows = this.options.rows.filter((r) => S.finite(r.p50)).slice(0, 20);
-    return `${this.options.title}: ${rows.map((r) =>
-      `${r.label} ${S.worldNames[r.world]} median ${S.digits(r.p50)} ${this.options.unit}`).join('; ')}`;
+    return `${this.options.title}: ${rows
+      .map(
+        (r) => `${r.label} ${S.worldNames[r.world]} median ${S.digits(r.p50)} ${this.options.unit}`,
+      )
+      .join('; ')}`;
   }
 };

@@ -21,22 +21,48 @@ S.Chart = class {
   build(parent) {
     const { title, note } = this.options;
     this.unitLabel = S.el('span', { class: 'unit' });
-    this.reset = S.el('button', {
-      type: 'button', class: 'small', hidden: true, onclick: () => this.zoomTo(null),
-    }, 'Reset zoom');
-    this.logButton = S.el('button', {
-      type: 'button', class: 'small', 'aria-pressed': this.yLog, title: 'Logarithmic axis',
-      onclick: () => this.toggleLog(),
-    }, 'log');
+    this.reset = S.el(
+      'button',
+      {
+        type: 'button',
+        class: 'small',
+        hidden: true,
+        onclick: () => this.zoomTo(null),
+      },
+      'Reset zoom',
+    );
+    this.logButton = S.el(
+      'button',
+      {
+        type: 'button',
+        class: 'small',
+        'aria-pressed': this.yLog,
+        title: 'Logarithmic axis',
+        onclick: () => this.toggleLog(),
+      },
+      'log',
+    );
     this.plot = S.el('div', { class: 'plot' });
     this.tip = S.el('div', { class: 'tip', hidden: true, role: 'status' });
-    this.legend = S.el('div', { class: 'legend', role: 'group', 'aria-label': `Series of ${title}` });
-    const head = S.el('div', { class: 'chart-head' },
-      S.el('h3', {}, title, ' ', this.unitLabel), S.el('div', { class: 'tools' },
-        this.reset, this.options.yMax ? null : this.logButton));
-    const figure = S.el('figure', { class: 'card chart' }, head,
+    this.legend = S.el('div', {
+      class: 'legend',
+      role: 'group',
+      'aria-label': `Series of ${title}`,
+    });
+    const head = S.el(
+      'div',
+      { class: 'chart-head' },
+      S.el('h3', {}, title, ' ', this.unitLabel),
+      S.el('div', { class: 'tools' }, this.reset, this.options.yMax ? null : this.logButton),
+    );
+    const figure = S.el(
+      'figure',
+      { class: 'card chart' },
+      head,
       note ? S.el('p', { class: 'note' }, note) : null,
-      S.el('div', { class: 'plot-box' }, this.plot, this.tip), this.legend);
+      S.el('div', { class: 'plot-box' }, this.plot, this.tip),
+      this.legend,
+    );
     parent.append(figure);
     this.buildLegend();
     this.listen();
@@ -48,13 +74,16 @@ S.Chart = class {
     this.legend.replaceChildren();
     if (this.series.length > 4) {
       const all = (off) => {
-        this.series.forEach((s) => { s.off = off; });
+        this.series.forEach((s) => {
+          s.off = off;
+        });
         this.buildLegend();
         this.draw();
       };
       this.legend.append(
         S.el('button', { type: 'button', class: 'small', onclick: () => all(false) }, 'all'),
-        S.el('button', { type: 'button', class: 'small', onclick: () => all(true) }, 'none'));
+        S.el('button', { type: 'button', class: 'small', onclick: () => all(true) }, 'none'),
+      );
     }
     const off = this.series.filter((s) => s.off).length;
     if (off) {
@@ -62,24 +91,39 @@ S.Chart = class {
       this.legend.append(S.el('span', { class: 'note' }, text));
     }
     for (const s of this.series) {
-      const key = S.svg('svg', { width: 26, height: 12, 'aria-hidden': 'true' },
+      const key = S.svg(
+        'svg',
+        { width: 26, height: 12, 'aria-hidden': 'true' },
         S.svg('line', {
-          x1: 0, x2: 26, y1: 6, y2: 6, stroke: S.colour(s.index), 'stroke-width': 2,
+          x1: 0,
+          x2: 26,
+          y1: 6,
+          y2: 6,
+          stroke: S.colour(s.index),
+          'stroke-width': 2,
           'stroke-dasharray': s.dash,
         }),
-        S.marker(S.shape(s.index), 13, 6, 3.2, { fill: S.colour(s.index) }));
-      const button = S.el('button', {
-        type: 'button', 'aria-pressed': !s.off,
-        onclick: () => {
-          s.off = !s.off;
-          const place = [...this.legend.querySelectorAll('[data-series]')].indexOf(button);
-          this.buildLegend();
-          this.legend.querySelectorAll('[data-series]')[place].focus();
-          this.draw();
+        S.marker(S.shape(s.index), 13, 6, 3.2, { fill: S.colour(s.index) }),
+      );
+      const button = S.el(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': !s.off,
+          onclick: () => {
+            s.off = !s.off;
+            const place = [...this.legend.querySelectorAll('[data-series]')].indexOf(button);
+            this.buildLegend();
+            this.legend.querySelectorAll('[data-series]')[place].focus();
+            this.draw();
+          },
+          'data-series': '',
+          onpointerenter: () => this.emphasise(s),
+          onpointerleave: () => this.emphasise(null),
         },
-        'data-series': '',
-        onpointerenter: () => this.emphasise(s), onpointerleave: () => this.emphasise(null),
-      }, key, S.el('span', {}, s.name));
+        key,
+        S.el('span', {}, s.name),
+      );
       this.legend.append(button);
     }
   }
@@ -133,12 +177,14 @@ S.Chart = class {
     const shown = this.series.filter((s) => !s.off);
     const box = this.limits(shown);
     const log = this.yLog && S.finite(box.least);
-    let [low, high] = log ? S.logLimits(Math.max(box.least, box.y1 / 1e4), Math.max(box.y1, box.least))
+    let [low, high] = log
+      ? S.logLimits(Math.max(box.least, box.y1 / 1e4), Math.max(box.y1, box.least))
       : [this.options.yFrom0 === false ? box.y0 : Math.min(0, box.y0), box.y1];
     if (this.options.yMax && !log) high = this.options.yMax;
     if (high <= low) high = low + 1;
     const [factor, unit] = S.scale(this.options.unit, high);
-    const yTicks = log ? S.logTicks(low / factor, high / factor, 6)
+    const yTicks = log
+      ? S.logTicks(low / factor, high / factor, 6)
       : S.linearTicks(low / factor, high / factor, 5);
     if (!log && !this.options.yMax) {
       const step = yTicks.length > 1 ? yTicks[1] - yTicks[0] : 1;
@@ -156,15 +202,32 @@ S.Chart = class {
     this.unitLabel.textContent = unit;
     this.reset.hidden = !this.zoom;
     const root = S.svg('svg', {
-      width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', tabindex: 0,
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: 'img',
+      tabindex: 0,
       'aria-label': this.spoken(unit, factor),
     });
-    this.drawAxes(root, frame, yTicks.map((t) => [t, y(t * factor)]), xLog);
-    const clip = `clip${S.Chart.count += 1}`;
-    root.append(S.svg('clipPath', { id: clip }, S.svg('rect', {
-      x: frame.left, y: frame.top - 2, width: frame.right - frame.left,
-      height: frame.bottom - frame.top + 4,
-    })));
+    this.drawAxes(
+      root,
+      frame,
+      yTicks.map((t) => [t, y(t * factor)]),
+      xLog,
+    );
+    const clip = `clip${(S.Chart.count += 1)}`;
+    root.append(
+      S.svg(
+        'clipPath',
+        { id: clip },
+        S.svg('rect', {
+          x: frame.left,
+          y: frame.top - 2,
+          width: frame.right - frame.left,
+          height: frame.bottom - frame.top + 4,
+        }),
+      ),
+    );
     const lines = S.svg('g', { 'clip-path': `url(#${clip})` });
     for (const s of shown) lines.append(this.drawSeries(s));
     this.cursor = S.svg('g', {});
@@ -179,20 +242,44 @@ S.Chart = class {
       if (py < frame.top - 1 || py > frame.bottom + 1) continue;
       root.append(
         S.svg('line', { class: 'grid', x1: frame.left, x2: frame.right, y1: py, y2: py }),
-        S.svg('text', { class: 'tick', x: frame.left - 7, y: py + 4, 'text-anchor': 'end' }, S.tickText(tick)));
+        S.svg(
+          'text',
+          { class: 'tick', x: frame.left - 7, y: py + 4, 'text-anchor': 'end' },
+          S.tickText(tick),
+        ),
+      );
     }
     const count = (frame.right - frame.left) / 75;
     for (const tick of xLog ? S.logTicks(x0, x1, count) : S.linearTicks(x0, x1, count)) {
       const px = this.x(tick);
       root.append(
         S.svg('line', { class: 'grid', x1: px, x2: px, y1: frame.top, y2: frame.bottom }),
-        S.svg('text', { class: 'tick', x: px, y: frame.bottom + 16, 'text-anchor': 'middle' }, S.tickText(tick)));
+        S.svg(
+          'text',
+          { class: 'tick', x: px, y: frame.bottom + 16, 'text-anchor': 'middle' },
+          S.tickText(tick),
+        ),
+      );
     }
     root.append(
-      S.svg('line', { class: 'axis', x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }),
-      S.svg('text', {
-        class: 'tick title', x: (frame.left + frame.right) / 2, y: frame.bottom + 33, 'text-anchor': 'middle',
-      }, this.options.xTitle));
+      S.svg('line', {
+        class: 'axis',
+        x1: frame.left,
+        x2: frame.right,
+        y1: frame.bottom,
+        y2: frame.bottom,
+      }),
+      S.svg(
+        'text',
+        {
+          class: 'tick title',
+          x: (frame.left + frame.right) / 2,
+          y: frame.bottom + 33,
+          'text-anchor': 'middle',
+        },
+        this.options.xTitle,
+      ),
+    );
   }
 
   // The line as a path: where points are denser than pixels, each pixel's extremes.
@@ -222,7 +309,8 @@ S.Chart = class {
     for (let i = 0; i < s.y.length; i += 1) {
       const value = s.y[i];
       const at = s.x(i);
-      const near = this.zoom && (s.x(Math.min(i + 1, s.y.length - 1)) < x0 || s.x(Math.max(i - 1, 0)) > x1);
+      const near =
+        this.zoom && (s.x(Math.min(i + 1, s.y.length - 1)) < x0 || s.x(Math.max(i - 1, 0)) > x1);
       if (near) continue;
       if (value === null) {
         flush();
@@ -244,16 +332,26 @@ S.Chart = class {
       }
     }
     flush();
-    group.append(S.svg('path', {
-      d: path, fill: 'none', stroke: colour, 'stroke-width': thin ? 1.1 : 1.7,
-      'stroke-dasharray': s.dash, 'stroke-linejoin': 'round', 'stroke-linecap': 'round',
-    }));
+    group.append(
+      S.svg('path', {
+        d: path,
+        fill: 'none',
+        stroke: colour,
+        'stroke-width': thin ? 1.1 : 1.7,
+        'stroke-dasharray': s.dash,
+        'stroke-linejoin': 'round',
+        'stroke-linecap': 'round',
+      }),
+    );
     const every = s.everyMark ? 1 : Math.max(1, Math.floor(dots.length / 5));
     const offset = Math.floor(every / 2) + ((s.index * 7) % Math.max(1, Math.floor(every / 3)));
     for (let i = offset; i < dots.length; i += every) {
-      group.append(S.marker(S.shape(s.index), dots[i][0], dots[i][1], thin ? 2.4 : 3.2, {
-        fill: colour, class: 'mark',
-      }));
+      group.append(
+        S.marker(S.shape(s.index), dots[i][0], dots[i][1], thin ? 2.4 : 3.2, {
+          fill: colour,
+          class: 'mark',
+        }),
+      );
     }
     return group;
   }
@@ -263,8 +361,10 @@ S.Chart = class {
       const values = s.y.filter((v) => v !== null);
       return `${s.name}: mean ${S.digits(S.mean(values) / factor)} ${unit}`;
     });
-    return `${this.options.title}. ${this.options.spoken || parts.join('; ')}. `
-      + 'Arrow keys read values, plus and minus zoom, zero resets.';
+    return (
+      `${this.options.title}. ${this.options.spoken || parts.join('; ')}. ` +
+      'Arrow keys read values, plus and minus zoom, zero resets.'
+    );
   }
 
   // --- pointer and keyboard -----------------------------------------------------------------
@@ -286,7 +386,11 @@ S.Chart = class {
       if (from === null) return;
       const [a, b] = [from, place(event)].sort((p, q) => p - q);
       from = null;
-      if (b - a > 8) this.zoomTo([this.x.invert(Math.max(a, this.frame.left)), this.x.invert(Math.min(b, this.frame.right))]);
+      if (b - a > 8)
+        this.zoomTo([
+          this.x.invert(Math.max(a, this.frame.left)),
+          this.x.invert(Math.min(b, this.frame.right)),
+        ]);
     });
     this.plot.addEventListener('dblclick', () => this.zoomTo(null));
     this.plot.addEventListener('keydown', (event) => this.key(event));
@@ -300,7 +404,8 @@ S.Chart = class {
     const actions = {
       ArrowLeft: () => this.pointAt(Math.max(left, at - step)),
       ArrowRight: () => this.pointAt(Math.min(right, at + step)),
-      '+': () => this.zoomTo([this.x.invert(at - (at - left) / 2), this.x.invert(at + (right - at) / 2)]),
+      '+': () =>
+        this.zoomTo([this.x.invert(at - (at - left) / 2), this.x.invert(at + (right - at) / 2)]),
       '-': () => this.zoomTo(null),
       0: () => this.zoomTo(null),
       Escape: () => this.clear(),
@@ -322,12 +427,20 @@ S.Chart = class {
   }
 
   drawSelection(a, b) {
-    const [from, to] = [Math.max(Math.min(a, b), this.frame.left), Math.min(Math.max(a, b), this.frame.right)];
+    const [from, to] = [
+      Math.max(Math.min(a, b), this.frame.left),
+      Math.min(Math.max(a, b), this.frame.right),
+    ];
     this.tip.hidden = true;
-    this.cursor.replaceChildren(S.svg('rect', {
-      class: 'selection', x: from, width: Math.max(0, to - from), y: this.frame.top,
-      height: this.frame.bottom - this.frame.top,
-    }));
+    this.cursor.replaceChildren(
+      S.svg('rect', {
+        class: 'selection',
+        x: from,
+        width: Math.max(0, to - from),
+        y: this.frame.top,
+        height: this.frame.bottom - this.frame.top,
+      }),
+    );
   }
 
   clear() {
@@ -358,28 +471,48 @@ S.Chart = class {
     this.at = px;
     const at = this.x.invert(px);
     for (const chart of this.options.link || []) if (chart !== this) chart.follow(at);
-    let list = this.shown.filter((s) => s.y.length).map((s) => {
-      const i = this.nearest(s, at);
-      return { s, value: s.y[i], x: s.x(i) };
-    }).filter((entry) => entry.value !== null);
+    let list = this.shown
+      .filter((s) => s.y.length)
+      .map((s) => {
+        const i = this.nearest(s, at);
+        return { s, value: s.y[i], x: s.x(i) };
+      })
+      .filter((entry) => entry.value !== null);
     const total = list.length;
     if (total > 12 && py !== undefined) {
       list.sort((a, b) => Math.abs(this.y(a.value) - py) - Math.abs(this.y(b.value) - py));
       list = list.slice(0, 12);
     }
     list.sort((a, b) => b.value - a.value);
-    const dots = list.map((e) => S.marker(S.shape(e.s.index), this.x(e.x), this.y(e.value), 4, {
-      fill: S.colour(e.s.index), class: 'mark',
-    }));
+    const dots = list.map((e) =>
+      S.marker(S.shape(e.s.index), this.x(e.x), this.y(e.value), 4, {
+        fill: S.colour(e.s.index),
+        class: 'mark',
+      }),
+    );
     this.cursor.replaceChildren(
-      S.svg('line', { class: 'cursor', x1: px, x2: px, y1: top, y2: bottom }), ...dots);
-    const rows = list.map((e) => S.el('tr', {},
-      S.el('td', {}, S.el('span', { class: 'swatch', style: `background:${S.colour(e.s.index)}` })),
-      S.el('td', {}, e.s.name),
-      S.el('td', { class: 'num' }, S.show(e.value, this.options.unit))));
+      S.svg('line', { class: 'cursor', x1: px, x2: px, y1: top, y2: bottom }),
+      ...dots,
+    );
+    const rows = list.map((e) =>
+      S.el(
+        'tr',
+        {},
+        S.el(
+          'td',
+          {},
+          S.el('span', { class: 'swatch', style: `background:${S.colour(e.s.index)}` }),
+        ),
+        S.el('td', {}, e.s.name),
+        S.el('td', { class: 'num' }, S.show(e.value, this.options.unit)),
+      ),
+    );
     const heading = `${S.digits(at)} ${this.options.xUnit}`;
-    this.tip.replaceChildren(S.el('strong', {}, heading), S.el('table', {}, S.el('tbody', {}, rows)),
-      total > list.length ? S.el('em', {}, `and ${total - list.length} more`) : '');
+    this.tip.replaceChildren(
+      S.el('strong', {}, heading),
+      S.el('table', {}, S.el('tbody', {}, rows)),
+      total > list.length ? S.el('em', {}, `and ${total - list.length} more`) : '',
+    );
     this.tip.hidden = false;
     const wide = this.tip.offsetWidth;
     const place = px + 16 + wide > this.plot.clientWidth ? px - wide - 14 : px + 14;
@@ -390,8 +523,11 @@ S.Chart = class {
     if (!this.frame) return;
     const px = this.x(at);
     const { left, right, top, bottom } = this.frame;
-    this.cursor.replaceChildren(...(px >= left && px <= right
-      ? [S.svg('line', { class: 'cursor', x1: px, x2: px, y1: top, y2: bottom })] : []));
+    this.cursor.replaceChildren(
+      ...(px >= left && px <= right
+        ? [S.svg('line', { class: 'cursor', x1: px, x2: px, y1: top, y2: bottom })]
+        : []),
+    );
   }
 };
 S.Chart.count = 0;

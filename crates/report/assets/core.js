@@ -20,8 +20,7 @@ S.fill = (node, attributes, children) => {
   return node;
 };
 
-S.el = (tag, attributes, ...children) =>
-  S.fill(document.createElement(tag), attributes, children);
+S.el = (tag, attributes, ...children) => S.fill(document.createElement(tag), attributes, children);
 
 // The namespace comes from a drawing that the page already holds.
 S.svg = (tag, attributes, ...children) =>
@@ -49,8 +48,18 @@ S.digits = (x, digits = 3) => {
 };
 
 S.scales = {
-  'bit/s': [[1e9, 'Gbit/s'], [1e6, 'Mbit/s'], [1e3, 'kbit/s'], [1, 'bit/s']],
-  bytes: [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'bytes']],
+  'bit/s': [
+    [1e9, 'Gbit/s'],
+    [1e6, 'Mbit/s'],
+    [1e3, 'kbit/s'],
+    [1, 'bit/s'],
+  ],
+  bytes: [
+    [1e9, 'GB'],
+    [1e6, 'MB'],
+    [1e3, 'kB'],
+    [1, 'bytes'],
+  ],
 };
 
 // The factor and name of the unit in which `largest` reads best.
@@ -88,8 +97,7 @@ S.worldNames = { sim: 'simulated', live: 'live' };
 S.worlds = ['sim', 'live'].filter((w) => S.data.runs.some((run) => run.world === w));
 S.seeds = [...new Set(S.data.runs.map((run) => run.seed))];
 
-S.names = (part) =>
-  [...new Set(S.data.runs.flatMap((run) => run[part].map((item) => item.name)))];
+S.names = (part) => [...new Set(S.data.runs.flatMap((run) => run[part].map((item) => item.name)))];
 
 S.runsOf = (cell, world) =>
   S.data.runs.filter((run) => run.cell === cell && (!world || run.world === world));
@@ -113,12 +121,13 @@ S.shapes = ['circle', 'square', 'up', 'diamond', 'down'];
 S.shape = (index) => S.shapes[(index + Math.floor(index / S.colours)) % S.shapes.length];
 
 S.marker = (shape, x, y, r, attributes) => {
+  const e = r * 1.3;
   const d = {
     circle: `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0Z`,
     square: `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
     up: `M${x},${y - r * 1.15}l${r * 1.15},${2 * r}h${-2.3 * r}Z`,
     down: `M${x},${y + r * 1.15}l${r * 1.15},${-2 * r}h${-2.3 * r}Z`,
-    diamond: `M${x},${y - r * 1.3}l${r * 1.3},${r * 1.3}l${-r * 1.3},${r * 1.3}l${-r * 1.3},${-r * 1.3}Z`,
+    diamond: `M${x},${y - e}l${e},${e}l${-e},${e}l${-e},${-e}Z`,
   }[shape];
   return S.svg('path', { d, ...attributes });
 };
@@ -193,11 +202,16 @@ S.theme = () => {
   const asked = new URLSearchParams(window.location.search).get('theme');
   let stored = null;
   // A file opened from disk may have no storage.
-  try { stored = window.localStorage.getItem('sojourn-theme'); } catch { stored = null; }
+  try {
+    stored = window.localStorage.getItem('sojourn-theme');
+  } catch {
+    stored = null;
+  }
   if (asked || stored) root.dataset.theme = asked || stored;
   const dark = () =>
-    (root.dataset.theme ? root.dataset.theme === 'dark'
-      : window.matchMedia('(prefers-color-scheme: dark)').matches);
+    root.dataset.theme
+      ? root.dataset.theme === 'dark'
+      : window.matchMedia('(prefers-color-scheme: dark)').matches;
   const button = S.by('theme');
   const label = () => {
     button.textContent = dark() ? 'Light' : 'Dark';
@@ -205,7 +219,11 @@ S.theme = () => {
   };
   button.addEventListener('click', () => {
     root.dataset.theme = dark() ? 'light' : 'dark';
-    try { window.localStorage.setItem('sojourn-theme', root.dataset.theme); } catch { /* none */ }
+    try {
+      window.localStorage.setItem('sojourn-theme', root.dataset.theme);
+    } catch {
+      /* none */
+    }
     label();
   });
   label();

@@ -23,11 +23,15 @@ S.Distributions = class {
   collect() {
     const things = new Map();
     for (const run of S.data.runs) {
-      for (const [part, kind] of [['flows', 'flow'], ['links', 'link']]) {
+      for (const [part, kind] of [
+        ['flows', 'flow'],
+        ['links', 'link'],
+      ]) {
         for (const item of run[part]) {
           for (const key of Object.keys(item.cdf)) {
             const id = `${key}/${item.name}`;
-            if (!things.has(id)) things.set(id, { part, kind, key, name: item.name, app: item.app });
+            if (!things.has(id))
+              things.set(id, { part, kind, key, name: item.name, app: item.app });
           }
         }
       }
@@ -42,22 +46,56 @@ S.Distributions = class {
     const names = this.things.filter((t) => t.key === this.key).map((t) => t.name);
     if (!names.includes(this.name)) [this.name] = names;
     const kind = kindOf(this.key);
-    const set = (key, convert = (v) => v) => (value) => { this[key] = convert(value); this.draw(); };
-    S.by('distribution-bar').replaceChildren(...[
-      S.choice('Figure', order.map((key) => [key, S.figure(kindOf(key), key).title]), this.key, set('key')),
-      S.data.cells.length > 1 ? S.choice('Compare',
-        [['cells', 'cells'], ['names', `${kind}s of a cell`]], this.mode, set('mode')) : null,
-      this.mode === 'cells' ? S.choice(kind === 'link' ? 'Link' : 'Flow', names.map((n) => [n, n]), this.name, set('name')) : null,
-      this.mode === 'names' && S.data.cells.length > 1
-        ? S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number)) : null,
-    ].filter(Boolean));
+    const set =
+      (key, convert = (v) => v) =>
+      (value) => {
+        this[key] = convert(value);
+        this.draw();
+      };
+    S.by('distribution-bar').replaceChildren(
+      ...[
+        S.choice(
+          'Figure',
+          order.map((key) => [key, S.figure(kindOf(key), key).title]),
+          this.key,
+          set('key'),
+        ),
+        S.data.cells.length > 1
+          ? S.choice(
+              'Compare',
+              [
+                ['cells', 'cells'],
+                ['names', `${kind}s of a cell`],
+              ],
+              this.mode,
+              set('mode'),
+            )
+          : null,
+        this.mode === 'cells'
+          ? S.choice(
+              kind === 'link' ? 'Link' : 'Flow',
+              names.map((n) => [n, n]),
+              this.name,
+              set('name'),
+            )
+          : null,
+        this.mode === 'names' && S.data.cells.length > 1
+          ? S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number))
+          : null,
+      ].filter(Boolean),
+    );
   }
 
   // What is compared: [label, cell, thing, colour].
   entries() {
     const same = this.things.filter((t) => t.key === this.key);
     if (this.mode === 'names') {
-      return same.map((thing) => [thing.name, this.cell, thing, S.names(thing.part).indexOf(thing.name)]);
+      return same.map((thing) => [
+        thing.name,
+        this.cell,
+        thing,
+        S.names(thing.part).indexOf(thing.name),
+      ]);
     }
     const thing = same.find((t) => t.name === this.name);
     return S.data.cells.map((label, cell) => [label, cell, thing, S.cellColour(cell)]);
@@ -71,19 +109,30 @@ S.Distributions = class {
     const entries = this.entries();
     entries.forEach(([label, cell, thing, index], place) => {
       for (const world of S.worlds) {
-        const items = S.runsOf(cell, world).map((run) => S.part(run, thing.part, thing.name))
+        const items = S.runsOf(cell, world)
+          .map((run) => S.part(run, thing.part, thing.name))
           .filter((item) => item && item.cdf[thing.key]);
         if (!items.length) continue;
-        const row = { label, world, index, ci: S.interval(items.map((i) => S.stat(i, thing.key, 'p50'))) };
+        const row = {
+          label,
+          world,
+          index,
+          ci: S.interval(items.map((i) => S.stat(i, thing.key, 'p50'))),
+        };
         for (const name of ['p5', 'p25', 'p50', 'p75', 'p95', 'p99', 'mean']) {
           row[name] = S.mean(items.map((item) => S.stat(item, thing.key, name)));
         }
         rows.push(row);
         const [xs, ys] = items[0].cdf[thing.key];
         curves.push({
-          name: S.worlds.length > 1 ? `${label} ${world}` : label, index, dash: S.dash(world),
+          name: S.worlds.length > 1 ? `${label} ${world}` : label,
+          index,
+          dash: S.dash(world),
           // Zero has no place on a logarithmic axis.
-          x: (i) => Math.max(xs[i], 0.01), y: ys, step: true, hidden: !S.shownFirst(place, entries.length),
+          x: (i) => Math.max(xs[i], 0.01),
+          y: ys,
+          step: true,
+          hidden: !S.shownFirst(place, entries.length),
         });
       }
     });
@@ -93,21 +142,39 @@ S.Distributions = class {
   show(thing, rows, curves) {
     const figure = S.figure(thing.kind, thing.key);
     const values = rows.flatMap((r) => [r.p5, r.p95]).filter((v) => v > 0);
-    const title = this.mode === 'cells' ? `${figure.title} of ${thing.kind} ${thing.name}, by cell`
-      : `${figure.title} by ${thing.kind}`;
-    const averaged = S.seeds.length > 1
-      ? ` Means over ${S.seeds.length} seeds; the bracket below a box is the 95 % confidence interval of its median.` : '';
+    const title =
+      this.mode === 'cells'
+        ? `${figure.title} of ${thing.kind} ${thing.name}, by cell`
+        : `${figure.title} by ${thing.kind}`;
+    const averaged =
+      S.seeds.length > 1
+        ? ` Means over ${S.seeds.length} seeds; the bracket below a box is the `
+        + '95 % confidence interval of its median.'
+        : '';
     new S.Boxes(this.charts, {
-      title, quantity: figure.title, unit: figure.unit, rows,
+      title,
+      quantity: figure.title,
+      unit: figure.unit,
+      rows,
       log: values.length > 0 && Math.max(...values) > 20 * Math.min(...values),
-      note: `Box: quartiles; thick line: median; whiskers: 5th and 95th percentile; diamond: 99th.${averaged}`
-        + (S.worlds.length > 1 ? ' Filled: simulated; hollow and dashed: live.' : ''),
+      note:
+        `Box: quartiles; thick line: median; whiskers: 5th and 95th percentile; ` +
+        `diamond: 99th.${averaged}` +
+        (S.worlds.length > 1 ? ' Filled: simulated; hollow and dashed: live.' : ''),
     });
     new S.Chart(this.charts, {
-      title: `${title}, cumulative`, unit: '', xTitle: `${figure.title}, ${figure.unit} (logarithmic)`, xUnit: figure.unit,
-      xLog: true, yMax: 1, series: curves, height: 300,
-      note: 'Share of samples at or below the value: the further left and the steeper, the better.'
-        + (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
+      title: `${title}, cumulative`,
+      unit: '',
+      xTitle: `${figure.title}, ${figure.unit} (logarithmic)`,
+      xUnit: figure.unit,
+      xLog: true,
+      yMax: 1,
+      series: curves,
+      height: 300,
+      note:
+        'Share of samples at or below the value: '
+        + 'the further left and the steeper, the better.' +
+        (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
     });
   }
 };

@@ -4,24 +4,50 @@
 // A row of choices: buttons while they are few, a list otherwise.
 S.choice = (title, items, chosen, onchange) => {
   if (items.length > 8 || items.some(([, text]) => text.length > 48)) {
-    const select = S.el('select', { onchange: () => onchange(select.value) },
-      items.map(([value, text]) => S.option(value, text, value === chosen)));
+    const select = S.el(
+      'select',
+      { onchange: () => onchange(select.value) },
+      items.map(([value, text]) => S.option(value, text, value === chosen)),
+    );
     const step = (by) => {
       select.selectedIndex = (select.selectedIndex + by + items.length) % items.length;
       onchange(select.value);
     };
-    return S.el('div', { class: 'choice' }, S.el('label', {}, title, select),
-      S.el('button', { type: 'button', 'aria-label': `${title}: previous`, onclick: () => step(-1) }, '‹'),
-      S.el('button', { type: 'button', 'aria-label': `${title}: next`, onclick: () => step(1) }, '›'));
+    return S.el(
+      'div',
+      { class: 'choice' },
+      S.el('label', {}, title, select),
+      S.el(
+        'button',
+        { type: 'button', 'aria-label': `${title}: previous`, onclick: () => step(-1) },
+        '‹',
+      ),
+      S.el(
+        'button',
+        { type: 'button', 'aria-label': `${title}: next`, onclick: () => step(1) },
+        '›',
+      ),
+    );
   }
-  const group = S.el('div', { class: 'choice', role: 'group', 'aria-label': title }, S.el('span', {}, title));
-  const buttons = items.map(([value, text]) => S.el('button', {
-    type: 'button', 'aria-pressed': value === chosen,
-    onclick: () => {
-      buttons.forEach((b, i) => b.setAttribute('aria-pressed', items[i][0] === value));
-      onchange(value);
-    },
-  }, text));
+  const group = S.el(
+    'div',
+    { class: 'choice', role: 'group', 'aria-label': title },
+    S.el('span', {}, title),
+  );
+  const buttons = items.map(([value, text]) =>
+    S.el(
+      'button',
+      {
+        type: 'button',
+        'aria-pressed': value === chosen,
+        onclick: () => {
+          buttons.forEach((b, i) => b.setAttribute('aria-pressed', items[i][0] === value));
+          onchange(value);
+        },
+      },
+      text,
+    ),
+  );
   group.append(S.el('div', { class: 'segments' }, buttons));
   return group;
 };
@@ -32,7 +58,11 @@ S.cellItems = () => S.data.cells.map((label, i) => [`${i}`, label]);
 
 // [end of first interval, interval, values] as a series of a chart; times at interval ends.
 S.timed = (name, index, dash, [first, every, values]) => ({
-  name, index, dash, x: (i) => first + i * every, y: values,
+  name,
+  index,
+  dash,
+  x: (i) => first + i * every,
+  y: values,
 });
 
 // Mean of the last second: what a receiver gets at once after a repaired loss would otherwise
@@ -40,7 +70,8 @@ S.timed = (name, index, dash, [first, every, values]) => ({
 S.smoothed = (series, every) => {
   const window = Math.round(1 / every);
   if (window < 2) return series;
-  const y = series.y.map((_, i) => S.mean(series.y.slice(Math.max(0, i - window + 1), i + 1)))
+  const y = series.y
+    .map((_, i) => S.mean(series.y.slice(Math.max(0, i - window + 1), i + 1)))
     .map((v) => (S.finite(v) ? v : null));
   return { ...series, y };
 };
@@ -64,32 +95,61 @@ S.Time = class {
   }
 
   drawBar() {
-    const set = (key, convert = (v) => v) => (value) => { this[key] = convert(value); this.draw(); };
+    const set =
+      (key, convert = (v) => v) =>
+      (value) => {
+        this[key] = convert(value);
+        this.draw();
+      };
     const parts = [];
     if (S.data.cells.length > 1) {
-      parts.push(S.choice('Show', [['cell', 'one cell, all flows'], ['flow', 'one flow or link, all cells']],
-        this.mode, set('mode')));
+      parts.push(
+        S.choice(
+          'Show',
+          [
+            ['cell', 'one cell, all flows'],
+            ['flow', 'one flow or link, all cells'],
+          ],
+          this.mode,
+          set('mode'),
+        ),
+      );
     }
     if (this.mode === 'cell' && S.data.cells.length > 1) {
       parts.push(S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number)));
     }
     if (this.mode === 'flow') parts.push(S.choice('Of', this.things(), this.flow, set('flow')));
     const seeds = S.data.seriesOfFirstSeedOnly ? [] : S.seeds;
-    if (seeds.length > 1) parts.push(S.choice('Seed', seeds.map((s) => [s, s]), this.seed, set('seed')));
+    if (seeds.length > 1)
+      parts.push(
+        S.choice(
+          'Seed',
+          seeds.map((s) => [s, s]),
+          this.seed,
+          set('seed'),
+        ),
+      );
     this.bar.replaceChildren(...parts);
   }
 
   things() {
-    return [...S.names('flows').map((n) => [`flows/${n}`, `flow ${n}`]),
-      ...S.names('links').map((n) => [`links/${n}`, `link ${n}`])];
+    return [
+      ...S.names('flows').map((n) => [`flows/${n}`, `flow ${n}`]),
+      ...S.names('links').map((n) => [`links/${n}`, `link ${n}`]),
+    ];
   }
 
   draw() {
     this.flow = this.flow || (this.things()[0] || [null])[0];
-    const focus = document.activeElement && this.bar.contains(document.activeElement)
-      ? document.activeElement.textContent : null;
+    const focus =
+      document.activeElement && this.bar.contains(document.activeElement)
+        ? document.activeElement.textContent
+        : null;
     this.drawBar();
-    if (focus) [...this.bar.querySelectorAll('button, select')].find((b) => b.textContent === focus)?.focus();
+    if (focus)
+      [...this.bar.querySelectorAll('button, select')]
+        .find((b) => b.textContent === focus)
+        ?.focus();
     this.charts.replaceChildren();
     this.link = [];
     if (this.mode === 'cell') this.oneCell();
@@ -99,7 +159,11 @@ S.Time = class {
 
   run(cell, world) {
     const runs = S.runsOf(cell, world);
-    return runs.find((run) => run.seed === this.seed && run.flows.some((f) => Object.keys(f.s).length)) || runs[0];
+    return (
+      runs.find(
+        (run) => run.seed === this.seed && run.flows.some((f) => Object.keys(f.s).length),
+      ) || runs[0]
+    );
   }
 
   add(kind, metric, series, title) {
@@ -107,14 +171,20 @@ S.Time = class {
     if (!present.length) return;
     const figure = S.figure(kind, metric, 'series');
     const values = present.flatMap((s) => s.y.filter((v) => v > 0)).sort((a, b) => a - b);
-    const wide = values.length > 0
-      && values[Math.floor(values.length * 0.99)] > 40 * values[Math.floor(values.length * 0.05)];
+    const wide =
+      values.length > 0 &&
+      values[Math.floor(values.length * 0.99)] > 40 * values[Math.floor(values.length * 0.05)];
     let notes = metric === 'drops' && values.length === 0 ? 'No drops.' : figure.meaning;
     if (metric === 'goodput') notes += ' Drawn as the mean of the last second.';
     new S.Chart(this.charts, {
-      title: title || figure.title.replace(' over time', ''), note: notes, unit: figure.unit,
-      xTitle: 'seconds since the start of the run', xUnit: 's', series: present,
-      yLog: wide && figure.unit === 'ms' && this.mode === 'flow', link: this.link,
+      title: title || figure.title.replace(' over time', ''),
+      note: notes,
+      unit: figure.unit,
+      xTitle: 'seconds since the start of the run',
+      xUnit: 's',
+      series: present,
+      yLog: wide && figure.unit === 'ms' && this.mode === 'flow',
+      link: this.link,
     });
   }
 
@@ -127,7 +197,11 @@ S.Time = class {
         const item = run && S.part(run, part, name);
         if (!item || !item.s[metric]) continue;
         const text = S.worlds.length > 1 ? `${name} ${world}` : name;
-        const series = S.drawn(metric, S.timed(text, index, S.dash(world), item.s[metric]), item.s[metric][1]);
+        const series = S.drawn(
+          metric,
+          S.timed(text, index, S.dash(world), item.s[metric]),
+          item.s[metric][1],
+        );
         list.push({ ...series, hidden: !S.shownFirst(index, names.length) });
       }
     });
@@ -148,7 +222,9 @@ S.Time = class {
     const [part, ...rest] = this.flow.split('/');
     const name = rest.join('/');
     const kind = part.slice(0, -1);
-    for (const metric of S.data.figures.filter((f) => f.shape === 'series' && f.kind === kind).map((f) => f.key)) {
+    for (const metric of S.data.figures
+      .filter((f) => f.shape === 'series' && f.kind === kind)
+      .map((f) => f.key)) {
       const list = [];
       S.data.cells.forEach((label, cell) => {
         for (const world of S.worlds) {
@@ -180,16 +256,48 @@ S.statistics = (cell, seed) => {
     if (Array.isArray(value)) return value.map((g) => JSON.stringify(g)).join('\n');
     return typeof value === 'number' ? S.tickText(Number(value.toPrecision(6))) : `${value}`;
   };
-  const rows = (list, pick) => list.map((name) => S.el('tr', {}, S.el('th', { scope: 'row' }, name),
-    columns.map(([, q]) => S.el('td', { class: 'num' }, text(pick(q)[name])))));
-  const group = (title) => S.el('tr', { class: 'group' },
-    S.el('th', { colspan: columns.length + 1, scope: 'colgroup' }, title));
+  const rows = (list, pick) =>
+    list.map((name) =>
+      S.el(
+        'tr',
+        {},
+        S.el('th', { scope: 'row' }, name),
+        columns.map(([, q]) => S.el('td', { class: 'num' }, text(pick(q)[name]))),
+      ),
+    );
+  const group = (title) =>
+    S.el(
+      'tr',
+      { class: 'group' },
+      S.el('th', { colspan: columns.length + 1, scope: 'colgroup' }, title),
+    );
   const flat = (q) => Object.fromEntries(Object.entries(q).filter(([key]) => key !== 'options'));
   S.by('tc-cell').textContent = S.data.cells.length > 1 ? `Cell: ${S.data.cells[cell]}` : '';
-  S.by('tc-table').replaceChildren(S.el('table', { class: 'data' },
-    S.el('thead', {}, S.el('tr', {}, S.el('th', { scope: 'col' }, 'Link, world'),
-      columns.map(([name]) => S.el('th', { scope: 'col', class: 'num' }, name)))),
-    S.el('tbody', {}, group('Parameters'), rows(names((q) => q.options), (q) => q.options),
-      group('Statistics'), rows(names(flat), flat))));
+  S.by('tc-table').replaceChildren(
+    S.el(
+      'table',
+      { class: 'data' },
+      S.el(
+        'thead',
+        {},
+        S.el(
+          'tr',
+          {},
+          S.el('th', { scope: 'col' }, 'Link, world'),
+          columns.map(([name]) => S.el('th', { scope: 'col', class: 'num' }, name)),
+        ),
+      ),
+      S.el(
+        'tbody',
+        {},
+        group('Parameters'),
+        rows(
+          names((q) => q.options),
+          (q) => q.options,
+        ),
+        group('Statistics'),
+        rows(names(flat), flat),
+      ),
+    ),
+  );
 };
-

@@ -6,9 +6,23 @@ S.quantity = (text) => {
   const match = /^([0-9]*\.?[0-9]+)\s*([a-zA-Z%/]*)$/.exec(`${text}`.trim());
   if (!match) return null;
   const factors = {
-    '': 1, '%': 1, ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, sec: 1e3, bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9,
+    '': 1,
+    '%': 1,
+    ns: 1e-6,
+    us: 1e-3,
+    ms: 1,
+    s: 1e3,
+    sec: 1e3,
+    bit: 1,
+    kbit: 1e3,
+    mbit: 1e6,
+    gbit: 1e9,
   };
-  const unit = match[2].toLowerCase().replace(/\/s$/, '').replace(/^bps$/, 'bit').replace(/bps$/, 'bit');
+  const unit = match[2]
+    .toLowerCase()
+    .replace(/\/s$/, '')
+    .replace(/^bps$/, 'bit')
+    .replace(/bps$/, 'bit');
   if (!(unit in factors)) return null;
   const base = unit.endsWith('bit') ? 'bit/s' : unit.endsWith('s') ? 'ms' : unit;
   return { x: Number(match[1]) * factors[unit], unit: base };
@@ -19,8 +33,9 @@ S.Trend = class {
     const { params, varying } = S.data;
     this.fields = varying.filter((field) => {
       const list = params.map((p) => S.quantity(p[field]));
-      return list.every((q) => q && q.unit === list[0].unit)
-        && new Set(list.map((q) => q.x)).size > 2;
+      return (
+        list.every((q) => q && q.unit === list[0].unit) && new Set(list.map((q) => q.x)).size > 2
+      );
     });
     if (!this.fields.length) return;
     S.by('trend').hidden = false;
@@ -29,23 +44,59 @@ S.Trend = class {
   }
 
   draw() {
-    S.by('trend-bar').replaceChildren(...(this.fields.length > 1
-      ? [S.choice('Along', this.fields.map((f) => [f, f]), this.field, (f) => { this.field = f; this.draw(); })] : []));
+    S.by('trend-bar').replaceChildren(
+      ...(this.fields.length > 1
+        ? [
+            S.choice(
+              'Along',
+              this.fields.map((f) => [f, f]),
+              this.field,
+              (f) => {
+                this.field = f;
+                this.draw();
+              },
+            ),
+          ]
+        : []),
+    );
     const charts = S.by('trend-charts');
     charts.replaceChildren();
     const median = (run) => {
       const measured = run.flows.filter((f) => f.f.induced_rtt_ms);
       const pings = measured.filter((f) => f.app === 'ping');
-      return S.mean((pings.length ? pings : measured).map((f) => S.stat(f, 'induced_rtt_ms', 'p50')));
+      return S.mean(
+        (pings.length ? pings : measured).map((f) => S.stat(f, 'induced_rtt_ms', 'p50')),
+      );
     };
     const drops = (run) => {
       const sum = (key) => run.links.reduce((total, l) => total + l.f[key], 0);
       return (100 * sum('dropped_packets')) / sum('offered_packets');
     };
-    this.chart(charts, 'Median induced RTT', 'ms', median, true, 'Of the pings, or of every flow that measures it.');
-    this.chart(charts, 'Sum of goodputs', 'bit/s', (run) => run.aggregate.goodput_bps, false, 'Over all flows, both directions.');
+    this.chart(
+      charts,
+      'Median induced RTT',
+      'ms',
+      median,
+      true,
+      'Of the pings, or of every flow that measures it.',
+    );
+    this.chart(
+      charts,
+      'Sum of goodputs',
+      'bit/s',
+      (run) => run.aggregate.goodput_bps,
+      false,
+      'Over all flows, both directions.',
+    );
     this.chart(charts, 'Dropped', '%', drops, false, 'Of the packets offered to all queues.');
-    this.chart(charts, 'Jain’s index', '', (run) => run.aggregate.jain, false, 'Over the flows that take all they can get.');
+    this.chart(
+      charts,
+      'Jain’s index',
+      '',
+      (run) => run.aggregate.jain,
+      false,
+      'Over the flows that take all they can get.',
+    );
   }
 
   // Lines by the values of the other parameters; each point the mean over seeds.
@@ -69,15 +120,24 @@ S.Trend = class {
       const points = line.points.sort((a, b) => a[0] - b[0]);
       return {
         name: S.worlds.length > 1 ? `${line.name} ${line.world}` : line.name,
-        index: names.indexOf(line.name), dash: S.dash(line.world),
-        x: (i) => points[i][0], y: points.map((p) => p[1]), everyMark: true,
+        index: names.indexOf(line.name),
+        dash: S.dash(line.world),
+        x: (i) => points[i][0],
+        y: points.map((p) => p[1]),
+        everyMark: true,
       };
     });
     const xUnit = S.quantity(params[0][this.field]).unit;
     const values = series.flatMap((s) => s.y).filter((v) => v > 0);
     new S.Chart(parent, {
-      title, unit, note, series, xUnit, xTitle: `${this.field}${xUnit ? `, ${xUnit}` : ''}`,
-      yLog: log && Math.max(...values) > 20 * Math.min(...values), height: 280,
+      title,
+      unit,
+      note,
+      series,
+      xUnit,
+      xTitle: `${this.field}${xUnit ? `, ${xUnit}` : ''}`,
+      yLog: log && Math.max(...values) > 20 * Math.min(...values),
+      height: 280,
     });
   }
 };

@@ -13,7 +13,10 @@ use sojourn_world::{RunResult, ScenarioInfo};
 use std::collections::BTreeSet;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
-const STYLE: &str = include_str!("../assets/report.css");
+const STYLE: &str = concat!(
+    include_str!("../assets/report.css"),
+    include_str!("../assets/tables.css")
+);
 /// In the order in which they need each other.
 const SCRIPTS: [&str; 8] = [
     include_str!("../assets/core.js"),

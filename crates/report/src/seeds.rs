@@ -88,25 +88,35 @@ pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
                 .iter()
                 .map(|(key, value)| (key.clone(), json!(value)))
                 .collect();
+            let all: Vec<_> = group.iter().map(|run| of_all(&run.aggregate)).collect();
             let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
-            let aggregates: Vec<_> = group.iter().map(|run| of_all(&run.aggregate)).collect();
             json!({
                 "world": group[0].world,
                 "seeds": seeds,
                 "params": params,
-                "links": named(&group, |run| {
-                    run.links.iter().map(|(n, l)| (n, of_link(l))).collect()
-                }),
-                "flows": named(&group, |run| {
-                    run.flows.iter().map(|(n, f)| (n, of_flow(f))).collect()
-                }),
-                "aggregate": spread(&aggregates),
+                "links": named(&group, links),
+                "flows": named(&group, flows),
+                "aggregate": spread(&all),
             })
         })
         .collect()
 }
 
 type Figures<'a> = Vec<(&'static str, Content<'a>)>;
+
+fn links(run: &RunResult) -> Vec<(&String, Figures<'_>)> {
+    run.links
+        .iter()
+        .map(|(name, l)| (name, of_link(l)))
+        .collect()
+}
+
+fn flows(run: &RunResult) -> Vec<(&String, Figures<'_>)> {
+    run.flows
+        .iter()
+        .map(|(name, f)| (name, of_flow(f)))
+        .collect()
+}
 
 fn named<'a>(
     group: &[&'a RunResult],

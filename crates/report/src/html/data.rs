@@ -113,9 +113,12 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
         "links": run.links.iter().map(|(name, l)| {
             let (values, cdf) = figures(of_link(l));
-            let series = series(&l.series);
             json!({
-                "name": name, "f": values, "cdf": cdf, "s": series, "qdisc": qdisc(&l.qdisc)
+                "name": name,
+                "f": values,
+                "cdf": cdf,
+                "s": series(&l.series),
+                "qdisc": qdisc(&l.qdisc),
             })
         }).collect::<Vec<_>>(),
         "flows": run.flows.iter().map(|(name, f)| {
