@@ -1,0 +1,157 @@
+//! Parsing against `etherparse` as an oracle, and against bytes that are no packets at all.
+
+use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
+use proptest::prelude::*;
+use sojourn_qdisc::Ecn;
+use sojourn_wire::{Network, parse, set_ce};
+
+/// Sum of an IPv4 header in one's complement (RFC 791): all ones when the checksum is right.
+fn checksum_is_right(header: &[u8]) -> bool {
+    let mut sum: u32 = header
+        .chunks_exact(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum == 0xffff
+}
+
+/// What the oracle says must be what we say.
+fn agrees(frame: &[u8]) {
+    let oracle = SlicedPacket::from_ethernet(frame).expect("built by the oracle");
+    let parsed = parse(frame);
+    match oracle.net.expect("it has a network header") {
+        NetSlice::Ipv4(ip) => {
+            assert_eq!(parsed.network, Network::Ipv4);
+            assert_eq!(parsed.flow.src[12..], ip.header().source());
+            assert_eq!(parsed.flow.dst[12..], ip.header().destination());
+            assert_eq!(parsed.dscp(), ip.header().dcp().value());
+            assert_eq!(parsed.ecn() as u8, ip.header().ecn().value());
+        }
+        NetSlice::Ipv6(ip) => {
+            assert_eq!(parsed.network, Network::Ipv6);
+            assert_eq!(parsed.flow.src, ip.header().source());
+            assert_eq!(parsed.flow.dst, ip.header().destination());
+            assert_eq!(parsed.tos, ip.header().traffic_class());
+        }
+        other => panic!("{other:?}"),
+    }
+    let (src, dst, payload) = match oracle.transport.expect("it has a transport header") {
+        TransportSlice::Tcp(tcp) => (tcp.source_port(), tcp.destination_port(), tcp.payload()),
+        TransportSlice::Udp(udp) => (udp.source_port(), udp.destination_port(), udp.payload()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((parsed.flow.src_port, parsed.flow.dst_port), (src, dst));
+    assert_eq!(usize::from(parsed.header_len), frame.len() - payload.len());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_safe(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 0..8_usize) {
+        let kinds = [0x0800, 0x86dd, 0x8100, 0x88a8, 0x8847, 0x8864, 0x0806, 0x0100_u16];
+        if bytes.len() >= 14 {
+            bytes[12..14].copy_from_slice(&kinds[kind].to_be_bytes());
+        }
+        let mut parsed = parse(&bytes);
+        let capable = parsed.ecn().is_capable();
+        prop_assert_eq!(set_ce(&mut bytes, &mut parsed), capable);
+        prop_assert_eq!(parsed.flow.hash(1), parse(&bytes).flow.hash(1));
+    }
+
+    #[test]
+    fn ipv4_agrees_with_the_oracle_and_is_marked(
+        src: [u8; 4], dst: [u8; 4], ports: (u16, u16), tos: u8,
+        payload in prop::collection::vec(any::<u8>(), 0..64), tagged: bool, tcp: bool,
+    ) {
+        let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::UDP, src, dst)
+            .expect("it is short");
+        ip.dscp = etherparse::IpDscp::try_new(tos >> 2).expect("six bits");
+        ip.ecn = etherparse::IpEcn::try_new(tos & 3).expect("two bits");
+        let headers = etherparse::IpHeaders::Ipv4(ip, etherparse::Ipv4Extensions::default());
+        let ethernet = PacketBuilder::ethernet2([1; 6], [2; 6]);
+        let mut frame = Vec::new();
+        let ip = if tagged {
+            ethernet.single_vlan(etherparse::VlanId::try_new(5).expect("small")).ip(headers)
+        } else {
+            ethernet.ip(headers)
+        };
+        if tcp {
+            ip.tcp(ports.0, ports.1, 1, 1000).write(&mut frame, &payload).expect("it fits");
+        } else {
+            ip.udp(ports.0, ports.1).write(&mut frame, &payload).expect("it fits");
+        }
+        agrees(&frame);
+        let before = frame.clone();
+        let mut parsed = parse(&frame);
+        let at = usize::from(parsed.network_offset);
+        prop_assert!(checksum_is_right(&frame[at..at + 20]));
+        prop_assert_eq!(set_ce(&mut frame, &mut parsed), tos & 3 != 0);
+        prop_assert!(checksum_is_right(&frame[at..at + 20]));
+        prop_assert_eq!(parse(&frame), parsed);
+        if tos & 3 != 0 {
+            prop_assert_eq!(parsed.ecn(), Ecn::Ce);
+        } else {
+            prop_assert_eq!(before, frame);
+        }
+    }
+
+    #[test]
+    fn ipv6_agrees_with_the_oracle(
+        src: [u8; 16], dst: [u8; 16], ports: (u16, u16),
+        payload in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let mut frame = Vec::new();
+        PacketBuilder::ethernet2([1; 6], [2; 6])
+            .ipv6(src, dst, 64)
+            .udp(ports.0, ports.1)
+            .write(&mut frame, &payload)
+            .expect("it fits");
+        agrees(&frame);
+        // ECT(0) in the traffic class: its low bits are the high half of the second byte.
+        frame[15] |= 0x20;
+        let mut parsed = parse(&frame);
+        prop_assert_eq!(parsed.ecn(), Ecn::Ect0);
+        prop_assert!(set_ce(&mut frame, &mut parsed));
+        prop_assert_eq!(parse(&frame).ecn(), Ecn::Ce);
+        agrees(&frame);
+    }
+}
+
+#[test]
+fn tunnels_of_the_access_network_are_looked_into() {
+    let mut plain = Vec::new();
+    PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .udp(1000, 2000)
+        .write(&mut plain, &[7; 40])
+        .expect("it fits");
+    let flow = parse(&plain).flow;
+    let wrap = |kind: &[u8]| [&plain[..12], kind, &plain[14..]].concat();
+    let pppoe = wrap(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 70, 0, 0x21]);
+    let mpls = wrap(&[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64]);
+    let qinq = wrap(&[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0]);
+    for frame in [&pppoe, &mpls, &qinq] {
+        assert_eq!(parse(frame).flow, flow);
+    }
+    // Behind MPLS, what only begins like IPv4 is left alone.
+    let mut pseudowire = mpls;
+    pseudowire[34] ^= 1;
+    assert_eq!(parse(&pseudowire).network, Network::Opaque);
+}
+
+#[test]
+fn all_fragments_of_a_packet_are_one_flow() {
+    let mut first = Vec::new();
+    PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .udp(1000, 2000)
+        .write(&mut first, &[7; 40])
+        .expect("it fits");
+    let mut last = first.clone();
+    first[20] = 0x20;
+    last[21] = 5;
+    assert!(parse(&first).fragment && parse(&last).fragment);
+    assert_eq!(parse(&first).flow, parse(&last).flow);
+    assert!(!parse(&first).has_ports());
+}
