@@ -145,3 +145,6 @@ impl<P: FramePort> Engine<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
