@@ -318,7 +318,7 @@ fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunR
         seed: cell.seed,
         params: cell.params.clone(),
         links: outcome.links,
-        aggregate: Aggregate::of(&flows),
+        aggregate: Aggregate::of(&cell.flows, &flows),
         flows,
         cost: Cost {
             events: outcome.frames,

@@ -388,7 +388,7 @@ impl Engine {
             seed: cell.seed,
             params: cell.params.clone(),
             links: names.zip(links).collect(),
-            aggregate: Aggregate::of(&flows),
+            aggregate: Aggregate::of(&cell.flows, &flows),
             flows,
             cost: Cost {
                 events: self.events,

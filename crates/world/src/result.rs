@@ -2,6 +2,7 @@
 
 use sojourn_qdisc::Report as QdiscReport;
 use sojourn_units::{Rate, Span};
+use std::collections::BTreeMap;
 
 /// The result of one cell in one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,19 +133,28 @@ pub struct Series {
 /// Over all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Aggregate {
-    /// Jain's index over the goodputs of elastic flows (1 = equal); none without such flows.
+    /// Jain's index over the goodputs of elastic flows from one node to another (1 = equal): the
+    /// lowest of all such groups, since flows in opposite directions do not compete. None
+    /// without elastic flows.
     pub jain: Option<f64>,
     /// Sum of all goodputs in bit/s.
     pub goodput_bps: f64,
 }
 
 impl Aggregate {
-    /// The aggregate of a run's flows.
-    pub fn of(flows: &[(String, FlowResult)]) -> Self {
+    /// The aggregate of a run: `results` in the order of the cell's `flows`.
+    pub fn of(flows: &[crate::Flow], results: &[(String, FlowResult)]) -> Self {
         let bps = |f: &FlowResult| f.goodput.as_bps() as f64;
+        let mut groups: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+        for (flow, (_, result)) in flows.iter().zip(results).filter(|(_, (_, r))| r.elastic) {
+            groups
+                .entry((flow.from, flow.to))
+                .or_default()
+                .push(bps(result));
+        }
         Self {
-            jain: jain(flows.iter().filter(|(_, f)| f.elastic).map(|(_, f)| bps(f))),
-            goodput_bps: flows.iter().map(|(_, f)| bps(f)).sum(),
+            jain: groups.into_values().filter_map(jain).reduce(f64::min),
+            goodput_bps: results.iter().map(|(_, f)| bps(f)).sum(),
         }
     }
 }

@@ -74,3 +74,39 @@ fn series_never_grow_beyond_their_window() {
     bins.add(ms(1), 1.0); // a clock that runs backwards
     assert_eq!(bins.series(ms(3000), "", "", mean).points.len(), 30);
 }
+
+#[test]
+fn fairness_is_among_flows_that_compete() {
+    let flow = |from, to, bps: u64| {
+        let flow = crate::Flow {
+            name: format!("{from}-{bps}"),
+            from,
+            to,
+            start: Time::ZERO,
+            stop: None,
+            base_rtt: Span::ZERO,
+            dscp: 0,
+            transport: crate::Transport::Udp,
+            app: sojourn_apps::Spec::Bulk,
+        };
+        let mut recorder = FlowRecorder::new(window(), Span::ZERO);
+        recorder.delivered(ms(2000), bps / 4); // two seconds are measured
+        let result = (flow.name.clone(), recorder.finish(&flow));
+        (flow, result)
+    };
+    // Equal upstream, 3 to 1 downstream: 16 / (2 * 10).
+    let cells = [
+        flow(0, 1, 80),
+        flow(0, 1, 80),
+        flow(1, 0, 24_000),
+        flow(1, 0, 8000),
+    ];
+    let (flows, results): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+    let aggregate = crate::Aggregate::of(&flows, &results);
+    assert!(
+        (aggregate.jain.unwrap() - 0.8).abs() < 1e-9,
+        "{aggregate:?}"
+    );
+    assert!((aggregate.goodput_bps - 32_160.0).abs() < 1e-9);
+    assert_eq!(crate::Aggregate::of(&[], &[]).jain, None);
+}
