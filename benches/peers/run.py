@@ -154,7 +154,7 @@ def rrul_case():
         lambda opt: Sojourn(opt.sojourn, "scenarios/bench/rrul-like.toml", opt.seconds or 60),
         no_ns2,
         lambda opt: Ns3(
-            opt.ns3_seconds or opt.seconds or 60, aqm="fqcodel", aqmReverse=1, tcp="Cubic",
+            opt.seconds or 60, aqm="fqcodel", aqmReverse=1, tcp="Cubic",
             flows=4, reverseFlows=4, bottleneckRate="10Mbps", accessRate="1Gbps",
             accessDelay="0.5ms", bottleneckDelay="24ms", buffer=10240, segment=1448,
             probeGap=0.02, measureFrom=5, seed=1,
@@ -250,8 +250,8 @@ def main():
     )
     parser.add_argument("case", nargs="*", default=list(CASES), help=" ".join(CASES))
     parser.add_argument("--rounds", type=int, default=3, help="runs of each simulator")
-    parser.add_argument("--seconds", type=float, help="simulated seconds, ns-3 too in rrul")
-    parser.add_argument("--ns3-seconds", type=float, help="simulated seconds on ns-3")
+    parser.add_argument("--seconds", type=float, help="simulated seconds; of ns-3 in rrul only")
+    parser.add_argument("--ns3-seconds", type=float, help="of ns-3 in 1g and 10g")
     parser.add_argument("--sojourn", default=str(ROOT / "target/release/sojourn"))
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
