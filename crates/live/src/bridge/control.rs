@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `stats` | `{"command":"stats"}` |
 //! | `text` | `{"command":"text"}` |
-//! | `change up fq_codel limit 100` | `{"command":"change","side":"up","spec":"fq_codel limit 100"}` |
+//! | `change up codel limit 100` | `{"command":"change","side":"up","spec":"codel limit 100"}` |
 //! | `rate down 20mbit` | `{"command":"rate","side":"down","rate":"20mbit"}` |
 //!
 //! An answer is `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes
