@@ -265,8 +265,9 @@ impl FailOpenBridge {
                 Some(libc::ENOSYS) => "this kernel has no bpf(2)".to_owned(),
                 _ => format!("attach BPF programs: {error}"),
             })?;
-            let closed = clock.now();
             gate.set(TCX_DROP);
+            // Afterwards: rather lose a frame than send it twice.
+            let closed = clock.now();
             Ok::<_, Refusal>((gate, closed))
         };
         match (left_master, right_master) {

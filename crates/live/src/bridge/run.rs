@@ -109,6 +109,11 @@ impl Bridge {
         let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign_until = bridge.forwarded_until();
+            if engine.foreign_until > Time::ZERO {
+                engine
+                    .discard_waiting()
+                    .map_err(|error| BridgeError::io("read from the interfaces", error))?;
+            }
         }
         Ok(Self {
             engine,
@@ -210,7 +215,8 @@ impl Bridge {
             let now = self.config.clock.now();
             self.step(now, observer)?;
             if now - self.engine.last_arrival > GAP || now - start > LONGEST {
-                return Ok(now);
+                // What is stamped later but not seen yet will find the gate open.
+                return Ok(self.engine.last_arrival);
             }
             std::thread::sleep(std::time::Duration::from_micros(20));
         }
