@@ -35,7 +35,7 @@ fn agrees(frame: &[u8]) {
             assert_eq!(parsed.flow.dst, ip.header().destination());
             assert_eq!(parsed.tos, ip.header().traffic_class());
         }
-        other => panic!("{other:?}"),
+        other @ NetSlice::Arp(_) => panic!("{other:?}"),
     }
     let (src, dst, payload) = match oracle.transport.expect("it has a transport header") {
         TransportSlice::Tcp(tcp) => (tcp.source_port(), tcp.destination_port(), tcp.payload()),
