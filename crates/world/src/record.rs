@@ -49,10 +49,12 @@ impl Window {
     }
 }
 
-/// Spans gathered into a histogram: exact mean, minimum and maximum, quantiles within 0.5 %
-/// plus half a microsecond.
+/// Spans gathered into a histogram: exact mean, minimum and maximum; quantiles of what exceeds
+/// `base` within 0.5 % plus half a microsecond.
 #[derive(Clone, Debug)]
 struct Spread {
+    /// What every span is expected to exceed: only the rest needs the histogram's precision.
+    base: Span,
     histogram: Histogram<u32>,
     sum: u128,
     min: Span,
@@ -60,10 +62,11 @@ struct Spread {
 }
 
 impl Spread {
-    fn new() -> Self {
+    fn new(base: Span) -> Self {
         // Microseconds; grows by itself as larger values come.
         let histogram = Histogram::new(2).expect("two significant digits are within 0 to 5");
         Self {
+            base,
             histogram,
             sum: 0,
             min: Span::MAX,
@@ -76,7 +79,7 @@ impl Spread {
         self.min = self.min.min(span);
         self.max = self.max.max(span);
         self.histogram
-            .record(span.as_micros().min(LARGEST_US))
+            .record((span - self.base).as_micros().min(LARGEST_US))
             .expect("it grows by itself");
     }
 
@@ -92,7 +95,7 @@ impl Spread {
         let value = |us: u64| {
             let low = self.histogram.lowest_equivalent(us);
             let high = self.histogram.next_non_equivalent(us);
-            ((low + high) as f64 / 2000.0).clamp(min, max)
+            (self.base.as_millis_f64() + (low + high) as f64 / 2000.0).clamp(min, max)
         };
         let at = |q: f64| (value(self.histogram.value_at_quantile(q)) - base_ms).max(0.0);
         let steps: Vec<_> = self.histogram.iter_recorded().collect();
@@ -228,7 +231,7 @@ impl LinkRecorder {
             dequeued: (0, 0),
             dropped: 0,
             marked: 0,
-            sojourn: Spread::new(),
+            sojourn: Spread::new(Span::ZERO),
             backlog: Backlog::default(),
             backlog_since: Time::ZERO,
             held: 0,
@@ -346,8 +349,8 @@ impl FlowRecorder {
             datagrams_received: 0,
             blocked: 0,
             completed: None,
-            rtt: Spread::new(),
-            delay: Spread::new(),
+            rtt: Spread::new(base_rtt),
+            delay: Spread::new(Span::ZERO),
             goodputs: bins.clone(),
             rtts: bins.clone(),
             windows: bins,

@@ -45,7 +45,7 @@ fn a_link_counts_from_the_warm_up_and_averages_over_time() {
 
 #[test]
 fn quantiles_are_within_half_a_percent() {
-    let mut spread = Spread::new();
+    let mut spread = Spread::new(Span::ZERO);
     for us in 1..=100_000 {
         spread.add(Span::from_micros(us));
     }
@@ -55,6 +55,21 @@ fn quantiles_are_within_half_a_percent() {
     assert!((d.mean - 40.0005).abs() < 1e-3 && d.max >= 90.0 && d.max < 90.001 && d.min <= 0.0);
     assert!(d.cdf.len() <= MAX_CDF_POINTS + 1 && d.cdf.windows(2).all(|w| w[0].1 <= w[1].1));
     assert!(d.cdf.last().unwrap().1 >= 1.0);
+}
+
+#[test]
+fn what_exceeds_a_base_is_resolved_finely() {
+    // 2.2 ms above 200 ms: the histogram's half per cent is of the 2.2 ms.
+    let mut spread = Spread::new(Span::from_millis(200));
+    for us in [1900, 2200, 2500] {
+        spread.add(Span::from_millis(200) + Span::from_micros(us));
+    }
+    let induced = spread.less(Span::from_millis(200));
+    assert!((induced.p50 - 2.2).abs() < 0.012, "{}", induced.p50);
+    assert!((spread.distribution().p50 - 202.2).abs() < 0.012);
+    // A span below the base keeps the minimum exact.
+    spread.add(Span::from_millis(150));
+    assert!((spread.distribution().min - 150.0).abs() < 1e-9);
 }
 
 #[test]
