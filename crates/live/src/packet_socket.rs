@@ -300,7 +300,7 @@ fn read_control(control: &[u8; CONTROL]) -> Ancillary {
     let mut at = 0;
     while let (Some(len), Some(level), Some(kind)) = (word(at), half(at + 8), half(at + 12)) {
         let len = len as usize;
-        if len < HEADER {
+        if !(HEADER..=CONTROL).contains(&len) {
             break;
         }
         let data = at + HEADER;
