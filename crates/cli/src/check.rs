@@ -3,7 +3,6 @@
 use crate::table::Table;
 use crate::{Overrides, print, refuse};
 use clap::Args;
-use sojourn_tcp::Algorithm;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, Hop, HopRate, Topology, Transport};
 use std::fmt::Write as _;
@@ -156,18 +155,15 @@ fn flows(cell: &Cell) -> Table {
     let time = |time: Time| format!("{:.3}s", time.as_secs_f64());
     for flow in &cell.flows {
         let transport = match flow.transport {
-            Transport::Udp => "udp",
-            Transport::Tcp(config) => match config.algorithm {
-                Algorithm::Reno => "tcp reno",
-                Algorithm::Cubic => "tcp cubic",
-            },
+            Transport::Udp => "udp".to_owned(),
+            Transport::Tcp(config) => format!("tcp {}", config.algorithm.name()),
         };
         table.row(vec![
             flow.name.clone(),
             nodes[flow.from].to_owned(),
             nodes[flow.to].to_owned(),
             flow.app.name().to_owned(),
-            transport.to_owned(),
+            transport,
             show_span(flow.base_rtt),
             time(flow.start),
             flow.stop.map_or_else(|| "-".to_owned(), time),

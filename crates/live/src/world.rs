@@ -131,7 +131,7 @@ fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
     for (other, config) in configs {
         let switches = |c: &Config| {
             let [ecn, sack, timestamps, rack] =
-                [c.ecn, c.sack, c.timestamps, c.rack].map(u32::from);
+                [c.wants_ecn(), c.sack, c.timestamps, c.rack].map(u32::from);
             [ecn, sack, timestamps, rack, c.initial_window]
         };
         let names = ["ecn", "sack", "timestamps", "rack", "initial_window"];
@@ -150,7 +150,7 @@ fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
         ("ipv4/tcp_no_metrics_save", flag(true)),
         // A retransmission timeout would otherwise change skb->hash, as no wire does.
         ("core/txrehash", flag(false)),
-        ("ipv4/tcp_ecn", flag(first.ecn)),
+        ("ipv4/tcp_ecn", flag(first.wants_ecn())),
         ("ipv4/tcp_sack", flag(first.sack)),
         ("ipv4/tcp_timestamps", flag(first.timestamps)),
         ("ipv4/tcp_recovery", flag(first.rack)),

@@ -256,6 +256,8 @@ fn transport(cell: &Cell, flow: &Flow, way: Way) -> Transport {
         CellTransport::Tcp(config) => {
             let config: &Config = config;
             let mut connection = Box::new(Connection::new(config));
+            let (flow, end) = (&flow.name, if way.is_forth() { "first" } else { "second" });
+            connection.seed(Stream::named(cell.seed, &format!("flow.{flow}.tcp.{end}")).bits());
             if !way.is_forth() {
                 connection.listen();
             }

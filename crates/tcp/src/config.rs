@@ -10,6 +10,80 @@ pub enum Algorithm {
     /// RFC 9438.
     #[default]
     Cubic,
+    /// Brakmo and Peterson 1995; `vegas` in Linux.
+    Vegas,
+    /// Westwood+, Mascolo et al. 2004; `westwood` in Linux.
+    Westwood,
+    /// Compound TCP, Tan et al. 2006; Windows had it, Linux does not.
+    Compound,
+    /// Data Center TCP, RFC 8257; `dctcp` in Linux. Negotiates ECN whatever [`Config::ecn`] says.
+    Dctcp,
+    /// BBR version 1; `bbr` in Linux.
+    Bbr,
+    /// BBR version 3, draft-ietf-ccwg-bbr; not in Linux's main line.
+    Bbr3,
+}
+
+impl Algorithm {
+    /// All of them, in the order of their age.
+    pub const ALL: [Self; 8] = [
+        Self::Reno,
+        Self::Vegas,
+        Self::Westwood,
+        Self::Cubic,
+        Self::Compound,
+        Self::Dctcp,
+        Self::Bbr,
+        Self::Bbr3,
+    ];
+
+    /// Its name in scenario files and tables; Linux's where Linux has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+            Self::Vegas => "vegas",
+            Self::Westwood => "westwood",
+            Self::Compound => "compound",
+            Self::Dctcp => "dctcp",
+            Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
+        }
+    }
+}
+
+/// How many of its own segments Vegas wants to keep in the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VegasConfig {
+    /// Fewer than this: one segment more. Default 2 (Linux); the paper and ns-2: 1.
+    pub alpha: f64,
+    /// More than this: one segment less. Default 4 (Linux); the paper and ns-2: 3.
+    pub beta: f64,
+    /// More than this ends slow start. Default 1 (Linux, ns-2).
+    pub gamma: f64,
+    /// Double only every other round trip, as the paper and ns-2. Default off, as Linux.
+    pub alternate_slow_start: bool,
+}
+
+impl VegasConfig {
+    /// As ns-2 (`v_alpha_`, `v_beta_`, `v_gamma_`) and the paper.
+    pub const NS2: Self = Self {
+        alpha: 1.0,
+        beta: 3.0,
+        gamma: 1.0,
+        alternate_slow_start: true,
+    };
+}
+
+impl Default for VegasConfig {
+    fn default() -> Self {
+        Self {
+            alpha: 2.0,
+            beta: 4.0,
+            gamma: 1.0,
+            alternate_slow_start: false,
+        }
+    }
 }
 
 /// How slow start ends when nothing is lost.
@@ -70,6 +144,12 @@ pub struct Config {
     pub rto_rule: RtoRule,
     /// Granularity of the retransmission clock (RFC 6298's G). Default 1 ms.
     pub clock: Span,
+    /// The clock that measures round trips for the timeout: samples are rounded to whole ticks,
+    /// at least one, and timeouts down to whole ticks, at least two, as ns-2 does with its
+    /// `tcpTick_` (10 ms). Zero, the default: exact. Congestion controls always see exact times.
+    pub tick: Span,
+    /// Vegas's thresholds.
+    pub vegas: VegasConfig,
     /// Selective acknowledgements (RFC 2018, 6675). Without: NewReno recovery (RFC 6582).
     pub sack: bool,
     /// Loss detection by time with a tail loss probe (RFC 8985), as Linux; needs `sack`.
@@ -105,6 +185,8 @@ impl Default for Config {
             max_rto: Span::from_secs(120),
             rto_rule: RtoRule::default(),
             clock: Span::from_millis(1),
+            tick: Span::ZERO,
+            vegas: VegasConfig::default(),
             sack: true,
             rack: true,
             timestamps: true,
@@ -122,6 +204,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether ECN is negotiated: on request, and always for DCTCP, which is nothing without.
+    pub const fn wants_ecn(&self) -> bool {
+        self.ecn || matches!(self.algorithm, Algorithm::Dctcp)
+    }
+
     /// Bytes of IPv4 and TCP header of a segment with `sack_blocks` SACK blocks.
     pub const fn header_len(&self, sack_blocks: u8) -> u16 {
         let timestamps = if self.timestamps { 12 } else { 0 };

@@ -5,18 +5,33 @@
 //! the retransmission timer and the limits by the application and the receiver; the control
 //! owns the window, the slow-start threshold and, if it wants, the pacing rate.
 
+mod bbr;
+mod bbr3;
+mod compound;
 mod cubic;
+mod dctcp;
+#[cfg(test)]
+mod events;
 mod hystart;
 mod hystart_plus_plus;
 mod reno;
+mod vegas;
+mod westwood;
 
+pub use bbr::Bbr;
+pub use bbr3::Bbr3;
+pub use compound::Compound;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use hystart_plus_plus::HyStartPlusPlus;
 pub use reno::Reno;
+pub use vegas::Vegas;
+pub use westwood::Westwood;
 
 use crate::config::{Algorithm, Config};
 use crate::rate::RateSample;
+use alloc::boxed::Box;
 use sojourn_units::{Rate, Span, Time};
 
 /// A slow-start threshold that nothing has set yet.
@@ -31,7 +46,7 @@ pub struct AckEvent {
     pub acked: u32,
     /// Segments newly acknowledged, cumulatively or selectively.
     pub delivered: u32,
-    /// Segments newly found lost.
+    /// Segments found lost since the last ACK.
     pub lost: u32,
     /// Round trip of the newest acknowledged segment, if it was sent once.
     pub rtt: Option<Span>,
@@ -101,7 +116,19 @@ pub trait CongestionControl {
         false
     }
 
-    /// An ACK that delivered something arrived.
+    /// Whether the control keeps the window below the path's capacity on purpose now, so that
+    /// delivery rates say nothing about the path.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// 64 random bits for what the control decides by lot.
+    fn seed(&mut self, _bits: u64) {}
+
+    /// The handshake is over; `rtt` is its round trip, if it was measured.
+    fn on_established(&mut self, _rtt: Option<Span>, _now: Time) {}
+
+    /// An ACK arrived.
     fn on_ack(&mut self, ack: &AckEvent);
 
     /// Congestion, once a window of data. `in_flight`: segments in the network now.
@@ -129,6 +156,13 @@ pub trait CongestionControl {
 pub(crate) enum Control {
     Reno(Reno),
     Cubic(Cubic),
+    Vegas(Vegas),
+    Westwood(Westwood),
+    Compound(Compound),
+    Dctcp(Dctcp),
+    // Boxed: large, and what every connection holds should stay small.
+    Bbr(Box<Bbr>),
+    Bbr3(Box<Bbr3>),
 }
 
 impl Control {
@@ -136,6 +170,12 @@ impl Control {
         match config.algorithm {
             Algorithm::Reno => Self::Reno(Reno::new(config)),
             Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
+            Algorithm::Vegas => Self::Vegas(Vegas::new(config)),
+            Algorithm::Westwood => Self::Westwood(Westwood::new(config)),
+            Algorithm::Compound => Self::Compound(Compound::new(config)),
+            Algorithm::Dctcp => Self::Dctcp(Dctcp::new(config)),
+            Algorithm::Bbr => Self::Bbr(Box::new(Bbr::new(config))),
+            Algorithm::Bbr3 => Self::Bbr3(Box::new(Bbr3::new(config))),
         }
     }
 }
@@ -145,6 +185,12 @@ macro_rules! each {
         match $self {
             Control::Reno($control) => $call,
             Control::Cubic($control) => $call,
+            Control::Vegas($control) => $call,
+            Control::Westwood($control) => $call,
+            Control::Compound($control) => $call,
+            Control::Dctcp($control) => $call,
+            Control::Bbr($control) => $call,
+            Control::Bbr3($control) => $call,
         }
     };
 }
@@ -161,6 +207,15 @@ impl CongestionControl for Control {
     }
     fn controls_recovery(&self) -> bool {
         each!(self, control => control.controls_recovery())
+    }
+    fn limits_itself(&self) -> bool {
+        each!(self, control => control.limits_itself())
+    }
+    fn seed(&mut self, bits: u64) {
+        each!(self, control => control.seed(bits));
+    }
+    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
+        each!(self, control => control.on_established(rtt, now));
     }
     fn on_ack(&mut self, ack: &AckEvent) {
         each!(self, control => control.on_ack(ack));
@@ -185,7 +240,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// Window and threshold with the rules that Reno and CUBIC share.
+/// Window and threshold with the rules that all but BBR share.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) segments: u32,
@@ -232,6 +287,21 @@ impl Window {
             let whole = (self.credit + 1e-9) as u32;
             self.credit -= f64::from(whole);
             self.segments = self.segments.saturating_add(whole).min(INFINITE);
+        }
+    }
+
+    /// Reno's growth (RFC 5681 equations 2 and 3): doubling below the threshold, one segment a
+    /// round trip above. As Linux: by what left the network, not what a filled hole releases.
+    pub(crate) fn reno(&mut self, ack: &AckEvent) {
+        if !ack.may_grow || !ack.window_limited {
+            return;
+        }
+        let mut acked = ack.delivered;
+        if self.in_slow_start() {
+            acked = self.slow_start(acked);
+        }
+        if acked > 0 {
+            self.grow(acked, 1.0 / f64::from(self.segments));
         }
     }
 

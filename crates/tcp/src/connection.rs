@@ -101,6 +101,12 @@ impl Connection {
         }
     }
 
+    /// 64 random bits for what the congestion control decides by lot (BBR: when it probes).
+    /// Without, connections with the same history decide alike.
+    pub fn seed(&mut self, bits: u64) {
+        self.sender.control.seed(bits);
+    }
+
     /// Opens actively: a SYN will be sent.
     pub fn open(&mut self, _now: Time) {
         if self.phase == Phase::Closed {
@@ -192,7 +198,7 @@ impl Connection {
 
     fn answer_syn(&mut self, segment: &Segment, now: Time) {
         let setup = Flags::ECE.with(Flags::CWR);
-        self.ecn = self.config.ecn && segment.flags.has(setup);
+        self.ecn = self.config.wants_ecn() && segment.flags.has(setup);
         self.receiver.start(segment, now);
         self.phase = Phase::SynReceived;
         self.syn_due = true;
@@ -210,8 +216,9 @@ impl Connection {
         if segment.ack != self.isn.wrapping_add(1) {
             return;
         }
-        self.ecn =
-            self.config.ecn && segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        self.ecn = self.config.wants_ecn()
+            && segment.flags.has(Flags::ECE)
+            && !segment.flags.has(Flags::CWR);
         self.receiver.start(segment, now);
         self.receiver.ack_now = true;
         self.establish(segment, now, received);
@@ -230,6 +237,8 @@ impl Connection {
         } else if self.syn_count > 2 {
             self.sender.restart_from_one();
         }
+        let rtt = self.sender.rtt.measured().then(|| self.sender.rtt.srtt());
+        self.sender.control.on_established(rtt, now);
         received.established = true;
     }
 
@@ -268,6 +277,9 @@ impl Connection {
             let old = seq::wire(self.isn, self.sender.una - 1);
             return Some(self.plain(old, Flags::ACK, now));
         }
+        if let Some((ack, echo)) = self.receiver.take_earlier_ack() {
+            return Some(self.earlier_ack(ack, echo, now));
+        }
         let room = match self.receiver.sack_count() {
             0 => self.config.mss,
             blocks => {
@@ -301,7 +313,7 @@ impl Connection {
             if self.ecn {
                 flags = flags.with(Flags::ECE);
             }
-        } else if self.config.ecn {
+        } else if self.config.wants_ecn() {
             flags = flags.with(Flags::ECE).with(Flags::CWR);
         }
         let backoff = 1_u64 << self.syn_count.min(16);
@@ -317,6 +329,21 @@ impl Connection {
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         sent.segment.window = sent.segment.window.min(u32::from(u16::MAX));
         Some(sent)
+    }
+
+    /// An ACK of what had arrived before the marks changed (RFC 8257 section 3.2).
+    fn earlier_ack(&mut self, ack: u32, echo: bool, now: Time) -> Transmit {
+        let number = seq::wire(self.isn, self.sender.next);
+        let due = (self.receiver.ack_now, self.receiver.ack_at);
+        let mut sent = self.plain(number, Flags::ACK, now);
+        sent.segment.ack = ack;
+        sent.segment.flags = if echo {
+            Flags::ACK.with(Flags::ECE)
+        } else {
+            Flags::ACK
+        };
+        (self.receiver.ack_now, self.receiver.ack_at) = due;
+        sent
     }
 
     /// A segment without data.
@@ -352,7 +379,10 @@ impl Connection {
         segment.payload = outgoing.payload;
         Transmit {
             segment,
-            ect: self.ecn && !outgoing.retransmission && outgoing.payload > 0,
+            // RFC 3168 section 6.1.5; with DCTCP, as Linux, retransmissions are capable too.
+            ect: self.ecn
+                && outgoing.payload > 0
+                && (!outgoing.retransmission || self.receiver.echoes_exactly()),
             retransmission: outgoing.retransmission,
         }
     }

@@ -31,9 +31,10 @@ mod seq;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Algorithm, Config, DelayedAck, RtoRule, SlowStart};
+pub use config::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
 pub use congestion::{
-    AckEvent, Congestion, CongestionControl, Cubic, HyStart, HyStartPlusPlus, INFINITE, Reno,
+    AckEvent, Bbr, Bbr3, Compound, Congestion, CongestionControl, Cubic, Dctcp, HyStart,
+    HyStartPlusPlus, INFINITE, Reno, Vegas, Westwood,
 };
 pub use connection::{Connection, Received, Transmit};
 pub use info::{Counters, Info, State};

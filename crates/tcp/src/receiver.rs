@@ -1,10 +1,11 @@
 //! The receiving half: reassembly, when to acknowledge, how much to offer.
 //! Source: RFC 9293 section 3.10.7.4, RFC 2018 section 4 (SACK), RFC 2883 (DSACK), RFC 5681
-//! section 4.2 (delayed ACKs), RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN).
+//! section 4.2 (delayed ACKs), RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN),
+//! RFC 8257 section 3.2 (exact echo).
 //! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
 //! time, are acknowledged at once; the window is a multiple of what arrived in a round trip.
 
-use crate::config::DelayedAck;
+use crate::config::{Algorithm, DelayedAck};
 use crate::reassembly::Reassembly;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
@@ -47,6 +48,10 @@ pub(crate) struct Receiver {
     ts_recent: Time,
 
     echo: bool,
+    /// DCTCP: ECN-echo tells of each segment, not of the time since the last CWR.
+    exact_echo: bool,
+    /// ACK number and echo that are owed since before the marks changed.
+    earlier: Option<(u64, bool)>,
 
     /// Size of the receive buffer, as offered.
     window: u64,
@@ -93,6 +98,8 @@ impl Receiver {
             last_data: None,
             ts_recent: Time::ZERO,
             echo: false,
+            exact_echo: config.algorithm == Algorithm::Dctcp,
+            earlier: None,
             window,
             window_max: u64::from(config.receive_window_max).max(window),
             edge: window,
@@ -156,6 +163,17 @@ impl Receiver {
     /// Whether ECN-echo must be set.
     pub(crate) fn echo(&self) -> bool {
         self.echo
+    }
+
+    /// Whether ECN-echo follows the marks segment by segment.
+    pub(crate) fn echoes_exactly(&self) -> bool {
+        self.exact_echo
+    }
+
+    /// The number and echo of an ACK that must go before all others.
+    pub(crate) fn take_earlier_ack(&mut self) -> Option<(u32, bool)> {
+        let (next, echo) = self.earlier.take()?;
+        Some((seq::wire(self.isn, next), echo))
     }
 
     /// How many SACK blocks the next segment carries.
@@ -305,6 +323,17 @@ impl Receiver {
     }
 
     fn note_ecn(&mut self, segment: &Segment, ce: bool) {
+        if self.exact_echo {
+            if ce != self.echo {
+                // What a delayed ACK would cover has another mark than this segment.
+                if self.next > self.acked {
+                    self.earlier = Some((self.next, self.echo));
+                }
+                self.echo = ce;
+                self.ack_now = true;
+            }
+            return;
+        }
         if segment.flags.has(Flags::CWR) {
             self.echo = false;
         }

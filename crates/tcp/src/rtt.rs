@@ -14,6 +14,7 @@ const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 pub(crate) struct RttEstimator {
     rule: RtoRule,
     clock: Span,
+    tick: Span,
     floor: Span,
     ceiling: Span,
     srtt: Span,
@@ -34,6 +35,7 @@ impl RttEstimator {
         Self {
             rule: config.rto_rule,
             clock: config.clock,
+            tick: config.tick,
             floor: config.min_rto,
             ceiling: config.max_rto.max(config.min_rto),
             srtt: Span::ZERO,
@@ -98,7 +100,7 @@ impl RttEstimator {
     /// A sample from a segment that was sent once, or from a timestamp. `acked` and `sent` are
     /// the offsets of SND.UNA and SND.NXT: they delimit round trips for the Linux rule.
     pub(crate) fn sample(&mut self, sample: Span, acked: u64, sent: u64) {
-        let sample = sample.max(Span::from_nanos(1));
+        let sample = self.in_ticks(sample).max(Span::from_nanos(1));
         if self.measured() {
             match self.rule {
                 RtoRule::Rfc6298 => {
@@ -121,10 +123,29 @@ impl RttEstimator {
             self.round_end = sent;
         }
         self.base = match self.rule {
-            RtoRule::Rfc6298 => (self.srtt + self.clock.max(self.rttvar * 4)).max(self.floor),
-            RtoRule::Linux => self.srtt + self.rttvar * 4,
+            RtoRule::Rfc6298 => {
+                let timeout = self.srtt + self.clock.max(self.rttvar * 4);
+                self.whole_ticks(timeout).max(self.floor)
+            }
+            RtoRule::Linux => self.whole_ticks(self.srtt + self.rttvar * 4),
         }
         .min(self.ceiling);
+    }
+
+    /// A measured time as a coarse clock shows it.
+    fn in_ticks(&self, sample: Span) -> Span {
+        match self.tick.as_nanos() {
+            0 => sample,
+            tick => self.tick * ((sample.as_nanos() + tick / 2) / tick).max(1),
+        }
+    }
+
+    /// A timeout that a coarse clock can keep.
+    fn whole_ticks(&self, timeout: Span) -> Span {
+        match self.tick.as_nanos() {
+            0 => timeout,
+            tick => self.tick * (timeout.as_nanos() / tick).max(2),
+        }
     }
 
     fn linux_sample(&mut self, sample: Span, acked: u64, sent: u64) {
@@ -210,6 +231,32 @@ mod tests {
             coarse.sample(Span::from_millis(50), 0, 0);
         }
         assert_eq!(coarse.rto(), Span::from_millis(60));
+    }
+
+    /// ns-2 with `tcpTick_` 10 ms, by hand: 44 ms count as 4 ticks, then SRTT 40, RTTVAR 20, RTO
+    /// 120; 57 ms count as 6: RTTVAR 3/4·20 + 1/4·20 = 20, SRTT 42.5, timeout 122.5, 12 ticks.
+    /// 3 ms count as one tick.
+    #[test]
+    fn a_coarse_clock_counts_whole_ticks() {
+        let config = Config {
+            rto_rule: RtoRule::Rfc6298,
+            min_rto: Span::from_millis(1),
+            tick: Span::from_millis(10),
+            ..Config::default()
+        };
+        let millis = Span::from_millis;
+        let mut rtt = RttEstimator::new(&config);
+        rtt.sample(millis(44), 0, 0);
+        assert_eq!((rtt.srtt(), rtt.rto()), (millis(40), millis(120)));
+        rtt.sample(millis(57), 0, 0);
+        assert_eq!(rtt.srtt(), Span::from_micros(42_500));
+        assert_eq!(rtt.rto(), millis(120));
+        let mut short = RttEstimator::new(&config);
+        for _ in 0..200 {
+            short.sample(millis(3), 0, 0);
+        }
+        // The deviation has decayed; two ticks are the least.
+        assert_eq!((short.srtt(), short.rto()), (millis(10), millis(20)));
     }
 
     /// Linux with a steady 50 ms: the variance term keeps its floor of 200 ms.

@@ -83,6 +83,8 @@ pub(crate) struct Sender {
     pub(crate) timer: Timer,
     pub(crate) pace_at: Time,
     next_round: u64,
+    /// Found lost by a timer; the control hears of it with the next ACK.
+    lost_by_timer: u32,
     last_sent: Time,
     /// One segment may be sent whatever the window says: a tail loss probe.
     probe: bool,
@@ -126,6 +128,7 @@ impl Sender {
             timer: Timer::default(),
             pace_at: Time::ZERO,
             next_round: 0,
+            lost_by_timer: 0,
             last_sent: Time::ZERO,
             probe: false,
             window_probe: false,

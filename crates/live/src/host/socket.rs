@@ -18,14 +18,6 @@ const TCP_DELACK_MAX_US: c_int = 46;
 /// Room for bursts that the reading thread has not fetched yet.
 const DATAGRAM_BUFFER: usize = 1 << 20;
 
-/// The kernel's name of a congestion control.
-const fn congestion_name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Reno => "reno",
-        Algorithm::Cubic => "cubic",
-    }
-}
-
 fn open(kind: SocketType, local: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = net::socket_with(AddressFamily::INET, kind, flags, None)?;
@@ -48,7 +40,7 @@ pub(super) fn datagram(local: SocketAddrV4, peer: SocketAddrV4, dscp: u8) -> io:
 /// A stream socket with the parameters of `config`, to listen on or to connect.
 pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Result<OwnedFd> {
     let fd = open(SocketType::STREAM, local, dscp)?;
-    let name = congestion_name(config.algorithm);
+    let name = config.algorithm.name();
     sockopt::set_tcp_congestion(&fd, name).map_err(|error| no_such_control(name, &error.into()))?;
     sockopt::set_tcp_nodelay(&fd, !config.nagle)?;
     let default = Config::default();
@@ -111,6 +103,20 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
             "its mss of {mss} bytes is above the {most} that fit into a frame"
         ));
     }
+    // Linux has no such module to load (tcp_bbr is version 1).
+    if matches!(config.algorithm, Algorithm::Compound | Algorithm::Bbr3) {
+        let name = config.algorithm.name();
+        return Err(format!(
+            "Linux has no congestion control {name:?}; this kernel offers {}",
+            offered()
+        ));
+    }
+    if !config.tick.is_zero() {
+        return refused("the kernel's clock has a fixed tick");
+    }
+    if config.algorithm == Algorithm::Vegas && config.vegas != default.vegas {
+        return refused("the kernel's Vegas has its own thresholds");
+    }
     if config.initial_ssthresh.is_some() {
         return refused("the kernel's TCP takes no initial_ssthresh");
     }
@@ -135,15 +141,23 @@ fn micros(span: Span) -> i32 {
 }
 
 fn no_such_control(name: &str, error: &io::Error) -> io::Error {
-    let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let known = fs::read_to_string(list).unwrap_or_default();
     io::Error::new(
         error.kind(),
-        format!(
-            "this kernel has no congestion control {name:?} ({error}); it has: {}. \
-             Load the module tcp_{name}, or choose one of these",
-            known.trim()
-        ),
+        format!("{} ({error})", lacks(name, &offered())),
+    )
+}
+
+/// The congestion controls that the kernel offers, in words.
+fn offered() -> String {
+    let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let known = fs::read_to_string(list).unwrap_or_default();
+    known.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+fn lacks(name: &str, offered: &str) -> String {
+    format!(
+        "this kernel has no congestion control {name:?}; it offers {offered}. Load the module \
+         tcp_{name}, or choose one of these"
     )
 }
 

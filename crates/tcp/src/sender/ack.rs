@@ -256,7 +256,7 @@ impl Sender {
             now,
             acked: out.acked,
             delivered: facts.delivered,
-            lost: facts.newly_lost,
+            lost: facts.newly_lost + core::mem::take(&mut self.lost_by_timer),
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min().unwrap_or(Span::ZERO),
@@ -276,5 +276,9 @@ impl Sender {
             ecn_echo: facts.ece,
             may_grow: !reducing && facts.advanced,
         });
+        if self.control.limits_itself() {
+            let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
+            self.rate.on_app_limited(flight);
+        }
     }
 }

@@ -163,7 +163,7 @@ impl Sender {
 
     fn on_reorder_timer(&mut self, now: Time) {
         let before = self.board.in_flight();
-        self.detect_by_time(now);
+        self.lost_by_timer += self.detect_by_time(now).0;
         if self.board.in_flight() < before {
             if self.recovery.state != Recovery::Recovering {
                 self.enter_recovery(false, now);
@@ -186,7 +186,9 @@ impl Sender {
             || self.recovery.high <= self.una
             || (self.recovery.state == Recovery::Loss && self.recovery.timeouts == 0);
         let wait = self.rack.then(|| self.reorder_window());
+        let lost = self.board.lost();
         self.board.mark_all_lost(now, wait);
+        self.lost_by_timer += self.board.lost().saturating_sub(lost);
         if reduce {
             self.undo.start(self.una, self.board.retransmitting());
         }

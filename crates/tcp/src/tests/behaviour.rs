@@ -297,3 +297,47 @@ fn cubic_fills_a_bottleneck() {
         }
     }
 }
+
+/// DCTCP's receiver (RFC 8257 section 3.2): with delayed ACKs on, the bytes that ACKs with
+/// ECN-echo newly acknowledge are exactly the marked ones.
+#[test]
+fn dctcp_echoes_exactly_what_was_marked() {
+    let config = Config {
+        algorithm: Algorithm::Dctcp,
+        initial_window: 40,
+        ..reno()
+    };
+    let script = |side, _, sent: &crate::Transmit, _| {
+        let offset = sent.segment.seq.wrapping_sub(u32::MAX - 5000) / u32::from(MSS);
+        let marked = matches!(offset, 20 | 25..=27 | 30 | 31 | 33);
+        if side == A && sent.segment.payload > 0 && marked {
+            assert!(sent.ect, "DCTCP negotiates ECN by itself");
+            Fate::Mark
+        } else {
+            Fate::Pass
+        }
+    };
+    let mut pair = Pair::with_script(&config, millis(10), Box::new(script));
+    pair.record();
+    pair.ends[A].write(40 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(500));
+    assert_eq!(pair.delivered[B], 40 * u64::from(MSS));
+    let (mut last, mut echoed) = (None, Vec::new());
+    for (_, side, sent, _) in pair.log.iter().flatten() {
+        let segment = &sent.segment;
+        if *side != B || segment.flags.has(Flags::SYN) {
+            continue;
+        }
+        let ack = segment.ack.wrapping_sub(u32::MAX - 5000).saturating_sub(1) / u32::from(MSS);
+        if segment.flags.has(Flags::ECE) {
+            echoed.extend(last.unwrap_or(0)..ack);
+        }
+        last = Some(ack);
+    }
+    assert_eq!(echoed, [20, 25, 26, 27, 30, 31, 33]);
+    assert_eq!(
+        pair.ends[A].info().counters.marks,
+        1,
+        "one reduction a window"
+    );
+}

@@ -2,31 +2,10 @@
 
 use super::*;
 use crate::INFINITE;
+use crate::congestion::events::ack;
 use sojourn_units::Rate;
 
 const RTT: Span = Span::from_millis(100);
-
-fn ack(now: Time, rtt: Span) -> AckEvent {
-    AckEvent {
-        now,
-        acked: 1,
-        delivered: 1,
-        lost: 0,
-        rtt: Some(rtt),
-        srtt: rtt,
-        min_rtt: rtt,
-        prior_in_flight: 0,
-        in_flight: 0,
-        delivered_total: 0,
-        rate: None,
-        round_start: false,
-        window_limited: true,
-        paced: false,
-        pacing_rate: Rate::ZERO,
-        ecn_echo: false,
-        may_grow: true,
-    }
-}
 
 fn cubic(window: u32, slow_start: SlowStart) -> Cubic {
     Cubic::new(&Config {

@@ -1,0 +1,224 @@
+//! What both versions of BBR measure with.
+
+use crate::AckEvent;
+use crate::config::Config;
+use sojourn_units::{Span, Time};
+
+/// The largest of the samples of the last `window` rounds, from the three best (Nichols's
+/// algorithm, as Linux `lib/win_minmax`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MaxFilter {
+    best: [(u64, f64); 3],
+}
+
+impl MaxFilter {
+    pub(crate) fn max(&self) -> f64 {
+        self.best[0].1
+    }
+
+    pub(crate) fn reset(&mut self, now: u64, value: f64) {
+        self.best = [(now, value); 3];
+    }
+
+    pub(crate) fn update(&mut self, window: u64, now: u64, value: f64) {
+        let sample = (now, value);
+        if value >= self.best[0].1 || now - self.best[2].0 > window {
+            self.best = [sample; 3];
+            return;
+        }
+        if value >= self.best[1].1 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if value >= self.best[2].1 {
+            self.best[2] = sample;
+        }
+        let age = now - self.best[0].0;
+        if age > window {
+            // The best has expired: the next ones move up.
+            self.best = [self.best[1], self.best[2], sample];
+            if now - self.best[0].0 > window {
+                self.best = [self.best[1], self.best[2], sample];
+            }
+        } else if self.best[1].0 == self.best[0].0 && age > window / 4 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if self.best[2].0 == self.best[1].0 && age > window / 2 {
+            self.best[2] = sample;
+        }
+    }
+}
+
+/// The least window that keeps ACKs coming.
+pub(crate) const MIN_WINDOW: u32 = 4;
+/// Pace a little below the estimate, so that the queue drains on average.
+pub(crate) const MARGIN: f64 = 0.99;
+/// The RTT that the first pacing rate assumes when the handshake gave none.
+const NOMINAL_RTT: Span = Span::from_millis(1);
+/// Segmentation offload sends about a millisecond of data at once; rates below 1.2 Mbit/s send
+/// single segments.
+const OFFLOAD_SHIFT: u32 = 10;
+const OFFLOAD_LOW_RATE: f64 = 150_000.0;
+const OFFLOAD_MAX: u32 = 127;
+
+/// Bytes a second that startup begins with.
+pub(crate) fn initial_rate(config: &Config, gain: f64, rtt: Option<Span>) -> f64 {
+    let rtt = rtt.unwrap_or(NOMINAL_RTT).max(Span::from_micros(1));
+    gain * f64::from(config.initial_window.max(1)) * f64::from(config.mss) / rtt.as_secs_f64()
+}
+
+/// Segments that are sent at once at `rate` bytes a second (Linux `tcp_tso_autosize`). Here they
+/// are paced one by one, but the window allows for three units all the same.
+pub(crate) fn offload_unit(rate: f64, mss: f64) -> u32 {
+    let least = if rate < OFFLOAD_LOW_RATE { 1 } else { 2 };
+    let unit = rate / f64::from(1_u32 << OFFLOAD_SHIFT) / mss;
+    (unit as u32).clamp(least, OFFLOAD_MAX)
+}
+
+/// The window while losses are repaired: packet conservation for one round, then growth, and
+/// afterwards the window of before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repair {
+    pub(crate) active: bool,
+    /// In the first round of recovery: one segment out for one in.
+    pub(crate) conserving: bool,
+    /// Recovery began, or ended, since the last ACK.
+    entered: bool,
+    left: bool,
+    prior_window: u32,
+}
+
+impl Repair {
+    /// Remembers a window; `shrunk`: it is already one of recovery or of a look for the RTT.
+    pub(crate) fn save(&mut self, window: u32, shrunk: bool) {
+        self.prior_window = if shrunk || self.active {
+            self.prior_window.max(window)
+        } else {
+            window
+        };
+    }
+
+    pub(crate) const fn saved(&self) -> u32 {
+        self.prior_window
+    }
+
+    pub(crate) fn begin(&mut self, timeout: bool) {
+        self.active = true;
+        self.left = false;
+        self.entered = !timeout;
+        self.conserving &= !timeout;
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.left |= self.active;
+        self.active = false;
+        self.entered = false;
+    }
+
+    /// Adapts the window to this ACK. Returns whether a recovery has just begun, and with it a
+    /// round.
+    pub(crate) fn modulate(&mut self, window: &mut u32, ack: &AckEvent) -> bool {
+        if ack.lost > 0 {
+            *window = window.saturating_sub(ack.lost).max(1);
+        }
+        let entered = core::mem::take(&mut self.entered);
+        if entered {
+            self.conserving = true;
+            *window = ack.in_flight + ack.delivered;
+        } else if core::mem::take(&mut self.left) {
+            *window = (*window).max(self.prior_window);
+            self.conserving = false;
+        }
+        if self.conserving {
+            *window = (*window).max(ack.in_flight + ack.delivered);
+        }
+        entered
+    }
+}
+
+/// Rounds that one half of the filter of extra acknowledged data lasts.
+const EXTRA_ROUNDS: u32 = 5;
+/// No more than this much time's worth of data counts as extra.
+const EXTRA_MAX: f64 = 0.1;
+/// Bytes of an epoch before its sums start over (Linux: 2²⁰ segments).
+const EPOCH_MAX_SEGMENTS: f64 = 1_048_576.0;
+
+/// How much more than the bandwidth explains is acknowledged at once (Linux
+/// `bbr_update_ack_aggregation`), in bytes; the largest of the last five to ten rounds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AckAggregation {
+    since: Option<Time>,
+    acked: f64,
+    delivered: u64,
+    extra: [f64; 2],
+    half: usize,
+    rounds: u32,
+}
+
+impl AckAggregation {
+    /// Bytes that the window should allow for.
+    pub(crate) fn bytes(&self, bandwidth: f64) -> f64 {
+        self.extra[0].max(self.extra[1]).min(bandwidth * EXTRA_MAX)
+    }
+
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.since = Some(now);
+        self.acked = 0.0;
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        ack: &AckEvent,
+        bandwidth: f64,
+        window: u32,
+        mss: f64,
+        round_start: bool,
+    ) {
+        let new = ack.delivered_total.saturating_sub(self.delivered) as f64;
+        self.delivered = ack.delivered_total;
+        if new == 0.0 {
+            return;
+        }
+        if round_start {
+            self.rounds += 1;
+            if self.rounds >= EXTRA_ROUNDS {
+                self.rounds = 0;
+                self.half = 1 - self.half;
+                self.extra[self.half] = 0.0;
+            }
+        }
+        let elapsed: Span = self.since.map_or(Span::ZERO, |since| ack.now - since);
+        let mut expected = bandwidth * elapsed.as_secs_f64();
+        if self.since.is_none()
+            || self.acked <= expected
+            || self.acked + new >= EPOCH_MAX_SEGMENTS * mss
+        {
+            self.since = Some(ack.now);
+            self.acked = 0.0;
+            expected = 0.0;
+        }
+        self.acked += new;
+        let extra = (self.acked - expected).min(f64::from(window) * mss);
+        let half = &mut self.extra[self.half];
+        *half = half.max(extra);
+    }
+}
+
+/// Lots drawn from a seed: Knuth's linear congruential generator (MMIX), of which only the high
+/// bits are used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Uniform in `0..n`, for small `n`.
+    pub(crate) const fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 32) * n) >> 32
+    }
+}

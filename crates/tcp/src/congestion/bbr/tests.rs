@@ -1,0 +1,236 @@
+//! BBR against its published behaviour: gains, the end of startup, the cycle, the window.
+
+use super::*;
+use crate::RateSample;
+use crate::congestion::events::ack;
+
+const MSS: u64 = 1000;
+const RTT: Span = Span::from_millis(100);
+
+fn bbr() -> Bbr {
+    let mut control = Bbr::new(&Config {
+        mss: MSS as u16,
+        ..Config::default()
+    });
+    control.on_established(Some(RTT), Time::ZERO);
+    control
+}
+
+/// A path that the test feeds ACKs from, `per_rtt` segments in each round trip.
+struct Path {
+    now: Time,
+    delivered: u64,
+    in_flight: u32,
+    rtt: Span,
+}
+
+impl Path {
+    fn new() -> Self {
+        Self {
+            now: Time::ZERO,
+            delivered: 0,
+            in_flight: 0,
+            rtt: RTT,
+        }
+    }
+
+    /// One round trip that delivers `segments`, spread evenly.
+    fn round(&mut self, control: &mut Bbr, segments: u64) {
+        let prior = self.delivered;
+        for i in 1..=segments {
+            self.now += RTT / segments;
+            self.delivered += MSS;
+            let mut event = ack(self.now, self.rtt);
+            event.delivered_total = self.delivered;
+            event.prior_in_flight = self.in_flight + 1;
+            event.in_flight = self.in_flight;
+            event.rate = Some(RateSample {
+                delivered: segments * MSS,
+                interval: RTT,
+                // The first ACK of the round is for what was sent after the last round's end.
+                prior_delivered: if i == 1 {
+                    prior
+                } else {
+                    prior.saturating_sub(MSS) + 1
+                },
+                app_limited: false,
+                retransmitted: false,
+            });
+            control.on_ack(&event);
+        }
+    }
+}
+
+/// 10 segments of 1000 bytes in 100 ms, times 2/ln 2: 2.885·100 kB/s.
+#[test]
+fn startup_begins_with_the_initial_window_in_a_round_trip() {
+    let control = bbr();
+    assert_eq!(control.pacing_rate().unwrap().as_bps(), 2_308_000);
+    assert_eq!(control.window(), 10);
+    // exp(ln 2): the gain doubles the delivery rate each round trip.
+    assert!((HIGH_GAIN - 2.0 / core::f64::consts::LN_2).abs() < 0.001);
+    assert!((DRAIN_GAIN * HIGH_GAIN - 1.0).abs() < 1e-12);
+}
+
+/// 10, 20, 40, 80, 100, 100, 100: the fourth round at less than 1.25 times the last counted
+/// growth ends startup (100 = 1.25·80 still counts).
+#[test]
+fn startup_ends_after_three_rounds_without_growth() {
+    let mut control = bbr();
+    let mut path = Path::new();
+    path.in_flight = 300;
+    for segments in [10, 20, 40, 80, 100] {
+        path.round(&mut control, segments);
+        assert_eq!(control.mode, Mode::Startup);
+    }
+    // What a round measured is judged at the first ACK of the next.
+    path.round(&mut control, 100);
+    path.round(&mut control, 100);
+    assert_eq!(control.mode, Mode::Startup);
+    path.round(&mut control, 100);
+    assert_eq!(control.mode, Mode::Drain);
+    let rate = control.pacing_rate().unwrap().as_bps() as f64;
+    // 100 segments in 100 ms are 8 Mbit/s.
+    assert!((rate / (8e6 * 0.99 / 2.885) - 1.0).abs() < 0.001, "{rate}");
+    path.in_flight = 90;
+    path.round(&mut control, 100);
+    assert_eq!(control.mode, Mode::ProbeBandwidth);
+}
+
+fn steady() -> (Bbr, Path) {
+    let mut control = bbr();
+    let mut path = Path::new();
+    path.in_flight = 90;
+    for _ in 0..10 {
+        path.round(&mut control, 100);
+    }
+    assert_eq!(control.mode, Mode::ProbeBandwidth);
+    (control, path)
+}
+
+/// Once the pipe is known: 2·BDP = 200 segments, and the allowance for offload: 3 units of 2
+/// (8 Mbit/s send less than 2 segments in a millisecond), 2 more in the probing phase.
+#[test]
+fn the_window_is_two_bandwidth_delay_products() {
+    let (mut control, mut path) = steady();
+    for _ in 0..8 {
+        path.round(&mut control, 100);
+        let extra = (control.aggregation.bytes(control.bandwidth.max()) / MSS as f64) as u32;
+        assert!(extra <= 2, "evenly spaced ACKs are not aggregated: {extra}");
+        let window = control.window() - extra;
+        assert!((204..=208).contains(&window), "{window}");
+    }
+}
+
+/// The cycle in order, each phase more than one shortest RTT long; 1.25 lasts until the flight
+/// shows it, 0.75 until the queue is gone.
+#[test]
+fn the_cycle_probes_drains_and_cruises() {
+    let (mut control, mut path) = steady();
+    let mut seen = std::vec::Vec::new();
+    for _ in 0..40 {
+        let gain = control.pacing_gain();
+        path.in_flight = if gain > 1.0 { 135 } else { 101 };
+        if seen.last() != Some(&gain) {
+            seen.push(gain);
+        }
+        path.round(&mut control, 100);
+    }
+    let start = seen.iter().position(|gain| *gain > 1.0).expect("it probes");
+    for (index, gain) in seen[start..].iter().enumerate() {
+        let expected = [1.25, 0.75, 1.0][index % 3];
+        assert!((gain - expected).abs() < 1e-9, "{seen:?}");
+    }
+    assert!(seen.len() >= start + 6, "{seen:?}");
+    let mean: f64 = CYCLE.iter().sum::<f64>() / 8.0;
+    assert!((mean - 1.0).abs() < 1e-12);
+}
+
+/// Any phase but 0.75 may be the first, and the seed decides.
+#[test]
+fn the_first_phase_is_drawn_by_lot() {
+    let mut phases = [0_u32; 8];
+    for seed in 0..700_u64 {
+        let mut control = bbr();
+        control.seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        control.start_probing(Time::ZERO);
+        phases[control.phase] += 1;
+    }
+    assert_eq!(phases[1], 0);
+    for (phase, count) in phases.iter().enumerate().filter(|(phase, _)| *phase != 1) {
+        assert!((60..=140).contains(count), "{phase}: {phases:?}");
+    }
+}
+
+/// 10 s without a shorter RTT: 4 segments for 200 ms and a round, then the window of before.
+#[test]
+fn the_shortest_rtt_is_measured_afresh() {
+    let (mut control, mut path) = steady();
+    path.rtt = RTT + Span::from_millis(20);
+    let mut rounds = 0;
+    while control.mode != Mode::ProbeRtt {
+        path.round(&mut control, 100);
+        rounds += 1;
+        assert!(rounds < 110);
+    }
+    assert!(control.limits_itself());
+    assert_eq!(control.window(), 4);
+    let before = control.repair.saved();
+    path.in_flight = 3;
+    let since = path.now;
+    while control.mode == Mode::ProbeRtt {
+        path.round(&mut control, 4);
+        assert!(path.now - since < Span::from_millis(600));
+    }
+    assert!(path.now - since > Span::from_millis(200));
+    assert!(
+        control.window() >= before.min(200),
+        "{} {before}",
+        control.window()
+    );
+    assert_eq!(control.min_rtt, Some(RTT + Span::from_millis(20)));
+}
+
+/// Packet conservation for a round, then the window of before the loss.
+#[test]
+fn a_loss_does_not_shrink_the_window_for_long() {
+    let (mut control, mut path) = steady();
+    let before = control.window();
+    control.on_congestion(Congestion::Loss, 90, path.now);
+    path.now += Span::from_millis(1);
+    path.delivered += MSS;
+    let mut event = ack(path.now, RTT);
+    event.delivered_total = path.delivered;
+    event.lost = 3;
+    event.in_flight = 87;
+    control.on_ack(&event);
+    assert_eq!(control.window(), 88);
+    control.on_recovery_end(path.now);
+    path.round(&mut control, 100);
+    assert!(control.window() >= before, "{} {before}", control.window());
+    control.on_congestion(Congestion::Mark, 90, path.now);
+    assert!(control.window() >= before);
+    control.on_congestion(Congestion::Timeout, 0, path.now);
+    assert_eq!(control.window(), 1);
+}
+
+#[test]
+fn the_filter_forgets_after_its_window() {
+    let mut filter = MaxFilter::default();
+    for (round, value, expected) in [
+        (0, 10.0, 10.0),
+        (3, 8.0, 10.0),
+        (6, 5.0, 10.0),
+        (10, 4.0, 10.0),
+        (11, 4.0, 8.0),
+        (14, 4.0, 5.0),
+        (15, 20.0, 20.0),
+    ] {
+        filter.update(10, round, value);
+        assert!(
+            (filter.max() - expected).abs() < 1e-12,
+            "round {round}: {}",
+            filter.max()
+        );
+    }
+}

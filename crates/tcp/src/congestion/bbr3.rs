@@ -1,0 +1,719 @@
+//! BBR version 3: version 1's model with bounds learnt from losses.
+//! Source: draft-ietf-ccwg-bbr-01 (October 2024), whose names are in brackets where ours differ;
+//! constants of its sections 2.4 to 2.11.
+//! Rates are in payload bytes a second, volumes in segments.
+//! Differences: a sample's volume in flight when sent (RS.tx_in_flight) is taken as what was
+//! delivered or lost during its flight, which is the same while nothing is reordered; the volume
+//! at which a probe failed is judged at the ACK that shows the loss, not segment by segment;
+//! startup counts ACKs that show losses, as Linux's version, for the draft's lost ranges; ECN is
+//! not used (the draft has none); a spurious loss does not restore the bounds.
+
+use super::bbr::{AckAggregation, Dice, MARGIN, MIN_WINDOW, Repair, initial_rate, offload_unit};
+use super::{AckEvent, Congestion, CongestionControl, INFINITE};
+use crate::RateSample;
+use crate::config::Config;
+use alloc::collections::VecDeque;
+use sojourn_units::{Rate, Span, Time};
+
+/// 4·ln 2: doubles the delivery rate every round trip.
+const STARTUP_GAIN: f64 = 2.77;
+const DRAIN_GAIN: f64 = 0.35;
+const DOWN_GAIN: f64 = 0.9;
+const UP_GAIN: f64 = 1.25;
+const WINDOW_GAIN: f64 = 2.0;
+const UP_WINDOW_GAIN: f64 = 2.25;
+const PROBE_RTT_GAIN: f64 = 0.5;
+/// Share of lost segments that is too much (BBRLossThresh).
+const LOSS_THRESH: f64 = 0.02;
+/// What remains of a bound after a loss (BBRBeta).
+const BETA: f64 = 0.7;
+/// Share of `inflight_hi` that is left to others (BBRHeadroom).
+const HEADROOM: f64 = 0.15;
+/// ACKs with losses in a round that end startup (BBRStartupFullLossCnt).
+const FULL_LOSSES: u32 = 6;
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+const MIN_RTT_WINDOW: Span = Span::from_secs(10);
+const PROBE_RTT_INTERVAL: Span = Span::from_secs(5);
+const PROBE_RTT_TIME: Span = Span::from_millis(200);
+/// Wait between probes for bandwidth: this and up to a second more, or 63 rounds at most.
+const PROBE_WAIT: Span = Span::from_secs(2);
+const PROBE_WAIT_RANDOM_MILLIS: u64 = 1000;
+const MAX_PROBE_ROUNDS: u32 = 63;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl Mode {
+    /// One of the four phases of ProbeBW.
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+}
+
+/// Which ACKs are coming in, seen from the last probe (BBR.ack_phase).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acks {
+    Plain,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    ProbeStopping,
+}
+
+/// Losses by the amount delivered when they were found, for the share lost in a flight.
+#[derive(Clone, Debug, Default)]
+struct LossLog(VecDeque<(u64, u32)>);
+
+impl LossLog {
+    fn note(&mut self, delivered: u64, lost: u32) {
+        if lost > 0 {
+            self.0.push_back((delivered, lost));
+        }
+    }
+
+    /// Segments found lost after `delivered`; forgets the others.
+    fn since(&mut self, delivered: u64) -> u32 {
+        while self.0.front().is_some_and(|(at, _)| *at <= delivered) {
+            self.0.pop_front();
+        }
+        self.0.iter().map(|(_, lost)| lost).sum()
+    }
+}
+
+/// What the newest delivered segment tells (RS).
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    rate: f64,
+    delivered: u32,
+    lost: u32,
+    /// In flight when it was sent.
+    in_flight: u32,
+    app_limited: bool,
+}
+
+impl Flight {
+    fn too_lossy(&self) -> bool {
+        f64::from(self.lost) > f64::from(self.in_flight) * LOSS_THRESH
+    }
+}
+
+/// The congestion control of draft-ietf-ccwg-bbr.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    config: Config,
+    mss: f64,
+    mode: Mode,
+    window: u32,
+    pacing: f64,
+    dice: Dice,
+    repair: Repair,
+    aggregation: AckAggregation,
+    losses: LossLog,
+
+    round_end: u64,
+    round_start: bool,
+    /// A round that counts losses ends when this much is delivered.
+    loss_round_end: u64,
+    loss_round_start: bool,
+    loss_events: u32,
+    latest_rate: f64,
+    latest_delivered: u32,
+
+    /// Largest rates of this probing cycle and the last.
+    bandwidth: [f64; 2],
+    /// Short-term bounds (bw_lo, inflight_lo) and the long-term one (inflight_hi).
+    rate_low: f64,
+    low: u32,
+    high: u32,
+
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full_now: bool,
+    full: bool,
+
+    min_rtt: Option<Span>,
+    min_rtt_at: Time,
+    recent_rtt: Option<Span>,
+    recent_rtt_at: Time,
+    rtt_expired: bool,
+    probe_done_at: Option<Time>,
+    probe_round_done: bool,
+    idle_restart: bool,
+    app_limited: bool,
+
+    acks: Acks,
+    phase_since: Time,
+    probe_wait: Span,
+    rounds_since_probe: u32,
+    /// Samples come from a probe (bw_probe_samples).
+    probed: bool,
+    up_rounds: u32,
+    up_acks: u32,
+    up_count: u32,
+}
+
+impl Bbr3 {
+    /// With the initial window of `config`.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: *config,
+            mss: f64::from(config.mss.max(1)),
+            mode: Mode::Startup,
+            window: config.initial_window.clamp(1, INFINITE),
+            pacing: initial_rate(config, STARTUP_GAIN, None),
+            dice: Dice::default(),
+            repair: Repair::default(),
+            aggregation: AckAggregation::default(),
+            losses: LossLog::default(),
+            round_end: 0,
+            round_start: false,
+            loss_round_end: 0,
+            loss_round_start: false,
+            loss_events: 0,
+            latest_rate: 0.0,
+            latest_delivered: 0,
+            bandwidth: [0.0; 2],
+            rate_low: f64::INFINITY,
+            low: INFINITE,
+            high: INFINITE,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full_now: false,
+            full: false,
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            recent_rtt: None,
+            recent_rtt_at: Time::ZERO,
+            rtt_expired: false,
+            probe_done_at: None,
+            probe_round_done: false,
+            idle_restart: false,
+            app_limited: false,
+            acks: Acks::Plain,
+            phase_since: Time::ZERO,
+            probe_wait: PROBE_WAIT,
+            rounds_since_probe: 0,
+            probed: false,
+            up_rounds: 0,
+            up_acks: 0,
+            up_count: u32::MAX,
+        }
+    }
+
+    fn max_bandwidth(&self) -> f64 {
+        self.bandwidth[0].max(self.bandwidth[1])
+    }
+
+    /// The rate in force, below the long-term estimate after losses.
+    fn rate(&self) -> f64 {
+        self.max_bandwidth().min(self.rate_low)
+    }
+
+    fn bdp(&self, rate: f64, gain: f64) -> u32 {
+        let Some(rtt) = self.min_rtt else {
+            return self.config.initial_window;
+        };
+        let bytes = rate * rtt.as_secs_f64() * gain;
+        libm::ceil(bytes / self.mss).min(f64::from(INFINITE)) as u32
+    }
+
+    /// BBRQuantizationBudget.
+    fn with_allowance(&self, inflight: u32) -> u32 {
+        let floor = (3 * offload_unit(self.pacing, self.mss)).max(MIN_WINDOW);
+        inflight.max(floor) + if self.mode == Mode::Up { 2 } else { 0 }
+    }
+
+    fn inflight(&self, gain: f64) -> u32 {
+        self.with_allowance(self.bdp(self.max_bandwidth(), gain))
+    }
+
+    /// What leaves room for others to start.
+    fn with_headroom(&self) -> u32 {
+        if self.high == INFINITE {
+            return INFINITE;
+        }
+        let headroom = ((f64::from(self.high) * HEADROOM) as u32).max(1);
+        self.high.saturating_sub(headroom).max(MIN_WINDOW)
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => STARTUP_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::Down => DOWN_GAIN,
+            Mode::Up => UP_GAIN,
+            Mode::Cruise | Mode::Refill | Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Up => UP_WINDOW_GAIN,
+            Mode::ProbeRtt => PROBE_RTT_GAIN,
+            _ => WINDOW_GAIN,
+        }
+    }
+
+    fn read(&mut self, ack: &AckEvent, sample: RateSample) -> Flight {
+        self.losses.note(ack.delivered_total, ack.lost);
+        let lost = self.losses.since(sample.prior_delivered);
+        let delivered = libm::ceil(sample.delivered as f64 / self.mss) as u32;
+        Flight {
+            rate: sample.delivered as f64 / sample.interval.as_secs_f64(),
+            delivered,
+            lost,
+            in_flight: delivered.saturating_add(lost),
+            app_limited: sample.app_limited,
+        }
+    }
+
+    fn start_round(&mut self, ack: &AckEvent) {
+        self.round_end = ack.delivered_total;
+    }
+
+    fn update_rounds(&mut self, ack: &AckEvent, sample: RateSample, flight: &Flight) {
+        if sample.prior_delivered >= self.round_end {
+            self.start_round(ack);
+            self.round_start = true;
+            self.rounds_since_probe += 1;
+            self.repair.conserving = false;
+        }
+        if sample.prior_delivered >= self.loss_round_end {
+            self.loss_round_end = ack.delivered_total;
+            self.loss_round_start = true;
+        }
+        self.latest_rate = self.latest_rate.max(flight.rate);
+        self.latest_delivered = self.latest_delivered.max(flight.delivered);
+        self.app_limited = flight.app_limited;
+        if flight.rate >= self.max_bandwidth() || !flight.app_limited {
+            self.bandwidth[0] = self.bandwidth[0].max(flight.rate);
+        }
+    }
+
+    /// BBRAdaptLowerBoundsFromCongestion: once a round with losses, unless a probe caused them.
+    fn adapt_lower_bounds(&mut self) {
+        let probing = matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up);
+        if probing || self.loss_events == 0 {
+            return;
+        }
+        if self.rate_low.is_infinite() {
+            self.rate_low = self.max_bandwidth();
+        }
+        if self.low == INFINITE {
+            self.low = self.window;
+        }
+        self.rate_low = self.latest_rate.max(self.rate_low * BETA);
+        self.low = self
+            .latest_delivered
+            .max((f64::from(self.low) * BETA) as u32);
+    }
+
+    fn reset_lower_bounds(&mut self) {
+        self.rate_low = f64::INFINITY;
+        self.low = INFINITE;
+    }
+
+    fn reset_full(&mut self, rate: f64) {
+        self.full_bandwidth = rate;
+        self.full_rounds = 0;
+        self.full_now = false;
+    }
+
+    fn check_full(&mut self, flight: &Flight) {
+        if self.full_now || flight.app_limited {
+            return;
+        }
+        if flight.rate >= self.full_bandwidth * FULL_GROWTH {
+            self.reset_full(flight.rate);
+        } else if self.round_start {
+            self.full_rounds += 1;
+            self.full_now = self.full_rounds >= FULL_ROUNDS;
+            self.full |= self.full_now;
+        }
+    }
+
+    fn check_startup(&mut self, ack: &AckEvent, flight: &Flight) {
+        if self.mode == Mode::Startup {
+            let lossy = self.repair.active && self.loss_round_start;
+            if lossy && self.loss_events >= FULL_LOSSES && flight.too_lossy() {
+                self.full = true;
+                let bdp = self.bdp(self.max_bandwidth(), 1.0);
+                self.high = bdp.max(self.latest_delivered);
+            }
+            if self.full {
+                self.mode = Mode::Drain;
+            }
+        }
+        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(1.0) {
+            self.start_down(ack);
+        }
+    }
+
+    fn start_down(&mut self, ack: &AckEvent) {
+        self.loss_events = 0;
+        self.latest_rate = 0.0;
+        self.latest_delivered = 0;
+        self.up_count = u32::MAX;
+        self.rounds_since_probe = self.dice.below(2) as u32;
+        let extra = self.dice.below(PROBE_WAIT_RANDOM_MILLIS + 1);
+        self.probe_wait = PROBE_WAIT + Span::from_millis(extra);
+        self.phase_since = ack.now;
+        self.acks = Acks::ProbeStopping;
+        self.start_round(ack);
+        self.mode = Mode::Down;
+    }
+
+    fn start_refill(&mut self, ack: &AckEvent) {
+        self.reset_lower_bounds();
+        self.up_rounds = 0;
+        self.up_acks = 0;
+        self.acks = Acks::Refilling;
+        self.start_round(ack);
+        self.mode = Mode::Refill;
+    }
+
+    fn start_up(&mut self, ack: &AckEvent, flight: &Flight) {
+        self.acks = Acks::ProbeStarting;
+        self.start_round(ack);
+        self.reset_full(flight.rate);
+        self.phase_since = ack.now;
+        self.mode = Mode::Up;
+        self.raise_slope();
+    }
+
+    /// The bound rises by 1, 2, 4 … segments a round.
+    fn raise_slope(&mut self) {
+        let growth = 1_u32 << self.up_rounds;
+        self.up_rounds = (self.up_rounds + 1).min(30);
+        self.up_count = (self.window / growth).max(1);
+    }
+
+    /// BBRUpdateProbeBWCyclePhase.
+    fn update_phase(&mut self, ack: &AckEvent, flight: &Flight) {
+        if !self.full {
+            return;
+        }
+        self.adapt_upper_bound(ack, flight);
+        match self.mode {
+            Mode::Down | Mode::Cruise if self.time_to_probe(ack.now) => self.start_refill(ack),
+            Mode::Down => {
+                let drained = ack.in_flight <= self.with_headroom();
+                if drained && ack.in_flight <= self.inflight(1.0) {
+                    self.mode = Mode::Cruise;
+                }
+            }
+            Mode::Refill if self.round_start => {
+                self.probed = true;
+                self.start_up(ack, flight);
+            }
+            Mode::Up => {
+                if ack.window_limited && self.window >= self.high {
+                    // The bound, not the path, holds the rate back.
+                    self.reset_full(flight.rate);
+                } else if self.full_now {
+                    self.start_down(ack);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// After the random wait, or when Reno with this window would have grown by one BDP.
+    fn time_to_probe(&self, now: Time) -> bool {
+        let target = self.bdp(self.rate(), 1.0).min(self.window);
+        now - self.phase_since > self.probe_wait
+            || self.rounds_since_probe >= target.min(MAX_PROBE_ROUNDS)
+    }
+
+    /// BBRAdaptUpperBounds.
+    fn adapt_upper_bound(&mut self, ack: &AckEvent, flight: &Flight) {
+        if self.round_start {
+            match self.acks {
+                Acks::ProbeStarting => self.acks = Acks::ProbeFeedback,
+                Acks::ProbeStopping => {
+                    // The last samples of the probe are in.
+                    self.acks = Acks::Plain;
+                    self.probed = false;
+                    if self.mode.probes_bandwidth() && !flight.app_limited {
+                        self.advance_bandwidth();
+                    }
+                }
+                _ => {}
+            }
+        }
+        if flight.too_lossy() {
+            if self.probed {
+                self.probe_failed(ack, flight);
+            }
+            return;
+        }
+        if self.high == INFINITE {
+            return;
+        }
+        self.high = self.high.max(flight.in_flight);
+        if self.mode == Mode::Up {
+            self.probe_upward(ack);
+        }
+    }
+
+    /// A probing cycle is over: its largest rate becomes the last one's.
+    fn advance_bandwidth(&mut self) {
+        if self.bandwidth[0] > 0.0 {
+            self.bandwidth = [0.0, self.bandwidth[0]];
+        }
+    }
+
+    /// BBRHandleInflightTooHigh.
+    fn probe_failed(&mut self, ack: &AckEvent, flight: &Flight) {
+        self.probed = false;
+        if !flight.app_limited {
+            let target = self.bdp(self.rate(), 1.0).min(self.window);
+            let floor = (f64::from(target) * BETA) as u32;
+            self.high = flight.in_flight.max(floor).min(INFINITE);
+        }
+        if self.mode == Mode::Up {
+            self.start_down(ack);
+        }
+    }
+
+    fn probe_upward(&mut self, ack: &AckEvent) {
+        if !ack.window_limited || self.window < self.high {
+            return;
+        }
+        self.up_acks += ack.delivered;
+        if self.up_acks >= self.up_count {
+            let steps = self.up_acks / self.up_count;
+            self.up_acks -= steps * self.up_count;
+            self.high = (self.high + steps).min(INFINITE);
+        }
+        if self.round_start {
+            self.raise_slope();
+        }
+    }
+
+    fn update_min_rtt(&mut self, ack: &AckEvent) {
+        self.rtt_expired = ack.now > self.recent_rtt_at + PROBE_RTT_INTERVAL;
+        if let Some(rtt) = ack.rtt
+            && (self.rtt_expired || self.recent_rtt.is_none_or(|least| rtt < least))
+        {
+            self.recent_rtt = Some(rtt);
+            self.recent_rtt_at = ack.now;
+        }
+        let Some(recent) = self.recent_rtt else {
+            return;
+        };
+        let expired = ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        if expired || self.min_rtt.is_none_or(|least| recent < least) {
+            self.min_rtt = Some(recent);
+            self.min_rtt_at = self.recent_rtt_at;
+        }
+    }
+
+    fn probe_rtt_window(&self) -> u32 {
+        self.bdp(self.rate(), PROBE_RTT_GAIN).max(MIN_WINDOW)
+    }
+
+    fn check_probe_rtt(&mut self, ack: &AckEvent) {
+        if self.mode != Mode::ProbeRtt && self.rtt_expired && !self.idle_restart {
+            self.mode = Mode::ProbeRtt;
+            self.repair.save(self.window, false);
+            self.probe_done_at = None;
+            self.acks = Acks::ProbeStopping;
+            self.start_round(ack);
+        }
+        if self.mode == Mode::ProbeRtt {
+            if self.probe_done_at.is_some() {
+                self.probe_round_done |= self.round_start;
+                if self.probe_round_done {
+                    self.check_probe_done(ack);
+                }
+            } else if ack.in_flight <= self.probe_rtt_window() {
+                self.probe_done_at = Some(ack.now + PROBE_RTT_TIME);
+                self.probe_round_done = false;
+                self.start_round(ack);
+            }
+        }
+        if ack.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn check_probe_done(&mut self, ack: &AckEvent) {
+        if self.probe_done_at.is_none_or(|done| ack.now <= done) {
+            return;
+        }
+        self.recent_rtt_at = ack.now;
+        self.window = self.window.max(self.repair.saved());
+        self.reset_lower_bounds();
+        if self.full {
+            self.start_down(ack);
+            self.mode = Mode::Cruise;
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn set_pacing(&mut self) {
+        let rate = self.rate() * self.pacing_gain() * MARGIN;
+        if self.full || rate > self.pacing {
+            self.pacing = rate;
+        }
+    }
+
+    fn set_window(&mut self, ack: &AckEvent) {
+        if ack.delivered > 0 {
+            if self.repair.modulate(&mut self.window, ack) {
+                self.start_round(ack);
+            }
+            if !self.repair.conserving {
+                self.grow_window(ack);
+            }
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.window = self.window.min(self.probe_rtt_window());
+        }
+        let bound = match self.mode {
+            Mode::Down | Mode::Refill | Mode::Up => self.high,
+            Mode::Cruise | Mode::ProbeRtt => self.with_headroom(),
+            Mode::Startup | Mode::Drain => INFINITE,
+        };
+        self.window = self.window.min(bound.min(self.low).max(MIN_WINDOW));
+    }
+
+    fn grow_window(&mut self, ack: &AckEvent) {
+        let extra = if self.full {
+            (self.aggregation.bytes(self.max_bandwidth()) / self.mss) as u32
+        } else {
+            0
+        };
+        let target = self.with_allowance(self.bdp(self.rate(), self.window_gain()) + extra);
+        let first = u64::from(self.config.initial_window) * u64::from(self.config.mss);
+        if self.full {
+            self.window = (self.window + ack.delivered).min(target);
+        } else if self.window < target || ack.delivered_total < first {
+            self.window += ack.delivered;
+        }
+        self.window = self.window.max(MIN_WINDOW);
+    }
+
+    /// BBRUpdateModelAndState, for an ACK with a rate sample.
+    fn update_model(&mut self, ack: &AckEvent, sample: RateSample) {
+        let flight = self.read(ack, sample);
+        self.update_rounds(ack, sample, &flight);
+        let bandwidth = self.max_bandwidth();
+        self.aggregation
+            .update(ack, bandwidth, self.window, self.mss, self.round_start);
+        self.loss_events += u32::from(ack.lost > 0);
+        if self.loss_round_start {
+            self.adapt_lower_bounds();
+        }
+        self.check_full(&flight);
+        self.check_startup(ack, &flight);
+        if self.loss_round_start {
+            self.loss_events = 0;
+        }
+        self.update_phase(ack, &flight);
+        if self.loss_round_start {
+            self.latest_rate = flight.rate;
+            self.latest_delivered = flight.delivered;
+        }
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn ssthresh(&self) -> u32 {
+        INFINITE
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(Rate::from_bps_f64(self.pacing * 8.0))
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn seed(&mut self, bits: u64) {
+        self.dice = Dice::new(bits);
+    }
+
+    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
+        (self.min_rtt, self.recent_rtt) = (rtt, rtt);
+        (self.min_rtt_at, self.recent_rtt_at) = (now, now);
+        self.pacing = initial_rate(&self.config, STARTUP_GAIN, rtt);
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.round_start = false;
+        self.loss_round_start = false;
+        if let Some(sample) = ack.rate {
+            self.update_model(ack, sample);
+        } else {
+            self.losses.note(ack.delivered_total, ack.lost);
+            self.loss_events += u32::from(ack.lost > 0);
+        }
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
+        self.set_pacing();
+        self.set_window(ack);
+    }
+
+    fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
+        if why == Congestion::Mark {
+            return;
+        }
+        self.repair.save(self.window, self.mode == Mode::ProbeRtt);
+        self.repair.begin(why.is_timeout());
+        if why.is_timeout() {
+            self.window = in_flight.saturating_add(1).min(self.window);
+        }
+    }
+
+    fn on_recovery_end(&mut self, _now: Time) {
+        self.repair.end();
+    }
+
+    fn on_undo(&mut self) {
+        self.loss_events = 0;
+        self.reset_full(0.0);
+        self.repair.end();
+    }
+
+    fn on_transmit_start(&mut self, _idle: Span, now: Time) {
+        if !self.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        if self.mode.probes_bandwidth() {
+            self.pacing = self.rate() * MARGIN;
+        }
+    }
+
+    fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
+        // Only after a lost SYN: the sender leaves idle times to a control that paces.
+        self.window = self.window.min(restart.max(1));
+    }
+
+    fn on_application_limited(&mut self, _used: u32) {}
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! BBR version 3 against the draft's rules, by hand.
+
+use super::*;
+use crate::congestion::events::ack;
+
+const MSS: u64 = 1000;
+const RTT: Span = Span::from_millis(100);
+
+struct Path {
+    now: Time,
+    delivered: u64,
+    in_flight: u32,
+    rtt: Span,
+}
+
+impl Path {
+    /// One round trip that delivers `segments` evenly and shows `lost` losses, one an ACK.
+    fn round(&mut self, control: &mut Bbr3, segments: u64, lost: u64) {
+        let prior = self.delivered;
+        for i in 1..=segments {
+            self.now += RTT / segments;
+            self.delivered += MSS;
+            let mut event = ack(self.now, self.rtt);
+            event.delivered_total = self.delivered;
+            event.prior_in_flight = self.in_flight + 1;
+            event.in_flight = self.in_flight;
+            event.lost = u32::from(i > segments - lost);
+            event.rate = Some(RateSample {
+                delivered: segments * MSS,
+                interval: RTT,
+                prior_delivered: if i == 1 {
+                    prior
+                } else {
+                    prior.saturating_sub(MSS) + 1
+                },
+                app_limited: false,
+                retransmitted: false,
+            });
+            control.on_ack(&event);
+        }
+    }
+}
+
+fn start() -> (Bbr3, Path) {
+    let mut control = Bbr3::new(&Config {
+        mss: MSS as u16,
+        ..Config::default()
+    });
+    control.on_established(Some(RTT), Time::ZERO);
+    let path = Path {
+        now: Time::ZERO,
+        delivered: 0,
+        in_flight: 90,
+        rtt: RTT,
+    };
+    (control, path)
+}
+
+fn steady() -> (Bbr3, Path) {
+    let (mut control, mut path) = start();
+    for _ in 0..8 {
+        path.round(&mut control, 100, 0);
+    }
+    assert_eq!(control.mode, Mode::Cruise);
+    (control, path)
+}
+
+/// 10 segments in 100 ms times 2.77.
+#[test]
+fn startup_paces_at_four_ln_two() {
+    let (control, _) = start();
+    assert_eq!(control.pacing_rate().unwrap().as_bps(), 2_216_000);
+    assert!((STARTUP_GAIN - 4.0 * core::f64::consts::LN_2).abs() < 0.003);
+}
+
+/// Growth every round, but six ACKs with losses, more than 2 %: startup is over, and the bound
+/// is what was delivered in the round.
+#[test]
+fn startup_ends_by_losses() {
+    let (mut control, mut path) = start();
+    path.in_flight = 500;
+    path.round(&mut control, 50, 0);
+    control.on_congestion(Congestion::Loss, 500, path.now);
+    path.round(&mut control, 100, 5);
+    path.round(&mut control, 200, 0);
+    assert_eq!(control.mode, Mode::Startup, "five are not six");
+    path.round(&mut control, 300, 9);
+    path.round(&mut control, 300, 0);
+    assert_eq!(control.mode, Mode::Drain);
+    assert_eq!(control.high, 300);
+}
+
+/// Down, cruise, refill, up and down again: after 2 to 3 s, or 63 rounds.
+#[test]
+fn the_cycle_is_down_cruise_refill_up() {
+    let (mut control, mut path) = steady();
+    let mut seen = std::vec::Vec::new();
+    for _ in 0..80 {
+        if seen.last().is_none_or(|(mode, _)| *mode != control.mode) {
+            seen.push((control.mode, path.now));
+        }
+        path.in_flight = if control.mode == Mode::Up { 130 } else { 95 };
+        path.round(&mut control, 100, 0);
+    }
+    let modes: std::vec::Vec<_> = seen.iter().map(|(mode, _)| *mode).collect();
+    assert_eq!(modes[..2], [Mode::Cruise, Mode::Refill]);
+    assert!(modes.contains(&Mode::Up), "{modes:?}");
+    let refills: std::vec::Vec<_> = seen
+        .iter()
+        .filter(|(mode, _)| *mode == Mode::Refill)
+        .collect();
+    assert!(refills.len() >= 2, "{modes:?}");
+    let wait = refills[1].1 - refills[0].1;
+    assert!(
+        wait >= Span::from_secs(2) && wait <= Span::from_millis(4500),
+        "{wait:?}"
+    );
+}
+
+/// 2·BDP while cruising: 200 segments and what ACKs may bring at once.
+#[test]
+fn the_window_is_two_bandwidth_delay_products() {
+    let (control, _) = steady();
+    assert!(
+        (200..=202).contains(&control.window()),
+        "{}",
+        control.window()
+    );
+}
+
+/// Losses outside a probe: rate and volume fall to 0.7, but not below what was delivered.
+#[test]
+fn losses_lower_the_short_term_bounds() {
+    let (mut control, mut path) = steady();
+    path.round(&mut control, 50, 2);
+    path.round(&mut control, 50, 0);
+    // 100 kB/s·10 = 1 MB/s before; 0.7 of it, or the latest 100 segments of the round before.
+    assert!(
+        control.rate_low <= 1e6 && control.rate_low >= 0.7e6 - 1.0,
+        "{}",
+        control.rate_low
+    );
+    let first = control.low;
+    assert!(first < 202 && first >= 140, "{first}");
+    path.round(&mut control, 50, 2);
+    path.round(&mut control, 50, 0);
+    assert!(control.low < first && control.low >= 50, "{}", control.low);
+    assert!(control.window() <= control.low);
+}
+
+/// A probe with more than 2 % lost sets the bound to what was in flight, 104 = 100 + 4 lost
+/// (more than 0.7 of the target), and ends; cruising then leaves 15 % of it free: 89.
+#[test]
+fn a_lossy_probe_sets_the_long_term_bound() {
+    let (mut control, mut path) = steady();
+    while control.mode != Mode::Up {
+        path.round(&mut control, 100, 0);
+    }
+    path.in_flight = 130;
+    path.round(&mut control, 100, 4);
+    assert_eq!(control.mode, Mode::Down);
+    let high = control.high;
+    assert!((102..=104).contains(&high), "{high}");
+    assert_eq!(
+        control.with_headroom(),
+        high - (f64::from(high) * 0.15) as u32
+    );
+}
+
+/// 5 s without a shorter RTT: half a BDP for 200 ms.
+#[test]
+fn the_shortest_rtt_is_measured_with_half_a_bdp() {
+    let (mut control, mut path) = steady();
+    path.rtt = RTT + Span::from_millis(10);
+    let mut rounds = 0;
+    while control.mode != Mode::ProbeRtt {
+        path.round(&mut control, 100, 0);
+        rounds += 1;
+        assert!(rounds <= 51);
+    }
+    assert!(control.limits_itself() && control.window() <= 50);
+    path.in_flight = 40;
+    let since = path.now;
+    while control.mode == Mode::ProbeRtt {
+        path.round(&mut control, 50, 0);
+        assert!(path.now - since < Span::from_millis(600));
+    }
+    assert!(path.now - since > Span::from_millis(200));
+    assert_eq!(control.mode, Mode::Cruise);
+}
+
+#[test]
+fn losses_are_counted_by_flight() {
+    let mut log = LossLog::default();
+    log.note(100, 2);
+    log.note(200, 0);
+    log.note(300, 5);
+    assert_eq!(log.since(50), 7);
+    assert_eq!(log.since(100), 5);
+    assert_eq!(log.since(50), 5, "what is forgotten stays so");
+    assert_eq!(log.since(300), 0);
+}

@@ -1,0 +1,44 @@
+//! ACKs for the tests of congestion controls.
+
+use super::AckEvent;
+use sojourn_units::{Rate, Span, Time};
+
+/// An ACK of one segment that the window allowed, with this round trip.
+pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
+    AckEvent {
+        now,
+        acked: 1,
+        delivered: 1,
+        lost: 0,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        prior_in_flight: 0,
+        in_flight: 0,
+        delivered_total: 0,
+        rate: None,
+        round_start: false,
+        window_limited: true,
+        paced: false,
+        pacing_rate: Rate::ZERO,
+        ecn_echo: false,
+        may_grow: true,
+    }
+}
+
+/// A window of ACKs, evenly spread over a round trip; the first starts the round.
+pub(crate) fn round(
+    control: &mut impl super::CongestionControl,
+    now: &mut Time,
+    rtt: Span,
+    mut mend: impl FnMut(u32, &mut AckEvent),
+) {
+    let window = control.window();
+    for index in 0..window {
+        *now += rtt / u64::from(window);
+        let mut event = ack(*now, rtt);
+        event.round_start = index == 0;
+        mend(index, &mut event);
+        control.on_ack(&event);
+    }
+}
