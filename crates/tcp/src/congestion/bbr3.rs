@@ -1,6 +1,6 @@
 //! BBR version 3: version 1's model with bounds learnt from losses.
 //! Source: draft-ietf-ccwg-bbr-01 (October 2024), whose names are in brackets where ours differ;
-//! constants of its sections 2.4 to 2.11.
+//! constants as it names them.
 //! Rates are in payload bytes a second, volumes in segments.
 //! Differences: a sample's volume in flight when sent (RS.tx_in_flight) is taken as what was
 //! delivered or lost during its flight, which is the same while nothing is reordered; the volume
@@ -8,11 +8,14 @@
 //! startup counts ACKs that show losses, as Linux's version, for the draft's lost ranges; ECN is
 //! not used (the draft has none); a spurious loss does not restore the bounds.
 
+mod flight;
+mod rtt;
+
 use super::bbr::{AckAggregation, Dice, MARGIN, MIN_WINDOW, Repair, initial_rate, offload_unit};
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::RateSample;
 use crate::config::Config;
-use alloc::collections::VecDeque;
+use flight::{Flight, LossLog};
 use sojourn_units::{Rate, Span, Time};
 
 /// 4·ln 2: doubles the delivery rate every round trip.
@@ -23,8 +26,6 @@ const UP_GAIN: f64 = 1.25;
 const WINDOW_GAIN: f64 = 2.0;
 const UP_WINDOW_GAIN: f64 = 2.25;
 const PROBE_RTT_GAIN: f64 = 0.5;
-/// Share of lost segments that is too much (BBRLossThresh).
-const LOSS_THRESH: f64 = 0.02;
 /// What remains of a bound after a loss (BBRBeta).
 const BETA: f64 = 0.7;
 /// Share of `inflight_hi` that is left to others (BBRHeadroom).
@@ -33,9 +34,6 @@ const HEADROOM: f64 = 0.15;
 const FULL_LOSSES: u32 = 6;
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
-const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-const PROBE_RTT_INTERVAL: Span = Span::from_secs(5);
-const PROBE_RTT_TIME: Span = Span::from_millis(200);
 /// Wait between probes for bandwidth: this and up to a second more, or 63 rounds at most.
 const PROBE_WAIT: Span = Span::from_secs(2);
 const PROBE_WAIT_RANDOM_MILLIS: u64 = 1000;
@@ -67,43 +65,6 @@ enum Acks {
     ProbeStarting,
     ProbeFeedback,
     ProbeStopping,
-}
-
-/// Losses by the amount delivered when they were found, for the share lost in a flight.
-#[derive(Clone, Debug, Default)]
-struct LossLog(VecDeque<(u64, u32)>);
-
-impl LossLog {
-    fn note(&mut self, delivered: u64, lost: u32) {
-        if lost > 0 {
-            self.0.push_back((delivered, lost));
-        }
-    }
-
-    /// Segments found lost after `delivered`; forgets the others.
-    fn since(&mut self, delivered: u64) -> u32 {
-        while self.0.front().is_some_and(|(at, _)| *at <= delivered) {
-            self.0.pop_front();
-        }
-        self.0.iter().map(|(_, lost)| lost).sum()
-    }
-}
-
-/// What the newest delivered segment tells (RS).
-#[derive(Clone, Copy, Debug, Default)]
-struct Flight {
-    rate: f64,
-    delivered: u32,
-    lost: u32,
-    /// In flight when it was sent.
-    in_flight: u32,
-    app_limited: bool,
-}
-
-impl Flight {
-    fn too_lossy(&self) -> bool {
-        f64::from(self.lost) > f64::from(self.in_flight) * LOSS_THRESH
-    }
 }
 
 /// The congestion control of draft-ietf-ccwg-bbr.
@@ -260,19 +221,6 @@ impl Bbr3 {
             Mode::Up => UP_WINDOW_GAIN,
             Mode::ProbeRtt => PROBE_RTT_GAIN,
             _ => WINDOW_GAIN,
-        }
-    }
-
-    fn read(&mut self, ack: &AckEvent, sample: RateSample) -> Flight {
-        self.losses.note(ack.delivered_total, ack.lost);
-        let lost = self.losses.since(sample.prior_delivered);
-        let delivered = libm::ceil(sample.delivered as f64 / self.mss) as u32;
-        Flight {
-            rate: sample.delivered as f64 / sample.interval.as_secs_f64(),
-            delivered,
-            lost,
-            in_flight: delivered.saturating_add(lost),
-            app_limited: sample.app_limited,
         }
     }
 
@@ -459,7 +407,7 @@ impl Bbr3 {
         if self.high == INFINITE {
             return;
         }
-        self.high = self.high.max(flight.in_flight);
+        self.high = self.high.max(flight.volume);
         if self.mode == Mode::Up {
             self.probe_upward(ack);
         }
@@ -478,7 +426,7 @@ impl Bbr3 {
         if !flight.app_limited {
             let target = self.bdp(self.rate(), 1.0).min(self.window);
             let floor = (f64::from(target) * BETA) as u32;
-            self.high = flight.in_flight.max(floor).min(INFINITE);
+            self.high = flight.volume.max(floor).min(INFINITE);
         }
         if self.mode == Mode::Up {
             self.start_down(ack);
@@ -497,68 +445,6 @@ impl Bbr3 {
         }
         if self.round_start {
             self.raise_slope();
-        }
-    }
-
-    fn update_min_rtt(&mut self, ack: &AckEvent) {
-        self.rtt_expired = ack.now > self.recent_rtt_at + PROBE_RTT_INTERVAL;
-        if let Some(rtt) = ack.rtt
-            && (self.rtt_expired || self.recent_rtt.is_none_or(|least| rtt < least))
-        {
-            self.recent_rtt = Some(rtt);
-            self.recent_rtt_at = ack.now;
-        }
-        let Some(recent) = self.recent_rtt else {
-            return;
-        };
-        let expired = ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        if expired || self.min_rtt.is_none_or(|least| recent < least) {
-            self.min_rtt = Some(recent);
-            self.min_rtt_at = self.recent_rtt_at;
-        }
-    }
-
-    fn probe_rtt_window(&self) -> u32 {
-        self.bdp(self.rate(), PROBE_RTT_GAIN).max(MIN_WINDOW)
-    }
-
-    fn check_probe_rtt(&mut self, ack: &AckEvent) {
-        if self.mode != Mode::ProbeRtt && self.rtt_expired && !self.idle_restart {
-            self.mode = Mode::ProbeRtt;
-            self.repair.save(self.window, false);
-            self.probe_done_at = None;
-            self.acks = Acks::ProbeStopping;
-            self.start_round(ack);
-        }
-        if self.mode == Mode::ProbeRtt {
-            if self.probe_done_at.is_some() {
-                self.probe_round_done |= self.round_start;
-                if self.probe_round_done {
-                    self.check_probe_done(ack);
-                }
-            } else if ack.in_flight <= self.probe_rtt_window() {
-                self.probe_done_at = Some(ack.now + PROBE_RTT_TIME);
-                self.probe_round_done = false;
-                self.start_round(ack);
-            }
-        }
-        if ack.delivered > 0 {
-            self.idle_restart = false;
-        }
-    }
-
-    fn check_probe_done(&mut self, ack: &AckEvent) {
-        if self.probe_done_at.is_none_or(|done| ack.now <= done) {
-            return;
-        }
-        self.recent_rtt_at = ack.now;
-        self.window = self.window.max(self.repair.saved());
-        self.reset_lower_bounds();
-        if self.full {
-            self.start_down(ack);
-            self.mode = Mode::Cruise;
-        } else {
-            self.mode = Mode::Startup;
         }
     }
 
@@ -607,7 +493,7 @@ impl Bbr3 {
 
     /// BBRUpdateModelAndState, for an ACK with a rate sample.
     fn update_model(&mut self, ack: &AckEvent, sample: RateSample) {
-        let flight = self.read(ack, sample);
+        let flight = Flight::read(ack, sample, &mut self.losses, self.mss);
         self.update_rounds(ack, sample, &flight);
         let bandwidth = self.max_bandwidth();
         self.aggregation

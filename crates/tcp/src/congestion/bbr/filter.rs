@@ -16,10 +16,6 @@ impl MaxFilter {
         self.best[0].1
     }
 
-    pub(crate) fn reset(&mut self, now: u64, value: f64) {
-        self.best = [(now, value); 3];
-    }
-
     pub(crate) fn update(&mut self, window: u64, now: u64, value: f64) {
         let sample = (now, value);
         if value >= self.best[0].1 || now - self.best[2].0 > window {

@@ -9,6 +9,9 @@ const RTT: Span = Span::from_millis(100);
 struct Path {
     now: Time,
     delivered: u64,
+    /// Delivered before the last round, and segments in it.
+    start: u64,
+    last: u64,
     in_flight: u32,
     rtt: Span,
 }
@@ -16,7 +19,8 @@ struct Path {
 impl Path {
     /// One round trip that delivers `segments` evenly and shows `lost` losses, one an ACK.
     fn round(&mut self, control: &mut Bbr3, segments: u64, lost: u64) {
-        let prior = self.delivered;
+        let (start, last) = (self.start, self.last);
+        (self.start, self.last) = (self.delivered, segments);
         for i in 1..=segments {
             self.now += RTT / segments;
             self.delivered += MSS;
@@ -28,11 +32,8 @@ impl Path {
             event.rate = Some(RateSample {
                 delivered: segments * MSS,
                 interval: RTT,
-                prior_delivered: if i == 1 {
-                    prior
-                } else {
-                    prior.saturating_sub(MSS) + 1
-                },
+                // Sent when its share of the round before had been delivered.
+                prior_delivered: start + (i * last).div_ceil(segments) * MSS,
                 app_limited: false,
                 retransmitted: false,
             });
@@ -50,6 +51,8 @@ fn start() -> (Bbr3, Path) {
     let path = Path {
         now: Time::ZERO,
         delivered: 0,
+        start: 0,
+        last: 0,
         in_flight: 90,
         rtt: RTT,
     };
@@ -87,7 +90,8 @@ fn startup_ends_by_losses() {
     path.round(&mut control, 300, 9);
     path.round(&mut control, 300, 0);
     assert_eq!(control.mode, Mode::Drain);
-    assert_eq!(control.high, 300);
+    // Flights that lose less than 2 % may raise it again.
+    assert!((300..=309).contains(&control.high), "{}", control.high);
 }
 
 /// Down, cruise, refill, up and down again: after 2 to 3 s, or 63 rounds.
@@ -99,6 +103,8 @@ fn the_cycle_is_down_cruise_refill_up() {
         if seen.last().is_none_or(|(mode, _)| *mode != control.mode) {
             seen.push((control.mode, path.now));
         }
+        // Ever so slightly shorter: no look for the shortest RTT comes between.
+        path.rtt -= Span::from_micros(1);
         path.in_flight = if control.mode == Mode::Up { 130 } else { 95 };
         path.round(&mut control, 100, 0);
     }
@@ -141,7 +147,7 @@ fn losses_lower_the_short_term_bounds() {
         control.rate_low
     );
     let first = control.low;
-    assert!(first < 202 && first >= 140, "{first}");
+    assert!((140..202).contains(&first), "{first}");
     path.round(&mut control, 50, 2);
     path.round(&mut control, 50, 0);
     assert!(control.low < first && control.low >= 50, "{}", control.low);
