@@ -10,8 +10,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
-    CodelParams, Dequeue, Discard, Ecn, FlowParams, Packet, PieParams, Qdisc, RedParams, RedUnit,
-    RedWeight, Setting, Spec, TbfParams,
+    CodelParams, Dequeue, Discard, Ecn, FlowParams, GspParams, Packet, PieParams, Qdisc, RedParams,
+    RedUnit, RedWeight, Setting, Spec, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -57,6 +57,10 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         target: Span::from_secs(100),
         ..CodelParams::default()
     };
+    let gsp = GspParams {
+        threshold: Span::from_secs(100),
+        ..GspParams::default()
+    };
     let pie = PieParams::default();
     let red = RedParams {
         unit: RedUnit::Packets,
@@ -78,8 +82,10 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("red", Spec::Red(red)),
         ("codel", Spec::Codel { limit, codel }),
         ("pie", Spec::Pie { limit, pie }),
+        ("gsp", Spec::Gsp { limit, gsp }),
         ("fq_codel", Spec::FqCodel { flows, codel }),
         ("fq_pie", Spec::FqPie { flows, pie }),
+        ("fq_gsp", Spec::FqGsp { flows, gsp }),
         ("tbf", unhindered(Spec::Pfifo { limit })),
     ]
 }

@@ -14,6 +14,7 @@
 //! `FlowQueue` then run it.
 
 pub(crate) mod codel;
+pub(crate) mod gsp;
 pub(crate) mod pie;
 pub(crate) mod red;
 
@@ -28,6 +29,9 @@ pub struct QueueView {
     pub bytes: u64,
     /// Bytes waiting in the whole discipline: in all flows of a flow queue, else `bytes`.
     pub total_bytes: u64,
+    /// How long the packet at the head has waited; zero when nothing is held. The packet in
+    /// question of [`Aqm::leave`] is still the head.
+    pub head_wait: Span,
 }
 
 /// What an AQM may know of the packet in question.

@@ -1,6 +1,8 @@
 //! What an AQM says of itself to the outside: the [`Spec`] it runs, its statistics with tc's
 //! names, and whether it can take new parameters while it runs.
 
+mod gsp;
+
 use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, float, int, micros};

@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 use fat::Fattest;
 use lists::{Ends, NONE, Slab};
 use sojourn_random::Stream;
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 pub use statistics::FlowStatistics;
 
@@ -260,9 +260,11 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
     }
 
     #[inline]
-    fn view(&self, id: u32) -> QueueView {
+    fn view(&self, id: u32, now: Time) -> QueueView {
         let flow = &self.flows[id as usize];
+        let head = self.slab.head(flow.packets);
         QueueView {
+            head_wait: head.map_or(Span::ZERO, |(arrived, _)| now - arrived),
             packets: flow.count,
             bytes: flow.bytes,
             total_bytes: self.backlog.bytes,
@@ -385,7 +387,9 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
             flow.count -= 1;
             flow.bytes -= u64::from(len);
             self.backlog.remove(len);
+            let sojourn = now - arrived;
             let view = QueueView {
+                head_wait: sojourn,
                 packets: flow.count,
                 bytes: flow.bytes,
                 total_bytes: self.backlog.bytes,
@@ -394,7 +398,6 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
                 len,
                 ect: packet.ecn().is_capable(),
             };
-            let sojourn = now - arrived;
             let state = &mut flow.state;
             match self.aqm.leave(state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
@@ -461,7 +464,7 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
             len,
             ect: packet.ecn().is_capable(),
         };
-        let view = self.view(id);
+        let view = self.view(id, now);
         let flow = &mut self.flows[id as usize];
         match self.aqm.arrive(&mut flow.state, view, facts, now) {
             Verdict::Pass => {}
@@ -550,7 +553,7 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
                 let Some(flow) = self.flows.get(id as usize) else {
                     break;
                 };
-                if let Some(packet) = self.slab.head(flow.packets) {
+                if let Some((_, packet)) = self.slab.head(flow.packets) {
                     if flow.deficit > 0 {
                         return Some(packet.len());
                     }

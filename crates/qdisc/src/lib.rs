@@ -59,6 +59,7 @@ mod tbf;
 mod tc;
 
 pub use aqm::codel::{Codel, CodelCounters, CodelState};
+pub use aqm::gsp::{Gsp, GspCounters, GspState};
 pub use aqm::pie::{Pie, PieCounters, PieState};
 pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
@@ -67,7 +68,9 @@ pub use describe::{DescribeFlows, DescribeSingle};
 pub use fifo::Fifo;
 pub use flow::{FlowQueue, FlowStatistics};
 pub use packet::{Ecn, Packet};
-pub use params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+pub use params::{
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+};
 pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
 pub use report::{Field, Place, Report, Value};
 pub use single::{Limit, SingleQueue};

@@ -37,6 +37,33 @@ pub struct PieParams {
     pub dq_rate_estimator: bool,
 }
 
+/// GSP (Lautenschlaeger and Francini 2015).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GspParams {
+    /// Delay above which an arrival is dropped. Default 5 ms (ours).
+    pub threshold: Span,
+    /// Pause after a drop, at rest. Default 200 ms.
+    pub interval: Span,
+    /// Weight of the time above the threshold against the time below, at least 1. Default 2.
+    pub alpha: u32,
+    /// Surplus of time above the threshold that halves the interval. Default 1 s.
+    pub tau: Span,
+    /// Pause after a drop at least. Default 1 ms (ours).
+    pub min_interval: Span,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl GspParams {
+    /// Largest surplus that is remembered: the one at which the interval is `min_interval`.
+    pub fn max_time(&self) -> Span {
+        let least = u128::from(self.min_interval.as_nanos()).max(1);
+        let above = u128::from((self.interval - self.min_interval).as_nanos());
+        let nanos = u128::from(self.tau.as_nanos()) * above / least;
+        Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
 /// Unit of RED's thresholds and limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedUnit {
@@ -142,6 +169,19 @@ impl Default for PieParams {
             ecn_limit: 0.1,
             bytemode: false,
             dq_rate_estimator: false,
+        }
+    }
+}
+
+impl Default for GspParams {
+    fn default() -> Self {
+        Self {
+            threshold: Span::from_millis(5),
+            interval: Span::from_millis(200),
+            alpha: 2,
+            tau: Span::from_secs(1),
+            min_interval: Span::from_millis(1),
+            ecn: false,
         }
     }
 }

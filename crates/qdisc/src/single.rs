@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 /// Most that a queue may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +93,9 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 
     #[inline]
-    fn view(&self) -> QueueView {
+    fn view(&self, head_wait: Span) -> QueueView {
         QueueView {
+            head_wait,
             packets: self.backlog.packets as u32,
             bytes: self.backlog.bytes,
             total_bytes: self.backlog.bytes,
@@ -140,7 +141,8 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
                 len,
                 ect: packet.ecn().is_capable(),
             };
-            let view = self.view();
+            let head = self.queue.front();
+            let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
             match self.aqm.arrive(&mut self.state, view, facts, now) {
                 Verdict::Mark if has_room => self.mark(&mut packet, len, out),
                 Verdict::Pass | Verdict::Mark => {}
@@ -167,7 +169,7 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
                 ect: packet.ecn().is_capable(),
             };
             let sojourn = now - arrived;
-            let view = self.view();
+            let view = self.view(sojourn);
             match self.aqm.leave(&mut self.state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
                 Verdict::Mark => self.mark(&mut packet, len, out),

@@ -1,8 +1,8 @@
 //! A discipline by its parameters.
 
 use crate::describe::red_limit;
-use crate::params::{CodelParams, FlowParams, PieParams, RedParams, TbfParams};
-use crate::{Codel, Fifo, FlowQueue, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Tbf};
+use crate::params::{CodelParams, FlowParams, GspParams, PieParams, RedParams, TbfParams};
+use crate::{Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Tbf};
 use alloc::boxed::Box;
 use alloc::format;
 use sojourn_random::Stream;
@@ -41,6 +41,13 @@ pub enum Spec {
         /// The AQM.
         pie: PieParams,
     },
+    /// GSP on one queue.
+    Gsp {
+        /// Packets. Default 1000.
+        limit: u32,
+        /// The AQM.
+        gsp: GspParams,
+    },
     /// A flow queue with CoDel in each flow. ECN is on by default.
     FqCodel {
         /// The scheduler.
@@ -54,6 +61,13 @@ pub enum Spec {
         flows: FlowParams,
         /// The AQM.
         pie: PieParams,
+    },
+    /// A flow queue with GSP in each flow.
+    FqGsp {
+        /// The scheduler.
+        flows: FlowParams,
+        /// The AQM.
+        gsp: GspParams,
     },
     /// A token bucket in front of another discipline (`tbf rate 20mbit burst 5kb over fq_codel`).
     Tbf {
@@ -95,6 +109,9 @@ impl Spec {
                 Limit::packets(limit),
                 Pie::new(pie, mtu, setting.dice("pie")),
             )),
+            Self::Gsp { limit, gsp } => {
+                Box::new(SingleQueue::new(Limit::packets(limit), Gsp::new(gsp)))
+            }
             Self::FqCodel { flows, codel } => Box::new(FlowQueue::new(
                 flows,
                 mtu,
@@ -106,6 +123,12 @@ impl Spec {
                 mtu,
                 setting.dice("hash"),
                 Pie::new(pie, mtu, setting.dice("pie")),
+            )),
+            Self::FqGsp { flows, gsp } => Box::new(FlowQueue::new(
+                flows,
+                mtu,
+                setting.dice("hash"),
+                Gsp::new(gsp),
             )),
             // The plain shaper is known by its types; anything else below it is looked up.
             Self::Tbf { tbf, ref inner } => match **inner {

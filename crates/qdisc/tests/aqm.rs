@@ -20,6 +20,7 @@ fn held(packets: u32) -> QueueView {
         packets,
         bytes,
         total_bytes: bytes,
+        ..QueueView::default()
     }
 }
 
@@ -283,6 +284,7 @@ fn bytes(bytes: u64) -> QueueView {
         packets: (bytes / 1000) as u32,
         bytes,
         total_bytes: bytes,
+        ..QueueView::default()
     }
 }
 

@@ -89,6 +89,7 @@ fn a_lower_limit_lets_the_excess_drain() {
         ("pfifo_head_drop limit 100", "pfifo_head_drop limit 5"),
         ("codel limit 100", "codel limit 5"),
         ("pie limit 100", "pie limit 5"),
+        ("gsp limit 100 threshold 1s", "gsp limit 5 threshold 1s"),
         (
             "red limit 100000 avpkt 1000",
             "red limit 7000 min 2000 max 6000 avpkt 1000 burst 9",

@@ -57,6 +57,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
         packets: 100,
         bytes: 150_000,
         total_bytes: 150_000,
+        ..QueueView::default()
     };
     let packet = Facts {
         len: 1500,
@@ -91,6 +92,7 @@ fn pie_moves_its_probability_as_the_rfc_says() {
         packets,
         bytes: u64::from(packets) * 1500,
         total_bytes: u64::from(packets) * 1500,
+        ..QueueView::default()
     };
     // The first packet starts the clock.
     pie.arrive(&mut state, held(0), packet, Time::ZERO);

@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
     Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
-    FlowQueue, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit, RedWeight,
-    SingleQueue, Spec,
+    FlowQueue, Gsp, GspParams, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit,
+    RedWeight, SingleQueue, Spec,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -86,6 +86,20 @@ fn pie() -> impl Strategy<Value = Pie> {
                 Pie::new(params, 1514, Stream::named(1, "pie"))
             },
         )
+}
+
+fn gsp() -> impl Strategy<Value = Gsp> {
+    let times = (0_u64..20, 0_u64..300, 0_u64..2000, 0_u64..400);
+    (times, 0_u32..5, any::<bool>()).prop_map(|((threshold, interval, tau, least), alpha, ecn)| {
+        Gsp::new(GspParams {
+            threshold: Span::from_millis(threshold),
+            interval: Span::from_millis(interval),
+            alpha,
+            tau: Span::from_millis(tau),
+            min_interval: Span::from_millis(least),
+            ecn,
+        })
+    })
 }
 
 fn red() -> impl Strategy<Value = RedParams> {
@@ -185,8 +199,12 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
 fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
     let mut spec = queue.spec();
     match &mut spec {
-        Spec::Codel { limit, .. } | Spec::Pie { limit, .. } => *limit = new,
-        Spec::FqCodel { flows, .. } | Spec::FqPie { flows, .. } => flows.limit = new,
+        Spec::Codel { limit, .. } | Spec::Pie { limit, .. } | Spec::Gsp { limit, .. } => {
+            *limit = new
+        }
+        Spec::FqCodel { flows, .. } | Spec::FqPie { flows, .. } | Spec::FqGsp { flows, .. } => {
+            flows.limit = new;
+        }
         Spec::Red(red) if red.unit == RedUnit::Packets => red.limit = u64::from(new),
         _ => return,
     }
@@ -280,6 +298,16 @@ proptest! {
     }
 
     #[test]
+    fn gsp_keeps_the_laws(aqm in gsp(), limit in 0_u32..50, steps in steps()) {
+        single(Limit::packets(limit), aqm, &steps);
+    }
+
+    #[test]
+    fn fq_gsp_keeps_the_laws(params in flows(), aqm in gsp(), steps in steps()) {
+        flow(params, aqm, &steps);
+    }
+
+    #[test]
     fn red_keeps_the_laws(params in red(), steps in steps()) {
         let limit = match params.unit {
             RedUnit::Packets => Limit::packets(40),
@@ -306,7 +334,12 @@ proptest! {
         // One queue is asked about an arrival of no consequence at every update, the other only
         // now and then; both must hold the same probability whenever both were asked.
         let packet = sojourn_qdisc::Facts { len: 0, ect: false };
-        let view = sojourn_qdisc::QueueView { packets: 1, bytes: 100, total_bytes: 100 };
+        let view = sojourn_qdisc::QueueView {
+            packets: 1,
+            bytes: 100,
+            total_bytes: 100,
+            ..Default::default()
+        };
         let new = || Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
         let (mut often, mut seldom) = (new(), new());
         let (mut a, mut b) = (PieState::default(), PieState::default());

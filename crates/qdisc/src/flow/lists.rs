@@ -99,9 +99,11 @@ impl<P> Slab<P> {
         slot.packet.as_mut().map(|packet| (arrived, packet))
     }
 
-    /// The packet at the head of a queue.
-    pub(super) fn head(&self, queue: Ends) -> Option<&P> {
-        self.slots.get(queue.first as usize)?.packet.as_ref()
+    /// The packet at the head of a queue, with its time of arrival.
+    #[inline]
+    pub(super) fn head(&self, queue: Ends) -> Option<(Time, &P)> {
+        let slot = self.slots.get(queue.first as usize)?;
+        slot.packet.as_ref().map(|packet| (slot.arrived, packet))
     }
 
     /// Adds a free slot; the slab holds as many as were ever in use at once.

@@ -3,13 +3,15 @@
 
 use super::error::SpecError;
 use super::parse::{Amount, Given, end_of, error};
-use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+use crate::params::{
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+};
 use crate::red_wlog;
 use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
-use sojourn_units::{Rate, Span, show_size};
+use sojourn_units::{Rate, Span, show_size, show_span};
 
 impl Given<'_> {
     pub(super) fn codel(&self, ecn: bool) -> CodelParams {
@@ -36,6 +38,30 @@ impl Given<'_> {
             bytemode: self.switch("bytemode", initial.bytemode),
             dq_rate_estimator: self.switch("dq_rate_estimator", initial.dq_rate_estimator),
         }
+    }
+
+    pub(super) fn gsp(&self) -> Result<GspParams, SpecError> {
+        let initial = GspParams::default();
+        let interval = self.span("interval").unwrap_or(initial.interval);
+        let min_interval = self.span("min_interval");
+        if min_interval.is_some_and(|least| least > interval) {
+            return Err(self.wrong(
+                "min_interval",
+                format!(
+                    "`min_interval` of {} is longer than `interval`",
+                    self.kind.name
+                ),
+                format!("it can be up to {}", show_span(interval)),
+            ));
+        }
+        Ok(GspParams {
+            threshold: self.span("threshold").unwrap_or(initial.threshold),
+            interval,
+            alpha: self.count("alpha", initial.alpha),
+            tau: self.span("tau").unwrap_or(initial.tau),
+            min_interval: min_interval.unwrap_or(initial.min_interval).min(interval),
+            ecn: self.switch("ecn", initial.ecn),
+        })
     }
 
     pub(super) fn flows(&self) -> FlowParams {

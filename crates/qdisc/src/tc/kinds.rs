@@ -3,8 +3,11 @@
 //! Sources: iproute2 `tc/q_*.c` and `man/man8/tc-*.8` for names, units and defaults; the RFC or
 //! paper named in each row for meanings.
 
+mod gsp;
+
 use super::catalogue::{Initial, Kind, Opt, Stat, Style, Unit};
 use Initial::{From, Is, Off, On, Required};
+use gsp::{FQ_GSP, GSP};
 
 /// tc keeps packet counts in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
@@ -214,8 +217,10 @@ pub(super) const KINDS: &[Kind] = &[
     RED,
     CODEL,
     PIE,
+    GSP,
     FQ_CODEL,
     FQ_PIE,
+    FQ_GSP,
     TBF,
 ];
 

@@ -148,6 +148,10 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
             limit: given.count("limit", 1000),
             pie: given.pie(),
         }),
+        "gsp" => Ok(Spec::Gsp {
+            limit: given.count("limit", 1000),
+            gsp: given.gsp()?,
+        }),
         "fq_codel" => Ok(Spec::FqCodel {
             flows: given.flows(),
             codel: given.codel(true),
@@ -155,6 +159,10 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
         "fq_pie" => Ok(Spec::FqPie {
             flows: given.flows(),
             pie: given.pie(),
+        }),
+        "fq_gsp" => Ok(Spec::FqGsp {
+            flows: given.flows(),
+            gsp: given.gsp()?,
         }),
         other => {
             debug_assert_eq!(other, "tbf", "a row of the catalogue without a reader");

@@ -5,7 +5,7 @@
 
 use super::catalogue::{Style, Unit, kind};
 use super::show::percent;
-use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, TbfParams};
+use crate::params::{CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, TbfParams};
 use crate::report::{Field, Place, Report, Value, int, micros};
 use crate::spec::Spec;
 use alloc::format;
@@ -32,6 +32,11 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             pie_options(&mut fields, pie);
             pie_switches(&mut fields, pie);
         }
+        Spec::Gsp { limit, gsp } => {
+            fields.push(int("limit", *limit));
+            gsp_options(&mut fields, gsp);
+            when(&mut fields, "ecn", gsp.ecn);
+        }
         Spec::FqCodel { flows, codel } => {
             flow_options(&mut fields, flows);
             quantum(&mut fields, flows);
@@ -47,6 +52,13 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             fields.push(int("memory_limit", flows.memory_limit));
             fields.push(int("ecn_prob", percent(pie.ecn_limit)));
             pie_switches(&mut fields, pie);
+        }
+        Spec::FqGsp { flows, gsp } => {
+            flow_options(&mut fields, flows);
+            quantum(&mut fields, flows);
+            gsp_options(&mut fields, gsp);
+            fields.push(int("memory_limit", flows.memory_limit));
+            when(&mut fields, "ecn", gsp.ecn);
         }
         Spec::Tbf { tbf, inner } => tbf_options(&mut fields, tbf, inner),
     }
@@ -74,6 +86,16 @@ fn pie_options(fields: &mut Vec<Field>, pie: &PieParams) {
         micros("tupdate", pie.tupdate),
         int("alpha", pie.alpha),
         int("beta", pie.beta),
+    ]);
+}
+
+fn gsp_options(fields: &mut Vec<Field>, gsp: &GspParams) {
+    fields.extend([
+        micros("threshold", gsp.threshold),
+        micros("interval", gsp.interval),
+        int("alpha", gsp.alpha),
+        micros("tau", gsp.tau),
+        micros("min_interval", gsp.min_interval),
     ]);
 }
 

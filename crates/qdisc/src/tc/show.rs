@@ -1,6 +1,8 @@
 //! From a [`Spec`] to a string that reads back as the same.
 
-use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+use crate::params::{
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+};
 use crate::spec::Spec;
 use alloc::format;
 use alloc::string::String;
@@ -17,8 +19,10 @@ impl Spec {
             Self::Red(_) => "red",
             Self::Codel { .. } => "codel",
             Self::Pie { .. } => "pie",
+            Self::Gsp { .. } => "gsp",
             Self::FqCodel { .. } => "fq_codel",
             Self::FqPie { .. } => "fq_pie",
+            Self::FqGsp { .. } => "fq_gsp",
             Self::Tbf { .. } => "tbf",
         }
     }
@@ -46,6 +50,11 @@ impl fmt::Display for Spec {
                 }
                 show_pie_switches(f, pie)
             }
+            Self::Gsp { limit, gsp } => {
+                write!(f, " limit {limit}")?;
+                show_gsp(f, gsp)?;
+                show_switch(f, gsp.ecn, " ecn")
+            }
             Self::FqCodel { flows, codel } => {
                 show_flows(f, flows)?;
                 show_codel(f, codel)?;
@@ -59,6 +68,12 @@ impl fmt::Display for Spec {
                 write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
                 write!(f, " ecn_prob {}", percent(pie.ecn_limit))?;
                 show_pie_switches(f, pie)
+            }
+            Self::FqGsp { flows, gsp } => {
+                show_flows(f, flows)?;
+                show_gsp(f, gsp)?;
+                write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
+                show_switch(f, gsp.ecn, " ecn")
             }
             Self::Tbf { tbf, inner } => {
                 show_tbf(f, tbf)?;
@@ -103,6 +118,18 @@ fn show_pie_switches(f: &mut fmt::Formatter<'_>, pie: &PieParams) -> fmt::Result
     show_switch(f, pie.ecn, " ecn")?;
     show_switch(f, pie.bytemode, " bytemode")?;
     show_switch(f, pie.dq_rate_estimator, " dq_rate_estimator")
+}
+
+fn show_gsp(f: &mut fmt::Formatter<'_>, gsp: &GspParams) -> fmt::Result {
+    write!(
+        f,
+        " threshold {} interval {} alpha {} tau {} min_interval {}",
+        show_span(gsp.threshold),
+        show_span(gsp.interval),
+        gsp.alpha,
+        show_span(gsp.tau),
+        show_span(gsp.min_interval)
+    )
 }
 
 fn show_flows(f: &mut fmt::Formatter<'_>, flows: &FlowParams) -> fmt::Result {

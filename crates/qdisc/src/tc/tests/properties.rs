@@ -2,7 +2,9 @@
 
 use super::read;
 use crate::Spec;
-use crate::params::{CodelParams, FlowParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams};
+use crate::params::{
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+};
 use crate::red_wlog;
 use crate::tc::catalogue;
 use proptest::prelude::*;
@@ -54,6 +56,20 @@ fn pie() -> impl Strategy<Value = PieParams> {
             ecn_limit: f64::from(percent) / 100.0,
             bytemode,
             dq_rate_estimator,
+        },
+    )
+}
+
+fn gsp() -> impl Strategy<Value = GspParams> {
+    let times = (span(), span(), span(), span());
+    (times, 1_u32..=64, any::<bool>()).prop_map(
+        |((threshold, interval, tau, least), alpha, ecn)| GspParams {
+            threshold,
+            interval,
+            alpha,
+            tau,
+            min_interval: least.min(interval),
+            ecn,
         },
     )
 }
@@ -147,6 +163,11 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (flows(), pie()).prop_map(|(mut flows, pie)| {
             flows.drop_batch = 64;
             Spec::FqPie { flows, pie }
+        }),
+        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::Gsp { limit, gsp }),
+        (flows(), gsp()).prop_map(|(mut flows, gsp)| {
+            flows.drop_batch = 64;
+            Spec::FqGsp { flows, gsp }
         }),
     ];
     leaf.prop_recursive(2, 4, 1, |inner| {

@@ -26,6 +26,19 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "pie limit 100 target 20ms tupdate 30ms alpha 2 beta 20 ecn bytemode",
     ),
     (
+        "gsp threshold 2500us interval 50ms alpha 3",
+        "gsp limit 1000 threshold 2.5ms interval 50ms alpha 3 tau 1s min_interval 1ms",
+    ),
+    (
+        "gsp ecn limit 50 interval 500us",
+        "gsp limit 50 threshold 5ms interval 500us alpha 2 tau 1s min_interval 500us ecn",
+    ),
+    (
+        "fq_gsp flows 16 quantum 300",
+        "fq_gsp limit 10240 flows 16 quantum 300 threshold 5ms interval 200ms alpha 2 tau 1s \
+             min_interval 1ms memory_limit 32Mb",
+    ),
+    (
         "fq_codel",
         "fq_codel limit 10240 flows 1024 target 5ms interval 100ms memory_limit 32Mb ecn \
              drop_batch 64",
@@ -110,7 +123,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, fq_codel, fq_pie, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
         "",
     ),
     (
@@ -121,14 +134,19 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tc qdisc add dev eth0 root cake bandwidth 20mbit",
         "`cake` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, fq_codel, fq_pie, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
         "cake",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, pie, fq_codel, fq_pie, tbf",
+             codel, pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
         "wondershaper",
+    ),
+    (
+        "gsp interval 1ms min_interval 2ms",
+        "`min_interval` of gsp is longer than `interval`; it can be up to 1ms",
+        "2ms",
     ),
     (
         "codel intervall 100ms",
@@ -299,7 +317,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, fq_codel, fq_pie, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
         "",
     ),
     (
