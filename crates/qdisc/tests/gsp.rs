@@ -2,6 +2,7 @@
 
 use sojourn_qdisc::{Aqm, Facts, Gsp, GspParams, GspState, QueueView, Verdict};
 use sojourn_units::{Span, Time};
+use std::fmt::Write;
 
 const PLAIN: Facts = Facts {
     len: 1500,
@@ -120,7 +121,7 @@ fn the_paper_s_formulas_drop_by_drop() {
         if gsp.arrive(&mut state, waited(wait), PLAIN, at(time)) == Verdict::Drop {
             let pause = state.expiry - at(time);
             let (cumul, pause) = (state.cumul.as_nanos(), pause.as_nanos());
-            drops += &format!("{time},{cumul},{pause}\n");
+            writeln!(drops, "{time},{cumul},{pause}").expect("a string takes all");
         }
     }
     assert_eq!(drops, include_str!("golden/gsp.csv"));

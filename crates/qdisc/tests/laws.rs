@@ -200,7 +200,7 @@ fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
     let mut spec = queue.spec();
     match &mut spec {
         Spec::Codel { limit, .. } | Spec::Pie { limit, .. } | Spec::Gsp { limit, .. } => {
-            *limit = new
+            *limit = new;
         }
         Spec::FqCodel { flows, .. } | Spec::FqPie { flows, .. } | Spec::FqGsp { flows, .. } => {
             flows.limit = new;
