@@ -20,19 +20,11 @@ use std::collections::BTreeMap;
 /// Largest IP packet of a link: the default quantum is made from it.
 const MTU: u32 = 1500;
 
-/// The cell's links in order.
-pub(crate) fn hops(cell: &Cell) -> Box<dyn Iterator<Item = &Hop> + '_> {
-    match &cell.topology {
-        Topology::Dumbbell(d) => Box::new([&d.up, &d.down].into_iter()),
-        Topology::Graph(g) => Box::new(g.links.iter().map(|l| &l.hop)),
-    }
-}
-
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let window = Window::of(cell);
-    let links: Vec<Link> = hops(cell).map(|hop| link(cell, window, hop)).collect();
-    let delays: Vec<Span> = hops(cell).map(|hop| hop.delay).collect();
+    let links: Vec<Link> = cell.hops().map(|hop| link(cell, window, hop)).collect();
+    let delays: Vec<Span> = cell.hops().map(|hop| hop.delay).collect();
     let mut layout = Layout::new(links.len(), 2 * cell.flows.len());
     for (flow, spec) in cell.flows.iter().enumerate() {
         let paths = [

@@ -379,7 +379,7 @@ impl Engine {
         }
         let links = (self.links.into_iter().zip(self.reports))
             .map(|(link, report)| link.recorder.finish(report));
-        let names = crate::build::hops(cell).map(|hop| hop.name.clone());
+        let names = cell.hops().map(|hop| hop.name.clone());
         let flows: Vec<_> = (cell.flows.iter().zip(self.recorders))
             .map(|(flow, recorder)| (flow.name.clone(), recorder.finish(flow)))
             .collect();

@@ -35,6 +35,14 @@ impl Cell {
     pub fn end(&self) -> Time {
         Time::ZERO + self.duration
     }
+
+    /// The links with a queue, in the scenario's order; in a dumbbell `up`, then `down`.
+    pub fn hops(&self) -> Box<dyn Iterator<Item = &Hop> + '_> {
+        match &self.topology {
+            Topology::Dumbbell(dumbbell) => Box::new([&dumbbell.up, &dumbbell.down].into_iter()),
+            Topology::Graph(graph) => Box::new(graph.links.iter().map(|link| &link.hop)),
+        }
+    }
 }
 
 /// Nodes and links.
