@@ -377,6 +377,7 @@ impl Connection {
         let number = seq::wire(self.isn, outgoing.offset);
         let mut segment = self.segment(number, flags, count, now);
         segment.payload = outgoing.payload;
+        self.receiver.on_data_sent(now);
         Transmit {
             segment,
             // RFC 3168 section 6.1.5; with DCTCP, as Linux, retransmissions are capable too.

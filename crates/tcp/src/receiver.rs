@@ -3,7 +3,9 @@
 //! section 4.2 (delayed ACKs), RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN),
 //! RFC 8257 section 3.2 (exact echo).
 //! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
-//! time, are acknowledged at once; the window is a multiple of what arrived in a round trip.
+//! time, are acknowledged at once, and so is the end of a write once the app has read it, unless
+//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`); the window
+//! is a multiple of what arrived in a round trip.
 
 use crate::config::{Algorithm, DelayedAck};
 use crate::reassembly::Reassembly;
@@ -14,6 +16,8 @@ use crate::{Config, Span, Time, seq};
 const MAX_QUICK: u32 = 16;
 /// Linux TCP_MSS_DEFAULT: what a full segment is taken to be before one has been seen.
 const LEAST_MSS: u16 = 536;
+/// Linux TCP_MIN_MSS: shorter segments never count as full ones.
+const MIN_MSS: u16 = 88;
 
 /// What a data segment did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +47,12 @@ pub(crate) struct Receiver {
     pub(crate) ack_at: Time,
     acked: u64,
     quick: u32,
-    largest: u16,
+    /// What a full segment is taken to be (Linux `rcv_mss`).
+    full: u16,
+    last_len: u16,
+    pushed: Pushed,
+    /// The connection is interactive: data goes out soon after data came in.
+    interactive: bool,
     last_data: Option<Time>,
     ts_recent: Time,
 
@@ -60,6 +69,14 @@ pub(crate) struct Receiver {
     reading: bool,
     held: u64,
     tuning: Tuning,
+}
+
+/// Whether ends of writes wait for an ACK (Linux `ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pushed {
+    No,
+    Once,
+    Twice,
 }
 
 /// Dynamic right-sizing: a round trip as the receiver sees it, and what arrived in one.
@@ -94,7 +111,10 @@ impl Receiver {
             ack_at: Time::MAX,
             acked: 0,
             quick: 0,
-            largest: LEAST_MSS.min(config.mss.max(1)),
+            full: LEAST_MSS.min(config.mss.max(1)),
+            last_len: 0,
+            pushed: Pushed::No,
+            interactive: false,
             last_data: None,
             ts_recent: Time::ZERO,
             echo: false,
@@ -199,6 +219,7 @@ impl Receiver {
     pub(crate) fn on_ack_sent(&mut self) {
         self.ack_now = false;
         self.ack_at = Time::MAX;
+        self.pushed = Pushed::No;
         self.acked = self.next;
         self.duplicate = None;
         self.quick = self.quick.saturating_sub(1);
@@ -209,7 +230,16 @@ impl Receiver {
         if now >= self.ack_at {
             self.ack_at = Time::MAX;
             self.ack_now = true;
+            self.interactive = false;
         }
+    }
+
+    /// Data goes out: an answer, if data has just come in (Linux `tcp_event_data_sent`).
+    pub(crate) fn on_data_sent(&mut self, now: Time) {
+        let Some(timeout) = self.delayed else {
+            return;
+        };
+        self.interactive |= self.last_data.is_some_and(|last| now - last < timeout);
     }
 
     /// The application stops or starts reading. Returns what it reads at once.
@@ -260,16 +290,17 @@ impl Receiver {
             self.fin_at.get_or_insert(end);
         }
         self.note_activity(segment, rto, now);
-        self.accept(start, end, now)
+        self.accept(segment, (start, end), now)
     }
 
-    fn accept(&mut self, start: u64, end: u64, now: Time) -> Arrival {
+    fn accept(&mut self, segment: &Segment, (start, end): (u64, u64), now: Time) -> Arrival {
         let before = self.next;
         if end <= self.next && self.fin_at != Some(self.next) {
             if end > start {
                 self.duplicate = Some((start, end));
             }
             self.quick = MAX_QUICK;
+            self.interactive = false;
             self.ack_now = true;
             return Arrival::default();
         }
@@ -280,6 +311,7 @@ impl Receiver {
             self.ack_now = true;
             return Arrival::default();
         }
+        self.measure(segment);
         let filled = !self.store.is_empty();
         self.next = self.store.advance(end.max(self.next));
         let mut closed = false;
@@ -308,11 +340,46 @@ impl Receiver {
             return;
         };
         let unacknowledged = self.next - self.acked;
-        if filled_gap || self.quick > 0 || unacknowledged > u64::from(self.largest) {
+        // An app that reads at once has emptied the buffer by now (`tcp_cleanup_rbuf`).
+        let write_ends = match self.pushed {
+            Pushed::No => false,
+            Pushed::Once => !self.interactive,
+            Pushed::Twice => true,
+        };
+        let quick = self.quick > 0 && !self.interactive;
+        let full = unacknowledged > u64::from(self.full);
+        if filled_gap || quick || full || (write_ends && self.reading) {
             self.ack_now = true;
         } else if self.ack_at == Time::MAX {
             self.ack_at = now + timeout;
         }
+    }
+
+    /// Linux `tcp_measure_rcv_mss`: how long full segments are, and whether a write ends here.
+    fn measure(&mut self, segment: &Segment) {
+        let len = segment.payload;
+        let push = segment.flags.has(Flags::PSH);
+        let last = core::mem::take(&mut self.last_len);
+        if len >= self.full {
+            self.full = len.min(self.mss);
+            if push && self.pushed == Pushed::No {
+                self.pushed = Pushed::Once;
+            }
+            return;
+        }
+        let ends = push || segment.flags.has(Flags::FIN);
+        if len >= LEAST_MSS || (len >= MIN_MSS && !ends) {
+            // Twice the same length: the path got a smaller MTU.
+            self.last_len = len;
+            if len == last {
+                self.full = len;
+                return;
+            }
+        }
+        self.pushed = match self.pushed {
+            Pushed::No => Pushed::Once,
+            Pushed::Once | Pushed::Twice => Pushed::Twice,
+        };
     }
 
     /// Echo the timestamp of the segment that advanced the left edge (RFC 7323 section 4.3).
@@ -347,15 +414,14 @@ impl Receiver {
     }
 
     fn note_activity(&mut self, segment: &Segment, rto: Span, now: Time) {
-        self.largest = self.largest.max(segment.payload.min(self.mss));
         if self.last_data.is_none_or(|last| now - last > rto) {
-            let segments = self.window / (2 * u64::from(self.largest));
+            let segments = self.window / (2 * u64::from(self.full));
             self.quick = (segments.max(2) as u32).min(MAX_QUICK).max(self.quick);
         }
         self.last_data = Some(now);
         if segment.ts_echo != Time::ZERO
             && segment.ts_echo != self.tuning.last_echo
-            && segment.payload >= self.largest
+            && segment.payload >= self.full
         {
             self.tuning.last_echo = segment.ts_echo;
             let sample = (now - segment.ts_echo).max(Span::from_nanos(1));

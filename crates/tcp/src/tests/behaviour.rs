@@ -33,8 +33,7 @@ fn pure_acks(pair: &Pair, side: usize) -> Vec<u64> {
         .collect()
 }
 
-/// The first 16 segments are acknowledged at once, then every second one; a single segment
-/// waits 40 ms.
+/// The first 16 segments are acknowledged at once, then every second one, and the end of a write.
 #[test]
 fn quick_acks_come_first_then_delayed_ones() {
     let mut pair = Pair::new(&reno(), millis(10));
@@ -49,7 +48,54 @@ fn quick_acks_come_first_then_delayed_ones() {
     pair.run_until(Time::ZERO + millis(100));
     pair.ends[A].write(u64::from(MSS));
     pair.run_until(Time::ZERO + millis(300));
-    assert_eq!(pure_acks(&pair, B), [150]);
+    // A full segment that ends a write: 110 ms, not 150.
+    assert_eq!(pure_acks(&pair, B), [110]);
+}
+
+/// 100 bytes every 8 ms to an app that reads and does not answer: each message is acknowledged
+/// at once, not every 1000 bytes or 40 ms (Linux `tcp_cleanup_rbuf`, `ICSK_ACK_PUSHED`).
+#[test]
+fn the_end_of_a_write_is_acknowledged_when_it_is_read() {
+    let mut pair = Pair::new(&reno(), millis(10));
+    pair.run_until(Time::ZERO + millis(40));
+    pair.ends[A].write(30 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(200));
+    pair.record();
+    for message in 0..20 {
+        pair.run_until(Time::ZERO + millis(200 + 8 * message));
+        pair.ends[A].write(100);
+    }
+    pair.run_until(Time::ZERO + millis(500));
+    let expected: Vec<u64> = (0..20).map(|message| 210 + 8 * message).collect();
+    assert_eq!(pure_acks(&pair, B), expected);
+}
+
+/// An app that answers: the ACK of a question waits for the answer and rides on it.
+#[test]
+fn an_interactive_connection_delays_its_acks() {
+    let mut pair = Pair::new(&reno(), millis(10));
+    pair.run_until(Time::ZERO + millis(40));
+    for question in 0..5 {
+        if question == 1 {
+            pair.record(); // The first answer shows that the connection is interactive.
+        }
+        let start = 100 + 100 * question;
+        pair.run_until(Time::ZERO + millis(start));
+        pair.ends[A].write(100);
+        pair.run_until(Time::ZERO + millis(start + 15));
+        pair.ends[B].write(100);
+    }
+    pair.run_until(Time::ZERO + millis(700));
+    assert_eq!(pure_acks(&pair, B), [], "every ACK of B rides on an answer");
+    pair.record();
+    pair.ends[A].write(100);
+    pair.run_until(Time::ZERO + millis(900));
+    // No answer this time: the timer, 40 ms after the arrival, ends the interactive mode.
+    assert_eq!(pure_acks(&pair, B), [750]);
+    pair.record();
+    pair.ends[A].write(100);
+    pair.run_until(Time::ZERO + millis(1100));
+    assert_eq!(pure_acks(&pair, B), [910]);
 }
 
 #[test]
