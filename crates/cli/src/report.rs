@@ -37,7 +37,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let merged = match sojourn_report::merge(&args.dirs) {
         Ok(merged) => merged,
         Err(error) => {
-            eprintln!("sojourn: {error}");
+            eprintln!("sojourn: {:#}", anyhow::Error::from(error));
             return Ok(WRONG_INPUT);
         }
     };

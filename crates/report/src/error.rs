@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why a report could not be written, read or merged.
+/// Why a report could not be written, read or merged. The system's reason is the `source`.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The file system refused.
-    #[error("cannot {what} {}: {source}", path.display())]
+    #[error("cannot {what} {}", path.display())]
     Io {
         /// `read`, `write` or the like.
         what: &'static str,
@@ -27,10 +27,10 @@ pub enum ReportError {
     #[error("{0}")]
     Mixed(String),
     /// The table could not be encoded.
-    #[error("cannot write the table: {0}")]
+    #[error("cannot write the table")]
     Table(#[from] parquet::errors::ParquetError),
     /// The page could not be put together.
-    #[error("cannot write the page: {0}")]
+    #[error("cannot write the page")]
     Page(#[from] minijinja::Error),
 }
 
