@@ -233,7 +233,8 @@ words! {
 table! {
     /// TCP's parameters; defaults are Linux's.
     pub(crate) struct TcpTable {
-        /// Congestion control. Default `cubic`.
+        /// Congestion control. Default `cubic`. `newreno` and `sack` are Reno with that recovery:
+        /// without SACK (RFC 6582), or by SACK without RACK (RFC 6675).
         cc: Option<CongestionControl>,
         /// How slow start ends when nothing is lost. Default `hystart`; of use with cubic only.
         slow_start: Option<SlowStartWord>,
@@ -251,6 +252,12 @@ table! {
         max_rto: Option<Duration>,
         /// Granularity of the retransmission clock. Default 1 ms.
         clock: Option<Duration>,
+        /// The clock that measures round trips for the timeout: they count in whole ticks, and so
+        /// does the timeout. ns-2: 10 ms. Default 0: exact.
+        tick: Option<Duration>,
+        /// Whose thresholds Vegas has. Default `linux`: 2 to 4 segments in the queue. `ns2`: 1 to
+        /// 3, and slow start doubles every other round trip.
+        vegas: Option<VegasWord>,
         /// Selective acknowledgements. Default true; false gives NewReno's recovery.
         sack: Option<bool>,
         /// Loss detection by time, with tail loss probes (RFC 8985). Default true with `sack`.
@@ -285,6 +292,8 @@ overlay!(TcpTable {
     initial_rto,
     max_rto,
     clock,
+    tick,
+    vegas,
     sack,
     rack,
     timestamps,
@@ -300,10 +309,36 @@ overlay!(TcpTable {
 words! {
     /// Congestion control.
     pub(crate) enum CongestionControl {
-        /// RFC 5681 and 6582 (NewReno).
+        /// RFC 5681.
         Reno = "reno",
+        /// Reno with recovery without SACK (RFC 6582): `reno` and `sack = false`.
+        NewReno = "newreno",
+        /// Reno with recovery by SACK alone (RFC 6675): `reno` and `rack = false`.
+        Sack = "sack",
+        /// Brakmo and Peterson 1995: keeps a few segments in the queue.
+        Vegas = "vegas",
+        /// Westwood+: reductions follow the estimated bandwidth.
+        Westwood = "westwood",
         /// RFC 9438.
         Cubic = "cubic",
+        /// Compound TCP (Tan et al. 2006); not in Linux.
+        Compound = "compound",
+        /// Data Center TCP (RFC 8257), with ECN whatever `ecn` says.
+        Dctcp = "dctcp",
+        /// BBR version 1, as Linux has it.
+        Bbr = "bbr",
+        /// BBR version 3 (draft-ietf-ccwg-bbr); not in Linux.
+        Bbr3 = "bbr3",
+    }
+}
+
+words! {
+    /// Whose thresholds Vegas has.
+    pub(crate) enum VegasWord {
+        /// 2 to 4 segments in the queue; slow start doubles every round trip.
+        Linux = "linux",
+        /// 1 to 3 segments, and doubling every other round trip, as in the paper.
+        Ns2 = "ns2",
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::{GOOD, changed, parse};
 use sojourn_apps::Spec as App;
 use sojourn_study::{Options, Study};
-use sojourn_tcp::{Algorithm, DelayedAck};
+use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, HopRate, Topology, Transport};
 use std::path::{Path, PathBuf};
@@ -209,6 +209,33 @@ fn a_flows_own_tcp_goes_before_the_common_one() {
     assert_eq!(tcp.algorithm, Algorithm::Cubic);
     assert_eq!(tcp.delayed_ack, DelayedAck::Off);
     assert!(!tcp.sack && !tcp.rack);
+}
+
+/// Every word for `cc`, and the recovery that it brings.
+#[test]
+fn recovery_variants_are_words_for_the_congestion_control() {
+    for (word, name, sack, rack) in [
+        ("newreno", "reno", false, false),
+        ("sack", "reno", true, false),
+        ("reno", "reno", true, true),
+        ("vegas", "vegas", true, true),
+        ("westwood", "westwood", true, true),
+        ("cubic", "cubic", true, true),
+        ("compound", "compound", true, true),
+        ("dctcp", "dctcp", true, true),
+        ("bbr", "bbr", true, true),
+        ("bbr3", "bbr3", true, true),
+    ] {
+        let keys = format!("[tcp]\ncc = \"{word}\"\ntick = \"10ms\"\nvegas = \"ns2\"\n[dumbbell]");
+        let Transport::Tcp(tcp) = cells(&changed("[dumbbell]", &keys), &[])[0].flows[0].transport
+        else {
+            panic!("tcp");
+        };
+        assert_eq!(tcp.algorithm.name(), name);
+        assert_eq!((tcp.sack, tcp.rack), (sack, rack), "{word}");
+        assert_eq!(tcp.tick, Span::from_millis(10));
+        assert_eq!(tcp.vegas, VegasConfig::NS2);
+    }
 }
 
 #[test]

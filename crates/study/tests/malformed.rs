@@ -168,10 +168,18 @@ const CASES: &[Case] = &[
     ),
     (
         "app = \"bulk\"",
-        "app = \"bulk\"\ntcp = { cc = \"vegas\" }",
+        "app = \"bulk\"\ntcp = { cc = \"vgas\" }",
         &[
-            "test.toml:16:14: flow.upload.tcp.cc: `vegas` is not known here \
-           | known here: reno, cubic",
+            "test.toml:16:14: flow.upload.tcp.cc: `vgas` is not known here \
+           | did you mean `vegas`?",
+        ],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\ntcp = { cc = \"newreno\", sack = true }",
+        &[
+            "test.toml:16:32: flow.upload.tcp.sack: `cc = \"newreno\"` means `sack = false`; \
+             `reno` takes both",
         ],
     ),
     (

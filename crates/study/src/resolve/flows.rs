@@ -3,13 +3,13 @@
 use super::Resolver;
 use crate::format::{
     App, CongestionControl, Direction, FlowTable, ScenarioFile, SlowStartWord, TcpTable,
-    TransportWord,
+    TransportWord, VegasWord,
 };
 use crate::problem::suggestion;
 use crate::quantity::{AckDelay, Bytes, Duration, Name};
 use sojourn_apps::Spec as AppSpec;
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart, VegasConfig};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Dumbbell, Flow, Topology, Transport};
 use std::collections::BTreeSet;
@@ -345,10 +345,10 @@ impl Resolver<'_> {
         let before = self.problems.len();
         let mut config = Config::default();
         if let Some(cc) = keys.cc {
-            config.algorithm = match cc {
-                CongestionControl::Reno => Algorithm::Reno,
-                CongestionControl::Cubic => Algorithm::Cubic,
-            };
+            config.algorithm = algorithm(cc);
+        }
+        if keys.vegas == Some(VegasWord::Ns2) {
+            config.vegas = VegasConfig::NS2;
         }
         if let Some(slow_start) = keys.slow_start {
             config.slow_start = match slow_start {
@@ -370,11 +370,11 @@ impl Resolver<'_> {
             (keys.initial_rto, &mut config.initial_rto),
             (keys.max_rto, &mut config.max_rto),
             (keys.clock, &mut config.clock),
+            (keys.tick, &mut config.tick),
         ] {
             *field = key.map_or(*field, |time| time.0);
         }
-        config.sack = keys.sack.unwrap_or(config.sack);
-        config.rack = keys.rack.unwrap_or(config.sack);
+        self.tcp_recovery(keys, &mut config, path);
         for (key, field) in [
             (keys.timestamps, &mut config.timestamps),
             (keys.nagle, &mut config.nagle),
@@ -391,6 +391,24 @@ impl Resolver<'_> {
         self.tcp_buffers(keys, &mut config, path);
         self.tcp_sense(&config, path);
         (self.problems.len() == before).then_some(config)
+    }
+
+    /// How losses are found and repaired; two words for `cc` say it by themselves.
+    fn tcp_recovery(&mut self, keys: &TcpTable, config: &mut Config, path: &str) {
+        let (sack, word) = match keys.cc {
+            Some(CongestionControl::NewReno) => (Some(false), "newreno"),
+            Some(CongestionControl::Sack) => (Some(true), "sack"),
+            _ => (None, ""),
+        };
+        if let (Some(meant), Some(given)) = (sack, keys.sack)
+            && meant != given
+        {
+            let message = format!("`cc = \"{word}\"` means `sack = {meant}`; `reno` takes both");
+            let path = self.tcp_path(path, "sack");
+            self.complain(&path, message);
+        }
+        config.sack = sack.or(keys.sack).unwrap_or(config.sack);
+        config.rack = keys.rack.unwrap_or(config.sack && sack.is_none());
     }
 
     fn tcp_buffers(&mut self, keys: &TcpTable, config: &mut Config, path: &str) {
@@ -455,5 +473,21 @@ impl Resolver<'_> {
         } else {
             format!("tcp.{key}")
         }
+    }
+}
+
+/// The congestion control that a word means; its recovery is another matter.
+const fn algorithm(word: CongestionControl) -> Algorithm {
+    match word {
+        CongestionControl::Reno | CongestionControl::NewReno | CongestionControl::Sack => {
+            Algorithm::Reno
+        }
+        CongestionControl::Vegas => Algorithm::Vegas,
+        CongestionControl::Westwood => Algorithm::Westwood,
+        CongestionControl::Cubic => Algorithm::Cubic,
+        CongestionControl::Compound => Algorithm::Compound,
+        CongestionControl::Dctcp => Algorithm::Dctcp,
+        CongestionControl::Bbr => Algorithm::Bbr,
+        CongestionControl::Bbr3 => Algorithm::Bbr3,
     }
 }
