@@ -3,7 +3,7 @@
 use super::pair::{A, B, Fate, Pair};
 use crate::{
     Algorithm, Config, Connection, DelayedAck, Flags, RtoRule, SackBlock, Segment, SlowStart, Span,
-    Time,
+    Time, VegasConfig,
 };
 use proptest::prelude::*;
 use std::boxed::Box;
@@ -24,7 +24,8 @@ impl Dice {
 
 prop_compose! {
     fn configs()(
-        cubic in any::<bool>(),
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
+        ns2 in any::<bool>(),
         slow_start in 0..3_u8,
         sack in any::<bool>(),
         rack in any::<bool>(),
@@ -39,7 +40,9 @@ prop_compose! {
         receive_window in prop::sample::select(std::vec![1_u32, 3000, 65_536, 1 << 24]),
     ) -> Config {
         Config {
-            algorithm: if cubic { Algorithm::Cubic } else { Algorithm::Reno },
+            algorithm,
+            vegas: if ns2 { VegasConfig::NS2 } else { VegasConfig::default() },
+            tick: Span::from_millis(if ns2 { 10 } else { 0 }),
             slow_start: match slow_start {
                 0 => SlowStart::Standard,
                 1 => SlowStart::HyStart,
