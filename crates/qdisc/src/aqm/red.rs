@@ -298,8 +298,9 @@ impl Aqm for Red {
         if self.params.adaptive && now >= state.next_adapt {
             self.adapt(state, now);
         }
+        let idle = state.idle;
         self.average(state, queue, now);
-        match self.zone(state) {
+        let verdict = match self.zone(state) {
             Zone::Below => {
                 state.count = None;
                 Verdict::Pass
@@ -315,7 +316,16 @@ impl Aqm for Red {
                 state.count = Some(0);
                 self.signal(packet, true)
             }
+        };
+        if verdict == Verdict::Drop && queue.packets == 0 {
+            // A drop leaves the queue as empty as it was: the link is idle on. Else the average
+            // would fall by one sample an arrival, and a link with nothing but timeouts starve.
+            state.idle = match idle {
+                Idle::Emptied(_) => Idle::Emptied(now),
+                Idle::No | Idle::Since(_) => Idle::Since(now),
+            };
         }
+        verdict
     }
 
     #[inline]
