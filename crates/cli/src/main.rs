@@ -9,6 +9,7 @@ mod check;
 mod progress;
 mod qdisc;
 mod report;
+mod reproduce;
 mod run;
 mod table;
 
@@ -35,6 +36,7 @@ const INTERRUPTED: u8 = 130;
   sojourn check scenarios/demo.toml              what the file means
   sojourn run scenarios/demo.toml                simulate it and print the main figures
   sojourn run scenarios/demo.toml --out out/sim  report.html, results.parquet, summary.json
+  sojourn reproduce codel-red --quick            a published study, claim by claim
   sojourn qdisc explain fq_codel                 options, defaults and statistics"
 )]
 struct Cli {
@@ -47,6 +49,7 @@ enum Command {
     Run(run::RunArgs),
     Check(check::CheckArgs),
     Report(report::ReportArgs),
+    Reproduce(reproduce::ReproduceArgs),
     Qdisc(qdisc::QdiscArgs),
     Bridge(Box<bridge::BridgeArgs>),
 }
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Bridge(args) => bridge::bridge(&args),
     };

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 /// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
-fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -132,7 +132,7 @@ fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Results, and a sentence for each run without one.
-fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
+pub(crate) fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
         match outcome {

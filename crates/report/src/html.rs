@@ -13,7 +13,7 @@ use sojourn_world::{RunResult, ScenarioInfo};
 use std::collections::BTreeSet;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
-const STYLE: &str = concat!(
+pub(crate) const STYLE: &str = concat!(
     include_str!("../assets/report.css"),
     include_str!("../assets/tables.css")
 );

@@ -19,6 +19,7 @@ mod names;
 mod reading;
 mod seeds;
 mod show;
+mod study;
 mod summary;
 mod table;
 
@@ -29,6 +30,10 @@ pub use html::html;
 pub use merge::{Merged, merge};
 pub use reading::{Reading, reading};
 pub use seeds::OverSeeds;
+pub use study::{
+    CLAIMS, CLAIMS_FORMAT, Check, Claim, Draw, Drawing, Page, Sheet, Strip, claims_json,
+    study_html, write_study,
+};
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;
 

@@ -4,6 +4,9 @@
 //! each seed. [`run`] runs them in a [`World`](sojourn_world::World) on several threads and
 //! gives the results in the grid's order, whichever finishes first.
 //!
+//! [`Published`] is a published study: several scenarios, and the claims that their results are
+//! held against, which are data too (`docs/claims.md`).
+//!
 //! A scenario is checked as a whole before anything runs: every problem that can be seen is
 //! reported at once, with its place, its field and what would be right ([`Problems`]).
 //!
@@ -13,8 +16,10 @@
 //! Not here: what a queue, a flow or a world does; and no output files (see `report`).
 #![forbid(unsafe_code)]
 
+mod claims;
 mod format;
 mod problem;
+mod published;
 mod quantity;
 mod read;
 mod reference;
@@ -25,7 +30,12 @@ mod sweep;
 mod trace;
 mod tree;
 
+pub use claims::Unit;
 pub use problem::{Problem, Problems};
+pub use published::{
+    Chart, ChartKind, Checked, Claim, Grid, Judgement, Line, Listed, Panel, Published, Setting,
+    Status,
+};
 pub use reference::{reference, schema};
 pub use runner::{Outcome, Watch, run};
 pub use study::{Options, Study};

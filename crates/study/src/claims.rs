@@ -1,0 +1,217 @@
+//! Claims: what a published study found, as statements about the figures of our runs.
+//!
+//! A *check* is one line of a small language, described in `docs/claims.md`: quantities made of
+//! figures of `summary.json` in named cells, and a comparison between them. A *claim* holds when
+//! all its checks hold for the medians over the seeds.
+//!
+//! Not here: the file that claims stand in (see `published`).
+
+mod evaluate;
+mod figure;
+mod lex;
+mod parse;
+
+pub use figure::Unit;
+
+pub(crate) use evaluate::{Case, Cells, Evaluator, Place};
+pub(crate) use parse::{Complaint, binder, check, quantity};
+
+use figure::{Figure, Take};
+
+/// "About": within this share of the published value.
+const ABOUT: f64 = 0.15;
+
+/// The words that a study defines for its claims.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vocabulary {
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) sets: Vec<Set>,
+    pub(crate) definitions: Vec<(String, Expr)>,
+    /// The link that is meant where none is named; empty: there is none.
+    pub(crate) link: String,
+    /// The flows that are meant where none are named.
+    pub(crate) flow: String,
+}
+
+/// A dimension of the study's grid, under a short name.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    pub(crate) name: String,
+    pub(crate) values: Vec<AxisValue>,
+}
+
+/// A value of an axis: what it is called, and the parameters of the cells that have it.
+#[derive(Clone, Debug)]
+pub(crate) struct AxisValue {
+    pub(crate) name: String,
+    pub(crate) params: Vec<(String, String)>,
+}
+
+/// Some values of an axis under a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    pub(crate) name: String,
+    pub(crate) axis: usize,
+    pub(crate) values: Vec<usize>,
+}
+
+/// An axis that runs over values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Binder {
+    pub(crate) axis: usize,
+    pub(crate) values: Vec<usize>,
+}
+
+/// `for BINDERS: RELATION`: the relation must hold for every combination.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) binders: Vec<Binder>,
+    pub(crate) relation: Relation,
+}
+
+/// Something that holds or does not.
+#[derive(Clone, Debug)]
+pub(crate) enum Relation {
+    /// `a < b <= c`
+    Chain {
+        first: Expr,
+        rest: Vec<(Compare, Expr)>,
+    },
+    /// `a in low .. high`, both ends included
+    Within { value: Expr, low: Expr, high: Expr },
+    /// `a ~ b`: within a share of `b`
+    About {
+        value: Expr,
+        target: Expr,
+        share: f64,
+    },
+    /// `rising(n: a)`: no value is below the one before, by more than the slack
+    Monotone {
+        rising: bool,
+        binder: Binder,
+        body: Expr,
+        slack: f64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+impl Compare {
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::AtMost => "≤",
+            Self::More => ">",
+            Self::AtLeast => "≥",
+        }
+    }
+}
+
+/// A quantity.
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Number(f64),
+    Figure(Reference),
+    Reduce(Reduce, Binder, Box<Expr>),
+    /// In how many combinations a relation holds.
+    Count(Vec<Binder>, Box<Relation>),
+    Binary(Operator, Box<Expr>, Box<Expr>),
+}
+
+/// Several values made one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduce {
+    Min,
+    Max,
+    Mean,
+}
+
+impl Reduce {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "mean" => Self::Mean,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// A figure in the cells that the selectors and the binders around it leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    figure: Figure,
+    /// Axis and value, at most one for each axis.
+    fixed: Vec<(usize, usize)>,
+    link: String,
+    flow: String,
+    take: Take,
+}
+
+impl Reference {
+    fn new(figure: Figure, words: &Vocabulary) -> Self {
+        Self {
+            figure,
+            fixed: Vec::new(),
+            link: words.link.clone(),
+            flow: words.flow.clone(),
+            take: Take::default(),
+        }
+    }
+
+    fn fix(&mut self, axis: usize, value: usize) {
+        self.fixed.retain(|(fixed, _)| *fixed != axis);
+        self.fixed.push((axis, value));
+    }
+}
+
+impl Expr {
+    /// Every figure in it.
+    fn each(&mut self, change: &mut dyn FnMut(&mut Reference)) {
+        match self {
+            Self::Number(_) => {}
+            Self::Figure(reference) => change(reference),
+            Self::Reduce(_, _, body) => body.each(change),
+            Self::Count(_, relation) => relation.each(change),
+            Self::Binary(_, left, right) => {
+                left.each(change);
+                right.each(change);
+            }
+        }
+    }
+}
+
+impl Relation {
+    fn each(&mut self, change: &mut dyn FnMut(&mut Reference)) {
+        match self {
+            Self::Chain { first, rest } => {
+                first.each(change);
+                rest.iter_mut().for_each(|(_, expr)| expr.each(change));
+            }
+            Self::Within { value, low, high } => {
+                for expr in [value, low, high] {
+                    expr.each(change);
+                }
+            }
+            Self::About { value, target, .. } => {
+                value.each(change);
+                target.each(change);
+            }
+            Self::Monotone { body, .. } => body.each(change),
+        }
+    }
+}

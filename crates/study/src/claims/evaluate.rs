@@ -1,0 +1,430 @@
+//! Whether a check holds for the results of a study.
+
+use super::{
+    Binder, Check, Compare, Expr, Operator, Reduce, Reference, Relation, Unit, Vocabulary,
+};
+use crate::runner::Outcome;
+use sojourn_world::{Cell, RunResult};
+
+/// The cells of a scenario, with what they yielded.
+pub(crate) struct Cells<'a> {
+    groups: Vec<Group<'a>>,
+}
+
+/// Runs that differ in their seed only.
+struct Group<'a> {
+    params: &'a [(String, String)],
+    runs: Vec<Option<&'a RunResult>>,
+}
+
+impl<'a> Cells<'a> {
+    /// Cells with their outcomes in the same order; without any, checks can still be checked.
+    pub(crate) fn new(cells: &'a [Cell], outcomes: &'a [Outcome]) -> Self {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for (index, cell) in cells.iter().enumerate() {
+            let run = outcomes
+                .get(index)
+                .and_then(|outcome| outcome.as_ref().ok());
+            match groups.last_mut() {
+                Some(group) if group.params == cell.params => group.runs.push(run),
+                _ => groups.push(Group {
+                    params: &cell.params,
+                    runs: vec![run],
+                }),
+            }
+        }
+        Self { groups }
+    }
+}
+
+/// Where a value stands: axes with their values.
+pub(crate) type Place = Vec<(usize, usize)>;
+
+/// A quantity: of each seed, and the median over the seeds of every figure in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Quantity {
+    pub(crate) median: f64,
+    /// Empty for a constant.
+    pub(crate) seeds: Vec<f64>,
+    pub(crate) unit: Unit,
+}
+
+impl Quantity {
+    fn constant(value: f64) -> Self {
+        Self {
+            median: value,
+            seeds: Vec::new(),
+            unit: Unit::None,
+        }
+    }
+
+    fn zip(self, other: Self, unit: Unit, f: impl Fn(f64, f64) -> f64) -> Self {
+        let seeds = match (&self.seeds[..], &other.seeds[..]) {
+            ([], right) => right.iter().map(|r| f(self.median, *r)).collect(),
+            (left, []) => left.iter().map(|l| f(*l, other.median)).collect(),
+            (left, right) => left.iter().zip(right).map(|(l, r)| f(*l, *r)).collect(),
+        };
+        Self {
+            median: f(self.median, other.median),
+            seeds,
+            unit,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        let unit = self.unit;
+        self.zip(other, unit, |a, b| a - b)
+    }
+}
+
+/// One combination of a check's axes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Case {
+    pub(crate) place: Place,
+    pub(crate) held: bool,
+    /// The values compared, in words.
+    pub(crate) text: String,
+    /// How far it is from failing, as a share; negative when it failed.
+    pub(crate) margin: f64,
+    /// The value, or the difference compared, of each seed.
+    pub(crate) seeds: Vec<f64>,
+    pub(crate) unit: Unit,
+}
+
+/// Computes quantities and checks.
+pub(crate) struct Evaluator<'a> {
+    words: &'a Vocabulary,
+    cells: &'a Cells<'a>,
+    place: Place,
+}
+
+/// A sentence on why there is no value.
+type Evaluated<T> = Result<T, String>;
+
+/// Every combination of the binders' values; the last binder changes fastest.
+fn combinations(binders: &[Binder]) -> Vec<Place> {
+    binders.iter().fold(vec![Vec::new()], |places, binder| {
+        let longer = |place: Place| {
+            binder.values.iter().map(move |value| {
+                let mut place = place.clone();
+                place.push((binder.axis, *value));
+                place
+            })
+        };
+        places.into_iter().flat_map(longer).collect()
+    })
+}
+
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[middle],
+        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
+    }
+}
+
+impl<'a> Evaluator<'a> {
+    pub(crate) fn new(words: &'a Vocabulary, cells: &'a Cells<'a>) -> Self {
+        Self {
+            words,
+            cells,
+            place: Place::new(),
+        }
+    }
+
+    /// A place in words: `tcp=cubic n=14`.
+    pub(crate) fn show(&self, place: &Place) -> String {
+        let words: Vec<String> = place
+            .iter()
+            .map(|(axis, value)| {
+                let axis = &self.words.axes[*axis];
+                format!("{}={}", axis.name, axis.values[*value].name)
+            })
+            .collect();
+        words.join(" ")
+    }
+
+    fn within<T>(&mut self, place: &Place, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.place.len();
+        self.place.extend(place);
+        let result = f(self);
+        self.place.truncate(before);
+        result
+    }
+
+    /// Every case of a check.
+    pub(crate) fn check(&mut self, check: &Check) -> Evaluated<Vec<Case>> {
+        combinations(&check.binders)
+            .into_iter()
+            .map(|place| {
+                let mut case = self.within(&place, |inner| inner.relation(&check.relation))?;
+                case.place = place;
+                Ok(case)
+            })
+            .collect()
+    }
+
+    /// A quantity at a place.
+    pub(crate) fn quantity_at(&mut self, place: &Place, expr: &Expr) -> Evaluated<Quantity> {
+        self.within(place, |inner| inner.quantity(expr))
+    }
+
+    /// The results of the cell at a place.
+    pub(crate) fn runs(&self, place: &Place) -> Evaluated<Vec<&'a RunResult>> {
+        let group = self.group(place)?;
+        Ok(group.runs.iter().flatten().copied().collect())
+    }
+
+    fn relation(&mut self, relation: &Relation) -> Evaluated<Case> {
+        match relation {
+            Relation::Chain { first, rest } => self.chain(first, rest),
+            Relation::Within { value, low, high } => {
+                let [value, low, high] = [
+                    self.quantity(value)?,
+                    self.quantity(low)?,
+                    self.quantity(high)?,
+                ];
+                let span = format!(
+                    "{} .. {}",
+                    value.unit.show(low.median),
+                    value.unit.show(high.median)
+                );
+                Ok(in_range(value, low.median, high.median, &span))
+            }
+            Relation::About {
+                value,
+                target,
+                share,
+            } => {
+                let (value, target) = (self.quantity(value)?, self.quantity(target)?);
+                let off = (target.median * share).abs();
+                let (low, high) = (target.median - off, target.median + off);
+                let unit = value.unit;
+                let span = format!(
+                    "{} ± {} %",
+                    unit.show(target.median),
+                    (share * 1000.0).round() / 10.0
+                );
+                Ok(in_range(value, low, high, &span))
+            }
+            Relation::Monotone {
+                rising,
+                binder,
+                body,
+                slack,
+            } => self.monotone(*rising, binder, body, *slack),
+        }
+    }
+
+    fn chain(&mut self, first: &Expr, rest: &[(Compare, Expr)]) -> Evaluated<Case> {
+        let mut left = self.quantity(first)?;
+        let unit = left.unit;
+        let mut text = unit.show(left.median);
+        let (mut held, mut margin) = (true, f64::INFINITY);
+        let mut shown = None;
+        for (compare, right) in rest {
+            let right = self.quantity(right)?;
+            let (a, b) = (left.median, right.median);
+            let holds = match compare {
+                Compare::Less => a < b,
+                Compare::AtMost => a <= b,
+                Compare::More => a > b,
+                Compare::AtLeast => a >= b,
+            };
+            let room = match compare {
+                Compare::Less | Compare::AtMost => b - a,
+                Compare::More | Compare::AtLeast => a - b,
+            };
+            let room = room / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
+            held &= holds;
+            margin = if room.is_nan() {
+                f64::NEG_INFINITY
+            } else {
+                margin.min(room)
+            };
+            let not = if holds { "" } else { "not " };
+            text += &format!(" {not}{} {}", compare.sign(), unit.show(b));
+            // Against a number the value is of interest, between two figures their difference.
+            shown.get_or_insert_with(|| match right.seeds[..] {
+                [] => left.seeds.clone(),
+                _ => left.clone().minus(right.clone()).seeds,
+            });
+            left = right;
+        }
+        Ok(Case {
+            place: Place::new(),
+            held,
+            text,
+            margin,
+            seeds: shown.unwrap_or_default(),
+            unit,
+        })
+    }
+
+    fn monotone(
+        &mut self,
+        rising: bool,
+        binder: &Binder,
+        body: &Expr,
+        slack: f64,
+    ) -> Evaluated<Case> {
+        let mut values = Vec::new();
+        for place in combinations(std::slice::from_ref(binder)) {
+            values.push(self.quantity_at(&place, body)?);
+        }
+        let (mut held, mut margin) = (true, f64::INFINITY);
+        for pair in values.windows(2) {
+            let (a, b) = (pair[0].median, pair[1].median);
+            let step = if rising { b - a } else { a - b };
+            let room = step / a.abs().max(f64::MIN_POSITIVE);
+            // Written so that no value is no step in the right direction.
+            held &= room >= -slack;
+            margin = if room.is_nan() {
+                f64::NEG_INFINITY
+            } else {
+                margin.min(room + slack)
+            };
+        }
+        let unit = values.first().map_or(Unit::None, |value| value.unit);
+        let list: Vec<String> = values.iter().map(|value| unit.show(value.median)).collect();
+        let (first, last) = (values.first().cloned(), values.last().cloned());
+        let change = last.zip(first).map(|(last, first)| last.minus(first).seeds);
+        Ok(Case {
+            place: Place::new(),
+            held,
+            text: list.join(", "),
+            margin,
+            seeds: change.unwrap_or_default(),
+            unit,
+        })
+    }
+
+    fn quantity(&mut self, expr: &Expr) -> Evaluated<Quantity> {
+        match expr {
+            Expr::Number(number) => Ok(Quantity::constant(*number)),
+            Expr::Figure(reference) => self.figure(reference),
+            Expr::Reduce(reduce, binder, body) => self.reduce(*reduce, binder, body),
+            Expr::Count(binders, relation) => {
+                let mut held = 0;
+                for place in combinations(binders) {
+                    let case = self.within(&place, |inner| inner.relation(relation))?;
+                    held += u32::from(case.held);
+                }
+                Ok(Quantity::constant(f64::from(held)))
+            }
+            Expr::Binary(operator, left, right) => {
+                let (left, right) = (self.quantity(left)?, self.quantity(right)?);
+                let unit = match operator {
+                    Operator::Add | Operator::Subtract if left.unit == Unit::None => right.unit,
+                    Operator::Add | Operator::Subtract => left.unit,
+                    _ => Unit::None,
+                };
+                Ok(left.zip(right, unit, |a, b| match operator {
+                    Operator::Add => a + b,
+                    Operator::Subtract => a - b,
+                    Operator::Multiply => a * b,
+                    Operator::Divide => a / b,
+                }))
+            }
+        }
+    }
+
+    fn reduce(&mut self, reduce: Reduce, binder: &Binder, body: &Expr) -> Evaluated<Quantity> {
+        let mut total: Option<Quantity> = None;
+        for place in combinations(std::slice::from_ref(binder)) {
+            let next = self.quantity_at(&place, body)?;
+            let unit = next.unit;
+            total = Some(match (total, reduce) {
+                (None, _) => next,
+                (Some(total), Reduce::Min) => total.zip(next, unit, f64::min),
+                (Some(total), Reduce::Max) => total.zip(next, unit, f64::max),
+                (Some(total), Reduce::Mean) => total.zip(next, unit, |a, b| a + b),
+            });
+        }
+        let total = total.ok_or("an axis without values")?;
+        let unit = total.unit;
+        Ok(match reduce {
+            Reduce::Mean => {
+                let count = Quantity::constant(binder.values.len() as f64);
+                total.zip(count, unit, |a, b| a / b)
+            }
+            Reduce::Min | Reduce::Max => total,
+        })
+    }
+
+    fn figure(&mut self, reference: &Reference) -> Evaluated<Quantity> {
+        // What stands at the figure itself goes before what stands around it.
+        let mut place = self.place.clone();
+        for (axis, value) in &reference.fixed {
+            place.retain(|(around, _)| around != axis);
+            place.push((*axis, *value));
+        }
+        let group = self.group(&place)?;
+        let Reference {
+            link, flow, take, ..
+        } = reference;
+        let of = |run: &&RunResult| reference.figure.of(run, link, flow, *take);
+        let seeds: Vec<f64> = group.runs.iter().flatten().map(of).collect();
+        Ok(Quantity {
+            median: median(&seeds),
+            seeds,
+            unit: reference.figure.unit(),
+        })
+    }
+
+    /// The one cell at a place.
+    fn group(&self, place: &Place) -> Evaluated<&Group<'a>> {
+        let wanted = || {
+            let axes = &self.words.axes;
+            let values = place
+                .iter()
+                .map(|(axis, value)| &axes[*axis].values[*value]);
+            values.flat_map(|value| &value.params)
+        };
+        let fits = |group: &&Group<'_>| {
+            wanted().all(|(field, value)| {
+                let mut params = group.params.iter();
+                params.any(|(key, have)| key == field && have == value)
+            })
+        };
+        let mut found = self.cells.groups.iter().filter(fits);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(format!("no cell has {}", self.show(place))),
+            (Some(one), Some(other)) => {
+                let differing = one.params.iter().zip(other.params);
+                let fields: Vec<&str> = differing
+                    .filter(|(a, b)| a != b)
+                    .map(|((field, _), _)| field.as_str())
+                    .collect();
+                let what = match &self.show(place)[..] {
+                    "" => "nothing is said of the cell".to_owned(),
+                    said => format!("{said} is several cells"),
+                };
+                Err(format!("{what}; they differ in {}", fields.join(", ")))
+            }
+        }
+    }
+}
+
+fn in_range(value: Quantity, low: f64, high: f64, span: &str) -> Case {
+    let v = value.median;
+    let held = v >= low && v <= high;
+    let room = (v - low).min(high - v) / v.abs().max(f64::MIN_POSITIVE);
+    let not = if held { "" } else { "not " };
+    Case {
+        place: Place::new(),
+        held,
+        text: format!("{} {not}in {span}", value.unit.show(v)),
+        margin: if room.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            room
+        },
+        seeds: value.seeds,
+        unit: value.unit,
+    }
+}

@@ -1,0 +1,323 @@
+//! The figures that a claim may name: those of `summary.json`, by the same keys.
+
+use crate::problem::suggestion;
+use sojourn_world::{Distribution, FlowResult, LinkResult, RunResult};
+
+/// A figure of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Figure {
+    Link(fn(&LinkResult) -> f64, Unit),
+    LinkSpread(fn(&LinkResult) -> &Distribution, Statistic),
+    Flow(fn(&FlowResult) -> f64, Unit),
+    FlowSpread(fn(&FlowResult) -> &Distribution, Statistic),
+    Run(fn(&RunResult) -> f64, Unit),
+}
+
+/// How a value is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// As it is.
+    #[default]
+    None,
+    /// A share of one, shown in per cent.
+    Share,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    Seconds,
+    /// bit/s.
+    Bps,
+    /// Packets.
+    Packets,
+}
+
+impl Unit {
+    /// A value with three to four digits and its unit.
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "no value".into();
+        }
+        let digits = |x: f64| match x.abs() {
+            a if a >= 100.0 => format!("{x:.0}"),
+            a if a >= 10.0 => format!("{x:.1}"),
+            a if a >= 1.0 || a == 0.0 => format!("{x:.2}"),
+            _ => format!("{x:.3}"),
+        };
+        match self {
+            Self::None => digits(value),
+            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Ms => format!("{} ms", digits(value)),
+            Self::Seconds => format!("{} s", digits(value)),
+            Self::Bps => format!("{} Mbit/s", digits(value / 1e6)),
+            Self::Packets => format!("{} packets", digits(value)),
+        }
+    }
+}
+
+/// What is taken of a distribution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Statistic {
+    Named(fn(&Distribution) -> f64),
+    Count,
+    /// Share of the samples at or below so many milliseconds.
+    Below(f64),
+}
+
+impl Statistic {
+    fn of(self, d: &Distribution) -> f64 {
+        match self {
+            Self::Count => d.count as f64,
+            _ if d.count == 0 => f64::NAN,
+            Self::Named(value) => value(d),
+            Self::Below(ms) => below(d, ms),
+        }
+    }
+}
+
+/// Share at or below `ms`, on the line between the points of the distribution.
+fn below(d: &Distribution, ms: f64) -> f64 {
+    if ms >= d.max {
+        return 1.0;
+    }
+    let after = d.cdf.partition_point(|(x, _)| *x <= ms);
+    let before = after.checked_sub(1).map_or((d.min, 0.0), |i| d.cdf[i]);
+    match d.cdf.get(after) {
+        _ if ms < d.min => 0.0,
+        Some((x, q)) if *x > before.0 => {
+            before.1 + (q - before.1) * (ms - before.0) / (x - before.0)
+        }
+        _ => before.1,
+    }
+}
+
+const STATISTICS: [(&str, Statistic); 10] = [
+    ("mean", Statistic::Named(|d| d.mean)),
+    ("min", Statistic::Named(|d| d.min)),
+    ("p5", Statistic::Named(|d| d.p5)),
+    ("p25", Statistic::Named(|d| d.p25)),
+    ("p50", Statistic::Named(|d| d.p50)),
+    ("p75", Statistic::Named(|d| d.p75)),
+    ("p95", Statistic::Named(|d| d.p95)),
+    ("p99", Statistic::Named(|d| d.p99)),
+    ("max", Statistic::Named(|d| d.max)),
+    ("count", Statistic::Count),
+];
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// A flow's retransmission ratio: retransmitted over sent packets.
+fn retransmit_ratio(flow: &FlowResult) -> f64 {
+    ratio(flow.retransmitted_packets, flow.sent_packets)
+}
+
+const SCALARS: [(&str, Figure); 18] = {
+    use Figure::{Flow, Link, Run};
+    [
+        (
+            "link.utilisation",
+            Link(|l| l.utilisation.unwrap_or(f64::NAN), Unit::Share),
+        ),
+        (
+            "link.drop_ratio",
+            Link(|l| ratio(l.dropped_packets, l.offered_packets), Unit::Share),
+        ),
+        (
+            "link.mark_ratio",
+            Link(|l| ratio(l.marked_packets, l.offered_packets), Unit::Share),
+        ),
+        (
+            "link.backlog_packets_mean",
+            Link(|l| l.backlog_packets_mean, Unit::Packets),
+        ),
+        (
+            "link.offered_packets",
+            Link(|l| l.offered_packets as f64, Unit::Packets),
+        ),
+        (
+            "link.dequeued_packets",
+            Link(|l| l.dequeued_packets as f64, Unit::Packets),
+        ),
+        (
+            "link.dropped_packets",
+            Link(|l| l.dropped_packets as f64, Unit::Packets),
+        ),
+        (
+            "link.marked_packets",
+            Link(|l| l.marked_packets as f64, Unit::Packets),
+        ),
+        (
+            "link.offered_bytes",
+            Link(|l| l.offered_bytes as f64, Unit::None),
+        ),
+        (
+            "link.dequeued_bytes",
+            Link(|l| l.dequeued_bytes as f64, Unit::None),
+        ),
+        (
+            "flow.goodput_bps",
+            Flow(|f| f.goodput.as_bps() as f64, Unit::Bps),
+        ),
+        (
+            "flow.sent_packets",
+            Flow(|f| f.sent_packets as f64, Unit::Packets),
+        ),
+        (
+            "flow.retransmitted_packets",
+            Flow(|f| f.retransmitted_packets as f64, Unit::Packets),
+        ),
+        ("flow.retransmit_ratio", Flow(retransmit_ratio, Unit::Share)),
+        (
+            "flow.loss_ratio",
+            Flow(|f| f.loss_ratio.unwrap_or(f64::NAN), Unit::Share),
+        ),
+        (
+            "flow.completed_s",
+            Flow(
+                |f| f.completed.map_or(f64::NAN, |span| span.as_secs_f64()),
+                Unit::Seconds,
+            ),
+        ),
+        (
+            "aggregate.jain",
+            Run(|r| r.aggregate.jain.unwrap_or(f64::NAN), Unit::None),
+        ),
+        (
+            "aggregate.goodput_bps",
+            Run(|r| r.aggregate.goodput_bps, Unit::Bps),
+        ),
+    ]
+};
+
+const SPREADS: [&str; 4] = [
+    "link.sojourn_ms",
+    "flow.rtt_ms",
+    "flow.induced_rtt_ms",
+    "flow.delay_ms",
+];
+
+fn spread(name: &str, statistic: Statistic) -> Option<Figure> {
+    Some(match name {
+        "link.sojourn_ms" => Figure::LinkSpread(|l| &l.sojourn, statistic),
+        "flow.rtt_ms" => Figure::FlowSpread(|f| &f.rtt, statistic),
+        "flow.induced_rtt_ms" => Figure::FlowSpread(|f| &f.induced_rtt, statistic),
+        "flow.delay_ms" => Figure::FlowSpread(|f| &f.delay, statistic),
+        _ => return None,
+    })
+}
+
+/// The figure of this name; `threshold` is the number behind `below`.
+///
+/// # Errors
+/// What is wrong with the name, and what would be right.
+pub(crate) fn find(name: &str, threshold: Option<f64>) -> Result<Figure, (String, String)> {
+    if let Some((_, figure)) = SCALARS.iter().find(|(known, _)| *known == name) {
+        return Ok(*figure);
+    }
+    let (base, statistic) = name.rsplit_once('.').unwrap_or((name, ""));
+    if SPREADS.contains(&name) {
+        let help = format!("say what of it: {name}.mean, {name}.p50, {name}.below(25)");
+        return Err((format!("`{name}` is a distribution"), help));
+    }
+    if SPREADS.contains(&base) {
+        let statistic = match (statistic, threshold) {
+            ("below", Some(ms)) => Statistic::Below(ms),
+            ("below", None) => {
+                let help = format!("{base}.below(25): the share of samples up to 25 ms");
+                return Err(("`below` needs a time in milliseconds".into(), help));
+            }
+            _ => match STATISTICS.iter().find(|(known, _)| *known == statistic) {
+                Some((_, statistic)) => *statistic,
+                None => {
+                    let known: Vec<&str> =
+                        STATISTICS.iter().map(|s| s.0).chain(["below"]).collect();
+                    let help = suggestion(statistic, &known);
+                    return Err((format!("`{statistic}` is no statistic"), help));
+                }
+            },
+        };
+        if let Some(figure) = spread(base, statistic) {
+            return Ok(figure);
+        }
+    }
+    let known: Vec<&str> = SCALARS.iter().map(|s| s.0).chain(SPREADS).collect();
+    let help = suggestion(name, &known);
+    Err((format!("`{name}` is no figure"), help))
+}
+
+/// How the values of several flows become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Take {
+    #[default]
+    Mean,
+    Sum,
+    Min,
+    Max,
+}
+
+impl Take {
+    pub(crate) const NAMES: [&str; 4] = ["mean", "sum", "min", "max"];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "mean" => Self::Mean,
+            "sum" => Self::Sum,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            _ => return None,
+        })
+    }
+
+    fn of(self, values: impl Iterator<Item = f64>) -> f64 {
+        let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+        let sum: f64 = values.iter().sum();
+        match self {
+            _ if values.is_empty() => f64::NAN,
+            Self::Mean => sum / values.len() as f64,
+            Self::Sum => sum,
+            Self::Min => values.into_iter().fold(f64::INFINITY, f64::min),
+            Self::Max => values.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
+/// Whether a name fits a pattern: the name itself, `*`, or `voip-*`.
+pub(crate) fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    }
+}
+
+impl Figure {
+    pub(crate) fn unit(&self) -> Unit {
+        match self {
+            Self::Link(_, unit) | Self::Flow(_, unit) | Self::Run(_, unit) => *unit,
+            Self::LinkSpread(_, statistic) | Self::FlowSpread(_, statistic) => match statistic {
+                Statistic::Named(_) => Unit::Ms,
+                Statistic::Below(_) => Unit::Share,
+                Statistic::Count => Unit::None,
+            },
+        }
+    }
+
+    /// Its value in a run; NaN when there is none.
+    pub(crate) fn of(&self, run: &RunResult, link: &str, flow: &str, take: Take) -> f64 {
+        let one_link = |value: &dyn Fn(&LinkResult) -> f64| {
+            let found = run.links.iter().find(|(name, _)| name == link);
+            found.map_or(f64::NAN, |(_, l)| value(l))
+        };
+        let flows = |value: &dyn Fn(&FlowResult) -> f64| {
+            let matching = run.flows.iter().filter(|(name, _)| fits(name, flow));
+            take.of(matching.map(|(_, f)| value(f)))
+        };
+        match self {
+            Self::Link(value, _) => one_link(value),
+            Self::LinkSpread(spread, statistic) => one_link(&|l| statistic.of(spread(l))),
+            Self::Flow(value, _) => flows(value),
+            Self::FlowSpread(spread, statistic) => flows(&|f| statistic.of(spread(f))),
+            Self::Run(value, _) => value(run),
+        }
+    }
+}
