@@ -4,7 +4,8 @@
 //! (expected − actual)·BaseRTT = window·(RTT − BaseRTT)/RTT, with the round's shortest RTT.
 //! As Linux: judged once a round trip if there were more than two samples, else as Reno; leaving
 //! slow start, the window falls to what fills the path without a queue, and one; losses halve
-//! the window as Reno, and until they are repaired Vegas is Reno.
+//! the window as Reno, and until they are repaired Vegas is Reno. BaseRTT is forgotten after an
+//! idle timeout (Linux: whenever nothing was in flight, which small windows make frequent).
 //! Differences: Linux divides by BaseRTT instead of RTT, which overstates long queues; the
 //! paper's early retransmission at the first duplicate ACK and its cut by a quarter are the
 //! sender's matter and left out.
@@ -133,14 +134,11 @@ impl CongestionControl for Vegas {
         self.window.undo();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, _now: Time) {
+    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         // The route may have changed meanwhile.
         self.base_rtt = None;
         self.round_min = None;
         self.samples = 0;
-    }
-
-    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         self.window.idle_restart(timeouts, restart);
     }
 

@@ -121,12 +121,9 @@ impl CongestionControl for Westwood {
         self.window.undo();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, _now: Time) {
+    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         // Idle time is no measurement.
         self.since = None;
-    }
-
-    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         self.window.idle_restart(timeouts, restart);
     }
 
