@@ -103,7 +103,7 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
             "its mss of {mss} bytes is above the {most} that fit into a frame"
         ));
     }
-    // Linux has no such module to load (tcp_bbr is version 1).
+    // There is no module to load either: tcp_bbr is version 1.
     if matches!(config.algorithm, Algorithm::Compound | Algorithm::Bbr3) {
         let name = config.algorithm.name();
         return Err(format!(
@@ -271,6 +271,33 @@ mod tests {
             acknowledged: u64::from(segments_received),
             ..TcpInfo::default()
         }
+    }
+
+    #[test]
+    fn controls_that_linux_lacks_are_refused_with_what_there_is() {
+        for (algorithm, name) in [(Algorithm::Compound, "compound"), (Algorithm::Bbr3, "bbr3")] {
+            let config = Config {
+                algorithm,
+                ..Config::default()
+            };
+            let refusal = check(&config).unwrap_err();
+            assert!(refusal.contains(name), "{refusal}");
+            // Reno is in every kernel.
+            assert!(refusal.contains("this kernel offers") && refusal.contains("reno"));
+        }
+        for algorithm in [Algorithm::Reno, Algorithm::Bbr, Algorithm::Vegas] {
+            let config = Config {
+                algorithm,
+                ..Config::default()
+            };
+            assert_eq!(check(&config), Ok(()));
+        }
+        let ticking = Config {
+            tick: Span::from_millis(10),
+            ..Config::default()
+        };
+        assert!(check(&ticking).unwrap_err().contains("tick"));
+        assert_eq!(lacks("vegas", "reno, cubic").matches("cubic").count(), 1);
     }
 
     #[test]
