@@ -4,7 +4,8 @@
 //! RFC 8257 section 3.2 (exact echo).
 //! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
 //! time, are acknowledged at once, and so is the end of a write once the app has read it, unless
-//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`); the window
+//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). Behind a
+//! gap, the ACKs of a millisecond are one (`__tcp_ack_snd_check`, SACK compression). The window
 //! is a multiple of what arrived in a round trip.
 
 use crate::config::{Algorithm, DelayedAck};
@@ -18,6 +19,17 @@ const MAX_QUICK: u32 = 16;
 const LEAST_MSS: u16 = 536;
 /// Linux TCP_MIN_MSS: shorter segments never count as full ones.
 const MIN_MSS: u16 = 88;
+
+/// Out-of-order segments since RCV.NXT moved that are acknowledged at once (RFC 5681's three
+/// duplicates); Linux holds the ACKs of later ones for up to `SACK_DELAY` or a twentieth of a
+/// round trip, and fires the timer up to `SACK_SLACK` late (`tcp_comp_sack_*`).
+const PROMPT_SACKS: u32 = 3;
+const SACK_DELAY: Span = Span::from_millis(1);
+const SACK_SLACK: Span = Span::from_micros(100);
+/// Blocks that fit beside a duplicate report (Linux TCP_SACK_BLOCKS_EXPECTED).
+const SAFE_BLOCKS: usize = 2;
+/// At most so many are held.
+const MAX_HELD_SACKS: u32 = 44;
 
 /// What a data segment did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +63,11 @@ pub(crate) struct Receiver {
     full: u16,
     last_len: u16,
     pushed: Pushed,
+    /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at
+    /// once since; the ACKs held back.
+    gap_at: u64,
+    prompt_sacks: u32,
+    held_sacks: u32,
     /// The connection is interactive: data goes out soon after data came in.
     interactive: bool,
     last_data: Option<Time>,
@@ -114,6 +131,9 @@ impl Receiver {
             full: LEAST_MSS.min(config.mss.max(1)),
             last_len: 0,
             pushed: Pushed::No,
+            gap_at: 0,
+            prompt_sacks: 0,
+            held_sacks: 0,
             interactive: false,
             last_data: None,
             ts_recent: Time::ZERO,
@@ -220,6 +240,7 @@ impl Receiver {
         self.ack_now = false;
         self.ack_at = Time::MAX;
         self.pushed = Pushed::No;
+        self.held_sacks = 0;
         self.acked = self.next;
         self.duplicate = None;
         self.quick = self.quick.saturating_sub(1);
@@ -230,7 +251,7 @@ impl Receiver {
         if now >= self.ack_at {
             self.ack_at = Time::MAX;
             self.ack_now = true;
-            self.interactive = false;
+            self.interactive &= self.held_sacks > 0;
         }
     }
 
@@ -305,10 +326,18 @@ impl Receiver {
             return Arrival::default();
         }
         if start > self.next {
+            // A held ACK must not lose a block to newer ones (`tcp_sack_compress_send_ack`).
+            let blocks = self.store.recent();
+            let newest = &blocks[..blocks.len().min(SAFE_BLOCKS)];
+            let grows = newest
+                .iter()
+                .any(|&(first, last)| start <= last && first <= end);
+            self.ack_now |= !grows && newest.len() == SAFE_BLOCKS && self.held_sacks > 0;
             if self.store.insert(start, end) {
                 self.duplicate = Some((start, end));
+                self.ack_now = true;
             }
-            self.ack_now = true;
+            self.acknowledge_gap(now);
             return Arrival::default();
         }
         self.measure(segment);
@@ -348,10 +377,38 @@ impl Receiver {
         };
         let quick = self.quick > 0 && !self.interactive;
         let full = unacknowledged > u64::from(self.full);
-        if filled_gap || quick || full || (write_ends && self.reading) {
+        if quick || full || (filled_gap && self.store.is_empty()) {
+            self.ack_now = true;
+        } else if filled_gap {
+            self.acknowledge_gap(now);
+        } else if write_ends && self.reading {
             self.ack_now = true;
         } else if self.ack_at == Time::MAX {
             self.ack_at = now + timeout;
+        }
+    }
+
+    /// Something is missing: tell the sender, but not for each of many segments.
+    fn acknowledge_gap(&mut self, now: Time) {
+        let quick = self.quick > 0 && !self.interactive;
+        let holds = self.sack && self.delayed.is_some() && self.held_sacks < MAX_HELD_SACKS;
+        if quick || !holds {
+            self.ack_now = true;
+            return;
+        }
+        if self.gap_at != self.next {
+            self.gap_at = self.next;
+            self.prompt_sacks = 0;
+        }
+        if self.prompt_sacks < PROMPT_SACKS {
+            self.prompt_sacks += 1;
+            self.ack_now = true;
+            return;
+        }
+        self.held_sacks += 1;
+        if self.held_sacks == 1 {
+            let delay = (self.tuning.rtt / 20).min(SACK_DELAY) + SACK_SLACK;
+            self.ack_at = self.ack_at.min(now + delay);
         }
     }
 

@@ -387,3 +387,47 @@ fn dctcp_echoes_exactly_what_was_marked() {
         "one reduction a window"
     );
 }
+
+/// Segments behind a gap at 83 µs (12 000 per second): three are acknowledged at once, then the
+/// ACKs of a millisecond are one (Linux `tcp_comp_sack_delay_ns`, 1 ms and 0.1 ms of slack).
+/// Without delayed ACKs each has its own.
+#[test]
+fn acks_of_segments_behind_a_gap_are_collected() {
+    let duplicates = |delayed_ack: DelayedAck| {
+        let config = Config {
+            delayed_ack,
+            ..reno()
+        };
+        let script = Box::new(|side: usize, count: u64, _: &_, _: Time| {
+            let lost = side == A && count == 100;
+            if lost { Fate::Drop } else { Fate::Pass }
+        });
+        let mut pair = Pair::with_script(&config, millis(10), script);
+        pair.limit(Rate::from_bps(1066 * 8 * 12_000), 1000);
+        pair.record();
+        pair.ends[A].write_forever();
+        pair.run_until(Time::ZERO + millis(150));
+        let log = pair.log.take().expect("recording");
+        let gap = log
+            .iter()
+            .find(|(_, side, sent, _)| *side == B && sent.segment.sack_count > 0);
+        let missing = gap.expect("a gap was seen").2.segment.ack;
+        log.iter()
+            .filter(|(_, side, sent, _)| *side == B && sent.segment.ack == missing)
+            .filter(|(_, _, sent, _)| sent.segment.sack_count > 0)
+            .map(|(at, ..)| at.as_nanos() / 1000)
+            .collect::<Vec<u64>>()
+    };
+    let each = duplicates(DelayedAck::Off);
+    let collected = duplicates(Config::default().delayed_ack);
+    assert!(each.len() > 30, "{each:?}");
+    let first = &each[..30];
+    assert!(
+        first.windows(2).all(|pair| pair[1] - pair[0] < 100),
+        "{each:?}"
+    );
+    let gaps: Vec<u64> = collected.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps[..2].iter().all(|&gap| gap < 100), "{gaps:?}");
+    assert!(gaps[2..].iter().all(|&gap| gap >= 1100), "{gaps:?}");
+    assert!(gaps.len() > 4, "{gaps:?}");
+}
