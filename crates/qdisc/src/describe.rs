@@ -2,14 +2,16 @@
 //! names, and whether it can take new parameters while it runs.
 
 mod gsp;
+mod steered;
 
 use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, float, int, micros};
 use crate::{
-    Aqm, Codel, CodelState, Counters, DropReason, FlowParams, Limit, Pie, PieState, Red, RedState,
-    RedUnit, Spec,
+    Aqm, Backlog, Codel, CodelState, Counters, DropReason, FlowParams, Limit, Pie, PieState, Red,
+    RedState, RedUnit, Report, Spec,
 };
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
@@ -31,6 +33,17 @@ pub trait DescribeSingle: Aqm {
     fn overlimits(&self) -> u64 {
         0
     }
+
+    /// The report of the AQM inside, with these accounts, when there is one.
+    fn below(
+        &self,
+        _state: &Self::State,
+        _limit: Limit,
+        _accounts: (&Counters, Backlog),
+        _now: Time,
+    ) -> Option<Box<Report>> {
+        None
+    }
 }
 
 /// An AQM that has a discipline with many flows.
@@ -46,6 +59,16 @@ pub trait DescribeFlows: Aqm {
 
     /// The statistics beyond those that every discipline has.
     fn statistics(&self, flows: &FlowStatistics, counters: &Counters) -> Vec<Field>;
+
+    /// The report of the AQM inside, with these accounts, when there is one.
+    fn below(
+        &self,
+        _params: FlowParams,
+        _flows: &FlowStatistics,
+        _accounts: (&Counters, Backlog),
+    ) -> Option<Box<Report>> {
+        None
+    }
 }
 
 /// The number of flows is fixed, because packets are in queues by it. So is the default

@@ -526,13 +526,18 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
     }
 
     fn report(&self, _now: Time) -> Report {
-        let own = self.aqm.statistics(&self.statistics(), &self.counters);
+        let flows = self.statistics();
+        let own = self.aqm.statistics(&flows, &self.counters);
         // tc prints the quantum in force, also when it is the default.
         let params = FlowParams {
             quantum: Some(self.quantum),
             ..self.params
         };
-        Report::new(&self.aqm.spec(params), &self.counters, self.backlog, own)
+        let accounts = (&self.counters, self.backlog);
+        Report {
+            inner: self.aqm.below(params, &flows, accounts),
+            ..Report::new(&self.aqm.spec(params), &self.counters, self.backlog, own)
+        }
     }
 
     fn spec(&self) -> Spec {

@@ -45,6 +45,7 @@ extern crate alloc;
 extern crate std;
 
 mod aqm;
+mod average;
 mod change;
 mod describe;
 mod fifo;
@@ -62,14 +63,17 @@ pub use aqm::codel::{Codel, CodelCounters, CodelState};
 pub use aqm::gsp::{Gsp, GspCounters, GspState};
 pub use aqm::pie::{Pie, PieCounters, PieState};
 pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
+pub use aqm::steered::{Decision, Setpoint, SteerStatus, Steered, SteeredState, Unmet};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
+pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
 pub use change::{ChangeError, Reconfigured};
 pub use describe::{DescribeFlows, DescribeSingle};
 pub use fifo::Fifo;
 pub use flow::{FlowQueue, FlowStatistics};
 pub use packet::{Ecn, Packet};
 pub use params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
+    TbfParams,
 };
 pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
 pub use report::{Field, Place, Report, Value};

@@ -130,6 +130,19 @@ pub struct FlowParams {
     pub drop_batch: u32,
 }
 
+/// The policy of AQM Steering (Bless, Hock and Zitterbart 2018).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteerParams {
+    /// Rate of the link. None: measured while packets wait.
+    pub rate: Option<Rate>,
+    /// Utilisation wanted at least, in percent of the link's rate. Default 99.
+    pub util: u32,
+    /// Highest target. Default 30 ms.
+    pub delay: Span,
+    /// Utilisation wanted at most, in percent. Default 100, which is no ceiling.
+    pub ceiling: u32,
+}
+
 /// Token bucket (`tc-tbf(8)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TbfParams {
@@ -182,6 +195,17 @@ impl Default for GspParams {
             tau: Span::from_secs(1),
             min_interval: Span::from_millis(1),
             ecn: false,
+        }
+    }
+}
+
+impl Default for SteerParams {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            util: 99,
+            delay: Span::from_millis(30),
+            ceiling: 100,
         }
     }
 }

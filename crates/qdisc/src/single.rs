@@ -199,7 +199,11 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
             overlimits: self.aqm.overlimits(),
             ..self.counters
         };
-        Report::new(&self.spec(), &counters, self.backlog, own)
+        let accounts = (&counters, self.backlog);
+        Report {
+            inner: self.aqm.below(&self.state, self.limit, accounts, now),
+            ..Report::new(&self.spec(), &counters, self.backlog, own)
+        }
     }
 
     fn spec(&self) -> Spec {

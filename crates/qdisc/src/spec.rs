@@ -1,11 +1,16 @@
 //! A discipline by its parameters.
 
 use crate::describe::red_limit;
-use crate::params::{CodelParams, FlowParams, GspParams, PieParams, RedParams, TbfParams};
-use crate::{Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Tbf};
+use crate::params::{
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, SteerParams, TbfParams,
+};
+use crate::{
+    Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Steered, Tbf,
+};
 use alloc::boxed::Box;
 use alloc::format;
 use sojourn_random::Stream;
+use sojourn_units::Span;
 
 /// A discipline with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +74,13 @@ pub enum Spec {
         /// The AQM.
         gsp: GspParams,
     },
+    /// An AQM whose delay target follows a policy (`steer util 99% delay 30ms over gsp`).
+    Steer {
+        /// The policy.
+        steer: SteerParams,
+        /// What it steers: `codel`, `pie`, `gsp` or their flow queues.
+        inner: Box<Spec>,
+    },
     /// A token bucket in front of another discipline (`tbf rate 20mbit burst 5kb over fq_codel`).
     Tbf {
         /// The shaper.
@@ -130,11 +142,61 @@ impl Spec {
                 setting.dice("hash"),
                 Gsp::new(gsp),
             )),
+            Self::Steer { steer, ref inner } => inner.build_steered(steer, setting),
             // The plain shaper is known by its types; anything else below it is looked up.
             Self::Tbf { tbf, ref inner } => match **inner {
                 Self::Bfifo { limit } => Box::new(Tbf::new(tbf, Fifo::bytes(limit))),
                 ref other => Box::new(Tbf::new(tbf, other.build(setting))),
             },
+        }
+    }
+
+    /// Makes an instance whose target follows a policy.
+    fn build_steered<P: Packet + 'static>(
+        &self,
+        steer: SteerParams,
+        setting: Setting<'_>,
+    ) -> Box<dyn Qdisc<P>> {
+        let mtu = setting.mtu;
+        match *self {
+            Self::Codel { limit, codel } => {
+                let aqm = Steered::new(steer, Codel::new(codel, mtu));
+                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
+            }
+            Self::Pie { limit, pie } => {
+                let aqm = Steered::new(steer, Pie::new(pie, mtu, setting.dice("pie")));
+                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
+            }
+            Self::Gsp { limit, gsp } => {
+                let aqm = Steered::new(steer, Gsp::new(gsp));
+                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
+            }
+            Self::FqCodel { flows, codel } => {
+                let aqm = Steered::new(steer, Codel::new(codel, mtu));
+                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+            }
+            Self::FqPie { flows, pie } => {
+                let aqm = Steered::new(steer, Pie::new(pie, mtu, setting.dice("pie")));
+                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+            }
+            Self::FqGsp { flows, gsp } => {
+                let aqm = Steered::new(steer, Gsp::new(gsp));
+                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+            }
+            ref other => {
+                debug_assert!(false, "{} has no target to steer", other.name());
+                other.build(setting)
+            }
+        }
+    }
+
+    /// The delay target that Steering can move, if the discipline has one.
+    pub(crate) const fn target_mut(&mut self) -> Option<&mut Span> {
+        match self {
+            Self::Codel { codel, .. } | Self::FqCodel { codel, .. } => Some(&mut codel.target),
+            Self::Pie { pie, .. } | Self::FqPie { pie, .. } => Some(&mut pie.target),
+            Self::Gsp { gsp, .. } | Self::FqGsp { gsp, .. } => Some(&mut gsp.threshold),
+            _ => None,
         }
     }
 }

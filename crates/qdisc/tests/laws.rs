@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sojourn_qdisc::{
     Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
     FlowQueue, Gsp, GspParams, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit,
-    RedWeight, SingleQueue, Spec,
+    RedWeight, SingleQueue, Spec, SteerParams, Steered,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -99,6 +99,16 @@ fn gsp() -> impl Strategy<Value = Gsp> {
             min_interval: Span::from_millis(least),
             ecn,
         })
+    })
+}
+
+fn policy() -> impl Strategy<Value = SteerParams> {
+    let rate = proptest::option::of((0_u64..1_000_000_000).prop_map(Rate::from_bps));
+    (rate, 0_u32..101, 0_u64..50, 0_u32..101).prop_map(|(rate, util, delay, ceiling)| SteerParams {
+        rate,
+        util,
+        delay: Span::from_millis(delay),
+        ceiling,
     })
 }
 
@@ -198,7 +208,11 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
 /// Changes the packet limit, which must not touch what is held.
 fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
     let mut spec = queue.spec();
-    match &mut spec {
+    let inner = match &mut spec {
+        Spec::Steer { inner, .. } => inner,
+        plain => plain,
+    };
+    match inner {
         Spec::Codel { limit, .. } | Spec::Pie { limit, .. } | Spec::Gsp { limit, .. } => {
             *limit = new;
         }
@@ -305,6 +319,22 @@ proptest! {
     #[test]
     fn fq_gsp_keeps_the_laws(params in flows(), aqm in gsp(), steps in steps()) {
         flow(params, aqm, &steps);
+    }
+
+    #[test]
+    fn steering_keeps_the_laws(
+        policy in policy(),
+        aqms in (codel(), pie(), gsp()),
+        limit in 0_u32..50,
+        params in flows(),
+        steps in steps(),
+    ) {
+        let (codel, pie, gsp) = aqms;
+        single(Limit::packets(limit), Steered::new(policy, codel), &steps);
+        single(Limit::packets(limit), Steered::new(policy, pie.clone()), &steps);
+        single(Limit::packets(limit), Steered::new(policy, gsp.clone()), &steps);
+        flow(params, Steered::new(policy, pie), &steps);
+        flow(params, Steered::new(policy, gsp), &steps);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use super::error::SpecError;
 use super::parse::{Amount, Given, end_of, error};
 use crate::params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
+    TbfParams,
 };
 use crate::red_wlog;
 use crate::spec::Spec;
@@ -61,6 +62,38 @@ impl Given<'_> {
             tau: self.span("tau").unwrap_or(initial.tau),
             min_interval: min_interval.unwrap_or(initial.min_interval).min(interval),
             ecn: self.switch("ecn", initial.ecn),
+        })
+    }
+
+    pub(super) fn steer(self) -> Result<Spec, SpecError> {
+        let initial = SteerParams::default();
+        let steer = SteerParams {
+            rate: self.number("rate").map(Rate::from_bps),
+            util: self.count("util", initial.util),
+            delay: self.span("delay").unwrap_or(initial.delay),
+            ceiling: self.count("ceiling", initial.ceiling),
+        };
+        if steer.ceiling < steer.util {
+            return Err(self.wrong(
+                "ceiling",
+                format!("`ceiling` is below `util`, which is {} %", steer.util),
+                format!("it can be {} to 100 %", steer.util),
+            ));
+        }
+        let mut inner = self.inner.clone().unwrap_or(Spec::Gsp {
+            limit: 1000,
+            gsp: GspParams::default(),
+        });
+        if inner.target_mut().is_none() {
+            return Err(self.wrong(
+                "over",
+                format!("{} has no delay target to steer", inner.name()),
+                "it can be codel, pie, gsp, fq_codel, fq_pie or fq_gsp".to_string(),
+            ));
+        }
+        Ok(Spec::Steer {
+            steer,
+            inner: Box::new(inner),
         })
     }
 

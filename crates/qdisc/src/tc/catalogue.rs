@@ -104,6 +104,8 @@ pub enum Style {
     Plain,
     /// A time given in microseconds: `5ms`.
     Time,
+    /// A rate given in byte/s: `20Mbit`.
+    Rate,
     /// Only its name, when true.
     Flag,
     /// As C's `%g`.

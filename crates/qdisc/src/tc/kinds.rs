@@ -4,10 +4,12 @@
 //! paper named in each row for meanings.
 
 mod gsp;
+mod steer;
 
 use super::catalogue::{Initial, Kind, Opt, Stat, Style, Unit};
 use Initial::{From, Is, Off, On, Required};
 use gsp::{FQ_GSP, GSP};
+use steer::STEER;
 
 /// tc keeps packet counts in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
@@ -221,6 +223,7 @@ pub(super) const KINDS: &[Kind] = &[
     FQ_CODEL,
     FQ_PIE,
     FQ_GSP,
+    STEER,
     TBF,
 ];
 

@@ -160,6 +160,7 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
             flows: given.flows(),
             pie: given.pie(),
         }),
+        "steer" => given.steer(),
         "fq_gsp" => Ok(Spec::FqGsp {
             flows: given.flows(),
             gsp: given.gsp()?,

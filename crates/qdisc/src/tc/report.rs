@@ -60,6 +60,15 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             fields.push(int("memory_limit", flows.memory_limit));
             when(&mut fields, "ecn", gsp.ecn);
         }
+        Spec::Steer { steer, .. } => {
+            // As tc's rates: byte/s.
+            fields.extend(steer.rate.map(|rate| int("rate", rate.bytes_per_sec())));
+            fields.push(int("util", steer.util));
+            fields.push(micros("delay", steer.delay));
+            if steer.ceiling < 100 {
+                fields.push(int("ceiling", steer.ceiling));
+            }
+        }
         Spec::Tbf { tbf, inner } => tbf_options(&mut fields, tbf, inner),
     }
     fields
@@ -314,6 +323,9 @@ impl Report {
                 (_, Style::Flag) => write!(out, "{}", stat.name),
                 (Value::Int(number), Style::Time) => {
                     write!(out, "{} {}", stat.name, time(*number))
+                }
+                (Value::Int(number), Style::Rate) => {
+                    write!(out, "{} {}", stat.name, rate(number.unsigned_abs()))
                 }
                 (Value::Float(number), Style::Float) => {
                     write!(out, "{} {}", stat.name, significant(*number, 6))

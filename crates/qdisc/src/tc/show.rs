@@ -23,6 +23,7 @@ impl Spec {
             Self::FqCodel { .. } => "fq_codel",
             Self::FqPie { .. } => "fq_pie",
             Self::FqGsp { .. } => "fq_gsp",
+            Self::Steer { .. } => "steer",
             Self::Tbf { .. } => "tbf",
         }
     }
@@ -74,6 +75,16 @@ impl fmt::Display for Spec {
                 show_gsp(f, gsp)?;
                 write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
                 show_switch(f, gsp.ecn, " ecn")
+            }
+            Self::Steer { steer, inner } => {
+                if let Some(rate) = steer.rate {
+                    write!(f, " rate {}", show_rate(rate))?;
+                }
+                write!(f, " util {}% delay {}", steer.util, show_span(steer.delay))?;
+                if steer.ceiling < 100 {
+                    write!(f, " ceiling {}%", steer.ceiling)?;
+                }
+                write!(f, " over {inner}")
             }
             Self::Tbf { tbf, inner } => {
                 show_tbf(f, tbf)?;

@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 16] = [
+pub(crate) const SPECS: [&str; 19] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -22,6 +22,9 @@ pub(crate) const SPECS: [&str; 16] = [
     "tbf rate 1gbit burst 9000 over tbf rate 8mbit burst 1600 over codel limit 4",
     "gsp limit 6 threshold 1ms interval 20ms tau 10ms ecn",
     "fq_gsp limit 8 flows 4 threshold 1ms interval 5ms quantum 300 memory_limit 9000",
+    "steer delay 4ms over gsp limit 6 threshold 1ms interval 20ms",
+    "steer util 50% delay 4ms ceiling 60% over codel limit 6 target 200us interval 2ms ecn",
+    "steer rate 8mbit util 50% delay 4ms ceiling 60% over fq_pie limit 8 flows 4 target 1ms",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];

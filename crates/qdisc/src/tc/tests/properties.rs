@@ -3,7 +3,8 @@
 use super::read;
 use crate::Spec;
 use crate::params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, TbfParams,
+    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
+    TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -150,6 +151,33 @@ fn tbf() -> impl Strategy<Value = TbfParams> {
         )
 }
 
+fn steer() -> impl Strategy<Value = Spec> {
+    let inner = prop_oneof![
+        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::Codel { limit, codel }),
+        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::Pie { limit, pie }),
+        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::Gsp { limit, gsp }),
+        (flows(), codel()).prop_map(|(flows, codel)| Spec::FqCodel { flows, codel }),
+    ];
+    let policy = (
+        1_u32..=100,
+        0_u32..=99,
+        span(),
+        proptest::option::of(rate()),
+    );
+    (policy, inner).prop_map(|((util, above, delay, rate), inner)| {
+        let steer = SteerParams {
+            rate,
+            util,
+            delay,
+            ceiling: (util + above).min(100),
+        };
+        Spec::Steer {
+            steer,
+            inner: Box::new(inner),
+        }
+    })
+}
+
 /// Every valid spec.
 fn any_spec() -> impl Strategy<Value = Spec> {
     let leaf = prop_oneof![
@@ -170,6 +198,7 @@ fn any_spec() -> impl Strategy<Value = Spec> {
             Spec::FqGsp { flows, gsp }
         }),
     ];
+    let leaf = prop_oneof![8 => leaf, 2 => steer()];
     leaf.prop_recursive(2, 4, 1, |inner| {
         (tbf(), inner).prop_map(|(tbf, inner)| Spec::Tbf {
             tbf,

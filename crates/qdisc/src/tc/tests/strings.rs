@@ -39,6 +39,16 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              min_interval 1ms memory_limit 32Mb",
     ),
     (
+        "steer",
+        "steer util 99% delay 30ms over gsp limit 1000 threshold 5ms interval 200ms alpha 2 \
+             tau 1s min_interval 1ms",
+    ),
+    (
+        "steer rate 10gbit util 94 delay 2500us ceiling 95% over fq_codel target 1ms noecn",
+        "steer rate 10Gbit util 94% delay 2.5ms ceiling 95% over fq_codel limit 10240 flows 1024 \
+             target 1ms interval 100ms memory_limit 32Mb noecn drop_batch 64",
+    ),
+    (
         "fq_codel",
         "fq_codel limit 10240 flows 1024 target 5ms interval 100ms memory_limit 32Mb ecn \
              drop_batch 64",
@@ -123,7 +133,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
         "",
     ),
     (
@@ -134,14 +144,30 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tc qdisc add dev eth0 root cake bandwidth 20mbit",
         "`cake` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
         "cake",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
+             codel, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
         "wondershaper",
+    ),
+    (
+        "steer util 95% ceiling 94% over gsp",
+        "`ceiling` is below `util`, which is 95 %; it can be 95 to 100 %",
+        "94%",
+    ),
+    (
+        "steer util 99% over pfifo limit 100",
+        "pfifo has no delay target to steer; it can be codel, pie, gsp, fq_codel, fq_pie or \
+             fq_gsp",
+        "over",
+    ),
+    (
+        "steer policy util 99%",
+        "`policy` is not an option of steer; it has rate, util, delay, ceiling, over",
+        "policy",
     ),
     (
         "gsp interval 1ms min_interval 2ms",
@@ -317,7 +343,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, tbf",
+             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
         "",
     ),
     (
