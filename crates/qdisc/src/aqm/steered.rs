@@ -468,12 +468,14 @@ impl<A: Setpoint> Steered<A> {
             return;
         }
         let target = self.aqm.target();
-        self.unmet = if target >= self.params.delay && least >= self.params.delay {
+        self.unmet = if least == Span::MAX {
+            // No packet left since the last drop: nothing new is known.
+            self.unmet
+        } else if least > self.params.delay {
             Some(Unmet::Delay)
-        } else if was_idle && target >= self.params.delay {
-            self.unmet.filter(|unmet| *unmet == Unmet::Util)
         } else {
-            None
+            let is_highest = was_idle && target >= self.params.delay;
+            self.unmet.filter(|unmet| is_highest && *unmet == Unmet::Util)
         };
         if self.params.ceiling < 100 && rate > link * fraction(self.params.ceiling) {
             self.step_down(link, now);
