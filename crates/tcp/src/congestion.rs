@@ -305,6 +305,21 @@ impl Window {
         }
     }
 
+    /// Grows by one for each `count` acknowledged segments, a whole number; those that a larger
+    /// count has left over make one at most (Linux `tcp_cong_avoid_ai`).
+    pub(crate) fn grow_each(&mut self, acked: u32, count: f64) {
+        if self.credit >= count {
+            self.credit = 0.0;
+            self.segments = self.segments.saturating_add(1).min(INFINITE);
+        }
+        self.credit += f64::from(acked);
+        if self.credit >= count {
+            let whole = libm::floor(self.credit / count);
+            self.credit -= whole * count;
+            self.segments = self.segments.saturating_add(whole as u32).min(INFINITE);
+        }
+    }
+
     /// Sets the threshold, and the window to it or, after a timeout, to what is in flight and
     /// one (RFC 5681's loss window, when everything in flight is lost).
     pub(crate) fn reduce(&mut self, ssthresh: u32, why: Congestion, in_flight: u32) {

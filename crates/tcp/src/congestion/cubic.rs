@@ -1,8 +1,10 @@
 //! CUBIC: the window grows with the cube of the time since the last congestion.
 //! Source: RFC 9438; C = 0.4, beta = 0.7. Times in seconds, windows in segments.
 //! As Linux: beta and fast convergence's factor are fractions of 1024 (717 and 870.5), the
-//! elapsed time is projected by the shortest RTT, a first congestion avoidance without an
-//! earlier maximum grows at least 5 % a round trip, and idle time does not count.
+//! elapsed time is projected by the shortest RTT, windows and targets are whole segments (below
+//! the plateau the target is rounded up, above it down), Reno's estimate never grows faster than
+//! alpha, a first congestion avoidance without an earlier maximum grows at least 5 % a round
+//! trip, and idle time does not count.
 
 use super::{AckEvent, Congestion, CongestionControl, HyStart, HyStartPlusPlus, Window};
 use crate::config::{Config, SlowStart};
@@ -10,8 +12,11 @@ use sojourn_units::{Span, Time};
 
 const C: f64 = 0.4;
 const BETA: f64 = 717.0 / 1024.0;
-/// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta).
+/// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta). The RFC goes on with 1 when the window before
+/// the loss is reached again; Linux does not.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// The growth is worked out anew when the window has changed, or after this time.
+const HOLD: Span = Span::from_nanos(1_000_000_000 / 32);
 /// Samples this soon after a reduction still show the old queue.
 const SETTLE: Span = Span::from_secs(1);
 
@@ -32,6 +37,10 @@ struct Epoch {
     k: f64,
     /// What Reno with beta 0.7 would have (section 4.3).
     estimate: f64,
+    /// The last answer of [`Cubic::count`], for which window, and when.
+    count: f64,
+    counted_for: f64,
+    counted_at: Time,
 }
 
 /// RFC 9438's congestion control.
@@ -42,8 +51,6 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// W_max; none before the first congestion event and after a timeout.
     maximum: Option<f64>,
-    /// Window before the last reduction (cwnd_prior).
-    prior: f64,
     /// `maximum` and `epoch` before the last reduction, for an undo.
     before: Option<(Option<f64>, Option<Epoch>)>,
     delay_min: Option<Span>,
@@ -63,7 +70,6 @@ impl Cubic {
             },
             epoch: None,
             maximum: None,
-            prior: 0.0,
             before: None,
             delay_min: None,
         }
@@ -86,8 +92,8 @@ impl Cubic {
         }
     }
 
-    /// Segments to add for each acknowledged segment (sections 4.2 to 4.5).
-    fn increase(&mut self, acked: u32, now: Time) -> f64 {
+    /// How many acknowledged segments make the window grow by one (sections 4.2 to 4.5).
+    fn count(&mut self, acked: u32, now: Time) -> f64 {
         let window = f64::from(self.window.segments);
         let maximum = self.maximum;
         let epoch = self.epoch.get_or_insert_with(|| {
@@ -97,27 +103,37 @@ impl Cubic {
                 origin,
                 k: libm::cbrt((origin - window) / C),
                 estimate: window,
+                count: f64::INFINITY,
+                counted_for: 0.0,
+                counted_at: now,
             }
         });
-        let alpha = if epoch.estimate < self.prior {
-            ALPHA
-        } else {
-            1.0
-        };
-        epoch.estimate += alpha * f64::from(acked) / window;
+        epoch.estimate += ALPHA * f64::from(acked) / window;
+        if epoch.counted_for == window && now - epoch.counted_at <= HOLD {
+            return epoch.count;
+        }
+        (epoch.counted_for, epoch.counted_at) = (window, now);
         let elapsed = now - epoch.start + self.delay_min.unwrap_or(Span::ZERO);
         let offset = elapsed.as_secs_f64() - epoch.k;
-        let target = (epoch.origin + C * offset * offset * offset).min(1.5 * window);
-        // Below the plateau by rounding: almost hold (Linux: one segment in 100 windows).
-        let mut gain = ((target - window) / window).max(0.01 / window);
+        // Whole segments, the way from the plateau rounded down.
+        let way = libm::floor(C * libm::fabs(offset * offset * offset));
+        let target = epoch.origin + libm::copysign(way, offset);
+        // Acknowledged segments for each one added; at the plateau almost hold.
+        let mut count = if target > window {
+            libm::floor(window / (target - window))
+        } else {
+            100.0 * window
+        };
         if maximum.is_none() {
-            gain = gain.max(0.05);
+            count = count.min(20.0);
         }
-        if epoch.estimate > window {
-            gain = gain.max((epoch.estimate - window) / window);
+        let ahead = libm::floor(epoch.estimate) - window;
+        if ahead > 0.0 {
+            count = count.min(libm::floor(window / ahead));
         }
         // Never faster than one segment for two acknowledged.
-        gain.min(0.5)
+        epoch.count = count.max(2.0);
+        epoch.count
     }
 }
 
@@ -144,8 +160,8 @@ impl CongestionControl for Cubic {
             };
         }
         if acked > 0 {
-            let gain = self.increase(acked, ack.now);
-            self.window.grow(acked, gain);
+            let count = self.count(acked, ack.now);
+            self.window.grow_each(acked, count);
         }
     }
 
@@ -167,10 +183,9 @@ impl CongestionControl for Cubic {
         self.before = Some((self.maximum, self.epoch.take()));
         // Fast convergence (section 4.7): leave room for newer flows.
         self.maximum = Some(match self.maximum {
-            Some(maximum) if window < maximum => window * (1.0 + BETA) / 2.0,
+            Some(maximum) if window < maximum => libm::floor(window * (1.0 + BETA) / 2.0),
             _ => window,
         });
-        self.prior = window;
         self.window.reduce((window * BETA) as u32, why, in_flight);
         if let Exit::HyStartPlusPlus(exit) = &mut self.exit {
             exit.on_congestion();

@@ -50,8 +50,8 @@ fn follows_the_cubic_function() {
 }
 
 /// Small windows and short round trips: the window is Reno's with beta 0.7, section 4.3:
-/// alpha = 3·0.3/1.7 = 0.529 segments a round trip until cwnd_prior = 20, then one.
-/// From 14: (20 − 14)/0.529 = 11.3 round trips, then 20 more make 20 + 19.
+/// alpha = 3·0.3/1.7 = 0.529 segments a round trip, and as in Linux no more later: from 14,
+/// 11 round trips make 5.8 and 31 make 16.4.
 #[test]
 fn is_friendly_to_reno_where_the_cubic_is_slow() {
     let mut control = cubic(20, SlowStart::Standard);
@@ -67,7 +67,7 @@ fn is_friendly_to_reno_where_the_cubic_is_slow() {
     );
     run(&mut control, &mut now, rtt, Time::ZERO + rtt * 31);
     assert!(
-        (36..=40).contains(&control.window()),
+        (29..=31).contains(&control.window()),
         "{}",
         control.window()
     );
