@@ -39,7 +39,7 @@ struct Epoch {
     estimate: f64,
     /// The last answer of [`Cubic::count`], for which window, and when.
     count: f64,
-    counted_for: f64,
+    counted_for: u32,
     counted_at: Time,
 }
 
@@ -104,15 +104,15 @@ impl Cubic {
                 k: libm::cbrt((origin - window) / C),
                 estimate: window,
                 count: f64::INFINITY,
-                counted_for: 0.0,
+                counted_for: 0,
                 counted_at: now,
             }
         });
         epoch.estimate += ALPHA * f64::from(acked) / window;
-        if epoch.counted_for == window && now - epoch.counted_at <= HOLD {
+        if epoch.counted_for == self.window.segments && now - epoch.counted_at <= HOLD {
             return epoch.count;
         }
-        (epoch.counted_for, epoch.counted_at) = (window, now);
+        (epoch.counted_for, epoch.counted_at) = (self.window.segments, now);
         let elapsed = now - epoch.start + self.delay_min.unwrap_or(Span::ZERO);
         let offset = elapsed.as_secs_f64() - epoch.k;
         // Whole segments, the way from the plateau rounded down.
