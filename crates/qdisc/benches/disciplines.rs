@@ -11,7 +11,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
     CodelParams, Dequeue, Discard, Ecn, FlowParams, GspParams, Packet, PieParams, Qdisc, RedParams,
-    RedUnit, RedWeight, Setting, Spec, TbfParams,
+    RedUnit, RedWeight, Setting, Spec, SteerParams, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -86,8 +86,21 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("fq_codel", Spec::FqCodel { flows, codel }),
         ("fq_pie", Spec::FqPie { flows, pie }),
         ("fq_gsp", Spec::FqGsp { flows, gsp }),
+        ("steer", steered(Spec::Gsp { limit, gsp })),
         ("tbf", unhindered(Spec::Pfifo { limit })),
     ]
+}
+
+/// A policy whose highest delay leaves the AQM's target where it is.
+fn steered(inner: Spec) -> Spec {
+    let steer = SteerParams {
+        delay: Span::from_secs(100),
+        ..SteerParams::default()
+    };
+    Spec::Steer {
+        steer,
+        inner: Box::new(inner),
+    }
 }
 
 /// A shaper that always has tokens, although time hardly advances.

@@ -17,6 +17,7 @@ pub(crate) mod codel;
 pub(crate) mod gsp;
 pub(crate) mod pie;
 pub(crate) mod red;
+pub(crate) mod setpoint;
 pub(crate) mod steered;
 
 use sojourn_units::{Span, Time};

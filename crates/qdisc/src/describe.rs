@@ -9,7 +9,7 @@ use crate::flow::FlowStatistics;
 use crate::report::{Field, float, int, micros};
 use crate::{
     Aqm, Backlog, Codel, CodelState, Counters, DropReason, FlowParams, Limit, Pie, PieState, Red,
-    RedState, RedUnit, Report, Spec,
+    RedState, RedUnit, Report, Spec, SteerStatus,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,6 +32,11 @@ pub trait DescribeSingle: Aqm {
     /// tc's `overlimits`, which is not only for shapers: RED counts its signals there.
     fn overlimits(&self) -> u64 {
         0
+    }
+
+    /// The state of AQM Steering, when this is it.
+    fn steering(&self) -> Option<SteerStatus> {
+        None
     }
 
     /// The report of the AQM inside, with these accounts, when there is one.
@@ -59,6 +64,11 @@ pub trait DescribeFlows: Aqm {
 
     /// The statistics beyond those that every discipline has.
     fn statistics(&self, flows: &FlowStatistics, counters: &Counters) -> Vec<Field>;
+
+    /// The state of AQM Steering, when this is it.
+    fn steering(&self) -> Option<SteerStatus> {
+        None
+    }
 
     /// The report of the AQM inside, with these accounts, when there is one.
     fn below(

@@ -31,7 +31,7 @@ mod statistics;
 use crate::describe::DescribeFlows;
 use crate::{
     Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet, Packet,
-    Qdisc, QueueView, Report, Spec, Verdict,
+    Qdisc, QueueView, Report, Spec, SteerStatus, Verdict,
 };
 use alloc::vec::Vec;
 use fat::Fattest;
@@ -568,6 +568,10 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
             }
         }
         fallback
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        self.aqm.steering()
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -1,6 +1,6 @@
 //! The trait that everything turns on, and the accounts that every discipline keeps.
 
-use crate::{ChangeError, Packet, Report, Spec};
+use crate::{ChangeError, Packet, Report, Spec, SteerStatus};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
@@ -168,6 +168,12 @@ pub trait Qdisc<P: Packet> {
     /// may drop this packet and yield a longer one.
     fn head_len(&self) -> Option<u32>;
 
+    /// Target, rates and last decision of AQM Steering, when there is one here: for series, which
+    /// look more often than [`Qdisc::report`] is meant for.
+    fn steering(&self) -> Option<SteerStatus> {
+        None
+    }
+
     /// Takes out all that is held, with the times of arrival, each flow in order. The accounts
     /// do not balance afterwards: the instance is to be given up.
     fn drain(&mut self) -> Vec<(Time, P)>;
@@ -208,6 +214,10 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
 
     fn head_len(&self) -> Option<u32> {
         (**self).head_len()
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        (**self).steering()
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -9,7 +9,7 @@
 use crate::describe::DescribeSingle;
 use crate::{
     Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, Outlet, Packet, Qdisc,
-    QueueView, Report, Spec, Verdict,
+    QueueView, Report, Spec, SteerStatus, Verdict,
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -217,6 +217,10 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
 
     fn head_len(&self) -> Option<u32> {
         self.queue.front().map(|(_, packet)| packet.len())
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        self.aqm.steering()
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -23,7 +23,7 @@
 
 use crate::{
     Backlog, ChangeError, Counters, Dequeue, DropReason, Outlet, Packet, Qdisc, Report, Spec,
-    TbfParams,
+    SteerStatus, TbfParams,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -299,6 +299,10 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
             Some(held) => Some(held.packet.len()),
             None => self.inner.head_len(),
         }
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        self.inner.steering()
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -17,7 +17,8 @@
 //! - **Virtual queue**, with a ceiling. While the long-term rate is above the ceiling the target
 //!   goes down by a quarter at each drop. When it is at its least, the AQM is shown a virtual queue
 //!   instead, which drains slower than the link; its rate is controlled so that the long-term
-//!   rate meets the ceiling. When that takes the whole link the real queue comes back.
+//!   rate stays below the ceiling. When even the whole link is too little, the real queue comes
+//!   back.
 //!
 //! Ours, because the paper leaves it open:
 //! - the rate of the link is measured while packets wait, unless it is given: it follows a link
@@ -25,15 +26,25 @@
 //! - averages have a memory of 5 s (several drops of a few flows), γ is 1.5;
 //! - the gain of the virtual rate is 1 − e^(−D/4M) for D since the last step: with a rate that is
 //!   itself averaged over M, this is the critically damped loop whatever the distance of drops;
+//! - the virtual rate aims half a percent below the ceiling, so that the mean is not on it, and the
+//!   virtual queue stays while it has the whole link and the policy is met;
 //! - at the highest delay the AQM drops as ever, and the state says that the policy is not met.
 //!
 //! In a flow queue all flows share the target, the rates and the virtual queue; the swing
 //! is seen flow by flow.
 
+mod link;
+mod status;
+mod virtual_queue;
+
 use super::gsp::narrow;
 use crate::average::{TdrmUtemaCpa, Utema};
-use crate::{Aqm, Codel, Facts, Gsp, Pie, QueueView, SteerParams, Verdict};
+use crate::{Aqm, Facts, QueueView, Setpoint, SteerParams, Verdict};
+use link::Link;
 use sojourn_units::{Rate, Span, Time};
+use virtual_queue::Virtual;
+
+pub use status::{Decision, SteerStatus, Unmet};
 
 /// Least target, and the step by which it is lowered.
 const STEP: Span = Span::from_micros(200);
@@ -43,214 +54,13 @@ const LEAST_RAISE: Span = Span::from_millis(5);
 const GAMMA: f64 = 1.5;
 /// Memory of the averages of swing and rate.
 const MEMORY: Span = Span::from_secs(5);
-/// Memory of the measured rate of the link, in time that packets waited.
-const LINK_MEMORY: Span = Span::from_secs(1);
-/// Time that packets waited which makes a sample of the link's rate.
-const LINK_SAMPLE: Span = Span::from_millis(10);
 /// Time constant of the virtual rate's control, in memories.
 const DAMPING: u64 = 4;
+/// How far below the ceiling the long-term rate is aimed, or half the way to the least use wanted
+/// if that is less.
+const MARGIN: f64 = 0.005;
 /// Rates closer than this fraction are the same, when it comes to saying that one is not met.
 const TOLERANCE: f64 = 0.01;
-
-/// An AQM whose delay target can be read and moved.
-pub trait Setpoint: Aqm {
-    /// The delay target in force.
-    fn target(&self) -> Span;
-
-    /// Moves the target, from the next packet on.
-    fn set_target(&mut self, target: Span);
-}
-
-impl Setpoint for Codel {
-    fn target(&self) -> Span {
-        self.params().target
-    }
-
-    fn set_target(&mut self, target: Span) {
-        let params = *self.params();
-        self.set_params(crate::CodelParams { target, ..params });
-    }
-}
-
-impl Setpoint for Pie {
-    fn target(&self) -> Span {
-        self.params().target
-    }
-
-    fn set_target(&mut self, target: Span) {
-        let params = *self.params();
-        self.set_params(crate::PieParams { target, ..params });
-    }
-}
-
-impl Setpoint for Gsp {
-    fn target(&self) -> Span {
-        self.params().threshold
-    }
-
-    fn set_target(&mut self, threshold: Span) {
-        let params = *self.params();
-        self.set_params(crate::GspParams {
-            threshold,
-            ..params
-        });
-    }
-}
-
-/// What Steering did last, and why.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decision {
-    /// Nothing yet: no drop so far.
-    #[default]
-    None,
-    /// The target went down: part of the queue never drained.
-    Lowered,
-    /// The target went up: the link ran idle and was under-used.
-    Raised,
-    /// The target went down by a quarter: the rate is above the ceiling.
-    SteppedDown,
-    /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
-    VirtualQueue,
-    /// The virtual queue's rate moved towards the ceiling.
-    VirtualRate,
-    /// The AQM was given the real queue back: the virtual one took the whole link.
-    RealQueue,
-    /// No change: the queue swings as deep as the target.
-    KeptSwing,
-    /// No change: the link is not used well enough to lower the target.
-    KeptUnderused,
-    /// No change: the delay was never below the target, so the AQM has not converged.
-    KeptStanding,
-    /// No change: the link is under-used, but the target is at its highest.
-    KeptHighest,
-}
-
-impl Decision {
-    /// As a statistic shows it.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Lowered => "lowered",
-            Self::Raised => "raised",
-            Self::SteppedDown => "stepped_down",
-            Self::VirtualQueue => "virtual_queue",
-            Self::VirtualRate => "virtual_rate",
-            Self::RealQueue => "real_queue",
-            Self::KeptSwing => "kept_swing",
-            Self::KeptUnderused => "kept_underused",
-            Self::KeptStanding => "kept_standing",
-            Self::KeptHighest => "kept_highest",
-        }
-    }
-}
-
-/// The part of a policy that is not met at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmet {
-    /// The utilisation is below, though the target is at its highest.
-    Util,
-    /// The delay has not been below the highest since the last drop.
-    Delay,
-    /// The rate is above the ceiling, though the virtual queue is as slow as it may be.
-    Ceiling,
-}
-
-impl Unmet {
-    /// The policy's name of it.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Util => "util",
-            Self::Delay => "delay",
-            Self::Ceiling => "ceiling",
-        }
-    }
-}
-
-/// Steering's variables, for statistics and series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteerStatus {
-    /// Target in force.
-    pub target: Span,
-    /// Rate of the link, as given or measured; zero while unknown.
-    pub link: Rate,
-    /// Long-term rate; zero before the first drop.
-    pub rate: Rate,
-    /// Mean depth of the swing below the target.
-    pub swing: Span,
-    /// Deviation of that depth: the root of its variance.
-    pub deviation: Span,
-    /// Rate of the virtual queue; None while the AQM sees the real one.
-    pub virtual_rate: Option<Rate>,
-    /// What was decided last.
-    pub decision: Decision,
-    /// When that was.
-    pub decided: Time,
-    /// What is not met.
-    pub unmet: Option<Unmet>,
-    /// Times that the target was lowered, for whatever reason.
-    pub lowered: u64,
-    /// Times that the target was raised.
-    pub raised: u64,
-}
-
-/// A queue that drains slower than the link. It delays no packet.
-#[derive(Clone, Copy, Debug)]
-struct Virtual {
-    /// Byte/s.
-    rate: f64,
-    bytes: f64,
-    drained: Time,
-    /// When the rate was moved last.
-    moved: Time,
-}
-
-impl Virtual {
-    fn drain(&mut self, now: Time) {
-        let gone = (now - self.drained).as_secs_f64() * self.rate;
-        self.bytes = (self.bytes - gone).max(0.0);
-        self.drained = self.drained.max(now);
-    }
-
-    fn delay(&self) -> Span {
-        Span::from_secs_f64(self.bytes / self.rate.max(1.0))
-    }
-
-    fn view(&self, len: u32) -> QueueView {
-        let bytes = self.bytes as u64;
-        let packets = bytes.div_ceil(u64::from(len.max(1)));
-        QueueView {
-            packets: u32::try_from(packets).unwrap_or(u32::MAX),
-            bytes,
-            total_bytes: bytes,
-            head_wait: self.delay(),
-        }
-    }
-}
-
-/// The rate of the link, measured while packets wait.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    rate: TdrmUtemaCpa,
-    bytes: u64,
-    time: Span,
-    /// Length and time of the last packet, if others waited behind it.
-    last: Option<(u32, Time)>,
-}
-
-impl Link {
-    #[inline]
-    fn sent(&mut self, len: u32, is_last: bool, now: Time) {
-        if let Some((len, since)) = self.last {
-            self.bytes += u64::from(len);
-            self.time += now - since;
-            if self.time >= LINK_SAMPLE {
-                self.rate.add(self.bytes, self.time);
-                (self.bytes, self.time) = (0, Span::ZERO);
-            }
-        }
-        self.last = (!is_last).then_some((len, now));
-    }
-}
 
 /// An AQM whose target follows a policy.
 #[derive(Clone, Debug)]
@@ -301,12 +111,7 @@ impl<A: Setpoint> Steered<A> {
             initial: aqm.target(),
             aqm,
             params,
-            link: Link {
-                rate: TdrmUtemaCpa::new(LINK_MEMORY),
-                bytes: 0,
-                time: Span::ZERO,
-                last: None,
-            },
+            link: Link::new(),
             rate: TdrmUtemaCpa::new(MEMORY),
             swing: Utema::new(MEMORY),
             squares: Utema::new(MEMORY),
@@ -404,7 +209,7 @@ impl<A: Setpoint> Steered<A> {
     fn link_rate(&self) -> Option<f64> {
         match self.params.rate {
             Some(rate) => Some(rate.as_bps() as f64 / 8.0),
-            None => self.link.rate.rate(),
+            None => self.link.rate(),
         }
     }
 
@@ -450,9 +255,10 @@ impl<A: Setpoint> Steered<A> {
         }
     }
 
-    /// The AQM has dropped or marked a packet of a queue that had drained to `least`.
+    /// The AQM has dropped or marked a packet of a queue that had drained to `least`; `held` bytes
+    /// wait in all.
     #[cold]
-    fn signalled(&mut self, least: Span, now: Time) {
+    fn signalled(&mut self, least: Span, held: u64, now: Time) {
         let elapsed = self.elapsed(now);
         self.rate.add(self.sent, elapsed);
         if !elapsed.is_zero() || self.since.is_none() {
@@ -474,11 +280,11 @@ impl<A: Setpoint> Steered<A> {
         } else if least > self.params.delay {
             Some(Unmet::Delay)
         } else {
-            let is_highest = was_idle && target >= self.params.delay;
-            self.unmet.filter(|unmet| is_highest && *unmet == Unmet::Util)
+            let is_underused = was_idle && rate < link * fraction(self.params.util);
+            (is_underused && target >= self.params.delay).then_some(Unmet::Util)
         };
         if self.params.ceiling < 100 && rate > link * fraction(self.params.ceiling) {
-            self.step_down(link, now);
+            self.step_down(link, held, now);
             return;
         }
         if least >= target {
@@ -510,7 +316,7 @@ impl<A: Setpoint> Steered<A> {
     }
 
     /// The rate is above the ceiling: a lower target, or else the virtual queue.
-    fn step_down(&mut self, link: f64, now: Time) {
+    fn step_down(&mut self, link: f64, held: u64, now: Time) {
         let target = self.aqm.target();
         if target > self.least_target() {
             let lowered = narrow(u128::from(target.as_nanos()) * 3 / 4);
@@ -518,9 +324,11 @@ impl<A: Setpoint> Steered<A> {
             self.lowered += 1;
             self.decide(Decision::SteppedDown, now);
         } else {
+            // It begins with what really waits, so that it is never shorter.
             self.virtual_queue = Some(Virtual {
                 rate: link,
-                bytes: 0.0,
+                bytes: held as f64,
+                longest: self.params.delay,
                 drained: now,
                 moved: now,
             });
@@ -537,19 +345,23 @@ impl<A: Setpoint> Steered<A> {
             return;
         };
         queue.drain(now);
-        let wanted = link * fraction(self.params.ceiling);
+        let ceiling = fraction(self.params.ceiling);
+        let util = fraction(self.params.util);
+        let wanted = link * (ceiling - MARGIN.min((ceiling - util) / 2.0));
         let elapsed = (now - queue.moved).as_secs_f64();
         let gain = 1.0 - libm::exp(-elapsed / (MEMORY * DAMPING).as_secs_f64());
-        queue.rate = (queue.rate + gain * (wanted - rate)).max(wanted);
+        let moved = queue.rate + gain * (wanted - rate);
+        queue.rate = moved.max(wanted).min(link);
         queue.moved = queue.moved.max(now);
         let is_least = queue.rate <= wanted;
-        if queue.rate >= link && elapsed > 0.0 {
+        if queue.rate >= link && rate < link * util {
             self.virtual_queue = None;
             self.unmet = None;
             self.decide(Decision::RealQueue, now);
             return;
         }
-        self.unmet = (is_least && rate > wanted * (1.0 + TOLERANCE)).then_some(Unmet::Ceiling);
+        let is_above = rate > link * ceiling * (1.0 + TOLERANCE);
+        self.unmet = (is_least && is_above).then_some(Unmet::Ceiling);
         self.decide(Decision::VirtualRate, now);
     }
 }
@@ -591,12 +403,13 @@ impl<A: Setpoint> Aqm for Steered<A> {
         }
         let verdict = self.aqm.arrive(&mut state.aqm, view, packet, now);
         if verdict != Verdict::Pass {
-            self.signalled(core::mem::replace(&mut state.least, Span::MAX), now);
+            let least = core::mem::replace(&mut state.least, Span::MAX);
+            self.signalled(least, queue.total_bytes, now);
         }
         if verdict != Verdict::Drop
             && let Some(virtual_queue) = &mut self.virtual_queue
         {
-            virtual_queue.bytes += f64::from(packet.len);
+            virtual_queue.add(packet.len);
         }
         verdict
     }
@@ -619,7 +432,8 @@ impl<A: Setpoint> Aqm for Steered<A> {
         }
         let verdict = self.aqm.leave(&mut state.aqm, view, packet, delay, now);
         if verdict != Verdict::Pass {
-            self.signalled(core::mem::replace(&mut state.least, Span::MAX), now);
+            let least = core::mem::replace(&mut state.least, Span::MAX);
+            self.signalled(least, queue.total_bytes, now);
         }
         if verdict == Verdict::Drop {
             if let Some(virtual_queue) = &mut self.virtual_queue {

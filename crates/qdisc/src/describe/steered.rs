@@ -71,6 +71,10 @@ impl<A: Setpoint + DescribeSingle> DescribeSingle for Steered<A> {
         self.aqm().overlimits()
     }
 
+    fn steering(&self) -> Option<SteerStatus> {
+        Some(self.status())
+    }
+
     fn below(
         &self,
         state: &SteeredState<A::State>,
@@ -98,6 +102,10 @@ impl<A: Setpoint + DescribeFlows> DescribeFlows for Steered<A> {
 
     fn statistics(&self, _flows: &FlowStatistics, _counters: &Counters) -> Vec<Field> {
         statistics(&self.status(), None)
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        Some(self.status())
     }
 
     fn below(

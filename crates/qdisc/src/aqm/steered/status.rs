@@ -1,0 +1,99 @@
+//! What Steering tells of itself.
+
+use sojourn_units::{Rate, Span, Time};
+
+/// What Steering did last, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing yet: no drop so far.
+    #[default]
+    None,
+    /// The target went down: part of the queue never drained.
+    Lowered,
+    /// The target went up: the link ran idle and was under-used.
+    Raised,
+    /// The target went down by a quarter: the rate is above the ceiling.
+    SteppedDown,
+    /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
+    VirtualQueue,
+    /// The virtual queue's rate moved towards the ceiling.
+    VirtualRate,
+    /// The AQM was given the real queue back: the virtual one took the whole link.
+    RealQueue,
+    /// No change: the queue swings as deep as the target.
+    KeptSwing,
+    /// No change: the link is not used well enough to lower the target.
+    KeptUnderused,
+    /// No change: the delay was never below the target, so the AQM has not converged.
+    KeptStanding,
+    /// No change: the link is under-used, but the target is at its highest.
+    KeptHighest,
+}
+
+impl Decision {
+    /// As a statistic shows it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lowered => "lowered",
+            Self::Raised => "raised",
+            Self::SteppedDown => "stepped_down",
+            Self::VirtualQueue => "virtual_queue",
+            Self::VirtualRate => "virtual_rate",
+            Self::RealQueue => "real_queue",
+            Self::KeptSwing => "kept_swing",
+            Self::KeptUnderused => "kept_underused",
+            Self::KeptStanding => "kept_standing",
+            Self::KeptHighest => "kept_highest",
+        }
+    }
+}
+
+/// The part of a policy that is not met at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// The utilisation is below, though the target is at its highest.
+    Util,
+    /// The delay has not been below the highest since the last drop.
+    Delay,
+    /// The rate is above the ceiling, though the virtual queue is as slow as it may be.
+    Ceiling,
+}
+
+impl Unmet {
+    /// The policy's name of it.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Util => "util",
+            Self::Delay => "delay",
+            Self::Ceiling => "ceiling",
+        }
+    }
+}
+
+/// Steering's variables, for statistics and series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteerStatus {
+    /// Target in force.
+    pub target: Span,
+    /// Rate of the link, as given or measured; zero while unknown.
+    pub link: Rate,
+    /// Long-term rate; zero before the first drop.
+    pub rate: Rate,
+    /// Mean depth of the swing below the target.
+    pub swing: Span,
+    /// Deviation of that depth: the root of its variance.
+    pub deviation: Span,
+    /// Rate of the virtual queue; None while the AQM sees the real one.
+    pub virtual_rate: Option<Rate>,
+    /// What was decided last.
+    pub decision: Decision,
+    /// When that was.
+    pub decided: Time,
+    /// What is not met.
+    pub unmet: Option<Unmet>,
+    /// Times that the target was lowered, for whatever reason.
+    pub lowered: u64,
+    /// Times that the target was raised.
+    pub raised: u64,
+}

@@ -1,0 +1,391 @@
+//! The law of AQM Steering step by step, against numbers worked out by hand.
+
+mod common;
+
+use common::{Log, TestPacket};
+use sojourn_qdisc::{
+    Aqm, Decision, Dequeue, Facts, Place, Qdisc, QueueView, Setpoint, Setting, Spec, SteerParams,
+    SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,
+};
+use sojourn_units::{Rate, Span, Time};
+use std::cell::Cell;
+use std::rc::Rc;
+
+const PACKET: Facts = Facts {
+    len: 1000,
+    ect: false,
+};
+
+/// What the test and its AQM tell each other.
+#[derive(Debug, Default)]
+struct Wire {
+    /// Drop the next arrival.
+    drop: Cell<bool>,
+    /// The queue that the AQM was shown at the last arrival.
+    shown: Cell<QueueView>,
+}
+
+/// An AQM that does as it is told.
+#[derive(Clone, Debug)]
+struct Toy {
+    target: Span,
+    wire: Rc<Wire>,
+}
+
+impl Aqm for Toy {
+    type State = ();
+
+    fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
+        self.wire.shown.set(queue);
+        if self.wire.drop.take() {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+impl Setpoint for Toy {
+    fn target(&self) -> Span {
+        self.target
+    }
+
+    fn set_target(&mut self, target: Span) {
+        self.target = target;
+    }
+}
+
+/// A steered toy before a link of 1 MB/s, which is a packet a millisecond.
+struct Bench {
+    steered: Steered<Toy>,
+    state: SteeredState<()>,
+    wire: Rc<Wire>,
+    now: Time,
+}
+
+fn micros(micros: u64) -> Span {
+    Span::from_micros(micros)
+}
+
+fn policy(util: u32, ceiling: u32) -> SteerParams {
+    SteerParams {
+        rate: Some(Rate::from_bps(8_000_000)),
+        util,
+        delay: Span::from_millis(30),
+        ceiling,
+    }
+}
+
+fn waiting(head_wait: Span) -> QueueView {
+    let packets = u32::from(!head_wait.is_zero()) * 5;
+    QueueView {
+        packets,
+        bytes: u64::from(packets) * 1000,
+        total_bytes: u64::from(packets) * 1000,
+        head_wait,
+    }
+}
+
+impl Bench {
+    fn new(policy: SteerParams, target: Span) -> Self {
+        let wire = Rc::new(Wire::default());
+        let toy = Toy {
+            target,
+            wire: wire.clone(),
+        };
+        let mut bench = Self {
+            steered: Steered::new(policy, toy),
+            state: SteeredState::default(),
+            wire,
+            now: Time::ZERO,
+        };
+        bench.arrive(Span::ZERO);
+        bench
+    }
+
+    fn arrive(&mut self, head_wait: Span) -> Verdict {
+        let view = waiting(head_wait);
+        self.steered.arrive(&mut self.state, view, PACKET, self.now)
+    }
+
+    /// Sends a packet every `every` milliseconds, each of which has waited for `sojourn`.
+    fn send(&mut self, packets: u32, every: u64, sojourn: Span) {
+        for _ in 0..packets {
+            self.now += Span::from_millis(every);
+            let view = waiting(sojourn);
+            self.steered
+                .leave(&mut self.state, view, PACKET, sojourn, self.now);
+        }
+    }
+
+    fn drop_one(&mut self, head_wait: Span) {
+        self.wire.drop.set(true);
+        assert_eq!(self.arrive(head_wait), Verdict::Drop);
+    }
+
+    fn status(&self) -> SteerStatus {
+        self.steered.status()
+    }
+
+    fn outcome(&self) -> (Span, Decision) {
+        (self.status().target, self.status().decision)
+    }
+}
+
+#[test]
+fn what_never_drains_is_taken_away() {
+    let mut bench = Bench::new(policy(99, 100), Span::from_millis(10));
+    bench.send(500, 1, Span::from_millis(9));
+    bench.send(500, 1, micros(6050));
+    // The swing is 10 − 6.05 = 3.95 ms, known exactly: 6.05 ms less are 30 steps and a bit.
+    bench.drop_one(Span::from_millis(11));
+    assert_eq!(bench.outcome(), (Span::from_millis(4), Decision::Lowered));
+    assert_eq!(bench.status().swing, micros(3950));
+    assert_eq!(bench.status().deviation, Span::ZERO);
+    // A second later the swing is 1 ms. With q = e^(−1/5): mean (3.95q + 1)/(q + 1) and variance
+    // q·2.95²/(q + 1)²; 2.32761 + 1.5 · 1.46767 = 4.529 ms, which is more than there is.
+    bench.send(1000, 1, Span::from_millis(3));
+    bench.drop_one(Span::from_millis(5));
+    assert_eq!(bench.outcome(), (Span::from_millis(4), Decision::KeptSwing));
+    assert_eq!(bench.status().swing.as_micros(), 2327);
+    assert_eq!(bench.status().deviation.as_micros(), 1467);
+    // After a minute the last counts, with a trace of what was before: 14 steps of 2.99 ms.
+    bench.send(60_000, 1, Span::from_millis(3));
+    bench.drop_one(Span::from_millis(5));
+    assert_eq!(bench.outcome(), (micros(1200), Decision::Lowered));
+    // Never below the target: the AQM has not converged.
+    bench.send(1000, 1, Span::from_millis(2));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.status().decision, Decision::KeptStanding);
+    assert_eq!(bench.status().unmet, None);
+    // Nor below the highest delay, which is 30 ms: that is not what the policy asks for.
+    bench.send(1000, 1, Span::from_millis(31));
+    bench.drop_one(Span::from_millis(31));
+    assert_eq!(bench.status().unmet, Some(Unmet::Delay));
+    // However little the queue swings, 0.2 ms stay: 0.24 ms would be one step too many.
+    let mut bench = Bench::new(policy(99, 100), micros(250));
+    bench.send(1000, 1, micros(240));
+    bench.drop_one(Span::from_millis(1));
+    assert_eq!(bench.outcome(), (micros(200), Decision::Lowered));
+    bench.send(60_000, 1, micros(199));
+    bench.drop_one(Span::from_millis(1));
+    assert_eq!(bench.outcome(), (micros(200), Decision::KeptSwing));
+}
+
+#[test]
+fn an_underused_link_keeps_its_target() {
+    let mut bench = Bench::new(policy(60, 100), Span::from_millis(10));
+    // A packet every 2 ms: half the link.
+    bench.send(1000, 2, Span::from_millis(8));
+    bench.drop_one(Span::from_millis(11));
+    assert_eq!(
+        bench.outcome(),
+        (Span::from_millis(10), Decision::KeptUnderused)
+    );
+    assert_eq!(bench.status().rate, Rate::from_bps(4_000_000));
+}
+
+#[test]
+fn a_link_that_ran_idle_and_was_underused_gets_a_higher_target() {
+    let mut bench = Bench::new(policy(60, 100), Span::from_millis(1));
+    let high = Span::from_millis(40);
+    // Before the first drop nothing is known.
+    bench.send(1000, 2, Span::from_millis(1));
+    assert_eq!(bench.arrive(high), Verdict::Pass);
+    assert_eq!(bench.outcome().1, Decision::None);
+    bench.drop_one(high);
+    // Not idle since.
+    bench.send(1000, 2, Span::from_millis(1));
+    bench.arrive(high);
+    assert_eq!(bench.status().target, Span::from_millis(1));
+    // Idle, but not above the target.
+    bench.arrive(Span::ZERO);
+    bench.arrive(Span::from_millis(1));
+    assert_eq!(bench.status().target, Span::from_millis(1));
+    // To 5 ms at least, then doubled up to the policy's delay.
+    for wanted in [5, 10, 20, 30] {
+        bench.arrive(high);
+        assert_eq!(
+            bench.outcome(),
+            (Span::from_millis(wanted), Decision::Raised)
+        );
+    }
+    // There the AQM drops as it likes, and the policy is not met.
+    bench.drop_one(high);
+    assert_eq!(bench.status().unmet, Some(Unmet::Util));
+    assert_eq!((bench.status().raised, bench.status().lowered), (4, 0));
+    // Used well for a minute: met, and nothing is raised although the link ran idle.
+    bench.arrive(Span::ZERO);
+    bench.send(60_000, 1, Span::from_millis(29));
+    bench.drop_one(high);
+    assert_eq!(bench.status().unmet, None);
+}
+
+#[test]
+fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
+    let mut bench = Bench::new(policy(40, 50), Span::from_millis(1));
+    // 1 ms, 0.75, 0.5625 and so on to 0.2: six steps of a quarter.
+    for step in 1..=6 {
+        bench.send(1000, 1, micros(100));
+        bench.drop_one(Span::from_millis(2));
+        assert_eq!(bench.outcome().1, Decision::SteppedDown, "{step}");
+    }
+    assert_eq!(bench.status().target, micros(200));
+    bench.send(1000, 1, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.outcome(), (micros(200), Decision::VirtualQueue));
+    assert_eq!(bench.status().virtual_rate, Some(Rate::from_bps(8_000_000)));
+    // A second at 1 MB/s, the goal being 0.495: 1 + (1 − e^(−1/20))·(0.495 − 1) MB/s.
+    bench.send(1000, 1, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.outcome().1, Decision::VirtualRate);
+    let rate = bench.status().virtual_rate.expect("still virtual");
+    assert_eq!(rate.as_bps() / 1000, 7802);
+    // An hour of this and it is as slow as it may be; the ceiling is not met, and it says so.
+    for _ in 0..60 {
+        bench.send(60_000, 1, micros(100));
+        bench.drop_one(Span::from_millis(2));
+    }
+    let floor = Rate::from_bps(3_960_000);
+    assert_eq!(bench.status().virtual_rate, Some(floor));
+    assert_eq!(bench.status().unmet, Some(Unmet::Ceiling));
+    // The AQM sees the virtual queue: 10 packets at once are 10 kB, of which 495 bytes drain in
+    // a millisecond, although the real queue is empty.
+    bench.now += Span::from_secs(60);
+    for _ in 0..10 {
+        bench.arrive(Span::ZERO);
+    }
+    bench.now += Span::from_millis(1);
+    bench.arrive(Span::ZERO);
+    let shown = bench.wire.shown.get();
+    assert_eq!((shown.packets, shown.bytes), (10, 9505));
+    assert_eq!(shown.head_wait.as_micros(), 9505 * 1000 / 495);
+    // It does not grow beyond the highest delay: 30 ms of 495 bytes.
+    for _ in 0..100 {
+        bench.arrive(Span::ZERO);
+    }
+    assert_eq!(bench.wire.shown.get().head_wait, Span::from_millis(30));
+    // A tenth of the link: the rate rises until even all of it is too little.
+    for _ in 0..200 {
+        bench.send(100, 10, micros(100));
+        bench.drop_one(Span::from_millis(2));
+        if bench.status().virtual_rate.is_none() {
+            break;
+        }
+    }
+    assert_eq!(bench.status().decision, Decision::RealQueue);
+    assert_eq!(bench.status().unmet, None);
+}
+
+#[test]
+fn the_rate_of_the_link_is_measured_while_packets_wait() {
+    let params = SteerParams {
+        rate: None,
+        ..policy(99, 100)
+    };
+    let mut bench = Bench::new(params, Span::from_millis(10));
+    bench.send(100, 1, Span::from_millis(9));
+    assert_eq!(bench.status().link, Rate::from_bps(8_000_000));
+    // Gaps without a queue say nothing.
+    let empty = QueueView::default();
+    for gap in [1, 50, 50, 50] {
+        bench.now += Span::from_millis(gap);
+        let (state, now) = (&mut bench.state, bench.now);
+        bench.steered.leave(state, empty, PACKET, Span::ZERO, now);
+    }
+    bench.send(100, 1, Span::from_millis(9));
+    assert_eq!(bench.status().link, Rate::from_bps(8_000_000));
+    // A fifth of the rate is known after five seconds, but for e⁻⁵ of the way.
+    bench.send(1000, 5, Span::from_millis(9));
+    let link = bench.status().link.as_bps();
+    assert!((1_600_000..1_650_000).contains(&link), "{link}");
+}
+
+const SETTING: Setting<'static> = Setting {
+    seed: 1,
+    name: "up",
+    mtu: 1500,
+};
+
+fn spec(text: &str) -> Spec {
+    text.parse().expect("valid")
+}
+
+fn stat(qdisc: &dyn Qdisc<TestPacket>, now: Time, name: &str) -> Value {
+    let stats = qdisc.report(now).stats;
+    let found = stats.into_iter().find(|field| field.name == name);
+    found.expect("it is there").value
+}
+
+/// Two packets a millisecond for a link that takes one, then none, for twenty seconds; but 30
+/// packets are always left.
+fn swing(qdisc: &mut dyn Qdisc<TestPacket>, log: &mut Log) {
+    for ms in 0..20_000 {
+        let now = Time::ZERO + Span::from_millis(ms);
+        let few = qdisc.backlog().packets < 30;
+        for id in 0..u64::from(few || ms % 180 < 90) * 2 {
+            qdisc.enqueue(TestPacket::new(id, 1000), now, log);
+        }
+        qdisc.dequeue(now, log);
+    }
+}
+
+#[test]
+fn what_was_learned_survives_a_new_policy_and_not_a_new_target() {
+    for inner in [
+        "gsp limit 9000 threshold",
+        "codel limit 9000 interval 20ms target",
+    ] {
+        let mut log = Log::default();
+        let steer = |policy: &str, target| spec(&format!("steer {policy} over {inner} {target}"));
+        let mut qdisc = steer("util 10% delay 50ms", "40ms").build::<TestPacket>(SETTING);
+        swing(&mut *qdisc, &mut log);
+        let now = Time::ZERO + Span::from_secs(20);
+        let Value::Int(before) = stat(&*qdisc, now, "target") else {
+            panic!("a time");
+        };
+        let status = qdisc.steering().expect("it is steered");
+        assert_eq!(status.target.as_micros(), before.cast_unsigned());
+        assert!(status.lowered > 0 && status.target < Span::from_millis(40));
+        let raised = steer("util 20% delay 60ms", "40ms");
+        assert_eq!(qdisc.change(&raised, now), Ok(()));
+        assert_eq!(qdisc.spec(), raised);
+        assert_eq!(stat(&*qdisc, now, "target"), Value::Int(before));
+        // A lower highest delay caps it at once; a new target starts there.
+        assert_eq!(qdisc.change(&steer("delay 1ms", "40ms"), now), Ok(()));
+        assert_eq!(stat(&*qdisc, now, "target"), Value::Int(1000));
+        assert_eq!(qdisc.change(&steer("delay 60ms", "30ms"), now), Ok(()));
+        assert_eq!(stat(&*qdisc, now, "target"), Value::Int(30_000));
+    }
+}
+
+#[test]
+fn without_traffic_nothing_is_decided() {
+    let qdisc = spec("steer over gsp").build::<TestPacket>(SETTING);
+    let mut qdisc = qdisc;
+    let now = Time::ZERO + Span::from_secs(3600);
+    assert_eq!(qdisc.dequeue(now, &mut Log::default()), Dequeue::Empty);
+    assert_eq!(
+        stat(&*qdisc, now, "decision"),
+        Value::Text("none".to_string())
+    );
+    let place = Place {
+        dev: None,
+        handle: 1,
+    };
+    assert_eq!(
+        qdisc.report(now).tc_text(place),
+        "qdisc steer 1: root refcnt 2 util 99 delay 30ms \n \
+         Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n \
+         backlog 0b 0p requeues 0\n  \
+         target 5ms swing 0us deviation 0us\n  \
+         link_rate 0bit avg_rate 0bit\n  \
+         decision none decided 3.6e+03s unmet none lowered 0 raised 0\n\
+         qdisc gsp 2: parent 1:1 limit 1000p threshold 5ms interval 200ms alpha 2 tau 1s \
+         min_interval 1ms \n \
+         Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n \
+         backlog 0b 0p requeues 0\n  \
+         delay 0us pause 200ms cumul 0us\n  \
+         dropped 0 ecn_mark 0 overflows 0 drop_overlimit 0\n"
+    );
+}
