@@ -13,6 +13,7 @@
 //! One file with a type that implements [`Aqm`], and one arm in `Spec`: `SingleQueue` and
 //! `FlowQueue` then run it.
 
+pub(crate) mod cobalt;
 pub(crate) mod codel;
 pub(crate) mod gsp;
 pub(crate) mod pie;
@@ -34,6 +35,9 @@ pub struct QueueView {
     /// How long the packet at the head has waited; zero when nothing is held. The packet in
     /// question of [`Aqm::leave`] is still the head.
     pub head_wait: Span,
+    /// Flows with a standing backlog in the whole discipline, when packets that were dropped
+    /// have used the link too (CAKE's `ingress`); else zero.
+    pub bulk_flows: u32,
 }
 
 /// What an AQM may know of the packet in question.

@@ -8,8 +8,8 @@ use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, float, int, micros};
 use crate::{
-    Aqm, Backlog, Codel, CodelState, Counters, DropReason, FlowParams, Limit, Pie, PieState, Red,
-    RedState, RedUnit, Report, Spec, SteerStatus,
+    Aqm, Backlog, Cobalt, CobaltState, Codel, CodelState, Counters, DropReason, FlowParams, Limit,
+    Pie, PieState, Red, RedState, RedUnit, Report, Spec, SteerStatus,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -134,6 +134,39 @@ impl DescribeSingle for Codel {
         if own.ce_mark > 0 {
             fields.push(int("ce_mark", own.ce_mark));
         }
+        fields
+    }
+}
+
+impl DescribeSingle for Cobalt {
+    fn spec(&self, limit: Limit) -> Spec {
+        Spec::Cobalt {
+            limit: limit.packets,
+            cobalt: *self.params(),
+        }
+    }
+
+    fn change(&mut self, spec: &Spec) -> Result<Limit, ChangeError> {
+        let Spec::Cobalt { limit, cobalt } = *spec else {
+            return Err(ChangeError::other_kind("cobalt", spec));
+        };
+        self.set_params(cobalt);
+        Ok(Limit::packets(limit))
+    }
+
+    fn statistics(&self, state: &CobaltState, counters: &Counters, _now: Time) -> Vec<Field> {
+        let own = self.counters();
+        let mut fields = Vec::from([int("count", state.count)]);
+        if state.dropping {
+            fields.push(Field::switch("dropping", true));
+        }
+        fields.extend([
+            float("blue_prob", state.blue_fraction()),
+            int("maxpacket", own.maxpacket),
+            int("ecn_mark", own.ecn_mark),
+            int("blue_drop", own.blue_drop),
+            int("drop_overlimit", counters.dropped_for(DropReason::Tail)),
+        ]);
         fields
     }
 }

@@ -22,16 +22,25 @@
 //! followed by another one while a limit is still exceeded; `fq_pie` too drops from the fattest
 //! flow when it is full, where Linux drops the arrival; a packet is charged at least one byte.
 //!
-//! Not here: host isolation, set-associative hashing, shaping.
+//! What differs between a plain flow queue and CAKE's is a [`FlowPolicy`]: [`Plain`] compiles to
+//! RFC 8290 and nothing more, [`HostFair`] adds set-associative hashing, host isolation, the ACK
+//! filter and link-layer sizes over any AQM.
+//!
+//! Not here: shaping, tins (`Cake`).
 
+mod acks;
 mod fat;
+mod hosts;
 mod lists;
+mod overload;
+mod policy;
 mod statistics;
+mod ways;
 
 use crate::describe::DescribeFlows;
 use crate::{
-    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet, Packet,
-    Qdisc, QueueView, Report, Spec, SteerStatus, Verdict,
+    AckFilter, Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet,
+    Packet, Qdisc, QueueView, Report, Spec, SteerStatus, Verdict,
 };
 use alloc::vec::Vec;
 use fat::Fattest;
@@ -39,7 +48,10 @@ use lists::{Ends, NONE, Slab};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
+pub use hosts::{HostFair, Isolation, Sharing};
+pub use policy::{FlowPolicy, Plain};
 pub use statistics::FlowStatistics;
+pub use ways::WayCounters;
 
 /// Least quantum, as in Linux.
 const LEAST_QUANTUM: u32 = 256;
@@ -63,7 +75,7 @@ enum Turn {
 
 /// One queue.
 #[derive(Clone, Debug)]
-struct Flow<S> {
+struct Flow<S, F> {
     packets: Ends,
     count: u32,
     bucket: u32,
@@ -73,6 +85,8 @@ struct Flow<S> {
     /// Next flow in its list.
     next: u32,
     turn: Turn,
+    /// What the policy keeps of it.
+    share: F,
     state: S,
 }
 
@@ -83,17 +97,29 @@ struct Round {
     len: u32,
 }
 
+/// How a turn of a flow ended.
+enum Served<P> {
+    /// With a packet to send.
+    Packet(Dequeue<P>),
+    /// It holds no packet.
+    Empty,
+    /// Drops have used up its credit.
+    Spent,
+}
+
 /// Many queues, each under its own AQM.
 #[derive(Clone, Debug)]
-pub struct FlowQueue<P, A: Aqm> {
+pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     params: FlowParams,
     quantum: u32,
     buckets: u32,
     perturbation: u64,
     aqm: A,
+    policy: F,
+    ways: WayCounters,
     /// Flow of each bucket; empty before the first packet.
     table: Vec<u32>,
-    flows: Vec<Flow<A::State>>,
+    flows: Vec<Flow<A::State, F::Flow>>,
     /// Next flow to look at for an entry to reclaim.
     hand: usize,
     slab: Slab<P>,
@@ -108,13 +134,22 @@ pub struct FlowQueue<P, A: Aqm> {
 impl<P: Packet, A: Aqm> FlowQueue<P, A> {
     /// An empty discipline. `mtu` is the quantum when `params` has none; `dice` perturb the
     /// hash.
-    pub fn new(params: FlowParams, mtu: u32, mut dice: Stream, aqm: A) -> Self {
+    pub fn new(params: FlowParams, mtu: u32, dice: Stream, aqm: A) -> Self {
+        Self::with_policy(params, mtu, dice, aqm, Plain)
+    }
+}
+
+impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
+    /// An empty discipline whose flows share as `policy` says.
+    pub fn with_policy(params: FlowParams, mtu: u32, mut dice: Stream, aqm: A, policy: F) -> Self {
         Self {
             params,
             quantum: params.quantum.unwrap_or(mtu).max(LEAST_QUANTUM),
             buckets: params.flows.clamp(1, MOST_FLOWS),
             perturbation: dice.bits(),
             aqm,
+            policy,
+            ways: WayCounters::default(),
             table: Vec::new(),
             flows: Vec::new(),
             hand: 0,
@@ -160,6 +195,26 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         &mut self.aqm
     }
 
+    /// How its flows share.
+    pub const fn policy(&self) -> &F {
+        &self.policy
+    }
+
+    /// How its flows share, to change parameters.
+    pub fn policy_mut(&mut self) -> &mut F {
+        &mut self.policy
+    }
+
+    /// What set-associative hashing counts.
+    pub const fn ways(&self) -> &WayCounters {
+        &self.ways
+    }
+
+    /// Flows in either list: those that hold packets or have just done so.
+    pub const fn flows_in_turn(&self) -> u32 {
+        self.new.len + self.old.len
+    }
+
     /// The states of the flows that hold packets, with their backlogs, in no promised order.
     pub fn busy_flows(&self) -> impl Iterator<Item = (Backlog, &A::State)> {
         self.flows.iter().filter(|flow| flow.count > 0).map(|flow| {
@@ -187,13 +242,22 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
     /// The flow of a packet.
     #[inline]
     fn classify(&mut self, packet: &P, now: Time) -> u32 {
-        let hash = packet.flow_hash(self.perturbation);
-        // Lemire's reduction of a uniform 32-bit hash, as Linux's reciprocal_scale.
-        let bucket = ((u64::from(hash) * u64::from(self.buckets)) >> 32) as u32;
+        let hash = self.policy.hash(packet, self.perturbation);
+        if F::ASSOCIATIVE {
+            return self.associate(hash, now);
+        }
+        let bucket = self.bucket(hash);
         match self.table.get(bucket as usize) {
             Some(&flow) if flow != NONE => flow,
             _ => self.open(bucket, now),
         }
+    }
+
+    /// The bucket of a hash.
+    #[inline]
+    fn bucket(&self, hash: u32) -> u32 {
+        // Lemire's reduction of a uniform 32-bit hash, as Linux's reciprocal_scale.
+        ((u64::from(hash) * u64::from(self.buckets)) >> 32) as u32
     }
 
     /// Gives a bucket its flow: an entry that nobody needs, or else a new one.
@@ -210,6 +274,7 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
             deficit: 0,
             next: NONE,
             turn: Turn::Idle,
+            share: F::Flow::default(),
             state: A::State::default(),
         };
         for _ in 0..RECLAIM_TRIES.min(self.flows.len()) {
@@ -268,6 +333,7 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
             packets: flow.count,
             bytes: flow.bytes,
             total_bytes: self.backlog.bytes,
+            bulk_flows: 0,
         }
     }
 
@@ -280,12 +346,14 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         self.slab.push(&mut flow.packets, packet, now, most);
         flow.count += 1;
         flow.bytes += u64::from(len);
-        let idle = flow.turn == Turn::Idle;
         self.backlog.add(len);
-        if idle {
-            flow.deficit = i64::from(self.quantum);
+        if flow.turn == Turn::Idle {
+            self.policy.joined(&mut flow.share);
+            flow.deficit = self.policy.quantum(&flow.share, self.quantum);
             self.new_flow_count += 1;
             self.append(id, Turn::New);
+        } else if flow.turn == Turn::Old && flow.count == 1 {
+            self.policy.stands(&mut flow.share);
         }
         self.weigh(id);
     }
@@ -325,63 +393,11 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         }
     }
 
-    #[inline]
-    fn is_over_memory(&self) -> bool {
-        self.backlog.bytes > self.params.memory_limit
-    }
-
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        self.backlog.packets > u64::from(self.params.limit) || self.is_over_memory()
-    }
-
-    /// Drops batches from the fattest flows until the limits hold again.
-    #[cold]
-    fn shed(&mut self, now: Time, out: &mut dyn Outlet<P>) {
-        if !self.fattest.is_active() {
-            let held = self.flows.iter().enumerate();
-            let held = held.filter(|(_, flow)| flow.count > 0);
-            let held = held.map(|(id, flow)| (id as u32, flow.bytes));
-            self.fattest.start(self.flows.len(), held);
-        }
-        while self.is_over_limit() {
-            let Some((id, bytes)) = self.fattest.first() else {
-                debug_assert!(false, "over the limit with nothing held");
-                return;
-            };
-            let reason = if self.is_over_memory() {
-                DropReason::OverMemory
-            } else {
-                DropReason::Overlimit
-            };
-            let keep = bytes - bytes / 2;
-            let mut dropped = 0;
-            while let Some((_, packet, len)) = self.pop(id) {
-                self.refuse(packet, len, reason, out);
-                dropped += 1;
-                if dropped >= self.params.drop_batch || self.flows[id as usize].bytes <= keep {
-                    break;
-                }
-            }
-            let state = &mut self.flows[id as usize].state;
-            self.aqm.overflowed(state, dropped, now);
-            self.weigh(id);
-        }
-    }
-
-    /// Ends the overload once there is room again.
-    #[cold]
-    fn relax(&mut self) {
-        let few = self.backlog.packets <= u64::from(self.params.limit / 2);
-        if few && self.backlog.bytes <= self.params.memory_limit / 2 {
-            self.fattest.stop();
-        }
-    }
-
     /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Option<Dequeue<P>> {
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
         let flow = &mut self.flows[id as usize];
+        let bulk_flows = self.policy.bulk_flows_that_matter();
         while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {
             let len = packet.len();
             flow.count -= 1;
@@ -393,6 +409,7 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
                 packets: flow.count,
                 bytes: flow.bytes,
                 total_bytes: self.backlog.bytes,
+                bulk_flows,
             };
             let facts = Facts {
                 len,
@@ -409,22 +426,26 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
                 }
                 Verdict::Drop => {
                     self.counters.drop(len, DropReason::Aqm);
+                    let charge = self.policy.charge_of_drop(packet);
                     if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
                         out.dropped(packet, DropReason::Aqm);
+                    }
+                    flow.deficit -= charge;
+                    if F::CHARGES_DROPS && charge > 0 && flow.deficit <= 0 && flow.count > 0 {
+                        return Served::Spent;
                     }
                     continue;
                 }
             }
-            // A packet without length must not be free of charge, or it could go on for ever.
-            flow.deficit -= i64::from(len.max(1));
+            flow.deficit -= self.policy.charge(packet);
             self.counters.dequeued.add(len);
-            return self
-                .slab
-                .pop(&mut flow.packets)
-                .map(|(_, packet)| Dequeue::Packet { packet, sojourn });
+            return match self.slab.pop(&mut flow.packets) {
+                Some((_, packet)) => Served::Packet(Dequeue::Packet { packet, sojourn }),
+                None => Served::Empty,
+            };
         }
         self.aqm.found_empty(&mut flow.state, now);
-        None
+        Served::Empty
     }
 
     /// More turns than two rounds have: by then every flow is an old one.
@@ -443,20 +464,23 @@ impl<P: Packet, A: Aqm> FlowQueue<P, A> {
         let mut id = self.old.ends.first;
         while id != NONE {
             let flow = &self.flows[id as usize];
-            least = least.min(-flow.deficit / quantum);
+            let load = self.policy.load(&flow.share);
+            least = least.min((-flow.deficit).saturating_mul(load) / quantum);
             id = flow.next;
         }
         id = self.old.ends.first;
         while id != NONE {
             let flow = &mut self.flows[id as usize];
-            flow.deficit += least.max(0) * quantum;
+            flow.deficit += least.max(0) * quantum / self.policy.load(&flow.share);
             id = flow.next;
         }
     }
 }
 
-impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
-    fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
+impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
+    /// Takes a packet in, whatever the limits.
+    #[inline]
+    pub(crate) fn offer(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
@@ -472,12 +496,14 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
             Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
         }
         self.push(id, packet, len, now);
-        if self.is_over_limit() {
-            self.shed(now, out);
+        if self.policy.ack_filter() != AckFilter::Off {
+            self.filter_acks(id, out);
         }
     }
 
-    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+    /// The next packet, by turns.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         let mut turns_left = self.many_turns();
         loop {
             let (id, turn) = if self.new.ends.first == NONE {
@@ -495,26 +521,100 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
                     self.skip_rounds();
                     turns_left = self.many_turns();
                 }
-                self.flows[id as usize].deficit += i64::from(self.quantum);
+                let flow = &mut self.flows[id as usize];
+                if flow.count > 0 {
+                    self.policy.stands(&mut flow.share);
+                }
+                flow.deficit += self.policy.quantum(&flow.share, self.quantum);
                 self.take_first(turn);
                 self.append(id, Turn::Old);
                 continue;
             }
             let served = self.serve(id, now, out);
             self.weigh(id);
-            if let Some(packet) = served {
-                if self.fattest.is_active() {
-                    self.relax();
+            match served {
+                Served::Packet(packet) => {
+                    if self.fattest.is_active() {
+                        self.relax();
+                    }
+                    return packet;
                 }
-                return packet;
+                Served::Spent => continue,
+                Served::Empty => {}
             }
             self.take_first(turn);
             // RFC 8290 section 4.2: an emptied new flow must wait for the old ones, or it could
             // come back at once and starve them.
-            if turn == Turn::New && self.old.ends.first != NONE {
+            if F::EMPTIED_WAIT && turn == Turn::New && self.old.ends.first != NONE {
                 self.append(id, Turn::Old);
+            } else {
+                self.policy.left(&mut self.flows[id as usize].share);
             }
         }
+    }
+
+    /// Takes out all that is held, each flow in order.
+    pub(crate) fn empty(&mut self) -> Vec<(Time, P)> {
+        self.fattest.stop();
+        let mut held = Vec::with_capacity(self.backlog.packets as usize);
+        for id in 0..self.flows.len() {
+            while let Some((arrived, packet, _)) = self.pop(id as u32) {
+                held.push((arrived, packet));
+            }
+        }
+        held
+    }
+
+    /// Takes a packet over from another instance: neither AQM nor limit is asked.
+    pub(crate) fn admit(&mut self, packet: P, arrived: Time) {
+        let len = packet.len();
+        let id = self.classify(&packet, arrived);
+        self.push(id, packet, len, arrived);
+    }
+
+    /// Length of the packet that is likely to be looked at next.
+    pub(crate) fn hint(&self) -> Option<u32> {
+        // Few steps are enough for a hint. A flow without credit must wait for its next turn.
+        let mut fallback = (self.backlog.packets > 0).then_some(0);
+        for mut id in [self.new.ends.first, self.old.ends.first] {
+            for _ in 0..HINT_STEPS {
+                let Some(flow) = self.flows.get(id as usize) else {
+                    break;
+                };
+                if let Some((_, packet)) = self.slab.head(flow.packets) {
+                    if flow.deficit > 0 {
+                        return Some(packet.len());
+                    }
+                    fallback = fallback.filter(|&len| len > 0).or(Some(packet.len()));
+                }
+                id = flow.next;
+            }
+        }
+        fallback
+    }
+
+    /// Bytes held.
+    pub(crate) const fn held(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Counts since construction.
+    pub(crate) const fn counts(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
+    #[inline]
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        self.offer(packet, now, out);
+        if self.is_over_limit() {
+            self.shed(now, out);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        self.take(now, out)
     }
 
     fn backlog(&self) -> Backlog {
@@ -551,23 +651,7 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
     }
 
     fn head_len(&self) -> Option<u32> {
-        // Few steps are enough for a hint. A flow without credit must wait for its next turn.
-        let mut fallback = (self.backlog.packets > 0).then_some(0);
-        for mut id in [self.new.ends.first, self.old.ends.first] {
-            for _ in 0..HINT_STEPS {
-                let Some(flow) = self.flows.get(id as usize) else {
-                    break;
-                };
-                if let Some((_, packet)) = self.slab.head(flow.packets) {
-                    if flow.deficit > 0 {
-                        return Some(packet.len());
-                    }
-                    fallback = fallback.filter(|&len| len > 0).or(Some(packet.len()));
-                }
-                id = flow.next;
-            }
-        }
-        fallback
+        self.hint()
     }
 
     fn steering(&self) -> Option<SteerStatus> {
@@ -575,22 +659,13 @@ impl<P: Packet, A: DescribeFlows> Qdisc<P> for FlowQueue<P, A> {
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {
-        self.fattest.stop();
-        let mut held = Vec::with_capacity(self.backlog.packets as usize);
-        for id in 0..self.flows.len() {
-            while let Some((arrived, packet, _)) = self.pop(id as u32) {
-                held.push((arrived, packet));
-            }
-        }
-        held
+        self.empty()
     }
 
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
         self.counters = counters;
         for (arrived, packet) in held {
-            let len = packet.len();
-            let id = self.classify(&packet, arrived);
-            self.push(id, packet, len, arrived);
+            self.admit(packet, arrived);
         }
     }
 }

@@ -44,21 +44,28 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod ack;
 mod aqm;
 mod average;
+mod cake;
 mod change;
 mod describe;
+mod diffserv;
 mod fifo;
 mod flow;
+mod link_layer;
 mod packet;
 mod params;
 mod qdisc;
 mod report;
+mod shaper;
 mod single;
 mod spec;
 mod tbf;
 mod tc;
 
+pub use ack::{AckFacts, AckFilter};
+pub use aqm::cobalt::{Cobalt, CobaltCounters, CobaltState};
 pub use aqm::codel::{Codel, CodelCounters, CodelState};
 pub use aqm::gsp::{Gsp, GspCounters, GspState};
 pub use aqm::pie::{Pie, PieCounters, PieState};
@@ -67,17 +74,23 @@ pub use aqm::setpoint::Setpoint;
 pub use aqm::steered::{Decision, SteerStatus, Steered, SteeredState, Unmet};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
+pub use cake::{Cake, TinStatistics};
 pub use change::{ChangeError, Reconfigured};
 pub use describe::{DescribeFlows, DescribeSingle};
+pub use diffserv::DiffServ;
 pub use fifo::Fifo;
-pub use flow::{FlowQueue, FlowStatistics};
+pub use flow::{
+    FlowPolicy, FlowQueue, FlowStatistics, HostFair, Isolation, Plain, Sharing, WayCounters,
+};
+pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, Packet};
 pub use params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
-    TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit,
+    RedWeight, SteerParams, TbfParams,
 };
 pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
 pub use report::{Field, Place, Report, Value};
+pub use shaper::{TinClock, VirtualClock};
 pub use single::{Limit, SingleQueue};
 pub use spec::{Setting, Spec};
 pub use tbf::Tbf;

@@ -1,5 +1,7 @@
 //! What a discipline asks of a packet.
 
+use crate::AckFacts;
+
 /// The two ECN bits of the IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
@@ -50,8 +52,41 @@ pub trait Packet {
     /// Sets CE if the packet is ECN-capable; returns whether it now carries CE.
     fn set_ce(&mut self) -> bool;
 
-    /// The six DSCP bits.
+    /// The six DSCP bits. ARP may say CS7, so that it goes with network control.
     fn dscp(&self) -> u8 {
         0
+    }
+
+    /// Clears the DSCP and keeps ECN (`wash`).
+    fn clear_dscp(&mut self) {}
+
+    /// Hashes of the source and the destination address alone, for fairness between hosts.
+    /// Without addresses all packets are of one host.
+    fn host_hashes(&self, _perturbation: u64) -> (u32, u32) {
+        (0, 0)
+    }
+
+    /// Whether `other` is of the same flow and direction.
+    fn is_same_flow(&self, other: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        self.flow_hash(0) == other.flow_hash(0) && self.flow_hash(1) == other.flow_hash(1)
+    }
+
+    /// What an ACK filter asks of a TCP segment with the ACK flag; None for all else.
+    fn ack(&self) -> Option<AckFacts> {
+        None
+    }
+
+    /// Bytes before the network header; part of [`Packet::len`].
+    fn network_offset(&self) -> u32 {
+        14
+    }
+
+    /// For a super-packet, the number of packets that it will be cut into and the length of
+    /// each but the last, headers included; their sum is [`Packet::len`].
+    fn segments(&self) -> Option<(u32, u32)> {
+        None
     }
 }

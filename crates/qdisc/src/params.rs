@@ -1,5 +1,6 @@
 //! Parameters of the parts, with tc's names and defaults.
 
+use crate::{AckFilter, DiffServ, Isolation, LinkLayer};
 use sojourn_units::{Rate, Span};
 
 /// CoDel (RFC 8289 section 4; `tc-codel(8)`).
@@ -13,6 +14,20 @@ pub struct CodelParams {
     pub ecn: bool,
     /// Mark every ECN-capable packet that waited longer than this. Default off.
     pub ce_threshold: Option<Span>,
+}
+
+/// COBALT ("Piece of CAKE"; ns-3's `CobaltQueueDisc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CobaltParams {
+    /// Acceptable standing delay. Default 5 ms.
+    pub target: Span,
+    /// Pace of the first signals. Default 100 ms.
+    pub interval: Span,
+    /// Mark ECN-capable packets instead of dropping them. Default on.
+    pub ecn: bool,
+    /// Time that the longest packet takes on the link: up to four of them are no standing
+    /// queue. Default zero.
+    pub mtu_time: Span,
 }
 
 /// PIE (RFC 8033; `tc-pie(8)`).
@@ -143,6 +158,34 @@ pub struct SteerParams {
     pub ceiling: u32,
 }
 
+/// CAKE (`tc-cake(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // tc's own switches
+pub struct CakeParams {
+    /// Rate of the shaper. None: unlimited, the default.
+    pub bandwidth: Option<Rate>,
+    /// Follow the rate of what arrives (`autorate-ingress`).
+    pub autorate: bool,
+    /// Tins. Default diffserv3.
+    pub diffserv: DiffServ,
+    /// Between whom capacity is shared first. Default triple-isolate.
+    pub isolation: Isolation,
+    /// Clear the DSCP of every packet.
+    pub wash: bool,
+    /// Charge dropped packets to the shaper too: they have used the link before.
+    pub ingress: bool,
+    /// Which acknowledgements are dropped. Default none.
+    pub ack_filter: AckFilter,
+    /// Cut super-packets (`split-gso`). Default on.
+    pub split_gso: bool,
+    /// Round-trip time that the AQM is made for; its target is a twentieth. Default 100 ms.
+    pub rtt: Span,
+    /// Bytes held at most. None: four times what the rate brings in `rtt`, at least 4 MiB.
+    pub memlimit: Option<u64>,
+    /// Overhead of the link.
+    pub link: LinkLayer,
+}
+
 /// Token bucket (`tc-tbf(8)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TbfParams {
@@ -167,6 +210,17 @@ impl Default for CodelParams {
             interval: Span::from_millis(100),
             ecn: false,
             ce_threshold: None,
+        }
+    }
+}
+
+impl Default for CobaltParams {
+    fn default() -> Self {
+        Self {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            ecn: true,
+            mtu_time: Span::ZERO,
         }
     }
 }
@@ -206,6 +260,24 @@ impl Default for SteerParams {
             util: 99,
             delay: Span::from_millis(30),
             ceiling: 100,
+        }
+    }
+}
+
+impl Default for CakeParams {
+    fn default() -> Self {
+        Self {
+            bandwidth: None,
+            autorate: false,
+            diffserv: DiffServ::default(),
+            isolation: Isolation::default(),
+            wash: false,
+            ingress: false,
+            ack_filter: AckFilter::default(),
+            split_gso: true,
+            rtt: Span::from_millis(100),
+            memlimit: None,
+            link: LinkLayer::default(),
         }
     }
 }

@@ -99,6 +99,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
             packets: self.backlog.packets as u32,
             bytes: self.backlog.bytes,
             total_bytes: self.backlog.bytes,
+            bulk_flows: 0,
         }
     }
 

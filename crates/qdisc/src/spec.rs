@@ -2,10 +2,12 @@
 
 use crate::describe::red_limit;
 use crate::params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams,
+    SteerParams, TbfParams,
 };
 use crate::{
-    Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue, Steered, Tbf,
+    Cake, Cobalt, Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue,
+    Steered, Tbf,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -38,6 +40,13 @@ pub enum Spec {
         limit: u32,
         /// The AQM.
         codel: CodelParams,
+    },
+    /// COBALT on one queue. ECN is on by default.
+    Cobalt {
+        /// Packets. Default 1000.
+        limit: u32,
+        /// The AQM.
+        cobalt: CobaltParams,
     },
     /// PIE on one queue.
     Pie {
@@ -81,6 +90,8 @@ pub enum Spec {
         /// What it steers: `codel`, `pie`, `gsp` or their flow queues.
         inner: Box<Spec>,
     },
+    /// Shaper, tins, host-fair flow queues and COBALT in one.
+    Cake(CakeParams),
     /// A token bucket in front of another discipline (`tbf rate 20mbit burst 5kb over fq_codel`).
     Tbf {
         /// The shaper.
@@ -117,6 +128,11 @@ impl Spec {
                 Limit::packets(limit),
                 Codel::new(codel, mtu),
             )),
+            Self::Cobalt { limit, cobalt } => Box::new(SingleQueue::new(
+                Limit::packets(limit),
+                Cobalt::new(cobalt, setting.dice("blue")),
+            )),
+            Self::Cake(cake) => Box::new(Cake::new(cake, mtu, setting.dice("cake"))),
             Self::Pie { limit, pie } => Box::new(SingleQueue::new(
                 Limit::packets(limit),
                 Pie::new(pie, mtu, setting.dice("pie")),

@@ -5,6 +5,7 @@
 //! documentation are made from it.
 
 mod assemble;
+mod cake;
 mod catalogue;
 mod error;
 mod explain;

@@ -17,6 +17,7 @@ fn at(millis: u64) -> Time {
 fn held(packets: u32) -> QueueView {
     let bytes = u64::from(packets) * 1500;
     QueueView {
+        bulk_flows: 0,
         packets,
         bytes,
         total_bytes: bytes,
@@ -281,6 +282,7 @@ fn red_params() -> RedParams {
 
 fn bytes(bytes: u64) -> QueueView {
     QueueView {
+        bulk_flows: 0,
         packets: (bytes / 1000) as u32,
         bytes,
         total_bytes: bytes,

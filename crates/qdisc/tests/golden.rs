@@ -54,6 +54,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
     let mut codel = Codel::new(params, 1514);
     let mut state = <Codel as Aqm>::State::default();
     let standing = QueueView {
+        bulk_flows: 0,
         packets: 100,
         bytes: 150_000,
         total_bytes: 150_000,
@@ -89,6 +90,7 @@ fn pie_moves_its_probability_as_the_rfc_says() {
         ect: false,
     };
     let held = |packets: u32| QueueView {
+        bulk_flows: 0,
         packets,
         bytes: u64::from(packets) * 1500,
         total_bytes: u64::from(packets) * 1500,

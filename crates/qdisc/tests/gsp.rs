@@ -16,6 +16,7 @@ fn at(millis: u64) -> Time {
 fn waited(head_wait: Span) -> QueueView {
     let packets = if head_wait.is_zero() { 0 } else { 10 };
     QueueView {
+        bulk_flows: 0,
         packets,
         bytes: u64::from(packets) * 1500,
         total_bytes: u64::from(packets) * 1500,

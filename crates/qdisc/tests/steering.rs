@@ -79,6 +79,7 @@ fn policy(util: u32, ceiling: u32) -> SteerParams {
 fn waiting(head_wait: Span) -> QueueView {
     let packets = u32::from(!head_wait.is_zero()) * 5;
     QueueView {
+        bulk_flows: 0,
         packets,
         bytes: u64::from(packets) * 1000,
         total_bytes: u64::from(packets) * 1000,

@@ -16,6 +16,15 @@ pub(super) struct Ends {
     pub(super) last: u32,
 }
 
+/// Where a packet stands in its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// First.
+    Head,
+    /// Behind the packet in this slot.
+    Behind(u32),
+}
+
 impl Default for Ends {
     fn default() -> Self {
         Self {
@@ -104,6 +113,30 @@ impl<P> Slab<P> {
     pub(super) fn head(&self, queue: Ends) -> Option<(Time, &P)> {
         let slot = self.slots.get(queue.first as usize)?;
         slot.packet.as_ref().map(|packet| (slot.arrived, packet))
+    }
+
+    /// The packet in a slot, and the slot behind it in its queue.
+    pub(super) fn at(&self, slot: u32) -> Option<(&P, u32)> {
+        let slot = self.slots.get(slot as usize)?;
+        slot.packet.as_ref().map(|packet| (packet, slot.next))
+    }
+
+    /// Takes a packet out of a queue.
+    pub(super) fn take(&mut self, queue: &mut Ends, place: Place) -> Option<(Time, P)> {
+        let Place::Behind(before) = place else {
+            return self.pop(queue);
+        };
+        let id = self.slots.get(before as usize)?.next;
+        let slot = self.slots.get_mut(id as usize)?;
+        let packet = slot.packet.take();
+        let (arrived, next) = (slot.arrived, slot.next);
+        slot.next = self.free;
+        self.free = id;
+        self.slots[before as usize].next = next;
+        if queue.last == id {
+            queue.last = before;
+        }
+        packet.map(|packet| (arrived, packet))
     }
 
     /// Adds a free slot; the slab holds as many as were ever in use at once.

@@ -4,8 +4,8 @@
 use super::error::SpecError;
 use super::parse::{Amount, Given, end_of, error};
 use crate::params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
-    TbfParams,
+    CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight,
+    SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::spec::Spec;
@@ -22,6 +22,16 @@ impl Given<'_> {
             interval: self.span("interval").unwrap_or(initial.interval),
             ecn: self.switch("ecn", ecn),
             ce_threshold: self.span("ce_threshold"),
+        }
+    }
+
+    pub(super) fn cobalt(&self) -> CobaltParams {
+        let initial = CobaltParams::default();
+        CobaltParams {
+            target: self.span("target").unwrap_or(initial.target),
+            interval: self.span("interval").unwrap_or(initial.interval),
+            ecn: self.switch("ecn", initial.ecn),
+            ..initial
         }
     }
 

@@ -63,6 +63,10 @@ pub enum Unit {
     Fraction,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Nothing: the option is one of these words itself.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range, maybe below zero.
+    Signed(i32, i32),
     /// Nothing: the name switches it on, and this other name, if any, off.
     Switch(Option<&'static str>),
     /// The rest of the string is another discipline.
@@ -127,7 +131,9 @@ impl Kind {
     /// off.
     pub fn option(&self, word: &str) -> Option<(&'static Opt, bool)> {
         self.options.iter().find_map(|opt| {
-            if opt.name == word || opt.aliases.contains(&word) {
+            if let Unit::Choice(words) = opt.unit {
+                words.contains(&word).then_some((opt, true))
+            } else if opt.name == word || opt.aliases.contains(&word) {
                 Some((opt, true))
             } else if opt.unit == Unit::Switch(Some(static_off(opt, word)?)) {
                 Some((opt, false))
@@ -144,7 +150,11 @@ impl Kind {
                 Unit::Switch(off) => off,
                 _ => None,
             };
-            core::iter::once(opt.name).chain(off)
+            let words = match opt.unit {
+                Unit::Choice(words) => words,
+                _ => core::slice::from_ref(&opt.name),
+            };
+            words.iter().copied().chain(off)
         })
     }
 }

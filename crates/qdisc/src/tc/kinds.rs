@@ -14,13 +14,13 @@ use steer::STEER;
 /// tc keeps packet counts in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
 /// 1 TiB: above any queue, and exact in the notation's arithmetic.
-const SIZE: u64 = 1 << 40;
+pub(super) const SIZE: u64 = 1 << 40;
 /// tc keeps times in 32 bits of microseconds.
-const TIME: u64 = u32::MAX as u64 * 1000;
+pub(super) const TIME: u64 = u32::MAX as u64 * 1000;
 /// 1000 Tbit/s: above any link, and exact in the notation's arithmetic.
-const RATE: u64 = 1_000_000_000_000_000;
+pub(super) const RATE: u64 = 1_000_000_000_000_000;
 
-const fn opt(
+pub(super) const fn opt(
     name: &'static str,
     unit: Unit,
     range: (u64, u64),
@@ -39,7 +39,7 @@ const fn opt(
     }
 }
 
-const fn switch(
+pub(super) const fn switch(
     name: &'static str,
     off: Option<&'static str>,
     initial: Initial,
@@ -48,17 +48,17 @@ const fn switch(
     opt(name, Unit::Switch(off), (0, 1), initial, meaning)
 }
 
-const fn also(mut opt: Opt, aliases: &'static [&'static str]) -> Opt {
+pub(super) const fn also(mut opt: Opt, aliases: &'static [&'static str]) -> Opt {
     opt.aliases = aliases;
     opt
 }
 
-const fn ours(mut opt: Opt) -> Opt {
+pub(super) const fn ours(mut opt: Opt) -> Opt {
     opt.ours = true;
     opt
 }
 
-const fn stat(name: &'static str, meaning: &'static str) -> Stat {
+pub(super) const fn stat(name: &'static str, meaning: &'static str) -> Stat {
     Stat {
         name,
         style: Style::Plain,
@@ -67,17 +67,17 @@ const fn stat(name: &'static str, meaning: &'static str) -> Stat {
     }
 }
 
-const fn styled(mut stat: Stat, style: Style) -> Stat {
+pub(super) const fn styled(mut stat: Stat, style: Style) -> Stat {
     stat.style = style;
     stat
 }
 
-const fn first(mut stat: Stat) -> Stat {
+pub(super) const fn first(mut stat: Stat) -> Stat {
     stat.first = true;
     stat
 }
 
-const fn packet_limit(initial: &'static str) -> Opt {
+pub(super) const fn packet_limit(initial: &'static str) -> Opt {
     opt(
         "limit",
         Unit::Packets,
@@ -87,14 +87,14 @@ const fn packet_limit(initial: &'static str) -> Opt {
     )
 }
 
-const CODEL_TARGET: Opt = opt(
+pub(super) const CODEL_TARGET: Opt = opt(
     "target",
     Unit::Time,
     (1, TIME),
     Is("5ms"),
     "standing delay that is acceptable",
 );
-const CODEL_INTERVAL: Opt = opt(
+pub(super) const CODEL_INTERVAL: Opt = opt(
     "interval",
     Unit::Time,
     (1, TIME),
@@ -156,7 +156,7 @@ const DQ_RATE_ESTIMATOR: Opt = switch(
     "estimate the delay from the departure rate instead of time stamps",
 );
 const ECN: Opt = switch("ecn", Some("noecn"), Off, ECN_MEANING);
-const ECN_ON: Opt = switch("ecn", Some("noecn"), On, ECN_MEANING);
+pub(super) const ECN_ON: Opt = switch("ecn", Some("noecn"), On, ECN_MEANING);
 const ECN_MEANING: &str = "mark ECN-capable packets instead of dropping them";
 const FLOWS: Opt = opt(
     "flows",
@@ -218,12 +218,14 @@ pub(super) const KINDS: &[Kind] = &[
     },
     RED,
     CODEL,
+    super::cake::COBALT,
     PIE,
     GSP,
     FQ_CODEL,
     FQ_PIE,
     FQ_GSP,
     STEER,
+    super::cake::CAKE,
     TBF,
 ];
 
@@ -553,7 +555,6 @@ const TBF: Kind = Kind {
 /// Disciplines of Linux that are not here (yet).
 pub(super) const ELSEWHERE: &[&str] = &[
     "bpf",
-    "cake",
     "cake_mq",
     "cbs",
     "choke",

@@ -144,6 +144,11 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
             limit: given.count("limit", 1000),
             codel: given.codel(false),
         }),
+        "cobalt" => Ok(Spec::Cobalt {
+            limit: given.count("limit", 1000),
+            cobalt: given.cobalt(),
+        }),
+        "cake" => given.cake().map(Spec::Cake),
         "pie" => Ok(Spec::Pie {
             limit: given.count("limit", 1000),
             pie: given.pie(),
@@ -193,13 +198,15 @@ pub(super) enum Amount {
     Packets(u64),
     /// A fraction.
     Fraction(f64),
+    /// A number that may be below zero.
+    Signed(i32),
 }
 
 /// The options given to one discipline.
 pub(super) struct Given<'a> {
     pub(super) text: &'a str,
     pub(super) kind: &'static Kind,
-    options: Vec<(&'static Opt, Amount, Range<usize>)>,
+    pub(super) options: Vec<(&'static Opt, Amount, Range<usize>)>,
     pub(super) inner: Option<Spec>,
 }
 
@@ -216,16 +223,35 @@ impl<'a> Given<'a> {
             let (opt, on) = kind
                 .option(word.text)
                 .ok_or_else(|| given.unknown_option(word))?;
-            if given.find(opt.name).is_some() {
+            if given.find(opt.name).is_some() && !super::cake::may_repeat(opt) {
                 let twice = match opt.unit {
                     Unit::Switch(Some(off)) => {
                         format!("`{}` or `{off}` is given twice", opt.name)
+                    }
+                    Unit::Choice(words) => {
+                        let words = words.join(", ");
+                        format!("`{}` is one too many of {words}", word.text)
                     }
                     _ => format!("`{}` is given twice", opt.name),
                 };
                 return Err(error(text, word.at(), twice)
                     .of(opt.name)
                     .want("which one is meant? Leave out the other".to_string()));
+            }
+            if let Unit::Choice(words) = opt.unit {
+                let chosen = words.iter().position(|other| *other == word.text);
+                let chosen = Amount::Number(chosen.unwrap_or(0) as u64);
+                given.options.push((opt, chosen, word.at()));
+                rest = tail;
+                continue;
+            }
+            // As in the line of `tc qdisc show`: a word of its own.
+            if opt.unit == Unit::Rate
+                && tail.first().is_some_and(|next| next.text == "unlimited")
+                && kind.option("unlimited").is_some()
+            {
+                rest = tail;
+                continue;
             }
             if let Unit::Switch(_) = opt.unit {
                 given
@@ -309,9 +335,17 @@ impl<'a> Given<'a> {
             },
             Unit::Time => parse_span(text).ok().map(Span::as_nanos),
             Unit::Rate => parse_rate(text).ok().map(Rate::as_bps),
+            Unit::Signed(least, most) => {
+                let number: i32 = text.parse().map_err(|_| unreadable())?;
+                if (least..=most).contains(&number) {
+                    return Ok(Amount::Signed(number));
+                }
+                let what = if number < least { "small" } else { "large" };
+                return Err(bad(format!("`{} {text}` is too {what}", opt.name)));
+            }
             Unit::Fraction => return fraction(text).ok_or_else(unreadable).map(Amount::Fraction),
             Unit::Word(words) => words.iter().position(|word| *word == text).map(|_| 0),
-            Unit::Switch(_) | Unit::Discipline => None,
+            Unit::Switch(_) | Unit::Choice(_) | Unit::Discipline => None,
         };
         let number = number.ok_or_else(unreadable)?;
         self.in_range(opt, number, value)?;
@@ -342,7 +376,7 @@ impl<'a> Given<'a> {
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         match self.find(name)?.0 {
             Amount::Number(number) | Amount::Packets(number) => Some(number),
-            Amount::Fraction(_) => None,
+            Amount::Fraction(_) | Amount::Signed(_) => None,
         }
     }
 
@@ -358,7 +392,7 @@ impl<'a> Given<'a> {
     pub(super) fn fraction(&self, name: &str) -> Option<f64> {
         match self.find(name)?.0 {
             Amount::Fraction(fraction) => Some(fraction),
-            Amount::Number(_) | Amount::Packets(_) => None,
+            Amount::Number(_) | Amount::Packets(_) | Amount::Signed(_) => None,
         }
     }
 
@@ -424,7 +458,8 @@ fn show(unit: Unit, number: u64) -> String {
 /// The range of an option that has numbers as values.
 pub(super) fn range(opt: &Opt) -> Option<String> {
     match opt.unit {
-        Unit::Word(_) | Unit::Switch(_) | Unit::Discipline => None,
+        Unit::Word(_) | Unit::Switch(_) | Unit::Choice(_) | Unit::Discipline => None,
+        Unit::Signed(least, most) => Some(format!("{least} to {most}")),
         Unit::Fraction => Some("above 0, up to 1".to_string()),
         unit => Some(format!(
             "{} to {}",
@@ -452,7 +487,8 @@ pub(super) fn wanted(opt: &Opt) -> String {
         Unit::Percent => format!("a number of percent, {} to {}", opt.min, opt.max),
         Unit::Fraction => format!("a number above 0 and up to 1{}", example("0.02")),
         Unit::Word(words) => format!("one of {}", words.join(", ")),
-        Unit::Switch(_) => "nothing".to_string(),
+        Unit::Signed(least, most) => format!("a whole number, {least} to {most}"),
+        Unit::Switch(_) | Unit::Choice(_) => "nothing".to_string(),
         Unit::Discipline => "a discipline".to_string(),
     }
 }

@@ -27,6 +27,13 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             codel_options(&mut fields, codel);
             when(&mut fields, "ecn", codel.ecn);
         }
+        Spec::Cobalt { limit, cobalt } => fields.extend([
+            int("limit", *limit),
+            micros("target", cobalt.target),
+            micros("interval", cobalt.interval),
+            Field::switch("ecn", cobalt.ecn),
+        ]),
+        Spec::Cake(cake) => super::cake::options(&mut fields, cake),
         Spec::Pie { limit, pie } => {
             fields.push(int("limit", *limit));
             pie_options(&mut fields, pie);
@@ -259,6 +266,10 @@ impl Report {
     }
 
     fn text_options(&self, out: &mut String) {
+        if self.kind == "cake" {
+            super::cake::text_options(out, &self.options);
+            return;
+        }
         for field in &self.options {
             let unit = kind(self.kind).and_then(|kind| kind.option(field.name));
             let value = match (&field.value, unit.map(|(opt, _)| opt.unit)) {
@@ -306,6 +317,10 @@ impl Report {
             size(common("backlog")),
             common("qlen"),
         );
+        if self.kind == "cake" {
+            super::cake::text_stats(out, &self.stats);
+            return;
+        }
         let own = kind(self.kind).map_or(&[][..], |kind| kind.stats);
         let mut is_inside = false;
         for stat in own {
@@ -350,7 +365,7 @@ fn plain(value: &Value) -> String {
         Value::Float(number) => significant(*number, 6),
         Value::Bool(on) => on.to_string(),
         Value::Text(text) => text.clone(),
-        // Groups have lines of their own in tc; no discipline here has any.
+        // Groups have lines of their own in tc: see `cake`.
         Value::Groups(groups) => groups.len().to_string(),
     }
 }
@@ -404,7 +419,7 @@ fn json_text(out: &mut String, text: &str) {
 }
 
 /// A size as tc prints it: in a larger unit when that is nearly exact.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     for (unit, factor, slack) in [
         ("Gb", 1_u64 << 30, 1024),
         ("Mb", 1 << 20, 1024),
@@ -420,7 +435,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// A time given in microseconds as tc prints it: three digits of seconds or milliseconds.
-fn time(micros: i64) -> String {
+pub(super) fn time(micros: i64) -> String {
     let sign = if micros < 0 { "-" } else { "" };
     let size = micros.unsigned_abs();
     match size {
@@ -431,7 +446,7 @@ fn time(micros: i64) -> String {
 }
 
 /// A rate given in byte/s as tc prints it: five digits or so of bits.
-fn rate(bytes: u64) -> String {
+pub(super) fn rate(bytes: u64) -> String {
     let mut rest = bytes.saturating_mul(8);
     let mut units = ["", "K", "M", "G", "T"].into_iter();
     let mut unit = units.next();

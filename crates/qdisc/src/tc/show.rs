@@ -18,6 +18,8 @@ impl Spec {
             Self::PfifoHeadDrop { .. } => "pfifo_head_drop",
             Self::Red(_) => "red",
             Self::Codel { .. } => "codel",
+            Self::Cobalt { .. } => "cobalt",
+            Self::Cake(_) => "cake",
             Self::Pie { .. } => "pie",
             Self::Gsp { .. } => "gsp",
             Self::FqCodel { .. } => "fq_codel",
@@ -43,6 +45,13 @@ impl fmt::Display for Spec {
                 show_codel(f, codel)?;
                 show_switch(f, codel.ecn, " ecn")
             }
+            Self::Cobalt { limit, cobalt } => {
+                let target = show_span(cobalt.target);
+                let interval = show_span(cobalt.interval);
+                write!(f, " limit {limit} target {target} interval {interval}")?;
+                f.write_str(if cobalt.ecn { " ecn" } else { " noecn" })
+            }
+            Self::Cake(cake) => super::cake::show(f, cake),
             Self::Pie { limit, pie } => {
                 write!(f, " limit {limit}")?;
                 show_pie(f, pie)?;

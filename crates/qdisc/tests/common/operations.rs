@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 19] = [
+pub(crate) const SPECS: [&str; 25] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -25,6 +25,12 @@ pub(crate) const SPECS: [&str; 19] = [
     "steer delay 4ms over gsp limit 6 threshold 1ms interval 20ms",
     "steer util 50% delay 4ms ceiling 60% over codel limit 6 target 200us interval 2ms ecn",
     "steer rate 8mbit util 50% delay 4ms ceiling 60% over fq_pie limit 8 flows 4 target 1ms",
+    "cobalt limit 6 target 1ms interval 5ms",
+    "cake memlimit 9000 rtt 5ms",
+    "cake bandwidth 8mbit diffserv4 memlimit 9000 rtt 5ms ingress pppoe-llcsnap ack-filter",
+    "cake bandwidth 8mbit precedence flowblind wash memlimit 20000 ack-filter-aggressive",
+    "cake bandwidth 8mbit autorate-ingress besteffort dual-dsthost memlimit 9000 overhead -64",
+    "tbf rate 8mbit burst 3000 over cake diffserv8 memlimit 9000",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];

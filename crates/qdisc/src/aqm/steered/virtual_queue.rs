@@ -37,6 +37,7 @@ impl Virtual {
         let bytes = self.bytes as u64;
         let packets = bytes.div_ceil(u64::from(len.max(1)));
         QueueView {
+            bulk_flows: 0,
             packets: u32::try_from(packets).unwrap_or(u32::MAX),
             bytes,
             total_bytes: bytes,

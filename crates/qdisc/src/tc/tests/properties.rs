@@ -1,18 +1,19 @@
 //! Every valid spec, and every string.
 
 use super::read;
-use crate::Spec;
 use crate::params::{
-    CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams,
-    TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit,
+    RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
+use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer, Spec};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Span};
 use std::boxed::Box;
 use std::format;
 use std::string::{String, ToString};
+use std::vec;
 use std::vec::Vec;
 
 fn span() -> impl Strategy<Value = Span> {
@@ -178,6 +179,47 @@ fn steer() -> impl Strategy<Value = Spec> {
     })
 }
 
+fn link() -> impl Strategy<Value = LinkLayer> {
+    let framing = proptest::sample::select(vec![Framing::None, Framing::Atm, Framing::Ptm]);
+    (any::<bool>(), -64_i32..=256, 0_u32..=256, framing).prop_map(
+        |(raw, overhead, mpu, framing)| LinkLayer {
+            raw,
+            overhead,
+            mpu,
+            framing,
+        },
+    )
+}
+
+fn cake() -> impl Strategy<Value = CakeParams> {
+    let filters = [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive];
+    (
+        proptest::option::of(rate()),
+        any::<[bool; 4]>(),
+        proptest::sample::select(&DiffServ::ALL[..]),
+        proptest::sample::select(&Isolation::ALL[..]),
+        proptest::sample::select(filters.to_vec()),
+        (1_u64..=4_294_967_295).prop_map(Span::from_micros),
+        proptest::option::of(size()),
+        link(),
+    )
+        .prop_map(
+            |(bandwidth, on, diffserv, isolation, ack_filter, rtt, memlimit, link)| CakeParams {
+                bandwidth,
+                autorate: on[0],
+                diffserv,
+                isolation,
+                wash: on[1],
+                ingress: on[2],
+                ack_filter,
+                split_gso: on[3],
+                rtt,
+                memlimit,
+                link,
+            },
+        )
+}
+
 /// Every valid spec.
 fn any_spec() -> impl Strategy<Value = Spec> {
     let leaf = prop_oneof![
@@ -186,6 +228,16 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (1_u32..).prop_map(|limit| Spec::PfifoHeadDrop { limit }),
         red(),
         (1_u32.., codel()).prop_map(|(limit, codel)| Spec::Codel { limit, codel }),
+        (1_u32.., span(), span(), any::<bool>()).prop_map(|(limit, target, interval, ecn)| {
+            let cobalt = CobaltParams {
+                target,
+                interval,
+                ecn,
+                ..CobaltParams::default()
+            };
+            Spec::Cobalt { limit, cobalt }
+        }),
+        cake().prop_map(Spec::Cake),
         (1_u32.., pie()).prop_map(|(limit, pie)| Spec::Pie { limit, pie }),
         (flows(), codel()).prop_map(|(flows, codel)| Spec::FqCodel { flows, codel }),
         (flows(), pie()).prop_map(|(mut flows, pie)| {
@@ -260,6 +312,19 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn cakes_words_come_in_any_order(
+        order in Just([
+            "bandwidth 20mbit", "diffserv4", "dual-srchost", "nonat", "wash", "ingress",
+            "ack-filter", "no-split-gso", "rtt 30ms", "memlimit 8mb", "mpu 64",
+        ])
+            .prop_shuffle()
+    ) {
+        let spec = read(&format!("cake {}", order.join(" ")));
+        prop_assert_eq!(spec.to_string(), "cake bandwidth 20Mbit diffserv4 dual-srchost nonat \
+            wash ingress ack-filter no-split-gso rtt 30ms raw overhead 0 mpu 64 memlimit 8Mb");
     }
 
     #[test]

@@ -8,6 +8,41 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
     ("bfifo", "bfifo limit 1514000b"),
     ("bfifo limit 64kb", "bfifo limit 64Kb"),
     ("pfifo_head_drop limit 3", "pfifo_head_drop limit 3"),
+    (
+        "cobalt noecn",
+        "cobalt limit 1000 target 5ms interval 100ms noecn",
+    ),
+    (
+        "cake",
+        "cake bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso \
+             rtt 100ms raw overhead 0",
+    ),
+    (
+        "cake bandwidth 20mbit docsis ack-filter",
+        "cake bandwidth 20Mbit diffserv3 triple-isolate nonat nowash ack-filter split-gso \
+             rtt 100ms noatm overhead 18 mpu 64",
+    ),
+    (
+        "cake pppoe-ptm ether-vlan ether-vlan bandwidth 50mbit besteffort satellite",
+        "cake bandwidth 50Mbit besteffort triple-isolate nonat nowash no-ack-filter split-gso \
+             rtt 1s ptm overhead 38",
+    ),
+    (
+        "cake unlimited precedence interplanetary conservative overhead -14 egress flowblind",
+        "cake bandwidth unlimited precedence flowblind nonat nowash no-ack-filter split-gso \
+             rtt 1000s atm overhead -14",
+    ),
+    (
+        "qdisc cake 8011: dev eth0 root refcnt 2 bandwidth 20Mbit besteffort dual-srchost nonat \
+             nowash ack-filter split-gso rtt 100ms noatm overhead 18 mpu 64 memlimit 32Mb ",
+        "cake bandwidth 20Mbit besteffort dual-srchost nonat nowash ack-filter split-gso \
+             rtt 100ms noatm overhead 18 mpu 64 memlimit 32Mb",
+    ),
+    (
+        "cake bandwidth 0 autorate-ingress",
+        "cake bandwidth unlimited autorate-ingress diffserv3 triple-isolate nonat nowash \
+             no-ack-filter split-gso rtt 100ms raw overhead 0",
+    ),
     ("codel", "codel limit 1000 target 5ms interval 100ms"),
     (
         "codel ecn limit 0x64 interval 30ms target 2ms",
@@ -133,7 +168,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
         "",
     ),
     (
@@ -142,15 +177,15 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "fq_coddle",
     ),
     (
-        "tc qdisc add dev eth0 root cake bandwidth 20mbit",
-        "`cake` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
-        "cake",
+        "tc qdisc add dev eth0 root cake_mq bandwidth 20mbit",
+        "`cake_mq` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
+        "cake_mq",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
+             codel, cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
         "wondershaper",
     ),
     (
@@ -173,6 +208,53 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "gsp interval 1ms min_interval 2ms",
         "`min_interval` of gsp is longer than `interval`; it can be up to 1ms",
         "2ms",
+    ),
+    (
+        "cake bandwidth 20mbit nat",
+        "`nat` of cake is not in Sojourn; there is no conntrack to look addresses up in; give \
+             `nonat`",
+        "nat",
+    ),
+    (
+        "cake fwmark 0x3",
+        "`fwmark` of cake is not in Sojourn; packets carry no firewall marks here",
+        "fwmark",
+    ),
+    (
+        "cake overhead -65",
+        "`overhead -65` is too small; a whole number, -64 to 256",
+        "-65",
+    ),
+    (
+        "cake overhead 257",
+        "`overhead 257` is too large; a whole number, -64 to 256",
+        "257",
+    ),
+    (
+        "cake mpu 257",
+        "`mpu 257` is too large; it can be 0 to 256",
+        "257",
+    ),
+    (
+        "cake overhead docsis",
+        "`overhead` needs a value; a whole number, -64 to 256",
+        "docsis",
+    ),
+    (
+        "cake diffserv4 besteffort",
+        "`besteffort` is one too many of diffserv3, diffserv4, diffserv8, besteffort, precedence; \
+             which one is meant? Leave out the other",
+        "besteffort",
+    ),
+    (
+        "cake unlimited bandwidth 1mbit",
+        "`bandwidth` and `unlimited` contradict each other; give one of them",
+        "unlimited",
+    ),
+    (
+        "cake diffserv5",
+        "`diffserv5` is not an option of cake; did you mean `diffserv3`?",
+        "diffserv5",
     ),
     (
         "codel intervall 100ms",
@@ -343,7 +425,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             pie, gsp, fq_codel, fq_pie, fq_gsp, steer, tbf",
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
         "",
     ),
     (

@@ -1,0 +1,264 @@
+//! COBALT: CoDel for flows that respond to signals, BLUE for those that do not.
+//!
+//! Source: Høiland-Jørgensen, Täht, Morton, "Piece of CAKE" (2018) section III-E; Feng et al.,
+//! "BLUE" (1999); compared with Linux `sch_cake.c`.
+//! Units: integer nanoseconds; BLUE's probability in 2⁻³².
+//!
+//! Differs from CoDel: the count is not reset when the delay falls under the target but decays
+//! at the pace at which it grew, and the first signal after a rest comes one interval later.
+//! BLUE's probability grows by 1/256 when the queue overflows and shrinks by 1/4096 when it is
+//! empty, at most once per target. BLUE drops and never marks. The last packet of a queue is never
+//! dropped.
+//!
+//! Differs from Linux: 1/√count is exact; an idle queue's state decays when it is next asked,
+//! as if it had been asked all the time, so there is no list of decaying flows.
+
+use crate::{Aqm, CobaltParams, Facts, QueueView, Verdict};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// BLUE's step when the queue overflows: 1/256.
+const BLUE_UP: u32 = 1 << 24;
+/// BLUE's step when the queue is empty: 1/4096.
+const BLUE_DOWN: u32 = 1 << 20;
+
+/// COBALT's parameters, dice, and what it counts over all its queues.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    params: CobaltParams,
+    dice: Stream,
+    counters: CobaltCounters,
+}
+
+/// What COBALT counts over all its queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CobaltCounters {
+    /// Largest packet seen at a head, in bytes.
+    pub maxpacket: u32,
+    /// Packets dropped by CoDel's law.
+    pub dropped: u64,
+    /// Packets dropped by BLUE.
+    pub blue_drop: u64,
+    /// Packets marked instead of dropped.
+    pub ecn_mark: u64,
+}
+
+/// COBALT's variables for one queue, with the names of `tc -s class`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CobaltState {
+    /// When the next signal is due; for an idle queue until when its state matters.
+    pub drop_next: Time,
+    /// When BLUE's probability changed last.
+    pub blue_timer: Time,
+    /// BLUE's probability in 2⁻³².
+    pub blue_prob: u32,
+    /// Signals of CoDel's law, decaying.
+    pub count: u32,
+    /// The delay is over the target.
+    pub dropping: bool,
+    /// The queue was found empty and no packet has come since.
+    is_empty: bool,
+}
+
+impl CobaltState {
+    /// BLUE's probability as a fraction.
+    pub fn blue_fraction(&self) -> f64 {
+        f64::from(self.blue_prob) / 4_294_967_296.0
+    }
+}
+
+impl Cobalt {
+    /// `dice` are BLUE's.
+    pub fn new(params: CobaltParams, dice: Stream) -> Self {
+        Self {
+            params,
+            dice,
+            counters: CobaltCounters::default(),
+        }
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &CobaltParams {
+        &self.params
+    }
+
+    /// Changes the parameters from the next packet on.
+    pub fn set_params(&mut self, params: CobaltParams) {
+        self.params = params;
+    }
+
+    /// Counts since construction.
+    pub const fn counters(&self) -> &CobaltCounters {
+        &self.counters
+    }
+
+    /// `t + interval/√count`.
+    fn control_law(&self, t: Time, count: u32) -> Time {
+        // `libm::sqrt` rounds correctly, so this is the same everywhere.
+        let root = libm::sqrt(f64::from(count.max(1)));
+        t + self.params.interval.mul_f64(1.0 / root)
+    }
+
+    fn is_over_target(&self, queue: QueueView, sojourn: Span) -> bool {
+        let mtu_time = self.params.mtu_time;
+        // Packets of a slow link wait for the one being sent: that is no standing queue. With
+        // `ingress`, each bulk flow may have two packets before its flow is told to slow down.
+        sojourn > self.params.target
+            && sojourn > mtu_time * 4
+            && sojourn > mtu_time * (2 * u64::from(queue.bulk_flows))
+    }
+
+    /// CoDel's part: whether a signal is due now.
+    fn codel(&mut self, state: &mut CobaltState, packet: Facts, over: bool, now: Time) -> Verdict {
+        let due = state.count > 0 && now >= state.drop_next;
+        if over {
+            if !state.dropping {
+                state.dropping = true;
+                state.drop_next = self.control_law(now, state.count);
+            }
+            state.count = state.count.max(1);
+        } else {
+            state.dropping = false;
+        }
+        if due && state.dropping {
+            state.count = state.count.saturating_add(1);
+            state.drop_next = self.control_law(state.drop_next, state.count);
+            if packet.ect && self.params.ecn {
+                return Verdict::Mark;
+            }
+            return Verdict::Drop;
+        }
+        if due {
+            self.decay(state, now);
+        }
+        Verdict::Pass
+    }
+
+    /// Lets the count fall for each time at which a signal would have been due.
+    fn decay(&self, state: &mut CobaltState, now: Time) {
+        // The sum of interval/√i for i up to n is below 2·interval·√n.
+        let whole = self
+            .params
+            .interval
+            .mul_f64(2.0 * libm::sqrt(f64::from(state.count)));
+        if now - state.drop_next > whole {
+            state.count = 0;
+            state.drop_next += whole;
+            return;
+        }
+        while state.count > 0 && now >= state.drop_next {
+            state.count -= 1;
+            state.drop_next = self.control_law(state.drop_next, state.count);
+        }
+    }
+
+    /// Makes up for the time in which the queue was empty.
+    fn rest(&self, state: &mut CobaltState, now: Time) {
+        if !state.is_empty {
+            return;
+        }
+        let steps = match self.params.target.as_nanos() {
+            0 => u64::MAX,
+            target => (now - state.blue_timer).as_nanos() / target,
+        };
+        if state.blue_prob > 0 && steps > 0 {
+            let fall = steps.saturating_mul(u64::from(BLUE_DOWN));
+            state.blue_prob = state
+                .blue_prob
+                .saturating_sub(u32::try_from(fall).unwrap_or(u32::MAX));
+            state.blue_timer = now;
+        }
+        if state.count > 0 {
+            self.decay(state, now);
+        }
+    }
+}
+
+impl Aqm for Cobalt {
+    type State = CobaltState;
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        state: &mut CobaltState,
+        _queue: QueueView,
+        _packet: Facts,
+        now: Time,
+    ) -> Verdict {
+        if state.is_empty {
+            self.rest(state, now);
+            state.is_empty = false;
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn leave(
+        &mut self,
+        state: &mut CobaltState,
+        queue: QueueView,
+        packet: Facts,
+        sojourn: Span,
+        now: Time,
+    ) -> Verdict {
+        self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
+        let over = self.is_over_target(queue, sojourn);
+        let mut verdict = self.codel(state, packet, over, now);
+        let mut is_blue = false;
+        // Lack of ECN is deliberate: a flow that does not respond would not respond to a mark.
+        if state.blue_prob > 0
+            && verdict != Verdict::Drop
+            && (self.dice.bits() >> 32) as u32 <= state.blue_prob
+        {
+            verdict = Verdict::Drop;
+            is_blue = true;
+        }
+        // `drop_next` of a queue at rest says until when its state is not forgotten.
+        if state.count == 0 {
+            state.drop_next = now + self.params.interval;
+        } else if verdict != Verdict::Drop {
+            state.drop_next = state.drop_next.max(now);
+        }
+        if verdict == Verdict::Drop && queue.packets == 0 {
+            verdict = Verdict::Pass;
+        }
+        match verdict {
+            Verdict::Mark => self.counters.ecn_mark += 1,
+            Verdict::Drop if is_blue => self.counters.blue_drop += 1,
+            Verdict::Drop => self.counters.dropped += 1,
+            Verdict::Pass => {}
+        }
+        verdict
+    }
+
+    #[inline]
+    fn found_empty(&mut self, state: &mut CobaltState, now: Time) {
+        state.dropping = false;
+        if !state.is_empty {
+            state.is_empty = true;
+            if now - state.blue_timer > self.params.target {
+                state.blue_prob = state.blue_prob.saturating_sub(BLUE_DOWN);
+                state.blue_timer = now;
+            }
+        }
+    }
+
+    fn tail_dropped(&mut self, state: &mut CobaltState, now: Time) {
+        self.overflowed(state, 1, now);
+    }
+
+    fn overflowed(&mut self, state: &mut CobaltState, _packets: u32, now: Time) {
+        if now - state.blue_timer > self.params.target {
+            state.blue_prob = state.blue_prob.saturating_add(BLUE_UP);
+            state.blue_timer = now;
+        }
+        state.dropping = true;
+        state.drop_next = now;
+        state.count = state.count.max(1);
+    }
+
+    fn is_forgettable(&mut self, state: &mut CobaltState, now: Time) -> bool {
+        self.rest(state, now);
+        state.count == 0 && state.blue_prob == 0 && now >= state.drop_next
+    }
+}

@@ -1,0 +1,547 @@
+//! CAKE: shaper over tins over host-fair flow queues under COBALT.
+//!
+//! Source: Høiland-Jørgensen, Täht, Morton, "Piece of CAKE" (2018); `tc-cake(8)`; compared with
+//! Linux `sch_cake.c` (6.1).
+//! Units: bytes, bit/s, integer nanoseconds.
+//!
+//! The parts work alone: [`VirtualClock`], [`LinkLayer`](crate::LinkLayer), [`DiffServ`](crate::DiffServ),
+//! [`HostFair`] over any flow queue, [`AckFilter`](crate::AckFilter), [`Cobalt`]. This file puts
+//! them together and adds what concerns all tins: choosing one, the memory limit, the estimate of
+//! an incoming rate.
+//!
+//! With a shaper, the highest tin whose own clock is due goes first, else the one whose clock is
+//! due soonest: a threshold limits a tin's priority, not what it may use. Without one, tins take
+//! turns by weight.
+//!
+//! Invariants: offered = dequeued + dropped + held; packets of a flow leave in order; at most the
+//! memory limit is held after every call.
+//!
+//! Memory: about 900 bytes for each tin before its first packet; then 4 KiB of buckets for each
+//! tin in use, 88 bytes a flow, and each packet with about 24 bytes.
+//!
+//! Differs from Linux: a packet counts its length and 256 bytes to the memory limit, not the
+//! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); super-packets are
+//! charged by their segments but not cut; each tin has its own table of hosts, as in Linux.
+//!
+//! Not here: `nat`, `fwmark`.
+
+use crate::report::{Field, Report, Value, int, micros};
+use crate::{
+    Backlog, CakeParams, ChangeError, Cobalt, CobaltParams, Counters, Dequeue, DropReason,
+    FlowParams, FlowQueue, HostFair, Outlet, Packet, Qdisc, Sharing, Spec, TinClock, VirtualClock,
+};
+use alloc::format;
+use alloc::vec::Vec;
+use autorate::Autorate;
+use sojourn_random::Stream;
+use sojourn_units::{Rate, Span, Time};
+
+mod autorate;
+mod sizes;
+
+/// Queues of a tin.
+const QUEUES: u32 = 1024;
+/// What a packet costs beside its bytes: the kernel's `sk_buff`.
+const BOOKKEEPING: u64 = 256;
+/// Least memory limit of a shaper.
+const LEAST_MEMORY: u64 = 4 << 20;
+/// Packets of full size that fit into the memory limit at most.
+const MOST_PACKETS: u64 = 10_240;
+/// Least and largest quantum of a flow.
+const QUANTUM: (u64, u64) = (300, 1514);
+
+/// What a tin counts beside its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TinStatistics {
+    /// Delay, averaged so that it follows rises fast.
+    pub peak_delay: Span,
+    /// Delay, averaged.
+    pub avg_delay: Span,
+    /// Delay, averaged so that it follows falls fast.
+    pub base_delay: Span,
+    /// Longest packet.
+    pub max_pkt_len: u32,
+}
+
+/// One class of traffic.
+#[derive(Clone, Debug)]
+struct Tin<P> {
+    queue: FlowQueue<P, Cobalt, HostFair>,
+    clock: TinClock,
+    /// Weight and credit among the tins when there is no shaper.
+    weight: u32,
+    deficit: i64,
+    statistics: TinStatistics,
+}
+
+/// CAKE.
+#[derive(Clone, Debug)]
+pub struct Cake<P> {
+    params: CakeParams,
+    mtu: u32,
+    /// The rate in force; zero is unlimited.
+    rate: Rate,
+    clock: VirtualClock,
+    tins: Vec<Tin<P>>,
+    /// Tin whose turn it is when there is no shaper.
+    turn: usize,
+    memory_limit: u64,
+    memory_most: u64,
+    is_overloaded: bool,
+    sizes: sizes::Sizes,
+    autorate: Autorate,
+    counters: Counters,
+}
+
+/// Counts drops and marks on their way out, and what dropped packets have used of the link.
+struct Audit<'a, P> {
+    counters: &'a mut Counters,
+    /// With `ingress`: how packets are charged, and the sum.
+    charge: Option<Sharing>,
+    charged: u64,
+    out: &'a mut dyn Outlet<P>,
+}
+
+impl<P: Packet> Outlet<P> for Audit<'_, P> {
+    fn dropped(&mut self, packet: P, reason: DropReason) {
+        self.counters.drop(packet.len(), reason);
+        if let Some(sharing) = self.charge.filter(|_| reason != DropReason::AckFilter) {
+            self.charged += u64::from(sharing.size(&packet));
+        }
+        self.out.dropped(packet, reason);
+    }
+
+    fn marked(&mut self, packet: &P) {
+        self.counters.marked.add(packet.len());
+        self.out.marked(packet);
+    }
+}
+
+/// `average + (sample − average)/2^shift`, as the kernel rounds it.
+fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
+    (average - (average >> shift)).saturating_add(sample >> shift)
+}
+
+fn follow(average: Span, sample: Span, shift: u32) -> Span {
+    Span::from_nanos(ewma(average.as_nanos(), sample.as_nanos(), shift))
+}
+
+impl<P: Packet> Cake<P> {
+    /// An empty instance. `mtu` is the link's largest packet as [`Packet::len`] counts it; `dice`
+    /// perturb the hashes and are BLUE's.
+    pub fn new(params: CakeParams, mtu: u32, mut dice: Stream) -> Self {
+        let seed = dice.bits();
+        let tin = |index: usize| {
+            let dice = |purpose: &str| Stream::named(seed, &format!("tin{index}.{purpose}"));
+            let cobalt = Cobalt::new(CobaltParams::default(), dice("blue"));
+            let flows = FlowParams {
+                limit: u32::MAX,
+                flows: QUEUES,
+                memory_limit: u64::MAX,
+                ..FlowParams::default()
+            };
+            let policy = HostFair::new(Sharing::default(), dice("quantum"));
+            // One hash for all tins.
+            let hash = Stream::named(seed, "hash");
+            Tin {
+                queue: FlowQueue::with_policy(flows, mtu, hash, cobalt, policy),
+                clock: TinClock::new(Rate::ZERO),
+                weight: 0,
+                deficit: 0,
+                statistics: TinStatistics::default(),
+            }
+        };
+        let rate = params.bandwidth.unwrap_or(Rate::ZERO);
+        let mut cake = Self {
+            params,
+            mtu,
+            rate,
+            clock: VirtualClock::new(rate),
+            tins: (0..params.diffserv.tins()).map(tin).collect(),
+            turn: 0,
+            memory_limit: 0,
+            memory_most: 0,
+            is_overloaded: false,
+            sizes: sizes::Sizes::default(),
+            autorate: Autorate::new(rate),
+            counters: Counters::default(),
+        };
+        cake.configure();
+        cake
+    }
+
+    /// The parameters in force.
+    pub const fn params(&self) -> &CakeParams {
+        &self.params
+    }
+
+    /// The rate in force, which `autorate-ingress` changes; zero is unlimited.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Memory that may be used, in bytes.
+    pub const fn memory_limit(&self) -> u64 {
+        self.memory_limit
+    }
+
+    fn sharing(&self) -> Sharing {
+        Sharing {
+            isolation: self.params.isolation,
+            ack_filter: self.params.ack_filter,
+            link: self.params.link,
+            ingress: self.params.ingress,
+        }
+    }
+
+    /// What dropped packets are charged with.
+    fn charge(&self) -> Option<Sharing> {
+        self.params.ingress.then(|| self.sharing())
+    }
+
+    /// Brings all parts in line with the parameters and the rate.
+    fn configure(&mut self) {
+        let (params, sharing) = (self.params, self.sharing());
+        self.clock.set_rate(self.rate);
+        for (index, tin) in self.tins.iter_mut().enumerate() {
+            let rate = params.diffserv.threshold(index, self.rate);
+            tin.clock.set_rate(rate);
+            tin.weight = params.diffserv.quantum(index);
+            tin.queue.policy_mut().set_sharing(sharing);
+            tin.queue
+                .aqm_mut()
+                .set_params(cobalt(params.rtt, rate, self.mtu));
+            let quantum = match rate.bytes_per_sec() >> 12 {
+                _ if rate.is_zero() => QUANTUM.1,
+                quantum => quantum.clamp(QUANTUM.0, QUANTUM.1),
+            };
+            let flows = FlowParams {
+                quantum: Some(quantum as u32),
+                ..*tin.queue.params()
+            };
+            tin.queue.set_params(flows);
+        }
+        let most = MOST_PACKETS * u64::from(self.mtu);
+        self.memory_limit = match params.memlimit {
+            Some(bytes) => bytes,
+            None if self.rate.is_zero() => most,
+            None => (self.rate.bytes_in(params.rtt))
+                .saturating_mul(4)
+                .clamp(LEAST_MEMORY.min(most), most),
+        };
+    }
+
+    fn memory(&self) -> u64 {
+        let held = self.backlog();
+        held.bytes.saturating_add(held.packets * BOOKKEEPING)
+    }
+
+    /// Drops from the longest queues over all tins until memory is enough.
+    #[cold]
+    fn shed(&mut self, now: Time, out: &mut dyn Outlet<P>) {
+        self.is_overloaded = true;
+        while self.memory() > self.memory_limit {
+            let mut longest: Option<(usize, u32, u64)> = None;
+            for (index, tin) in self.tins.iter_mut().enumerate() {
+                if let Some((flow, bytes)) = tin.queue.fattest()
+                    && longest.is_none_or(|(_, _, most)| bytes > most)
+                {
+                    longest = Some((index, flow, bytes));
+                }
+            }
+            let Some((index, flow, _)) = longest else {
+                debug_assert!(false, "over the limit with nothing held");
+                return;
+            };
+            let charge = self.charge();
+            let mut audit = Audit {
+                counters: &mut self.counters,
+                charge,
+                charged: 0,
+                out,
+            };
+            self.tins[index].queue.drop_head(flow, now, &mut audit);
+            let charged = audit.charged;
+            self.pay_for_drops(index, charged, now);
+        }
+    }
+
+    fn pay_for_drops(&mut self, tin: usize, bytes: u64, now: Time) {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if bytes > 0 {
+            self.clock.dropped(bytes);
+            self.tins[tin].clock.sent(bytes, now);
+            self.tins[tin].deficit -= i64::from(bytes);
+        }
+    }
+
+    /// The tin to serve; something is held.
+    fn choose(&mut self, now: Time) -> usize {
+        if self.rate.is_zero() {
+            return self.next_turn();
+        }
+        self.by_priority(now)
+    }
+
+    /// The highest tin whose clock is due, else the one whose clock is due soonest.
+    fn by_priority(&self, now: Time) -> usize {
+        let mut best = (0, Time::from_nanos(u64::MAX));
+        for (index, tin) in self.tins.iter().enumerate() {
+            let due = tin.clock.due();
+            if tin.queue.held().packets > 0 && (due <= now || due <= best.1) {
+                best = (index, due);
+            }
+        }
+        best.0
+    }
+
+    /// Deficit round robin: the tin of this turn, when it has credit and packets.
+    fn next_turn(&mut self) -> usize {
+        let tin = &self.tins[self.turn];
+        if tin.queue.held().packets > 0 && tin.deficit > 0 {
+            return self.turn;
+        }
+        // The rounds in which no tin could send need not be walked.
+        let busy = self.tins.iter().filter(|tin| tin.queue.held().packets > 0);
+        let rounds = busy.map(|tin| (-tin.deficit).max(0) / i64::from(tin.weight.max(1)));
+        let rounds = rounds.min().unwrap_or(0);
+        for tin in &mut self.tins {
+            if tin.queue.held().packets > 0 {
+                tin.deficit += rounds * i64::from(tin.weight.max(1));
+            }
+        }
+        loop {
+            self.turn = (self.turn + 1) % self.tins.len();
+            let tin = &mut self.tins[self.turn];
+            if tin.queue.held().packets == 0 {
+                // A tin without packets keeps its debt, but saves nothing up.
+                tin.deficit = tin.deficit.min(0);
+                continue;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += i64::from(tin.weight.max(1));
+            }
+            if tin.deficit > 0 {
+                return self.turn;
+            }
+        }
+    }
+
+    /// Counts and charges a packet that leaves tin `index`.
+    fn leaves(&mut self, index: usize, packet: &P, sojourn: Span, now: Time) {
+        let size = self.sharing().size(packet);
+        self.counters.dequeued.add(packet.len());
+        self.clock.sent(size);
+        let tin = &mut self.tins[index];
+        tin.clock.sent(size, now);
+        tin.deficit -= i64::from(size);
+        let seen = &mut tin.statistics;
+        seen.avg_delay = follow(seen.avg_delay, sojourn, 8);
+        let rises = sojourn > seen.peak_delay;
+        seen.peak_delay = follow(seen.peak_delay, sojourn, if rises { 2 } else { 8 });
+        let falls = sojourn < seen.base_delay;
+        seen.base_delay = follow(seen.base_delay, sojourn, if falls { 2 } else { 8 });
+    }
+
+    fn tin_report(&self, index: usize) -> Vec<Field> {
+        let tin = &self.tins[index];
+        let (queue, seen) = (&tin.queue, &tin.statistics);
+        let (counts, ways, params) = (queue.counts(), queue.ways(), queue.aqm().params());
+        let acks = counts.dropped_for(DropReason::AckFilter);
+        let bulk = queue.policy().bulk_flows();
+        let unresponsive = queue.busy_flows().filter(|(_, state)| state.blue_prob > 0);
+        Vec::from([
+            int("threshold_rate", tin.clock.rate().bytes_per_sec()),
+            int("sent_bytes", counts.offered.bytes),
+            int("backlog_bytes", queue.held().bytes),
+            micros("target_us", params.target),
+            micros("interval_us", params.interval),
+            micros("peak_delay_us", seen.peak_delay),
+            micros("avg_delay_us", seen.avg_delay),
+            micros("base_delay_us", seen.base_delay),
+            int("sent_packets", counts.offered.packets),
+            int("way_indirect_hits", ways.way_indirect_hits),
+            int("way_misses", ways.way_misses),
+            int("way_collisions", ways.way_collisions),
+            int("drops", counts.dropped.packets - acks),
+            int("ecn_mark", counts.marked.packets),
+            int("ack_drops", acks),
+            int("sparse_flows", queue.flows_in_turn().saturating_sub(bulk)),
+            int("bulk_flows", bulk),
+            int("unresponsive_flows", unresponsive.count() as u64),
+            int("max_pkt_len", seen.max_pkt_len),
+            int("flow_quantum", queue.quantum()),
+        ])
+    }
+}
+
+/// COBALT for a tin that has `rate`, whose longest packet takes its time there.
+fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
+    let mtu_time = if rate.is_zero() {
+        Span::ZERO
+    } else {
+        rate.time_for(u64::from(mtu))
+    };
+    let wanted = Span::from_nanos(rtt.as_nanos() / 20);
+    let slow = Span::from_nanos(mtu_time.as_nanos().saturating_mul(3) / 2);
+    let target = wanted.max(slow);
+    CobaltParams {
+        target,
+        interval: (rtt + (target - wanted)).max(target * 2),
+        ecn: true,
+        mtu_time,
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Cake<P> {
+    fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        let sharing = self.sharing();
+        self.sizes.see(&packet, &sharing);
+        let index = self.params.diffserv.tin(packet.dscp());
+        if self.params.wash {
+            packet.clear_dscp();
+        }
+        let is_idle = self.backlog().packets == 0;
+        self.counters.offered.add(len);
+        let tin = &mut self.tins[index];
+        tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
+        if tin.queue.held().packets == 0 {
+            tin.clock.wake(now);
+        }
+        if is_idle {
+            self.clock.wake(now);
+        }
+        let mut audit = Audit {
+            counters: &mut self.counters,
+            charge: None,
+            charged: 0,
+            out,
+        };
+        tin.queue.offer(packet, now, &mut audit);
+        if self.params.autorate
+            && let Some(rate) = self.autorate.arrived(len, now)
+        {
+            self.rate = rate;
+            self.configure();
+        }
+        if self.memory() > self.memory_limit {
+            self.shed(now, out);
+        }
+        self.memory_most = self.memory_most.max(self.memory());
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        while self.backlog().packets > 0 {
+            if !self.rate.is_zero() && self.clock.due() > now {
+                self.counters.overlimits += 1;
+                return Dequeue::NotBefore(self.clock.due());
+            }
+            let index = self.choose(now);
+            let charge = self.charge();
+            let mut audit = Audit {
+                counters: &mut self.counters,
+                charge,
+                charged: 0,
+                out,
+            };
+            let taken = self.tins[index].queue.take(now, &mut audit);
+            let charged = audit.charged;
+            self.pay_for_drops(index, charged, now);
+            if let Dequeue::Packet { packet, sojourn } = taken {
+                self.leaves(index, &packet, sojourn, now);
+                if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
+                    self.is_overloaded = false;
+                    self.tins.iter_mut().for_each(|tin| tin.queue.calm());
+                }
+                return Dequeue::Packet { packet, sojourn };
+            }
+        }
+        Dequeue::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        let counters = &self.counters;
+        Backlog {
+            packets: counters.offered.packets
+                - counters.dequeued.packets
+                - counters.dropped.packets,
+            bytes: counters.offered.bytes - counters.dequeued.bytes - counters.dropped.bytes,
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn report(&self, _now: Time) -> Report {
+        let mut own = Vec::from([
+            int("memory_used", self.memory_most),
+            int("memory_limit", self.memory_limit),
+            int(
+                "capacity_estimate",
+                self.autorate.estimate().bytes_per_sec(),
+            ),
+        ]);
+        own.extend(self.sizes.fields());
+        let tins = self.params.diffserv.shown().iter();
+        own.push(Field {
+            name: "tins",
+            value: Value::Groups(tins.map(|&index| self.tin_report(index)).collect()),
+        });
+        Report::new(&self.spec(), &self.counters, self.backlog(), own)
+    }
+
+    fn spec(&self) -> Spec {
+        Spec::Cake(self.params)
+    }
+
+    fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
+        let Spec::Cake(params) = *spec else {
+            return Err(ChangeError::other_kind("cake", spec));
+        };
+        // Packets stand in queues by these; a flow in two queues at once would be reordered.
+        if params.diffserv != self.params.diffserv {
+            return Err(ChangeError::Fixed { option: "diffserv" });
+        }
+        if params.isolation != self.params.isolation {
+            return Err(ChangeError::Fixed { option: "flowmode" });
+        }
+        if params.bandwidth != self.params.bandwidth || !params.autorate {
+            self.rate = params.bandwidth.unwrap_or(Rate::ZERO);
+            self.autorate = Autorate::new(self.rate);
+        }
+        self.params = params;
+        self.configure();
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        // A hint: without a shaper any tin that holds something will do.
+        let best = if self.rate.is_zero() {
+            let turns = (0..self.tins.len()).map(|i| (self.turn + i) % self.tins.len());
+            { turns }.find(|&index| self.tins[index].queue.held().packets > 0)?
+        } else {
+            self.by_priority(self.clock.due())
+        };
+        self.tins[best].queue.hint()
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        let queues = self.tins.iter_mut().map(|tin| tin.queue.empty());
+        queues.flatten().collect()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        for (arrived, packet) in held {
+            let index = self.params.diffserv.tin(packet.dscp());
+            self.tins[index].clock.wake(arrived);
+            self.clock.wake(arrived);
+            self.tins[index].queue.admit(packet, arrived);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

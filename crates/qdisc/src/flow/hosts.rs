@@ -1,0 +1,345 @@
+//! Host isolation: a flow's quantum shrinks with the number of bulk flows of its hosts.
+//!
+//! Source: "Piece of CAKE" section III-C; `tc-cake(8)`; compared with Linux `sch_cake.c` (6.1.192,
+//! with the reworked bulk-flow accounts).
+//!
+//! A host's load is the number of its flows that have a standing queue. In a dual mode a flow
+//! gets 1/load of the quantum, in triple mode by the larger load of its two hosts. The fraction
+//! of a byte is settled by dice, or small quanta would be rounded to the hosts' disadvantage.
+//!
+//! Memory: 12 bytes per flow, and per direction 128 sets of up to eight hosts, made when first
+//! used: 264 bytes, and 96 for each set.
+
+use super::policy::FlowPolicy;
+use super::ways::{Tag, WAYS, Way, find};
+use crate::{AckFilter, LinkLayer, Packet};
+use alloc::vec::Vec;
+use sojourn_random::{Stream, mix};
+
+/// What is a flow, and between whom capacity is shared first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// One queue for all.
+    FlowBlind,
+    /// A queue for each source host.
+    SrcHost,
+    /// A queue for each destination host.
+    DstHost,
+    /// A queue for each pair of hosts.
+    Hosts,
+    /// A queue for each flow, whatever its hosts.
+    Flows,
+    /// Sources share first, then their flows.
+    DualSrcHost,
+    /// Destinations share first, then their flows.
+    DualDstHost,
+    /// Both share first, then the flows.
+    #[default]
+    TripleIsolate,
+}
+
+impl Isolation {
+    /// All of them, in the order of [`Isolation::WORDS`].
+    pub const ALL: [Self; 8] = [
+        Self::FlowBlind,
+        Self::SrcHost,
+        Self::DstHost,
+        Self::Hosts,
+        Self::Flows,
+        Self::DualSrcHost,
+        Self::DualDstHost,
+        Self::TripleIsolate,
+    ];
+
+    /// tc's words.
+    pub const WORDS: [&'static str; 8] = [
+        "flowblind",
+        "srchost",
+        "dsthost",
+        "hosts",
+        "flows",
+        "dual-srchost",
+        "dual-dsthost",
+        "triple-isolate",
+    ];
+
+    /// tc's word.
+    pub const fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
+    const fn is_by_source(self) -> bool {
+        matches!(self, Self::DualSrcHost | Self::TripleIsolate)
+    }
+
+    const fn is_by_destination(self) -> bool {
+        matches!(self, Self::DualDstHost | Self::TripleIsolate)
+    }
+}
+
+/// The parameters of [`HostFair`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// Between whom.
+    pub isolation: Isolation,
+    /// Which acknowledgements are dropped.
+    pub ack_filter: AckFilter,
+    /// What packets are charged with.
+    pub link: LinkLayer,
+    /// Packets that the AQM drops have used the link and are charged too.
+    pub ingress: bool,
+}
+
+impl Sharing {
+    /// Bytes of a packet on the link; of all of its segments, when it will be cut.
+    pub fn size<P: Packet>(&self, packet: &P) -> u32 {
+        let (len, offset) = (packet.len(), packet.network_offset());
+        match packet.segments() {
+            Some((count, each)) if count > 1 => {
+                let last = len.saturating_sub(each.saturating_mul(count - 1));
+                self.link
+                    .size(each, offset)
+                    .saturating_mul(count - 1)
+                    .saturating_add(self.link.size(last, offset))
+            }
+            _ => self.link.size(len, offset),
+        }
+    }
+}
+
+/// One host in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Host {
+    tag: u32,
+    /// Flows of it that take part.
+    flows: u32,
+    /// Those of them that have a standing queue.
+    bulk: u32,
+}
+
+/// A set that has no entry yet.
+const NO_SET: u8 = u8::MAX;
+const SETS: usize = 128;
+
+/// The hosts of one direction.
+#[derive(Clone, Debug, Default)]
+struct Hosts {
+    /// Where each set is; empty before the first host.
+    places: Vec<u8>,
+    sets: Vec<[Host; WAYS as usize]>,
+}
+
+impl Hosts {
+    /// The host with this hash, or the one that it has to share an entry with.
+    fn find(&mut self, hash: u32) -> u16 {
+        if self.places.is_empty() {
+            self.places.resize(SETS, NO_SET);
+        }
+        let place = &mut self.places[(hash >> 25) as usize];
+        if *place == NO_SET {
+            *place = self.sets.len() as u8;
+            self.sets.push([Host::default(); WAYS as usize]);
+        }
+        let set = &mut self.sets[usize::from(*place)];
+        let way = find((hash >> 22) % WAYS, |way| {
+            let host = &set[way as usize];
+            (host.flows > 0 && host.tag == hash, host.flows == 0)
+        });
+        let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = way;
+        set[way as usize].tag = hash;
+        u16::from(*place) * WAYS as u16 + way as u16
+    }
+
+    fn get(&self, id: u16) -> Option<&Host> {
+        self.sets
+            .get(usize::from(id / WAYS as u16))
+            .map(|set| &set[usize::from(id % WAYS as u16)])
+    }
+
+    fn get_mut(&mut self, id: u16) -> Option<&mut Host> {
+        self.sets
+            .get_mut(usize::from(id / WAYS as u16))
+            .map(|set| &mut set[usize::from(id % WAYS as u16)])
+    }
+
+    fn add(&mut self, id: u16, flows: i32, bulk: i32) {
+        if let Some(host) = self.get_mut(id) {
+            host.flows = host.flows.saturating_add_signed(flows);
+            host.bulk = host.bulk.saturating_add_signed(bulk);
+        }
+    }
+
+    fn load(&self, id: u16) -> u32 {
+        self.get(id).map_or(0, |host| host.bulk)
+    }
+}
+
+/// What host isolation keeps of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostFlow {
+    tag: u32,
+    src: u16,
+    dst: u16,
+    /// It takes part and is counted with its hosts.
+    is_in: bool,
+    is_bulk: bool,
+}
+
+impl Tag for HostFlow {
+    fn tag(&self) -> u32 {
+        self.tag
+    }
+
+    fn set_tag(&mut self, tag: u32) {
+        self.tag = tag;
+    }
+}
+
+/// Set-associative hashing, host isolation, ACK filter and link-layer sizes.
+#[derive(Clone, Debug)]
+pub struct HostFair {
+    sharing: Sharing,
+    dice: Stream,
+    sources: Hosts,
+    destinations: Hosts,
+    /// Hashes of the hosts of the packet hashed last.
+    pair: (u32, u32),
+    bulk_flows: u32,
+}
+
+impl HostFair {
+    /// `dice` settle fractions of a byte.
+    pub fn new(sharing: Sharing, dice: Stream) -> Self {
+        Self {
+            sharing,
+            dice,
+            sources: Hosts::default(),
+            destinations: Hosts::default(),
+            pair: (0, 0),
+            bulk_flows: 0,
+        }
+    }
+
+    /// The parameters in force.
+    pub const fn sharing(&self) -> &Sharing {
+        &self.sharing
+    }
+
+    /// Changes the parameters. Flows under way stay in their queues with another isolation.
+    pub fn set_sharing(&mut self, sharing: Sharing) {
+        self.sharing = sharing;
+    }
+
+    /// Flows that have a standing queue.
+    pub const fn bulk_flows(&self) -> u32 {
+        self.bulk_flows
+    }
+
+    fn host_load(&self, flow: &HostFlow) -> u32 {
+        let mut load = 1;
+        if self.sharing.isolation.is_by_source() {
+            load = load.max(self.sources.load(flow.src));
+        }
+        if self.sharing.isolation.is_by_destination() {
+            load = load.max(self.destinations.load(flow.dst));
+        }
+        load
+    }
+
+    fn count(&mut self, flow: &HostFlow, flows: i32, bulk: i32) {
+        self.sources.add(flow.src, flows, bulk);
+        self.destinations.add(flow.dst, flows, bulk);
+        self.bulk_flows = self.bulk_flows.saturating_add_signed(bulk);
+    }
+}
+
+impl FlowPolicy for HostFair {
+    type Flow = HostFlow;
+
+    const ASSOCIATIVE: bool = true;
+    const EMPTIED_WAIT: bool = false;
+    const CHARGES_DROPS: bool = true;
+
+    fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
+        let isolation = self.sharing.isolation;
+        if !matches!(isolation, Isolation::FlowBlind | Isolation::Flows) {
+            self.pair = packet.host_hashes(perturbation);
+        }
+        match isolation {
+            Isolation::FlowBlind => 0,
+            Isolation::SrcHost => self.pair.0,
+            Isolation::DstHost => self.pair.1,
+            Isolation::Hosts => {
+                let pair = u64::from(self.pair.0) << 32 | u64::from(self.pair.1);
+                mix(pair ^ perturbation) as u32
+            }
+            _ => packet.flow_hash(perturbation),
+        }
+    }
+
+    fn joined(&mut self, flow: &mut HostFlow) {
+        debug_assert!(!flow.is_in, "a flow joins twice");
+        flow.src = self.sources.find(self.pair.0);
+        flow.dst = self.destinations.find(self.pair.1);
+        flow.is_in = true;
+        self.count(flow, 1, 0);
+    }
+
+    fn moved(&mut self, flow: &mut HostFlow) {
+        let is_bulk = flow.is_bulk;
+        self.left(flow);
+        self.joined(flow);
+        if is_bulk {
+            self.stands(flow);
+        }
+    }
+
+    fn stands(&mut self, flow: &mut HostFlow) {
+        if !flow.is_bulk {
+            flow.is_bulk = true;
+            self.count(flow, 0, 1);
+        }
+    }
+
+    fn left(&mut self, flow: &mut HostFlow) {
+        if flow.is_in {
+            self.count(flow, -1, -i32::from(flow.is_bulk));
+            flow.is_in = false;
+            flow.is_bulk = false;
+        }
+    }
+
+    fn quantum(&mut self, flow: &HostFlow, quantum: u32) -> i64 {
+        let share = u64::from(65_535 / self.host_load(flow));
+        let dither = self.dice.bits() >> 48;
+        ((u64::from(quantum) * share + dither) >> 16).cast_signed()
+    }
+
+    fn load(&self, flow: &HostFlow) -> i64 {
+        i64::from(self.host_load(flow))
+    }
+
+    fn charge<P: Packet>(&self, packet: &P) -> i64 {
+        i64::from(self.sharing.size(packet).max(1))
+    }
+
+    fn charge_of_drop<P: Packet>(&self, packet: &P) -> i64 {
+        if self.sharing.ingress {
+            self.charge(packet)
+        } else {
+            0
+        }
+    }
+
+    fn bulk_flows_that_matter(&self) -> u32 {
+        if self.sharing.ingress {
+            self.bulk_flows
+        } else {
+            0
+        }
+    }
+
+    fn ack_filter(&self) -> AckFilter {
+        self.sharing.ack_filter
+    }
+}

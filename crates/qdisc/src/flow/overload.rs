@@ -1,0 +1,88 @@
+//! What happens above the limits: the fattest flows lose packets from their heads.
+
+use super::FlowQueue;
+use super::policy::FlowPolicy;
+use crate::{Aqm, DropReason, Outlet, Packet};
+use sojourn_units::Time;
+
+impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
+    #[inline]
+    pub(super) fn is_over_memory(&self) -> bool {
+        self.backlog.bytes > self.params.memory_limit
+    }
+
+    #[inline]
+    pub(super) fn is_over_limit(&self) -> bool {
+        self.backlog.packets > u64::from(self.params.limit) || self.is_over_memory()
+    }
+
+    /// The fattest flow and its bytes. From here on until the overload ends, a heap knows.
+    #[cold]
+    pub(crate) fn fattest(&mut self) -> Option<(u32, u64)> {
+        if !self.fattest.is_active() {
+            let held = self.flows.iter().enumerate();
+            let held = held.filter(|(_, flow)| flow.count > 0);
+            let held = held.map(|(id, flow)| (id as u32, flow.bytes));
+            self.fattest.start(self.flows.len(), held);
+        }
+        self.fattest.first()
+    }
+
+    /// Drops the packet at the head of a flow, because memory is full.
+    #[cold]
+    pub(crate) fn drop_head(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) {
+        if let Some((_, packet, len)) = self.pop(id) {
+            self.refuse(packet, len, DropReason::OverMemory, out);
+            let state = &mut self.flows[id as usize].state;
+            self.aqm.overflowed(state, 1, now);
+            self.weigh(id);
+        }
+    }
+
+    /// Drops batches from the fattest flows until the limits hold again.
+    #[cold]
+    pub(super) fn shed(&mut self, now: Time, out: &mut dyn Outlet<P>) {
+        self.fattest();
+        while self.is_over_limit() {
+            let Some((id, bytes)) = self.fattest.first() else {
+                debug_assert!(false, "over the limit with nothing held");
+                return;
+            };
+            let reason = if self.is_over_memory() {
+                DropReason::OverMemory
+            } else {
+                DropReason::Overlimit
+            };
+            let keep = bytes - bytes / 2;
+            let mut dropped = 0;
+            while let Some((_, packet, len)) = self.pop(id) {
+                self.refuse(packet, len, reason, out);
+                dropped += 1;
+                if dropped >= self.params.drop_batch || self.flows[id as usize].bytes <= keep {
+                    break;
+                }
+            }
+            let state = &mut self.flows[id as usize].state;
+            self.aqm.overflowed(state, dropped, now);
+            self.weigh(id);
+        }
+    }
+
+    /// Ends the overload once there is room again.
+    #[cold]
+    pub(super) fn relax(&mut self) {
+        if self.params.limit == u32::MAX {
+            // Whoever limits several queues together says when it is over.
+            return;
+        }
+        let few = self.backlog.packets <= u64::from(self.params.limit / 2);
+        if few && self.backlog.bytes <= self.params.memory_limit / 2 {
+            self.fattest.stop();
+        }
+    }
+
+    /// The overload is over.
+    pub(crate) fn calm(&mut self) {
+        self.fattest.stop();
+    }
+}

@@ -1,0 +1,89 @@
+//! What flow queues differ in, beside their AQM.
+
+use super::ways::Tag;
+use crate::{AckFilter, Packet};
+use core::fmt::Debug;
+
+/// How the flows of a [`FlowQueue`](crate::FlowQueue) are told apart, and how they share.
+///
+/// The methods without a body of their own are those of RFC 8290, and cost nothing.
+pub trait FlowPolicy {
+    /// What the policy keeps of a flow.
+    type Flow: Default + Clone + Debug + Tag;
+
+    /// Whether a flow may stand in any of the buckets of its set.
+    const ASSOCIATIVE: bool = false;
+
+    /// Whether an emptied new flow waits for a round of the old ones (RFC 8290 section 4.2).
+    const EMPTIED_WAIT: bool = true;
+
+    /// Whether drops may be charged to the flow.
+    const CHARGES_DROPS: bool = false;
+
+    /// The hash that tells flows apart. A call of [`FlowPolicy::joined`] or
+    /// [`FlowPolicy::moved`] that follows is about this packet.
+    #[inline]
+    fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
+        packet.flow_hash(perturbation)
+    }
+
+    /// The idle flow of the packet hashed last takes part.
+    #[inline]
+    fn joined(&mut self, _flow: &mut Self::Flow) {}
+
+    /// The bucket of a busy flow is now the packet's too, as its set is full.
+    #[inline]
+    fn moved(&mut self, _flow: &mut Self::Flow) {}
+
+    /// The flow has a standing queue: it holds packets at the end of its turn.
+    #[inline]
+    fn stands(&mut self, _flow: &mut Self::Flow) {}
+
+    /// The flow is idle.
+    #[inline]
+    fn left(&mut self, _flow: &mut Self::Flow) {}
+
+    /// Bytes that the flow may send in a turn, of `quantum` for a flow alone on its host.
+    #[inline]
+    fn quantum(&mut self, _flow: &Self::Flow, quantum: u32) -> i64 {
+        i64::from(quantum)
+    }
+
+    /// Turns in which the flow may send a quantum, on average; at least 1.
+    #[inline]
+    fn load(&self, _flow: &Self::Flow) -> i64 {
+        1
+    }
+
+    /// What a packet is charged with; at least 1, or it could go on for ever.
+    #[inline]
+    fn charge<P: Packet>(&self, packet: &P) -> i64 {
+        i64::from(packet.len().max(1))
+    }
+
+    /// What a packet that the AQM drops is charged with.
+    #[inline]
+    fn charge_of_drop<P: Packet>(&self, _packet: &P) -> i64 {
+        0
+    }
+
+    /// See [`QueueView::bulk_flows`](crate::QueueView::bulk_flows).
+    #[inline]
+    fn bulk_flows_that_matter(&self) -> u32 {
+        0
+    }
+
+    /// Which acknowledgements are dropped.
+    #[inline]
+    fn ack_filter(&self) -> AckFilter {
+        AckFilter::Off
+    }
+}
+
+/// RFC 8290 and nothing more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plain;
+
+impl FlowPolicy for Plain {
+    type Flow = ();
+}

@@ -1,0 +1,124 @@
+//! How long a packet is on the wire: overhead, least size, and the cells of ATM and PTM.
+//!
+//! Source: `tc-cake(8)`; "Piece of CAKE" section III-A; ITU-T G.992.3 (ATM cells of 53 bytes
+//! with 48 of payload), IEEE 802.3 clause 61 (64/65 octet encoding).
+//! Units: bytes.
+
+/// Cells below the link layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// None (`noatm`).
+    #[default]
+    None,
+    /// 48 bytes in each cell of 53 (ADSL).
+    Atm,
+    /// 64 bytes in each block of 65 (VDSL2); a block begun counts one byte.
+    Ptm,
+}
+
+/// A link's overhead for each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkLayer {
+    /// Count the packet with the link-layer header that it has here (`raw`); otherwise from its
+    /// network header, and `overhead` stands for all below it.
+    pub raw: bool,
+    /// Bytes added, -64 to 256.
+    pub overhead: i32,
+    /// Least size, 0 to 256.
+    pub mpu: u32,
+    /// Cells.
+    pub framing: Framing,
+}
+
+impl Default for LinkLayer {
+    fn default() -> Self {
+        Self {
+            raw: true,
+            overhead: 0,
+            mpu: 0,
+            framing: Framing::None,
+        }
+    }
+}
+
+impl LinkLayer {
+    /// Bytes on the wire of a packet of `len` bytes here, whose network header begins after
+    /// `network_offset` bytes.
+    ///
+    /// ```
+    /// use sojourn_qdisc::{Framing, LinkLayer};
+    /// let pppoe = LinkLayer { raw: false, overhead: 40, mpu: 0, framing: Framing::Atm };
+    /// // 1492 bytes of IP and 40 bytes make 32 cells.
+    /// assert_eq!(pppoe.size(1506, 14), 32 * 53);
+    /// ```
+    pub fn size(&self, len: u32, network_offset: u32) -> u32 {
+        let counted = if self.raw {
+            len
+        } else {
+            len.saturating_sub(network_offset)
+        };
+        let framed = counted.saturating_add_signed(self.overhead).max(self.mpu);
+        match self.framing {
+            Framing::None => framed,
+            Framing::Atm => framed.div_ceil(48).saturating_mul(53),
+            Framing::Ptm => framed.saturating_add(framed.div_ceil(64)),
+        }
+    }
+
+    /// Applies one of tc's words to what the words before it have set; false for other words.
+    /// As in tc, overheads add up (`ether-vlan` may come several times).
+    pub fn apply(&mut self, word: &str) -> bool {
+        let Some(&(_, overhead, mpu, framing)) = WORDS.iter().find(|row| row.0 == word) else {
+            return false;
+        };
+        match word {
+            "raw" => *self = Self::default(),
+            "conservative" => {
+                self.raw = false;
+                self.overhead = overhead;
+            }
+            "via-ethernet" => return true,
+            _ => {
+                self.raw = false;
+                self.overhead = (self.overhead + overhead).min(256);
+            }
+        }
+        if let Some(mpu) = mpu {
+            self.mpu = mpu;
+        }
+        if let Some(framing) = framing {
+            self.framing = framing;
+        }
+        true
+    }
+}
+
+const NONE: Option<Framing> = Some(Framing::None);
+const ATM: Option<Framing> = Some(Framing::Atm);
+const PTM: Option<Framing> = Some(Framing::Ptm);
+
+/// A word, the overhead it adds, the least size and the framing that it sets.
+type Word = (&'static str, i32, Option<u32>, Option<Framing>);
+
+/// tc's words for common links.
+const WORDS: &[Word] = &[
+    ("raw", 0, None, NONE),
+    ("conservative", 48, None, ATM),
+    ("via-ethernet", 0, None, None),
+    ("ipoa-vcmux", 8, None, ATM),
+    ("ipoa-llcsnap", 16, None, ATM),
+    ("bridged-vcmux", 24, None, ATM),
+    ("bridged-llcsnap", 32, None, ATM),
+    ("pppoa-vcmux", 10, None, ATM),
+    ("pppoa-llc", 14, None, ATM),
+    ("pppoe-vcmux", 32, None, ATM),
+    ("pppoe-llcsnap", 40, None, ATM),
+    ("pppoe-ptm", 30, None, PTM),
+    ("bridged-ptm", 22, None, PTM),
+    ("docsis", 18, Some(64), NONE),
+    ("ethernet", 38, Some(84), None),
+    ("ether-vlan", 4, None, None),
+];
+
+#[cfg(test)]
+mod tests;
