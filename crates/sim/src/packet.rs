@@ -1,8 +1,9 @@
 //! The simulator's packet: one cache line, moved by value.
 
-use sojourn_qdisc::{Ecn, Packet as QdiscPacket};
+use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
 use sojourn_random::mix;
-use sojourn_tcp::Segment;
+use sojourn_tcp::{Flags, Segment};
+use sojourn_units::Time;
 
 /// One direction of a flow: `2 · flow` from the flow's first end, `2 · flow + 1` back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,5 +72,35 @@ impl QdiscPacket for Packet {
 
     fn dscp(&self) -> u8 {
         self.tos >> 2
+    }
+
+    fn clear_dscp(&mut self) {
+        self.tos &= 3;
+    }
+
+    fn is_same_flow(&self, other: &Self) -> bool {
+        self.way == other.way
+    }
+
+    fn ack(&self) -> Option<AckFacts> {
+        let segment = &self.segment;
+        if !segment.flags.has(Flags::ACK) {
+            return None;
+        }
+        let mut sack = [(0, 0); 4];
+        for (to, block) in sack.iter_mut().zip(segment.sack_blocks()) {
+            *to = (block.start, block.end);
+        }
+        // The option counts in milliseconds, as Linux's does; the model has nanoseconds.
+        let stamp = |time: Time| (time.as_nanos() / 1_000_000) as u32;
+        Some(AckFacts {
+            ack: segment.ack,
+            timestamp: Some((stamp(segment.ts), stamp(segment.ts_echo))),
+            sack,
+            sacks: segment.sack_count.min(3),
+            flags: segment.flags.bits(),
+            payload: segment.payload > 0,
+            other_options: false,
+        })
     }
 }

@@ -32,6 +32,32 @@ pub fn set_ce(frame: &mut [u8], parsed: &mut Parsed) -> bool {
     true
 }
 
+/// Clears the DSCP in the packet's IP header, keeps ECN, and mends the IPv4 header checksum.
+/// `parsed` must be of the same frame; one without IP stays as it is.
+pub fn clear_dscp(frame: &mut [u8], parsed: &mut Parsed) {
+    let at = usize::from(parsed.network_offset);
+    let Some(header) = frame.get_mut(at..at + 20) else {
+        return;
+    };
+    match parsed.network {
+        Network::Ipv4 => {
+            let old = u16::from_be_bytes([header[0], header[1]]);
+            header[1] &= 3;
+            let new = u16::from_be_bytes([header[0], header[1]]);
+            let sum = u16::from_be_bytes([header[10], header[11]]);
+            let sum = update_checksum(sum, old, new);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        // The traffic class is the second half of the first byte and the first of the second.
+        Network::Ipv6 => {
+            header[0] &= 0xf0;
+            header[1] &= 0x3f;
+        }
+        Network::Opaque => return,
+    }
+    parsed.tos &= 3;
+}
+
 /// RFC 1624 equation 3: the checksum after one 16-bit word changed from `old` to `new`.
 fn update_checksum(sum: u16, old: u16, new: u16) -> u16 {
     let wide = u32::from(!sum) + u32::from(!old) + u32::from(new);

@@ -46,6 +46,22 @@ impl Parsed {
         self.tos >> 2
     }
 
+    /// Whether TCP or UDP payload follows the headers; padding of short frames does not count.
+    pub fn has_payload(&self, frame: &[u8]) -> bool {
+        let at = usize::from(self.network_offset);
+        let end = match self.network {
+            Network::Ipv4 => be16(frame, at + 2).map(|total| (total, at)),
+            Network::Ipv6 => be16(frame, at + 4).map(|payload| (payload, at + 40)),
+            Network::Opaque => None,
+        };
+        match end {
+            // A length of zero is a kernel's segmentation offload above 64 KiB.
+            Some((0, _)) => true,
+            Some((len, from)) => usize::from(len) + from > usize::from(self.header_len),
+            None => false,
+        }
+    }
+
     /// Whether `flow` holds ports (or the identifier of an echo).
     pub const fn has_ports(&self) -> bool {
         self.transport_offset != 0

@@ -14,12 +14,14 @@
 #[cfg(test)]
 extern crate std;
 
+mod ack;
 mod ecn;
 mod flow;
 mod frame;
 mod ip;
 
-pub use ecn::set_ce;
+pub use ack::ack_facts;
+pub use ecn::{clear_dscp, set_ce};
 pub use flow::FlowKey;
 pub use frame::{Network, Parsed, parse};
 

@@ -1,8 +1,8 @@
 //! Frames in memory, and the pool that they come from and return to.
 
-use sojourn_qdisc::{Ecn, Packet};
+use sojourn_qdisc::{AckFacts, Ecn, Packet};
 use sojourn_units::Time;
-use sojourn_wire::{Parsed, parse, protocol, set_ce};
+use sojourn_wire::{Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
 
 /// Room before the frame, for a VLAN tag that the kernel has taken out.
 pub(crate) const HEADROOM: usize = 16;
@@ -197,7 +197,51 @@ impl Packet for Frame {
     }
 
     fn dscp(&self) -> u8 {
+        const ARP: u16 = 0x0806;
+        const CS7: u8 = 56;
+        if self.0.parsed.network == Network::Opaque && self.0.parsed.flow.ether_type == ARP {
+            return CS7;
+        }
         self.0.parsed.dscp()
+    }
+
+    fn clear_dscp(&mut self) {
+        let inner = &mut *self.0;
+        clear_dscp(
+            &mut inner.head[usize::from(inner.start)..],
+            &mut inner.parsed,
+        );
+    }
+
+    fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
+        let flow = &self.0.parsed.flow;
+        (flow.src_hash(perturbation), flow.dst_hash(perturbation))
+    }
+
+    fn is_same_flow(&self, other: &Self) -> bool {
+        self.0.parsed.flow == other.0.parsed.flow
+    }
+
+    fn ack(&self) -> Option<AckFacts> {
+        ack_facts(self.parts().0, &self.0.parsed)
+    }
+
+    fn network_offset(&self) -> u32 {
+        match self.0.parsed.network {
+            Network::Opaque => 14,
+            _ => u32::from(self.0.parsed.network_offset),
+        }
+    }
+
+    fn segments(&self) -> Option<(u32, u32)> {
+        let inner = &*self.0;
+        let headers = u32::from(inner.parsed.header_len);
+        let size = u32::from(inner.vnet.gso_size);
+        // `wire_len` is above `size` exactly when segments were counted into it.
+        if inner.wire_len == inner.size || headers == 0 || size == 0 {
+            return None;
+        }
+        Some(((inner.size - headers).div_ceil(size), size + headers))
     }
 }
 
