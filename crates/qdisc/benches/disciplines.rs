@@ -76,6 +76,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         harddrop: false,
         nodrop: false,
         gentle: false,
+        wait: false,
     };
     vec![
         ("pfifo", Spec::Pfifo { limit }),

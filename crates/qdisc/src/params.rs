@@ -128,6 +128,9 @@ pub struct RedParams {
     /// Raise the probability from `probability` at max to 1 at 2·max, and do not drop
     /// everything above max; an extension (`gentle`), as ns-2 and ns-3 have it.
     pub gentle: bool,
+    /// Never signal twice within 1/probability packets: the distance between signals is uniform
+    /// from there to twice that; an extension (`wait`), as `wait_` of ns-2 and ns-3, on there.
+    pub wait: bool,
 }
 
 /// A flow queue around an AQM (RFC 8290; `tc-fq_codel(8)`, `tc-fq_pie(8)`).

@@ -277,6 +277,7 @@ fn red_params() -> RedParams {
         harddrop: false,
         nodrop: false,
         gentle: false,
+        wait: false,
     }
 }
 
@@ -310,6 +311,51 @@ fn red_spreads_its_drops_evenly() {
     let squares: f64 = gaps.iter().map(|g| (f64::from(*g) - 50.0).powi(2)).sum();
     let deviation = (squares / gaps.len() as f64).sqrt();
     assert!((deviation - 28.6).abs() < 0.5, "{deviation}");
+}
+
+#[test]
+fn red_waits_if_told() {
+    let params = RedParams {
+        wait: true,
+        ..red_params()
+    };
+    let mut red = Red::new(params, Stream::named(1, "red"));
+    let mut state = RedState::default();
+    let (mut gaps, mut gap) = (Vec::new(), 0);
+    while gaps.len() < 20_000 {
+        gap += 1;
+        if red.arrive(&mut state, bytes(60_000), PLAIN, at(1)) == Verdict::Drop {
+            gaps.push(gap);
+            gap = 0;
+        }
+    }
+    // 1 % again: uniform over 100..=199 packets, as ns-2's `wait_` has it.
+    assert_eq!(gaps[1..].iter().min(), Some(&100));
+    assert_eq!(gaps[1..].iter().max(), Some(&199));
+    assert!((mean(&gaps) - 149.5).abs() < 1.0, "{}", mean(&gaps));
+}
+
+#[test]
+fn red_stays_idle_when_it_drops_into_an_empty_queue() {
+    let params = RedParams {
+        weight: RedWeight::Exact(0.5),
+        bandwidth: Rate::from_bps(8_000_000),
+        ..red_params()
+    };
+    let mut red = Red::new(params, Stream::named(1, "red"));
+    let mut state = RedState::default();
+    red.arrive(&mut state, bytes(3_000_000), PLAIN, at(0));
+    red.leave(&mut state, bytes(0), PLAIN, Span::ZERO, at(0));
+    red.found_empty(&mut state, at(0));
+    // 1.5 MB, of which one packet's time at 8 Mbit/s leaves half: far above the threshold.
+    assert_eq!(
+        red.arrive(&mut state, bytes(0), PLAIN, at(1)),
+        Verdict::Drop
+    );
+    assert_eq!(state.average, 750_000.0);
+    // Two more packets' times, although nothing was queued in between.
+    red.arrive(&mut state, bytes(0), PLAIN, at(3));
+    assert_eq!(state.average, 187_500.0);
 }
 
 #[test]

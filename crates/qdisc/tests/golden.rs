@@ -132,6 +132,7 @@ fn red_follows_the_paper_packet_by_packet() {
         harddrop: false,
         nodrop: false,
         gentle: true,
+        wait: false,
     };
     let red = Red::new(params, Stream::named(7, "red"));
     let mut queue = SingleQueue::new(Limit::packets(35), red);

@@ -113,8 +113,8 @@ fn policy() -> impl Strategy<Value = SteerParams> {
 }
 
 fn red() -> impl Strategy<Value = RedParams> {
-    (any::<[bool; 6]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
-        |([packets, adaptive, ecn, harddrop, nodrop, gentle], burst, probability, min)| {
+    (any::<[bool; 7]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
+        |([packets, adaptive, ecn, harddrop, nodrop, gentle, wait], burst, probability, min)| {
             let scale = if packets { 1 } else { 1000 };
             RedParams {
                 unit: if packets {
@@ -134,6 +134,7 @@ fn red() -> impl Strategy<Value = RedParams> {
                 harddrop,
                 nodrop,
                 gentle,
+                wait,
             }
         },
     )

@@ -12,8 +12,8 @@
 //! Differs from Linux: the average and its idle decay are exact, not shifts and a table; the
 //! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
 //! number per distance (the same distribution while the probability stands still).
-//! Differs from ns-2: `wait_` is off, as in the paper; the probability does not depend on the
-//! packet's size.
+//! Differs from ns-2: `wait_` is off unless asked for, as in the paper; the probability does not
+//! depend on the packet's size.
 //!
 //! Not here: the hard limit, which the queue enforces.
 
@@ -248,11 +248,16 @@ impl Red {
         }
     }
 
-    /// Makes the distance between two hits uniform (section 7 of the paper, method 2).
+    /// Makes the distance between two hits uniform (section 7 of the paper, method 2): from 1 to
+    /// 1/probability, or with `wait` from there to twice that.
     fn is_hit(&mut self, state: &mut RedState, probability: f64) -> bool {
         let count = state.count.map_or(0, |count| count.saturating_add(1));
-        let rest = 1.0 - f64::from(count) * probability;
-        let hit = rest <= 0.0 || self.dice.chance(probability / rest);
+        let passed = f64::from(count) * probability;
+        let (early, rest) = match self.params.wait {
+            true => (passed < 1.0, 2.0 - passed),
+            false => (false, 1.0 - passed),
+        };
+        let hit = !early && (rest <= 0.0 || self.dice.chance(probability / rest));
         state.count = Some(if hit { 0 } else { count });
         hit
     }
@@ -298,7 +303,6 @@ impl Aqm for Red {
         if self.params.adaptive && now >= state.next_adapt {
             self.adapt(state, now);
         }
-        let idle = state.idle;
         self.average(state, queue, now);
         let verdict = match self.zone(state) {
             Zone::Below => {
@@ -320,10 +324,7 @@ impl Aqm for Red {
         if verdict == Verdict::Drop && queue.packets == 0 {
             // A drop leaves the queue as empty as it was: the link is idle on. Else the average
             // would fall by one sample an arrival, and a link with nothing but timeouts starve.
-            state.idle = match idle {
-                Idle::Emptied(_) => Idle::Emptied(now),
-                Idle::No | Idle::Since(_) => Idle::Since(now),
-            };
+            state.idle = Idle::Emptied(now);
         }
         verdict
     }

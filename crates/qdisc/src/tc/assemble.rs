@@ -163,6 +163,7 @@ impl Given<'_> {
             harddrop: self.switch("harddrop", false),
             nodrop: self.switch("nodrop", false),
             gentle: self.switch("gentle", false),
+            wait: self.switch("wait", false),
         })
     }
 

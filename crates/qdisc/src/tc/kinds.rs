@@ -320,6 +320,12 @@ const RED: Kind = Kind {
             Off,
             "from `max` to twice `max`, raise the probability to 1 step by step",
         )),
+        ours(switch(
+            "wait",
+            None,
+            Off,
+            "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
+        )),
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
     stats: &[

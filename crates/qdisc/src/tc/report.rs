@@ -150,6 +150,7 @@ fn red_options(fields: &mut Vec<Field>, red: &RedParams) {
         fields.push(Field::switch(name, on));
     }
     when(fields, "gentle", red.gentle);
+    when(fields, "wait", red.wait);
 }
 
 fn tbf_options(fields: &mut Vec<Field>, tbf: &TbfParams, inner: &Spec) {

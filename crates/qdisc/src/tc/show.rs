@@ -189,7 +189,8 @@ fn show_red(f: &mut fmt::Formatter<'_>, red: &RedParams) -> fmt::Result {
     show_switch(f, red.ecn, " ecn")?;
     show_switch(f, red.harddrop, " harddrop")?;
     show_switch(f, red.nodrop, " nodrop")?;
-    show_switch(f, red.gentle, " gentle")
+    show_switch(f, red.gentle, " gentle")?;
+    show_switch(f, red.wait, " wait")
 }
 
 fn show_tbf(f: &mut fmt::Formatter<'_>, tbf: &TbfParams) -> fmt::Result {

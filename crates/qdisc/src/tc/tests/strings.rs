@@ -130,9 +130,9 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              bandwidth 10Mbit harddrop",
     ),
     (
-        "red min 5p max 15p limit 1000p weight 0.002 probability 0.1 gentle",
+        "red min 5p max 15p limit 1000p weight 0.002 probability 0.1 gentle wait",
         "red limit 1000p min 5p max 15p avpkt 500 weight 0.002 probability 0.1 \
-             bandwidth 10Mbit gentle",
+             bandwidth 10Mbit gentle wait",
     ),
     // DCTCP's marking at one threshold.
     (
