@@ -199,3 +199,129 @@ fn the_schema_and_the_disciplines_are_printed() {
     let version = sojourn(&["--version"]);
     assert!(text(&version.stdout).starts_with("sojourn 0."));
 }
+
+/// A study of its own folder, with these claims.
+fn study(folder: &Folder, claims: &str) -> String {
+    let text = format!(
+        "format = \"sojourn-study/1\"\nname = \"tiny\"\ntitle = \"Tiny\"\nsource = \"nowhere\"\n\
+         link = \"up\"\n[[setting]]\nname = \"A\"\nscenario = \"scenario.toml\"\n[axes.aqm]\n\
+         fifo.\"dumbbell.qdisc\" = \"pfifo limit 20\"\nfq.\"dumbbell.qdisc\" = \"fq_codel\"\n\
+         {claims}"
+    );
+    std::fs::write(folder.0.path().join("study.toml"), text).expect("the folder is ours");
+    folder.0.path().display().to_string()
+}
+
+fn one_claim(id: &str, check: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"{id}\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n\
+         check = [{check}]\n"
+    )
+}
+
+#[test]
+fn reproduce_answers_by_its_exit_status_and_in_json() {
+    let folder = Folder::new(GOOD);
+    let holds = one_claim("T1", "\"for aqm: link.utilisation > 10%\"");
+    let known = one_claim(
+        "T2",
+        "{ holds = \"link.utilisation[fq] > 2\", deviation = \"no link carries so much\" }",
+    );
+    let name = study(&folder, &(holds.clone() + &known));
+    let output = sojourn(&["reproduce", &name, "--quick", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let json: serde_json::Value =
+        serde_json::from_str(text(&output.stdout)).expect("nothing but JSON");
+    assert_eq!(json["format"], "sojourn-claims/1");
+    assert_eq!(json["claims"][0]["status"], "pass");
+    assert_eq!(json["claims"][0]["interval"], serde_json::Value::Null);
+    assert_eq!(json["claims"][1]["status"], "deviation");
+    assert_eq!(json["claims"][1]["reason"], "no link carries so much");
+    assert_eq!(json["cost"]["runs"], 2);
+
+    let name = study(
+        &folder,
+        &(holds + &one_claim("T2", "\"link.utilisation[fq] > 2\"")),
+    );
+    let failing = sojourn(&["reproduce", &name]);
+    assert_eq!(failing.status.code(), Some(1));
+    assert!(text(&failing.stdout).contains("1 pass, 1 fail, 0 known deviations"));
+    let chosen = sojourn(&["reproduce", &name, "--claims", "T1"]);
+    assert_eq!(chosen.status.code(), Some(0));
+    let unknown = sojourn(&["reproduce", &name, "--claims", "T9"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(unknown.stdout.is_empty());
+
+    let name = study(&folder, &one_claim("T1", "\"link.utilisation[fqq] > 0\""));
+    let wrong = sojourn(&["reproduce", &name, "--json"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(wrong.stdout.is_empty());
+    assert!(
+        text(&wrong.stderr).contains("study.toml:17:28"),
+        "{}",
+        text(&wrong.stderr)
+    );
+}
+
+#[test]
+fn reproduce_writes_what_it_found() {
+    let folder = Folder::new(GOOD);
+    let chart = "[[chart]]\ntitle = \"Distribution\"\nsetting = \"A\"\nkind = \"distribution\"\n\
+                 lines = \"aqm\"\nlabel = \"share\"\n[[table]]\ntitle = \"Used\"\nsetting = \"A\"\n\
+                 rows = \"aqm\"\ncolumns = \"aqm\"\nvalue = \"link.utilisation\"\n";
+    let claim = one_claim("T1", "\"for aqm: link.utilisation > 10%\"");
+    let name = study(&folder, &(claim + chart));
+    let out = folder.0.path().join("out");
+    let output = sojourn(&[
+        "reproduce",
+        &name,
+        "--quick",
+        "--out",
+        &out.display().to_string(),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let read = |file: &str| std::fs::read_to_string(out.join(file)).expect(file);
+    let page = read("report.html");
+    assert!(page.contains("<svg") && page.contains("T1") && page.contains("Used"));
+    assert!(read("claims.json").contains("sojourn-claims/1"));
+    assert!(
+        read("summary.json").contains("\"setting\": \"A\"")
+            || read("summary.json").contains("\"setting\":\"A\"")
+    );
+    assert!(out.join("results.parquet").is_file());
+}
+
+#[test]
+fn the_built_in_study_is_listed_and_runs() {
+    let list = sojourn(&["reproduce", "--list"]);
+    assert_eq!(list.status.code(), Some(0));
+    assert!(text(&list.stdout).contains("codel-red"));
+    let output = sojourn(&[
+        "reproduce",
+        "codel-red",
+        "--quick",
+        "--claims",
+        "R1",
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let again = [
+        "reproduce",
+        "codel-red",
+        "--quick",
+        "--claims",
+        "R1",
+        "--json",
+        "--jobs",
+        "1",
+    ];
+    let claims = |output: &Output| {
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        json["claims"].clone()
+    };
+    assert_eq!(
+        claims(&output),
+        claims(&sojourn(&again)),
+        "on any number of threads"
+    );
+}

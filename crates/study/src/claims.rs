@@ -215,3 +215,6 @@ impl Relation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The claim language: what it reads, what it refuses, and what it finds in made-up results.
+
+use super::evaluate::{Cells, Evaluator};
+use super::figure::Unit;
+use super::parse::{check, quantity};
+use super::{Axis, AxisValue, Set, Vocabulary};
+use crate::runner::Outcome;
+use sojourn_qdisc::{Report, Spec};
+use sojourn_units::Span;
+use sojourn_world::{
+    Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, RunResult, Topology,
+    Window,
+};
+
+fn axis(name: &str, values: &[&str]) -> Axis {
+    Axis {
+        name: name.into(),
+        values: values
+            .iter()
+            .map(|value| AxisValue {
+                name: (*value).into(),
+                params: vec![(format!("field.{name}"), (*value).into())],
+            })
+            .collect(),
+    }
+}
+
+fn words() -> Vocabulary {
+    let mut words = Vocabulary {
+        axes: vec![axis("aqm", &["codel", "red"]), axis("n", &["3", "6", "14"])],
+        sets: vec![Set {
+            name: "ends".into(),
+            axis: 1,
+            values: vec![0, 2],
+        }],
+        link: "up".into(),
+        flow: "*".into(),
+        ..Vocabulary::default()
+    };
+    let delay = quantity("link.sojourn_ms.mean", &words).expect("it is a figure");
+    words.definitions.push(("delay".into(), delay));
+    words
+}
+
+/// Two queues by three numbers of flows, three seeds each. CoDel's mean delays are 10, 20 and
+/// 30 ms, RED's ten times as much; the seeds differ by −1, 0 and +5 ms.
+fn results() -> (Vec<Cell>, Vec<Outcome>) {
+    let hop = |name: &str| Hop {
+        name: name.into(),
+        rate: HopRate::Infinite,
+        qdisc: "pfifo limit 10".parse::<Spec>().expect("a spec"),
+        delay: Span::ZERO,
+        jitter: Span::ZERO,
+        reorder: false,
+        loss: 0.0,
+    };
+    let (mut cells, mut outcomes) = (Vec::new(), Vec::new());
+    for (aqm, factor) in [("codel", 10.0), ("red", 100.0)] {
+        for (step, n) in ["3", "6", "14"].into_iter().enumerate() {
+            for (seed, off) in [(1, -1.0), (2, 0.0), (3, 5.0)] {
+                let cell = Cell {
+                    scenario: "made-up".into(),
+                    params: vec![
+                        ("field.aqm".into(), aqm.into()),
+                        ("field.n".into(), n.into()),
+                    ],
+                    seed,
+                    duration: Span::from_secs(1),
+                    warmup: Span::ZERO,
+                    sample_every: Span::from_secs(1),
+                    link_header: 0,
+                    topology: Topology::Dumbbell(Dumbbell {
+                        up: hop("up"),
+                        down: hop("down"),
+                        access: None,
+                    }),
+                    flows: Vec::new(),
+                };
+                let mut link = LinkRecorder::new(Window::of(&cell), None).finish(Report {
+                    kind: "pfifo",
+                    options: Vec::new(),
+                    stats: Vec::new(),
+                    inner: None,
+                });
+                link.sojourn = Distribution {
+                    count: 100,
+                    mean: factor * (step + 1) as f64 + off,
+                    max: 1000.0,
+                    cdf: vec![(10.0, 0.25), (20.0, 0.75), (1000.0, 1.0)],
+                    ..Distribution::default()
+                };
+                outcomes.push(Ok(RunResult {
+                    world: "sim",
+                    seed,
+                    params: cell.params.clone(),
+                    links: vec![("up".into(), link)],
+                    flows: Vec::new(),
+                    aggregate: Aggregate {
+                        jain: Some(0.9),
+                        goodput_bps: 1e6,
+                    },
+                    cost: Cost::default(),
+                    digest: 0,
+                }));
+                cells.push(cell);
+            }
+        }
+    }
+    (cells, outcomes)
+}
+
+/// Whether a check holds: in how many of its cases.
+fn held(text: &str) -> (usize, usize) {
+    let words = words();
+    let (cells, outcomes) = results();
+    let cells = Cells::new(&cells, &outcomes);
+    let check = check(text, &words).unwrap_or_else(|complaint| panic!("{text}: {complaint:?}"));
+    let cases = Evaluator::new(&words, &cells).check(&check);
+    let cases = cases.unwrap_or_else(|message| panic!("{text}: {message}"));
+    (cases.iter().filter(|case| case.held).count(), cases.len())
+}
+
+#[test]
+fn every_comparison_decides_by_the_median_over_seeds() {
+    let (yes, no) = ((1, 1), (0, 1));
+    for (text, expected) in [
+        // The median of 9, 10 and 15 is 10, their mean is not.
+        ("delay[codel, n=3] <= 10", yes),
+        ("delay[codel, n=3] < 10", no),
+        ("delay[codel, n=3] >= 10", yes),
+        ("delay[codel, n=3] > 10", no),
+        ("delay[codel, n=3] in 10 .. 12", yes),
+        ("delay[codel, n=3] in 8.5 .. 9.9", no),
+        ("delay[codel, n=3] ~ 11", yes),
+        ("delay[codel, n=3] ~ 8.6", no),
+        ("delay[codel, n=3] ~ 8.6 within 20%", yes),
+        ("0 < delay[codel, n=3] < delay[red, n=3] < 1000", yes),
+        ("0 < delay[codel, n=3] < delay[red, n=3] < 100", no),
+        ("rising(n: delay[codel])", yes),
+        ("falling(n: delay[codel])", no),
+        ("falling(n: 0 - delay[codel])", yes),
+        // 10, 20, 30: the first step doubles.
+        ("falling(n: delay[codel], 100%)", yes),
+        ("falling(n: delay[codel], 99%)", no),
+        (
+            "max(n: delay[codel]) - min(n: delay[codel]) ~ 20 within 0%",
+            yes,
+        ),
+        ("mean(n in ends: delay[codel]) ~ 20 within 0%", yes),
+        ("count(aqm, n: delay < 100) >= 3", yes),
+        ("count(aqm, n: delay < 100) >= 4", no),
+        ("2 * delay[codel, n=3] + 1 ~ 21 within 0%", yes),
+        ("delay[red, n=3] / delay[codel, n=3] ~ 10 within 0%", yes),
+        ("aggregate.jain[codel, n=6] ~ 90% within 0%", yes),
+        // A quarter up to 10 ms, three quarters up to 20 ms.
+        ("link.sojourn_ms.below(15)[codel, n=3] ~ 50% within 0%", yes),
+        (
+            "link.sojourn_ms.below(5000)[codel, n=3] ~ 100% within 0%",
+            yes,
+        ),
+    ] {
+        assert_eq!(held(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_check_runs_over_its_axes() {
+    assert_eq!(held("for n: delay[codel] < delay[red]"), (3, 3));
+    assert_eq!(held("for aqm, n in {6, 14}: delay > 25"), (3, 4));
+    assert_eq!(held("for n in ends: delay[codel] >= 30"), (1, 2));
+    // What stands at the figure goes before what stands around it.
+    assert_eq!(held("for n: delay[codel, n=3] <= 10"), (3, 3));
+}
+
+#[test]
+fn nothing_is_no_value() {
+    assert_eq!(held("link.utilisation[codel, n=3] >= 0"), (0, 1));
+    assert_eq!(held("link.utilisation[codel, n=3] <= 1"), (0, 1));
+    assert_eq!(held("rising(n: link.utilisation[codel])"), (0, 1));
+    assert_eq!(held("link.utilisation[codel, n=3] in 0 .. 1"), (0, 1));
+}
+
+#[test]
+fn seeds_and_words_of_a_case() {
+    let words = words();
+    let (cells, outcomes) = results();
+    let cells = Cells::new(&cells, &outcomes);
+    let mut evaluator = Evaluator::new(&words, &cells);
+    let mut case = |text: &str| {
+        let check = check(text, &words).expect("it is right");
+        evaluator.check(&check).expect("its cells exist").remove(0)
+    };
+    let value = case("delay[codel, n=3] < 50");
+    assert_eq!(value.seeds, [9.0, 10.0, 15.0]);
+    assert_eq!(
+        (value.text.as_str(), value.unit),
+        ("10.0 ms < 50.0 ms", Unit::Ms)
+    );
+    assert_eq!(value.margin, 0.8);
+    let difference = case("delay[codel, n=3] < delay[red, n=3]");
+    assert_eq!(difference.seeds, [-90.0, -90.0, -90.0], "paired by seed");
+    let failed = case("delay[red, n=3] < delay[codel, n=3]");
+    assert_eq!(failed.text, "100 ms not < 10.0 ms");
+    assert!(failed.margin < 0.0);
+}
+
+#[test]
+fn a_figure_must_mean_one_cell() {
+    let words = words();
+    let (cells, _) = results();
+    let cells = Cells::new(&cells, &[]);
+    let message = |text: &str| {
+        let check = check(text, &words).expect("its words are right");
+        Evaluator::new(&words, &cells)
+            .check(&check)
+            .expect_err(text)
+    };
+    assert_eq!(
+        message("delay[codel] < 1"),
+        "aqm=codel is several cells; they differ in field.n"
+    );
+    let mut outside = words.clone();
+    outside.axes[1].values[0].params[0].1 = "4".into();
+    let check = check("delay[codel, n=3] < 1", &outside).expect("its words are right");
+    let found = Evaluator::new(&outside, &cells).check(&check);
+    assert_eq!(
+        found.expect_err("no such cell"),
+        "no cell has aqm=codel n=3"
+    );
+}
+
+#[test]
+fn complaints_say_where_and_what_would_be_right() {
+    let words = words();
+    for (text, at, message, help) in [
+        (
+            "dela[codel] < 1",
+            0..4,
+            "`dela` is no figure",
+            "did you mean `delay`?",
+        ),
+        (
+            "link.utilization[codel] < 1",
+            0..16,
+            "`link.utilization` is no figure",
+            "did you mean `link.utilisation`?",
+        ),
+        (
+            "link.sojourn_ms.p57 < 1",
+            0..19,
+            "`p57` is no statistic",
+            "did you mean `p5`?",
+        ),
+        (
+            "delay[codle] < 1",
+            6..11,
+            "no axis has a value `codle`",
+            "did you mean `codel`?",
+        ),
+        (
+            "delay[n=15] < 1",
+            8..10,
+            "axis `n` has no value `15`",
+            "did you mean `14`?",
+        ),
+        (
+            "for m: delay < 1",
+            4..5,
+            "no axis is named `m`",
+            "known here: aqm, n",
+        ),
+        (
+            "for n in end: delay < 1",
+            9..12,
+            "`n` has no set named `end`",
+            "did you mean `ends`?",
+        ),
+        ("delay[codel]", 12..12, "expected a comparison", ""),
+        (
+            "delay < ",
+            8..8,
+            "expected a number, a figure or `(`, found the end",
+            "",
+        ),
+        (
+            "delay < 5ms",
+            8..11,
+            "`5ms` is neither a number nor a name",
+            "",
+        ),
+        ("delay < 5 5", 10..11, "expected the end, found `5`", ""),
+        ("delay ? 5", 6..7, "`?` means nothing here", ""),
+        ("rising(n delay)", 9..14, "expected `:`, found `delay`", ""),
+        (
+            "delay[flow=x, take=median] < 1",
+            19..25,
+            "`median` is no way",
+            "",
+        ),
+        (
+            "link.sojourn_ms < 1",
+            0..15,
+            "`link.sojourn_ms` is a distribution",
+            "",
+        ),
+        (
+            "link.sojourn_ms.below < 1",
+            0..21,
+            "`below` needs a time",
+            "",
+        ),
+    ] {
+        let complaint = check(text, &words).expect_err(text);
+        assert_eq!(complaint.span, at, "{text}: {complaint:?}");
+        assert!(
+            complaint.message.starts_with(message),
+            "{text}: {complaint:?}"
+        );
+        let have = complaint.help.unwrap_or_default();
+        assert!(have.contains(help), "{text}: {have}");
+    }
+    let deep = format!("{}1{} < 2", "(".repeat(5000), ")".repeat(5000));
+    let complaint = check(&deep, &words).expect_err("too deep");
+    assert_eq!(complaint.message, "nested too deeply");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "[ a-z0-9<>=~(){},:.%'*/+-]{0,60}") {
+        let words = words();
+        if let Err(complaint) = check(&text, &words) {
+            proptest::prop_assert!(complaint.span.end <= text.len());
+        }
+    }
+}
