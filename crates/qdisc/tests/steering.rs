@@ -296,6 +296,19 @@ fn the_rate_of_the_link_is_measured_while_packets_wait() {
     }
     bench.send(100, 1, Span::from_millis(9));
     assert_eq!(bench.status().link, Rate::from_bps(8_000_000));
+    // Bursts count with the time until the next one, and not at all when they end the queue.
+    for round in 0..100 {
+        bench.now += Span::from_millis(if round == 0 { 1 } else { 10 });
+        bench.send(10, 0, Span::from_millis(9));
+    }
+    for gap in [10, 50, 50] {
+        bench.now += Span::from_millis(gap);
+        bench.send(10, 0, Span::from_millis(9));
+        let (state, now) = (&mut bench.state, bench.now);
+        bench.steered.leave(state, empty, PACKET, Span::ZERO, now);
+    }
+    bench.send(100, 1, Span::from_millis(9));
+    assert_eq!(bench.status().link, Rate::from_bps(8_000_000));
     // A fifth of the rate is known after five seconds, but for e⁻⁵ of the way.
     bench.send(1000, 5, Span::from_millis(9));
     let link = bench.status().link.as_bps();

@@ -14,8 +14,9 @@ pub(super) struct Link {
     rate: TdrmUtemaCpa,
     bytes: u64,
     time: Span,
-    /// Length and time of the last packet, if others waited behind it.
-    last: Option<(u32, Time)>,
+    /// Bytes that left at the last moment when any did, if others waited behind them: what leaves
+    /// at once, as from a shaper or in a batch, took the time until the next departure.
+    last: Option<(u64, Time)>,
 }
 
 impl Link {
@@ -37,14 +38,20 @@ impl Link {
     /// A packet of `len` bytes was sent, and nothing waits behind it if it `is_last`.
     #[inline]
     pub(super) fn sent(&mut self, len: u32, is_last: bool, now: Time) {
-        if let Some((len, since)) = self.last {
-            self.bytes += u64::from(len);
-            self.time += now - since;
-            if self.time >= LINK_SAMPLE {
-                self.rate.add(self.bytes, self.time);
-                (self.bytes, self.time) = (0, Span::ZERO);
+        let len = u64::from(len);
+        let mut burst = len;
+        match self.last {
+            Some((before, since)) if now > since => {
+                self.bytes += before;
+                self.time += now - since;
+                if self.time >= LINK_SAMPLE {
+                    self.rate.add(self.bytes, self.time);
+                    (self.bytes, self.time) = (0, Span::ZERO);
+                }
             }
+            Some((before, _)) => burst = before + len,
+            None => {}
         }
-        self.last = (!is_last).then_some((len, now));
+        self.last = (!is_last).then_some((burst, now));
     }
 }
