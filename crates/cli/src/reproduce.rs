@@ -10,6 +10,7 @@ use sojourn_report::{Claim, Draw, Drawing, OverSeeds, Page, Sheet, Strip};
 use sojourn_sim::Sim;
 use sojourn_study::{ChartKind, Judgement, Options, Outcome, Published, Status};
 use sojourn_world::{Axis, Cell, RunResult, ScenarioInfo};
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -233,16 +234,14 @@ fn gather(
         axes[0].values.push(setting.name.clone());
         for axis in &setting.study.info.axes {
             let at = axes.iter().position(|known| known.field == axis.field);
-            let known = match at {
-                Some(at) => &mut axes[at],
-                None => {
-                    axes.push(Axis {
-                        field: axis.field.clone(),
-                        values: Vec::new(),
-                    });
-                    axes.last_mut().expect("one was pushed")
-                }
-            };
+            let at = at.unwrap_or_else(|| {
+                axes.push(Axis {
+                    field: axis.field.clone(),
+                    values: Vec::new(),
+                });
+                axes.len() - 1
+            });
+            let known = &mut axes[at];
             for value in &axis.values {
                 if !known.values.contains(value) {
                     known.values.push(value.clone());
@@ -318,21 +317,22 @@ fn text(
 ) -> String {
     let mut text = format!("{}: {}\n{}\n\n", study.name, study.title, study.source);
     for claim in claims {
-        text += &format!("{:<5} {}\n", claim.id, claim.statement);
-        text += &format!("      published  {}\n", claim.published);
-        text += &format!("      ours       {}\n", claim.ours);
+        let _ = writeln!(text, "{:<5} {}", claim.id, claim.statement);
+        let _ = writeln!(text, "      published  {}", claim.published);
+        let _ = writeln!(text, "      ours       {}", claim.ours);
         if !claim.interval_text.is_empty() {
-            text += &format!("      95 %       {}\n", claim.interval_text);
+            let _ = writeln!(text, "      95 %       {}", claim.interval_text);
         }
-        text += &format!("      {}", claim.status);
+        let _ = write!(text, "      {}", claim.status);
         if !claim.reason.is_empty() {
-            text += &format!(": {}", claim.reason);
+            let _ = write!(text, ": {}", claim.reason);
         }
         text += "\n\n";
     }
     let count = |status| judged.iter().filter(|claim| claim.status == status).count();
-    text += &format!(
-        "{} claims: {} pass, {} fail, {} known deviations; {} runs in {:.1} s\n",
+    let _ = writeln!(
+        text,
+        "{} claims: {} pass, {} fail, {} known deviations; {} runs in {:.1} s",
         claims.len(),
         count(Status::Pass),
         count(Status::Fail),
@@ -341,7 +341,7 @@ fn text(
         cost.wall_s
     );
     if let Some(dir) = out {
-        text += &format!("{}\n", dir.join(sojourn_report::PAGE).display());
+        let _ = writeln!(text, "{}", dir.join(sojourn_report::PAGE).display());
     }
     text
 }

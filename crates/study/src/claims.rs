@@ -200,7 +200,9 @@ impl Relation {
         match self {
             Self::Chain { first, rest } => {
                 first.each(change);
-                rest.iter_mut().for_each(|(_, expr)| expr.each(change));
+                for (_, expr) in rest {
+                    expr.each(change);
+                }
             }
             Self::Within { value, low, high } => {
                 for expr in [value, low, high] {

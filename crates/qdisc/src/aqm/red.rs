@@ -253,9 +253,10 @@ impl Red {
     fn is_hit(&mut self, state: &mut RedState, probability: f64) -> bool {
         let count = state.count.map_or(0, |count| count.saturating_add(1));
         let passed = f64::from(count) * probability;
-        let (early, rest) = match self.params.wait {
-            true => (passed < 1.0, 2.0 - passed),
-            false => (false, 1.0 - passed),
+        let (early, rest) = if self.params.wait {
+            (passed < 1.0, 2.0 - passed)
+        } else {
+            (false, 1.0 - passed)
         };
         let hit = !early && (rest <= 0.0 || self.dice.chance(probability / rest));
         state.count = Some(if hit { 0 } else { count });

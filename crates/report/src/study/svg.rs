@@ -234,10 +234,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_cover_the_range() {
         assert_eq!(ticks(0.0, 70.0), [0.0, 20.0, 40.0, 60.0]);
-        assert_eq!(
-            ticks(0.0, 1.0),
-            [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]
-        );
+        assert_eq!(ticks(0.0, 1.0), [0.0, 0.2, 0.4, 3.0 * 0.2, 0.8, 1.0]);
         assert_eq!(ticks(3.0, 3.0), [3.0]);
     }
 

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::runner::Outcome;
 use sojourn_world::{Cell, RunResult};
+use std::fmt::Write as _;
 
 /// The cells of a scenario, with what they yielded.
 pub(crate) struct Cells<'a> {
@@ -58,7 +59,7 @@ impl Quantity {
         }
     }
 
-    fn zip(self, other: Self, unit: Unit, f: impl Fn(f64, f64) -> f64) -> Self {
+    fn zip(&self, other: &Self, unit: Unit, f: impl Fn(f64, f64) -> f64) -> Self {
         let seeds = match (&self.seeds[..], &other.seeds[..]) {
             ([], right) => right.iter().map(|r| f(self.median, *r)).collect(),
             (left, []) => left.iter().map(|l| f(*l, other.median)).collect(),
@@ -71,7 +72,7 @@ impl Quantity {
         }
     }
 
-    fn minus(self, other: Self) -> Self {
+    fn minus(&self, other: &Self) -> Self {
         let unit = self.unit;
         self.zip(other, unit, |a, b| a - b)
     }
@@ -246,11 +247,11 @@ impl<'a> Evaluator<'a> {
                 margin.min(room)
             };
             let not = if holds { "" } else { "not " };
-            text += &format!(" {not}{} {}", compare.sign(), unit.show(b));
+            let _ = write!(text, " {not}{} {}", compare.sign(), unit.show(b));
             // Against a number the value is of interest, between two figures their difference.
             shown.get_or_insert_with(|| match right.seeds[..] {
                 [] => left.seeds.clone(),
-                _ => left.clone().minus(right.clone()).seeds,
+                _ => left.minus(&right).seeds,
             });
             left = right;
         }
@@ -290,8 +291,10 @@ impl<'a> Evaluator<'a> {
         }
         let unit = values.first().map_or(Unit::None, |value| value.unit);
         let list: Vec<String> = values.iter().map(|value| unit.show(value.median)).collect();
-        let (first, last) = (values.first().cloned(), values.last().cloned());
-        let change = last.zip(first).map(|(last, first)| last.minus(first).seeds);
+        let change = values
+            .last()
+            .zip(values.first())
+            .map(|(last, first)| last.minus(first).seeds);
         Ok(Case {
             place: Place::new(),
             held,
@@ -322,7 +325,7 @@ impl<'a> Evaluator<'a> {
                     Operator::Add | Operator::Subtract => left.unit,
                     _ => Unit::None,
                 };
-                Ok(left.zip(right, unit, |a, b| match operator {
+                Ok(left.zip(&right, unit, |a, b| match operator {
                     Operator::Add => a + b,
                     Operator::Subtract => a - b,
                     Operator::Multiply => a * b,
@@ -339,9 +342,9 @@ impl<'a> Evaluator<'a> {
             let unit = next.unit;
             total = Some(match (total, reduce) {
                 (None, _) => next,
-                (Some(total), Reduce::Min) => total.zip(next, unit, f64::min),
-                (Some(total), Reduce::Max) => total.zip(next, unit, f64::max),
-                (Some(total), Reduce::Mean) => total.zip(next, unit, |a, b| a + b),
+                (Some(total), Reduce::Min) => total.zip(&next, unit, f64::min),
+                (Some(total), Reduce::Max) => total.zip(&next, unit, f64::max),
+                (Some(total), Reduce::Mean) => total.zip(&next, unit, |a, b| a + b),
             });
         }
         let total = total.ok_or("an axis without values")?;
@@ -349,7 +352,7 @@ impl<'a> Evaluator<'a> {
         Ok(match reduce {
             Reduce::Mean => {
                 let count = Quantity::constant(binder.values.len() as f64);
-                total.zip(count, unit, |a, b| a / b)
+                total.zip(&count, unit, |a, b| a / b)
             }
             Reduce::Min | Reduce::Max => total,
         })

@@ -175,7 +175,10 @@ const SCALARS: [(&str, Figure); 18] = {
         (
             "flow.completed_s",
             Flow(
-                |f| f.completed.map_or(f64::NAN, |span| span.as_secs_f64()),
+                |f| {
+                    f.completed
+                        .map_or(f64::NAN, sojourn_units::Span::as_secs_f64)
+                },
                 Unit::Seconds,
             ),
         ),
@@ -227,15 +230,16 @@ pub(crate) fn find(name: &str, threshold: Option<f64>) -> Result<Figure, (String
                 let help = format!("{base}.below(25): the share of samples up to 25 ms");
                 return Err(("`below` needs a time in milliseconds".into(), help));
             }
-            _ => match STATISTICS.iter().find(|(known, _)| *known == statistic) {
-                Some((_, statistic)) => *statistic,
-                None => {
+            _ => {
+                let Some((_, found)) = STATISTICS.iter().find(|(known, _)| *known == statistic)
+                else {
                     let known: Vec<&str> =
                         STATISTICS.iter().map(|s| s.0).chain(["below"]).collect();
                     let help = suggestion(statistic, &known);
                     return Err((format!("`{statistic}` is no statistic"), help));
-                }
-            },
+                };
+                *found
+            }
         };
         if let Some(figure) = spread(base, statistic) {
             return Ok(figure);

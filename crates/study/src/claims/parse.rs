@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn complain<T>(&self, span: Range<usize>, message: String, help: Option<String>) -> Parsed<T> {
+    fn complain<T>(span: Range<usize>, message: String, help: Option<String>) -> Parsed<T> {
         Err(Complaint {
             span,
             message,
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
 
     fn wrong<T>(&self, wanted: &str) -> Parsed<T> {
         let message = format!("expected {wanted}, found {}", self.peek().show());
-        self.complain(self.span(), message, None)
+        Self::complain(self.span(), message, None)
     }
 
     fn takes(&mut self, mark: &str) -> bool {
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
         let names: Vec<&str> = self.words.axes.iter().map(|a| a.name.as_str()).collect();
         let Some(axis) = names.iter().position(|known| known == name) else {
             let message = format!("no axis is named `{name}`");
-            return self.complain(self.span(), message, Some(suggestion(name, &names)));
+            return Self::complain(self.span(), message, Some(suggestion(name, &names)));
         };
         self.advance();
         Ok(axis)
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         let axis = &self.words.axes[axis].name;
         let message = format!("`{axis}` has no set named `{name}`");
         let known: Vec<&str> = sets().map(|set| set.name.as_str()).collect();
-        self.complain(self.span(), message, Some(suggestion(name, &known)))
+        Self::complain(self.span(), message, Some(suggestion(name, &known)))
     }
 
     /// The text of a value: a name, a number or a text in quotes.
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         }
         let message = format!("axis `{}` has no value `{text}`", axis.name);
         let known: Vec<&str> = axis.values.iter().map(|v| v.name.as_str()).collect();
-        self.complain(span, message, Some(suggestion(&text, &known)))
+        Self::complain(span, message, Some(suggestion(&text, &known)))
     }
 
     fn relation(&mut self) -> Parsed<Relation> {
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let message = "nested too deeply".to_owned();
-            return self.complain(self.span(), message, None);
+            return Self::complain(self.span(), message, None);
         }
         let mut left = self.product()?;
         loop {
@@ -377,7 +377,7 @@ impl<'a> Parser<'a> {
         if missing {
             let message = format!("`{name}` is a link's figure, and no link is named");
             let help = format!("{name}[link=up], or `link = \"up\"` in the study");
-            return self.complain(span, message, Some(help));
+            return Self::complain(span, message, Some(help));
         }
         Ok(expr)
     }
@@ -395,7 +395,7 @@ impl<'a> Parser<'a> {
             let words = self.words.definitions.iter().map(|(word, _)| word.as_str());
             let near = crate::problem::nearest(name, words);
             let help = near.map_or(help, |word| format!("did you mean `{word}`?"));
-            self.complain(span, message, Some(help))
+            Self::complain(span, message, Some(help))
         })
     }
 
@@ -442,7 +442,7 @@ impl<'a> Parser<'a> {
                 let Some(take) = Take::named(&word) else {
                     let message = format!("`{word}` is no way to make one value of several flows");
                     let help = suggestion(&word, &Take::NAMES);
-                    return self.complain(span, message, Some(help));
+                    return Self::complain(span, message, Some(help));
                 };
                 expr.each(&mut |reference| reference.take = take);
             }
@@ -471,7 +471,7 @@ impl<'a> Parser<'a> {
                 let values = self.words.axes.iter().flat_map(|axis| &axis.values);
                 let known: Vec<&str> = values.map(|value| value.name.as_str()).collect();
                 let message = format!("no axis has a value `{text}`");
-                self.complain(span, message, Some(suggestion(text, &known)))
+                Self::complain(span, message, Some(suggestion(text, &known)))
             }
             _ => {
                 let axes: Vec<String> = found
@@ -479,7 +479,7 @@ impl<'a> Parser<'a> {
                     .map(|(axis, _)| format!("{}={text}", self.words.axes[*axis].name))
                     .collect();
                 let message = format!("`{text}` is a value of several axes");
-                self.complain(span, message, Some(format!("say {}", axes.join(" or "))))
+                Self::complain(span, message, Some(format!("say {}", axes.join(" or "))))
             }
         }
     }

@@ -196,7 +196,7 @@ fn seeds_and_words_of_a_case() {
         (value.text.as_str(), value.unit),
         ("10.0 ms < 50.0 ms", Unit::Ms)
     );
-    assert_eq!(value.margin, 0.8);
+    assert!((value.margin - 0.8).abs() < 1e-12);
     let difference = case("delay[codel, n=3] < delay[red, n=3]");
     assert_eq!(difference.seeds, [-90.0, -90.0, -90.0], "paired by seed");
     let failed = case("delay[red, n=3] < delay[codel, n=3]");

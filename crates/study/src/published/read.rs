@@ -288,16 +288,15 @@ impl Reader {
         let mut values = Vec::new();
         for Raw(node) in list.unwrap_or_default() {
             let known = &self.words.axes[axis].values;
-            match known.iter().position(|value| value.name == node.text) {
-                Some(value) => values.push(value),
-                None => {
-                    let names: Vec<&str> = known.iter().map(|v| v.name.as_str()).collect();
-                    let help = suggestion(&node.text, &names);
-                    let name = &self.words.axes[axis].name;
-                    let message = format!("axis `{name}` has no value `{}`", node.text);
-                    self.add(node.at, &path, message, Some(help));
-                }
+            if let Some(value) = known.iter().position(|value| value.name == node.text) {
+                values.push(value);
+                continue;
             }
+            let names: Vec<&str> = known.iter().map(|v| v.name.as_str()).collect();
+            let help = suggestion(&node.text, &names);
+            let name = &self.words.axes[axis].name;
+            let message = format!("axis `{name}` has no value `{}`", node.text);
+            self.add(node.at, &path, message, Some(help));
         }
         self.words.sets.push(Set {
             name: set.key.clone(),
