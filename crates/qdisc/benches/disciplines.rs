@@ -10,15 +10,15 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
-    CodelParams, Dequeue, Discard, Ecn, FlowParams, GspParams, Packet, PieParams, Qdisc, RedParams,
-    RedUnit, RedWeight, Setting, Spec, SteerParams, TbfParams,
+    AckFilter, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn, FlowParams, GspParams,
+    Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec, SteerParams, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
-const FLOWS: [u32; 4] = [1, 100, 1024, 100_000];
+const FLOWS: [u32; 6] = [1, 32, 100, 1024, 10_000, 100_000];
 
 #[derive(Clone, Copy)]
 struct Frame {
@@ -78,6 +78,21 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         gentle: false,
         wait: false,
     };
+    // The backlog must fit; without a rate no shaper holds it back.
+    let cake = CakeParams {
+        diffserv: DiffServ::BestEffort,
+        rtt: Span::from_secs(2000),
+        memlimit: Some(u64::MAX),
+        ..CakeParams::default()
+    };
+    let diffserv4 = CakeParams {
+        diffserv: DiffServ::DiffServ4,
+        ..cake
+    };
+    let ack_filter = CakeParams {
+        ack_filter: AckFilter::Normal,
+        ..cake
+    };
     vec![
         ("pfifo", Spec::Pfifo { limit }),
         ("red", Spec::Red(red)),
@@ -88,6 +103,9 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("fq_pie", Spec::FqPie { flows, pie }),
         ("fq_gsp", Spec::FqGsp { flows, gsp }),
         ("steer", steered(Spec::Gsp { limit, gsp })),
+        ("cake", Spec::Cake(cake)),
+        ("cake diffserv4", Spec::Cake(diffserv4)),
+        ("cake ack-filter", Spec::Cake(ack_filter)),
         ("tbf", unhindered(Spec::Pfifo { limit })),
     ]
 }

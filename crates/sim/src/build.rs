@@ -4,7 +4,7 @@ use crate::calendar::{Calendar, MAX_SOURCES};
 use crate::engine::{Engine, Next, Routes};
 use crate::host::{Access, Endpoint, Transport};
 use crate::link::{Impairment, Link};
-use crate::packet::Way;
+use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Setting;
@@ -218,8 +218,24 @@ fn endpoints(cell: &Cell, index: usize, flow: &Flow) -> [Endpoint; 2] {
         AppSpec::File { size } => Some(size),
         _ => None,
     };
+    let hosts = match &cell.topology {
+        // With access links each flow has hosts of its own.
+        Topology::Dumbbell(dumbbell) if dumbbell.access.is_some() => Hosts {
+            src: index,
+            dst: index,
+        },
+        _ => Hosts {
+            src: flow.from,
+            dst: flow.to,
+        },
+    };
     let end = |app, way: Way| Endpoint {
         app,
+        hosts: if way.is_forth() {
+            hosts
+        } else {
+            hosts.reversed()
+        },
         transport: transport(cell, flow, way),
         way,
         tos: flow.dscp << 2,

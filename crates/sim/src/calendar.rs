@@ -8,7 +8,7 @@ use sojourn_units::Time;
 /// What an event belongs to; numbered by the engine.
 pub(crate) type Source = u32;
 
-const SOURCE_BITS: u32 = 24;
+pub(crate) const SOURCE_BITS: u32 = 24;
 /// Most sources a run may have.
 pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 

@@ -168,13 +168,13 @@ impl Engine {
 
     /// Puts a packet that link `index` has sent at `sent` into its pipe.
     fn launch(&mut self, index: usize, packet: Packet, sent: Time) {
-        let at = self.routes.at(index, packet.way);
+        let at = self.routes.at(index, packet.way());
         let pipe = self.routes.pipe[at] as usize;
         let Some(mut arrival) = self.links[index].arrival(sent, &self.pipes[pipe]) else {
             return;
         };
         if self.routes.next[at] == Next::Host
-            && let Some(access) = &mut self.downlinks[packet.way.index()]
+            && let Some(access) = &mut self.downlinks[packet.way().index()]
         {
             arrival = access.send(arrival, packet.len);
         }
@@ -200,7 +200,7 @@ impl Engine {
         let again = pipe.next();
         pipe.armed = again.unwrap_or(Time::MAX);
         if let Some(packet) = packet {
-            let at = self.routes.at(self.pipe_rows[index] as usize, packet.way);
+            let at = self.routes.at(self.pipe_rows[index] as usize, packet.way());
             match self.routes.next[at] {
                 Next::Link(link) => self.offer(link as usize, packet, now),
                 Next::Host => self.receive(packet, now),
@@ -229,8 +229,8 @@ impl Engine {
 
     /// A packet has arrived at the end of its way.
     fn receive(&mut self, packet: Packet, now: Time) {
-        let index = packet.way.back().index();
-        let flow = packet.way.flow();
+        let index = packet.way().back().index();
+        let flow = packet.way().flow();
         let over = now > self.end;
         let endpoint = &mut self.endpoints[index];
         let first = endpoint.is_first();
@@ -353,8 +353,8 @@ impl Engine {
 
     /// Sends a packet on its way: over the host's access link, or straight to the first queue.
     fn emit(&mut self, packet: Packet, now: Time) {
-        let at = self.routes.at(self.links.len(), packet.way);
-        if let Some(access) = &mut self.uplinks[packet.way.index()] {
+        let at = self.routes.at(self.links.len(), packet.way());
+        if let Some(access) = &mut self.uplinks[packet.way().index()] {
             let arrival = access.send(now, packet.len);
             self.fly(self.routes.pipe[at] as usize, arrival, packet);
         } else if let Next::Link(link) = self.routes.next[at] {

@@ -1,6 +1,6 @@
 //! Endpoints: an app on a transport, one at each end of a flow.
 
-use crate::packet::{Packet, Way};
+use crate::packet::{Hosts, Packet, Way};
 use sojourn_apps::{App, Datagram, Input, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Connection, Segment};
@@ -44,6 +44,8 @@ pub(crate) struct Endpoint {
     pub(crate) transport: Transport,
     /// Direction of what it sends.
     pub(crate) way: Way,
+    /// This end's node and the other's.
+    pub(crate) hosts: Hosts,
     /// DSCP of what it sends, in place in the TOS byte.
     pub(crate) tos: u8,
     pub(crate) start: Time,
@@ -90,12 +92,7 @@ impl Endpoint {
         };
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
         let len = segment.payload.saturating_add(headers);
-        Packet {
-            segment,
-            way: self.way,
-            len,
-            tos: self.tos | ecn as u8,
-        }
+        Packet::new(segment, self.way, self.hosts, len, self.tos | ecn as u8)
     }
 
     /// Tells the app something; its datagrams are added to `outbox`.

@@ -1,5 +1,6 @@
 //! The simulator's packet: one cache line, moved by value.
 
+use crate::calendar::{MAX_SOURCES, SOURCE_BITS};
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
 use sojourn_random::mix;
 use sojourn_tcp::{Flags, Segment};
@@ -35,16 +36,55 @@ impl Way {
     }
 }
 
+/// The nodes at both ends of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hosts {
+    pub(crate) src: usize,
+    pub(crate) dst: usize,
+}
+
+impl Hosts {
+    /// Those of the opposite direction.
+    pub(crate) fn reversed(self) -> Self {
+        Self {
+            src: self.dst,
+            dst: self.src,
+        }
+    }
+}
+
 /// A packet under way. A datagram travels as a segment without flags: its number in `seq`, the
 /// time of its first copy in `ts`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) segment: Segment,
-    pub(crate) way: Way,
+    /// The direction in the low 24 bits (there are fewer: `MAX_SOURCES`), the receiver's node
+    /// in the others.
+    way_and_dst: u32,
     /// Bytes with IP and link headers.
     pub(crate) len: u16,
     /// DSCP and ECN bits.
     pub(crate) tos: u8,
+    /// The sender's node. Nodes count modulo 256: hosts beyond share fairly with others.
+    src: u8,
+}
+
+impl Packet {
+    pub(crate) fn new(segment: Segment, way: Way, hosts: Hosts, len: u16, tos: u8) -> Self {
+        debug_assert!(way.index() < MAX_SOURCES, "more directions than sources");
+        Self {
+            segment,
+            way_and_dst: way.0 | (hosts.dst as u32) << SOURCE_BITS,
+            len,
+            tos,
+            src: hosts.src as u8,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn way(&self) -> Way {
+        Way(self.way_and_dst & (MAX_SOURCES as u32 - 1))
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
@@ -55,7 +95,7 @@ impl QdiscPacket for Packet {
     }
 
     fn flow_hash(&self, perturbation: u64) -> u32 {
-        mix(u64::from(self.way.0).wrapping_add(perturbation)) as u32
+        mix(u64::from(self.way().0).wrapping_add(perturbation)) as u32
     }
 
     fn ecn(&self) -> Ecn {
@@ -78,8 +118,16 @@ impl QdiscPacket for Packet {
         self.tos &= 3;
     }
 
+    fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
+        let hash = |node: u32| (mix(u64::from(node) ^ mix(perturbation)) >> 32) as u32;
+        (
+            hash(u32::from(self.src)),
+            hash(self.way_and_dst >> SOURCE_BITS),
+        )
+    }
+
     fn is_same_flow(&self, other: &Self) -> bool {
-        self.way == other.way
+        self.way() == other.way()
     }
 
     fn ack(&self) -> Option<AckFacts> {

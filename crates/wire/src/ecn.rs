@@ -35,6 +35,9 @@ pub fn set_ce(frame: &mut [u8], parsed: &mut Parsed) -> bool {
 /// Clears the DSCP in the packet's IP header, keeps ECN, and mends the IPv4 header checksum.
 /// `parsed` must be of the same frame; one without IP stays as it is.
 pub fn clear_dscp(frame: &mut [u8], parsed: &mut Parsed) {
+    if parsed.network == Network::Opaque {
+        return;
+    }
     let at = usize::from(parsed.network_offset);
     let Some(header) = frame.get_mut(at..at + 20) else {
         return;

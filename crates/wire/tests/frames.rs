@@ -3,7 +3,7 @@
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use sojourn_qdisc::Ecn;
-use sojourn_wire::{Network, parse, set_ce};
+use sojourn_wire::{Network, ack_facts, clear_dscp, parse, set_ce};
 
 /// Sum of an IPv4 header in one's complement (RFC 791): all ones when the checksum is right.
 fn checksum_is_right(header: &[u8]) -> bool {
@@ -154,4 +154,72 @@ fn all_fragments_of_a_packet_are_one_flow() {
     assert!(parse(&first).fragment && parse(&last).fragment);
     assert_eq!(parse(&first).flow, parse(&last).flow);
     assert!(!parse(&first).has_ports());
+}
+
+/// An acknowledgement with these options, by the oracle.
+fn ack_with(options: &[u8], payload: &[u8]) -> Vec<u8> {
+    let builder = PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .tcp(443, 50_000, 7, 1000)
+        .ack(0x0102_0304)
+        .options_raw(options)
+        .expect("at most 40 bytes");
+    let mut frame = Vec::new();
+    builder.write(&mut frame, payload).expect("memory");
+    frame
+}
+
+fn facts(options: &[u8], payload: &[u8]) -> sojourn_qdisc::AckFacts {
+    let frame = ack_with(options, payload);
+    ack_facts(&frame, &parse(&frame)).expect("it has the ACK flag")
+}
+
+/// RFC 7323 and RFC 2018 bytes by hand.
+#[test]
+fn acknowledgements_are_read_with_their_options() {
+    let stamps = [1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 5];
+    let plain = facts(&stamps, &[]);
+    assert_eq!((plain.ack, plain.timestamp), (0x0102_0304, Some((9, 5))));
+    assert!(plain.is_trigger() && !plain.payload && !plain.other_options);
+    let sack = [1, 1, 5, 10, 0, 0, 1, 0, 0, 0, 2, 0];
+    let holes = facts(&[&stamps[..], &sack[..]].concat(), &[]);
+    assert_eq!((holes.sacks, holes.sack[0]), (1, (256, 512)));
+    assert!(facts(&stamps, &[1]).payload);
+    // MPTCP (30) is not known; lengths of 0 and beyond the end are malformed.
+    assert!(facts(&[30, 4, 0, 0], &[]).other_options);
+    assert!(facts(&[8, 0, 1, 1], &[]).other_options);
+    assert!(facts(&[1, 1, 8, 10], &[]).other_options);
+    assert!(facts(&[5, 3, 0, 1], &[]).other_options);
+}
+
+#[test]
+fn padding_is_no_payload_and_data_is_no_ack() {
+    let mut frame = ack_with(&[], &[]);
+    frame.resize(60, 0);
+    assert!(!ack_facts(&frame, &parse(&frame)).expect("an ACK").payload);
+    // The flags without ACK.
+    frame[14 + 20 + 13] = 0x02;
+    assert!(ack_facts(&frame, &parse(&frame)).is_none());
+}
+
+#[test]
+fn washing_clears_the_class_and_keeps_ecn_and_checksum() {
+    let mut frame = ack_with(&[], &[]);
+    // EF and ECT(0), with the checksum mended by hand: it falls by what the word grows.
+    frame[15] = 0xba;
+    let sum = u16::from_be_bytes([frame[24], frame[25]]);
+    frame[24..26].copy_from_slice(&(sum - 0xba).to_be_bytes());
+    assert!(checksum_is_right(&frame[14..34]));
+    let mut parsed = parse(&frame);
+    clear_dscp(&mut frame, &mut parsed);
+    assert_eq!(
+        (frame[15], parsed.dscp(), parsed.ecn()),
+        (0x02, 0, Ecn::Ect0)
+    );
+    assert!(checksum_is_right(&frame[14..34]));
+    // Opaque frames stay as they are.
+    let mut other = vec![0xaa; 40];
+    let mut parsed = parse(&other);
+    clear_dscp(&mut other, &mut parsed);
+    assert_eq!(other, vec![0xaa; 40]);
 }
