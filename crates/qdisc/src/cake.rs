@@ -23,6 +23,10 @@
 //! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); super-packets are
 //! charged by their segments but not cut; each tin has its own table of hosts, as in Linux.
 //!
+//! Cost: with many bulk flows of one host, `triple-isolate` and the dual modes give each flow a few
+//! bytes a turn, so that a packet takes many turns; whole rounds are skipped, but a round over
+//! all flows remains for every few packets (Linux walks them all).
+//!
 //! Not here: `nat`, `fwmark`.
 
 use crate::report::{Field, Report, Value, int, micros};
@@ -52,15 +56,15 @@ const QUANTUM: (u64, u64) = (300, 1514);
 
 /// What a tin counts beside its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TinStatistics {
+struct TinStatistics {
     /// Delay, averaged so that it follows rises fast.
-    pub peak_delay: Span,
+    peak_delay: Span,
     /// Delay, averaged.
-    pub avg_delay: Span,
+    avg_delay: Span,
     /// Delay, averaged so that it follows falls fast.
-    pub base_delay: Span,
+    base_delay: Span,
     /// Longest packet.
-    pub max_pkt_len: u32,
+    max_pkt_len: u32,
 }
 
 /// One class of traffic.

@@ -74,7 +74,7 @@ pub use aqm::setpoint::Setpoint;
 pub use aqm::steered::{Decision, SteerStatus, Steered, SteeredState, Unmet};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
-pub use cake::{Cake, TinStatistics};
+pub use cake::Cake;
 pub use change::{ChangeError, Reconfigured};
 pub use describe::{DescribeFlows, DescribeSingle};
 pub use diffserv::DiffServ;
