@@ -80,7 +80,7 @@ S.smoothed = (series, every) => {
 S.drawn = (metric, series, every) => {
   if (metric === 'goodput') return S.smoothed(series, every);
   // A window stays what it was until the next sample.
-  return metric === 'cwnd' ? { ...series, join: true } : series;
+  return ['cwnd', 'ssthresh', 'pacing_rate'].includes(metric) ? { ...series, join: true } : series;
 };
 
 S.Time = class {
@@ -216,6 +216,8 @@ S.Time = class {
     this.add('link', 'drops', this.collect('links', 'drops'));
     this.add('link', 'throughput', this.collect('links', 'throughput'));
     this.add('flow', 'cwnd', this.collect('flows', 'cwnd'));
+    this.add('flow', 'ssthresh', this.collect('flows', 'ssthresh'));
+    this.add('flow', 'pacing_rate', this.collect('flows', 'pacing_rate'));
   }
 
   oneThing() {

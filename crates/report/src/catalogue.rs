@@ -303,6 +303,21 @@ pub const FIGURES: &[Figure] = &[
         "Mean of each interval, in segments (TCP).",
         "RFC 5681 section 2",
     ),
+    figure(
+        FLOW_SERIES,
+        ["ssthresh", "ssthresh", "segments"],
+        "Slow-start threshold over time",
+        "Mean of each interval, in segments (TCP); a gap while it is unset.",
+        "RFC 5681 section 2",
+    ),
+    figure(
+        FLOW_SERIES,
+        ["pacing_rate", "pacing_rate", "bit/s"],
+        "Pacing rate over time",
+        "Rate at which the sender spaces its segments, mean of each interval (TCP); a gap for \
+         senders that do not.",
+        "",
+    ),
 ];
 
 /// The figure with `key` among the scalars and distributions of `kind`.

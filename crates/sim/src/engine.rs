@@ -8,7 +8,7 @@ use crate::pipe::Pipe;
 use sojourn_apps::{Datagram, Input};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Aggregate, Cell, Cost, FlowRecorder, Progress, RunResult};
+use sojourn_world::{Aggregate, Cell, Control, Cost, FlowRecorder, Progress, RunResult};
 use std::ops::ControlFlow;
 
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
@@ -255,8 +255,13 @@ impl Engine {
                     recorder.rtt(now, rtt);
                     if now >= endpoint.sample_at {
                         endpoint.sample_at = now + self.sample_every / 4;
-                        let window = connection.info().window_segments;
-                        recorder.congestion_window(now, f64::from(window));
+                        let info = connection.info();
+                        let control = Control {
+                            window: info.window_segments,
+                            threshold: info.ssthresh_segments,
+                            pacing_rate: info.pacing_rate,
+                        };
+                        recorder.control(now, control);
                     }
                 }
                 if news.delivered > 0 {

@@ -16,7 +16,7 @@ mod transmit;
 pub use cell::{
     Cell, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, RateTrace, Topology, Transport,
 };
-pub use record::{FlowRecorder, LinkRecorder, Window};
+pub use record::{Control, FlowRecorder, LinkRecorder, Window};
 pub use result::{
     Aggregate, Cost, Distribution, FlowResult, LinkResult, Point, RunResult, Series, jain,
 };

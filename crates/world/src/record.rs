@@ -333,6 +333,19 @@ pub struct FlowRecorder {
     goodputs: Bins,
     rtts: Bins,
     windows: Bins,
+    thresholds: Bins,
+    pacing_rates: Bins,
+}
+
+/// What a sender's congestion control allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Control {
+    /// Congestion window in segments.
+    pub window: u32,
+    /// Slow-start threshold in segments; none while it is unset.
+    pub threshold: Option<u32>,
+    /// Rate at which segments are spaced; none when they are not.
+    pub pacing_rate: Option<Rate>,
 }
 
 impl FlowRecorder {
@@ -353,7 +366,9 @@ impl FlowRecorder {
             delay: Spread::new(Span::ZERO),
             goodputs: bins.clone(),
             rtts: bins.clone(),
-            windows: bins,
+            windows: bins.clone(),
+            thresholds: bins.clone(),
+            pacing_rates: bins,
         }
     }
 
@@ -397,9 +412,15 @@ impl FlowRecorder {
         }
     }
 
-    /// The sender's congestion window is `segments`.
-    pub fn congestion_window(&mut self, now: Time, segments: f64) {
-        self.windows.add(now, segments);
+    /// What the sender's congestion control allows now. Worlds ask a few times an interval.
+    pub fn control(&mut self, now: Time, control: Control) {
+        self.windows.add(now, f64::from(control.window));
+        if let Some(threshold) = control.threshold {
+            self.thresholds.add(now, f64::from(threshold));
+        }
+        if let Some(rate) = control.pacing_rate {
+            self.pacing_rates.add(now, rate.as_bps() as f64);
+        }
     }
 
     /// A message was skipped because the send buffer was full.
@@ -438,6 +459,8 @@ impl FlowRecorder {
                     .series(to, "goodput", "bit/s", |sum, _| sum / per_second),
                 self.rtts.series(to, "rtt", "ms", mean),
                 self.windows.series(to, "cwnd", "segments", mean),
+                self.thresholds.series(to, "ssthresh", "segments", mean),
+                self.pacing_rates.series(to, "pacing_rate", "bit/s", mean),
             ],
         }
     }

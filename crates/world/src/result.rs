@@ -79,7 +79,8 @@ pub struct FlowResult {
     pub blocked_messages: u64,
     /// When a `file` had been delivered in full, since the flow's start.
     pub completed: Option<Span>,
-    /// Over time: `goodput` (bit/s), `rtt` (ms, mean of the interval), `cwnd` (segments, TCP).
+    /// Over time: `goodput` (bit/s), `rtt` (ms, mean of the interval), `cwnd` and
+    /// `ssthresh` (segments, TCP), `pacing_rate` (bit/s, TCP that spaces its segments).
     pub series: Vec<Series>,
 }
 

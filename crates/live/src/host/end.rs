@@ -250,7 +250,7 @@ impl End {
         let segments = info.data_segments.wrapping_sub(last.data_segments);
         let again = info.retransmitted.wrapping_sub(last.retransmitted);
         recorder.sent(now, segments.into(), again.into());
-        recorder.congestion_window(now, f64::from(info.congestion_window));
+        recorder.control(now, info.control);
         if let Some((rtt, acks)) = socket::measured(&last, &info) {
             for _ in 0..acks {
                 recorder.rtt(now, rtt);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
-use sojourn_units::Span;
+use sojourn_units::{Rate, Span};
+use sojourn_world::Control;
 
 /// Options of newer kernels than libc knows (linux/tcp.h, Linux 6.15 and later).
 const TCP_RTO_MAX_MS: c_int = 44;
@@ -199,8 +200,8 @@ pub(super) struct TcpInfo {
     pub(super) min_rtt: Span,
     /// Segments received: on the sending side of one-way traffic these are ACKs.
     pub(super) segments_received: u32,
-    /// Congestion window in segments.
-    pub(super) congestion_window: u32,
+    /// Window, threshold and pacing rate.
+    pub(super) control: Control,
     /// Bytes acknowledged.
     pub(super) acknowledged: u64,
     /// Segments with data sent, retransmissions included.
@@ -230,6 +231,9 @@ pub(super) fn measured(last: &TcpInfo, now: &TcpInfo) -> Option<(Span, u32)> {
     Some((mean, acks))
 }
 
+/// The kernel's "no threshold yet" (TCP_INFINITE_SSTHRESH).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
 /// Reads `struct tcp_info` (linux/tcp.h; fields are only ever added at its end). None when the
 /// connection is gone or the kernel is older than 4.6.
 pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
@@ -249,13 +253,22 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
         return None;
     }
     let word = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_ne_bytes(*b));
+    let long = |at: usize| bytes[at..].first_chunk().map(|b| u64::from_ne_bytes(*b));
+    let control = Control {
+        window: word(80)?,
+        threshold: Some(word(76)?).filter(|&threshold| threshold < NO_THRESHOLD),
+        pacing_rate: Some(long(104)?)
+            .filter(|&bytes| bytes > 0)
+            .and_then(|bytes| bytes.checked_mul(8))
+            .map(Rate::from_bps),
+    };
     Some(TcpInfo {
         smoothed_rtt: Span::from_micros(word(68)?.into()),
         min_rtt: Span::from_micros(word(148)?.into()),
         segments_received: word(140)?,
-        congestion_window: word(80)?,
+        control,
         retransmitted: word(100)?,
-        acknowledged: bytes[120..].first_chunk().map(|b| u64::from_ne_bytes(*b))?,
+        acknowledged: long(120)?,
         data_segments: word(156)?,
     })
 }
