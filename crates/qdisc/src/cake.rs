@@ -4,10 +4,10 @@
 //! Linux `sch_cake.c` (6.1).
 //! Units: bytes, bit/s, integer nanoseconds.
 //!
-//! The parts work alone: [`VirtualClock`], [`LinkLayer`](crate::LinkLayer), [`DiffServ`](crate::DiffServ),
-//! [`HostFair`] over any flow queue, [`AckFilter`](crate::AckFilter), [`Cobalt`]. This file puts
-//! them together and adds what concerns all tins: choosing one, the memory limit, the estimate of
-//! an incoming rate.
+//! The parts work alone: [`VirtualClock`], [`LinkLayer`](crate::LinkLayer),
+//! [`DiffServ`](crate::DiffServ), [`HostFair`] over any flow queue,
+//! [`AckFilter`](crate::AckFilter), [`Cobalt`]. This file puts them together and adds what
+//! concerns all tins: choosing one, the memory limit, the estimate of an incoming rate.
 //!
 //! With a shaper, the highest tin whose own clock is due goes first, else the one whose clock is
 //! due soonest: a threshold limits a tin's priority, not what it may use. Without one, tins take
