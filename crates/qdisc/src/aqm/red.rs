@@ -11,7 +11,8 @@
 //!
 //! Differs from Linux: the average and its idle decay are exact, not shifts and a table; the
 //! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
-//! number per distance (the same distribution while the probability stands still).
+//! number per distance (the same distribution while the probability stands still); a drop into an
+//! empty queue does not end its idle time.
 //! Differs from ns-2: `wait_` is off unless asked for, as in the paper; the probability does not
 //! depend on the packet's size.
 //!
