@@ -1,6 +1,6 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test bench build lint doc clean
+.PHONY: help demo test bench dash build lint doc clean
 
 CARGO = cargo
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
@@ -9,6 +9,7 @@ help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3 on the same dumbbells (about 10 min)'
+	@echo 'make dash    a real DASH player through the live bridge, as root (about 17 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make lint    format and lints only'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
@@ -27,7 +28,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo benches/peers/run.py
+		scripts/demo scripts/dash/run.py scripts/dash/video.py benches/peers/run.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
@@ -43,6 +44,11 @@ bench: build
 	@scripts/setup bench
 	$(CARGO) bench --locked -p sojourn-qdisc
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
+
+# Options of scripts/dash/run.py go into DASH: make dash DASH='--seconds 60'
+dash: build
+	@scripts/setup dash
+	@scripts/dash/run.py $(DASH) $(SOJOURN)
 
 clean:
 	$(CARGO) clean

@@ -180,7 +180,8 @@ proc finish {} {
         [expr {$dep > 0 ? $cpu * 1e9 / $dep : 0}] $lateNs $lateUtil [expr {$dep / $wall}] [expr {$o(duration) / $wall}] \
         [expr {$o(trace) ne ""}]]
     append out "\x7d"
-    puts $out
+    # agents print without a line end when they are many
+    puts "\n$out"
     flush stdout
     if {$o(trace) ne ""} {
         $ns flush-trace

@@ -121,15 +121,16 @@ class Ns3:
         }
 
 
-def fast_case(scenario, seconds, gbit, ns3_seconds):
-    """36 CUBIC flows, RTT 50 ms, tail drop at 2500 packets per Gbit/s."""
+def fast_case(gbit, flows, seconds, ns3_seconds, spread=0.1):
+    """CUBIC flows, RTT 50 ms, tail drop at 2500 packets per Gbit/s; all start within `spread`."""
     buffer = 2500 * gbit
+    scenario = f"scenarios/bench/{gbit}g-{flows}-cubic.toml"
     makers = [
         lambda opt: Sojourn(opt.sojourn, scenario, opt.seconds or seconds),
         lambda opt: Ns2(
-            opt.seconds or seconds, aqm="fifo", tcp="Cubic", flows=36, rate=gbit * 1e9,
+            opt.seconds or seconds, aqm="fifo", tcp="Cubic", flows=flows, rate=gbit * 1e9,
             access=gbit * 10e9, accessDelay=0.006, bottleneckDelay=0.013, buffer=buffer,
-            segment=1448, timestamps=1, seed=1,
+            segment=1448, timestamps=1, seed=1, startSpread=spread,
         ),
     ]
 
@@ -138,9 +139,9 @@ def fast_case(scenario, seconds, gbit, ns3_seconds):
         if not length:
             raise Missing("takes minutes per simulated second here: --ns3-seconds 1 runs it")
         return Ns3(
-            length, aqm="fifo", tcp="Cubic", flows=36, bottleneckRate=f"{gbit}Gbps",
+            length, aqm="fifo", tcp="Cubic", flows=flows, bottleneckRate=f"{gbit}Gbps",
             accessRate=f"{10 * gbit}Gbps", accessDelay="6ms", bottleneckDelay="13ms",
-            buffer=buffer, segment=1448, seed=1,
+            buffer=buffer, segment=1448, seed=1, startSpread=spread,
         )
 
     return [*makers, ns3]
@@ -165,11 +166,19 @@ def rrul_case():
 CASES = {
     "1g": (
         "1 Gbit/s, RTT 50 ms, 36 CUBIC flows, pfifo limit 2500",
-        fast_case("scenarios/bench/1g-36-cubic.toml", 30, 1, 4),
+        fast_case(1, 36, 30, 4),
     ),
     "10g": (
         "10 Gbit/s, RTT 50 ms, 36 CUBIC flows, pfifo limit 25000",
-        fast_case("scenarios/bench/10g-36-cubic.toml", 10, 10, None),
+        fast_case(10, 36, 10, None),
+    ),
+    "10g-360": (
+        "10 Gbit/s, RTT 50 ms, 360 CUBIC flows, pfifo limit 25000",
+        fast_case(10, 360, 10, None, spread=1),
+    ),
+    "10g-3600": (
+        "10 Gbit/s, RTT 50 ms, 3600 CUBIC flows, pfifo limit 25000",
+        fast_case(10, 3600, 10, None, spread=1),
     ),
     "rrul": (
         "10/10 Mbit/s, RTT 50 ms, 4 + 4 CUBIC flows, probe every 20 ms, fq_codel",

@@ -1,5 +1,6 @@
 //! The border between a traffic model and the world that runs it.
 
+use crate::Metric;
 use sojourn_units::{Span, Time};
 
 /// A message of an unreliable transport.
@@ -13,22 +14,54 @@ pub struct Datagram {
     pub sent: Time,
 }
 
+/// A message on a stream: `len` bytes, which carry a number for the peer. A direction of a stream
+/// carries either plain bytes or messages, never both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What the sender wants to say.
+    pub tag: u64,
+    /// Bytes on the stream, at least [`Message::LEAST`].
+    pub len: u32,
+}
+
+impl Message {
+    /// Bytes of the tag and the length, which every message contains.
+    pub const LEAST: u32 = 12;
+
+    /// A message of `len` bytes, or of [`Message::LEAST`] when that is more.
+    pub const fn new(tag: u64, len: u32) -> Self {
+        let len = if len < Self::LEAST { Self::LEAST } else { len };
+        Self { tag, len }
+    }
+}
+
 /// What happened to an app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// The flow may begin: the connection is up, or the start time has come.
+    /// The flow may begin: its (first) connection is up, or the start time has come.
     Start,
+    /// One more of the flow's connections is up: the one with this number, from 1.
+    Open(u8),
     /// The time asked for by [`Port::wake_at`] has come.
     Timer,
     /// The peer's bytes have arrived in order.
     Delivered(u64),
+    /// The last byte of a message has arrived in order; its bytes were told before by
+    /// [`Input::Delivered`].
+    Message {
+        /// The connection that brought it.
+        connection: u8,
+        /// The message.
+        message: Message,
+    },
     /// A datagram has arrived.
     Datagram(Datagram),
     /// After a short [`Port::write`]: there is room again.
     Writable,
 }
 
-/// What an app can do; implemented by the worlds.
+/// What an app can do; implemented by the worlds. Where no connection is named, it is the one
+/// that the input came from, the flow's first for [`Input::Timer`].
 pub trait Port {
     /// Writes up to `bytes` to the stream; returns how many the send buffer took. After a short
     /// write, [`Input::Writable`] tells when to try again.
@@ -41,6 +74,10 @@ pub trait Port {
     /// the world as blocked) when the send buffer has no room for it.
     fn send(&mut self, datagram: Datagram);
 
+    /// Puts a message on the stream of a connection. One that finds an earlier message still
+    /// waiting for room in the send buffer is skipped (and counted by the world as blocked).
+    fn message(&mut self, connection: u8, message: Message);
+
     /// Asks for [`Input::Timer`] at `time`; replaces an earlier wish.
     fn wake_at(&mut self, time: Time);
 
@@ -49,6 +86,9 @@ pub trait Port {
 
     /// Reports a measured round-trip time.
     fn round_trip(&mut self, rtt: Span);
+
+    /// Reports a figure that the app has measured: a sample of it, or what to add to it.
+    fn observe(&mut self, metric: Metric, value: f64);
 }
 
 /// One end of a flow.

@@ -1,7 +1,12 @@
 //! A traffic model by its parameters, and the two ends that it is made of.
 
-use crate::{App, Bulk, Cbr, Echo, File, OnOff, Ping, Sink};
+use crate::dash::{Outage, Player, Server, Viewing};
+use crate::{
+    App, Browser, Bulk, Cbr, Collector, Device, Echo, File, GameServer, Gamer, Listener, Metric,
+    OnOff, Pages, Ping, Sink, WebServer,
+};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span};
 
@@ -50,6 +55,46 @@ pub enum Spec {
         /// Mean silence between bursts.
         off: Span,
     },
+    /// A device's reports: `size` bytes every `interval`, and how old they are on arrival (TCP).
+    Telemetry {
+        /// Bytes, at least 12.
+        size: u32,
+        /// Time between reports.
+        interval: Span,
+    },
+    /// One direction of a call in speech: `size` bytes every `interval`, rated by the E-model
+    /// (UDP).
+    Voip {
+        /// Payload in bytes, 1 to 65 000.
+        size: u16,
+        /// Time between packets.
+        interval: Span,
+    },
+    /// One direction of a call in pictures, the same way (UDP).
+    Video {
+        /// Payload in bytes, 1 to 65 000.
+        size: u16,
+        /// Time between packets.
+        interval: Span,
+    },
+    /// A fast game: the player's commands, and the server's pictures of the world (UDP).
+    Game {
+        /// Payload of a command in bytes, 1 to 65 000.
+        command: u16,
+        /// Payload of a picture in bytes, 1 to 65 000.
+        picture: u16,
+        /// Time between two of either.
+        interval: Span,
+    },
+    /// A video in chunks: the server is the first end, the player the second (TCP).
+    Dash {
+        /// The video and how it is watched.
+        viewing: Viewing,
+        /// When the server is away.
+        outage: Option<Outage>,
+    },
+    /// Web pages: the server is the first end, the browser the second (TCP).
+    Web(Pages),
 }
 
 impl Spec {
@@ -61,6 +106,76 @@ impl Spec {
             Self::Cbr { .. } => "cbr",
             Self::Ping { .. } => "ping",
             Self::OnOff { .. } => "onoff",
+            Self::Telemetry { .. } => "telemetry",
+            Self::Voip { .. } => "voip",
+            Self::Video { .. } => "video",
+            Self::Game { .. } => "game",
+            Self::Dash { .. } => "dash",
+            Self::Web(_) => "web",
+        }
+    }
+
+    /// How many connections the flow has.
+    pub fn connections(&self) -> u8 {
+        match self {
+            Self::Web(pages) => pages.connections.max(1),
+            _ => 1,
+        }
+    }
+
+    /// Whether the second end opens the connections: the client, where it receives the data that
+    /// the flow's figures describe.
+    pub const fn second_opens(&self) -> bool {
+        matches!(self, Self::Dash { .. } | Self::Web(_))
+    }
+
+    /// Whether its streams carry messages, in both directions, instead of plain bytes.
+    pub const fn has_messages(&self) -> bool {
+        matches!(
+            self,
+            Self::Telemetry { .. } | Self::Dash { .. } | Self::Web(_)
+        )
+    }
+
+    /// What carries it; none when it runs over either.
+    pub const fn transport(&self) -> Option<Transport> {
+        match self {
+            Self::Cbr { .. } => None,
+            Self::Bulk
+            | Self::File { .. }
+            | Self::Telemetry { .. }
+            | Self::Dash { .. }
+            | Self::Web(_) => Some(Transport::Tcp),
+            Self::Ping { .. }
+            | Self::OnOff { .. }
+            | Self::Voip { .. }
+            | Self::Video { .. }
+            | Self::Game { .. } => Some(Transport::Udp),
+        }
+    }
+
+    /// What its ends measure of themselves, in the order of results.
+    pub const fn metrics(&self) -> &'static [Metric] {
+        match self {
+            Self::Telemetry { .. } => &[Metric::AgeMs],
+            Self::Voip { .. } | Self::Video { .. } => &[
+                Metric::JitterMs,
+                Metric::MissingRatio,
+                Metric::RFactor,
+                Metric::Mos,
+            ],
+            Self::Game { .. } => &[Metric::JitterMs, Metric::LagMs],
+            Self::Dash { .. } => &[
+                Metric::AchievedKbps,
+                Metric::RequestedKbps,
+                Metric::BufferS,
+                Metric::Stalls,
+                Metric::StalledS,
+                Metric::Switches,
+                Metric::Qoe,
+            ],
+            Self::Web(_) => &[Metric::PageLoadMs, Metric::ObjectMs],
+            _ => &[],
         }
     }
 
@@ -70,21 +185,41 @@ impl Spec {
     }
 
     /// The two ends: at the flow's `from` host and at its `to` host. `dice` is the flow's own.
-    pub fn build(&self, dice: Stream) -> (Box<dyn App>, Box<dyn App>) {
-        match *self {
-            Self::Bulk => (Box::new(Bulk), Box::new(Sink)),
-            Self::File { size } => (Box::new(File::new(size)), Box::new(Sink)),
-            Self::Cbr { size, interval } => (Box::new(Cbr::new(size, interval)), Box::new(Sink)),
-            Self::Ping { size, interval } => (Box::new(Ping::new(size, interval)), Box::new(Echo)),
-            Self::OnOff {
+    pub fn build(&self, dice: Stream) -> Ends {
+        fn ends(first: impl App + 'static, second: impl App + 'static) -> Ends {
+            (Box::new(first), Box::new(second))
+        }
+        match self {
+            Self::Bulk => ends(Bulk, Sink),
+            &Self::File { size } => ends(File::new(size), Sink),
+            &Self::Cbr { size, interval } => ends(Cbr::new(size, interval), Sink),
+            &Self::Ping { size, interval } => ends(Ping::new(size, interval), Echo),
+            &Self::OnOff {
                 size,
                 rate,
                 on,
                 off,
-            } => (
-                Box::new(OnOff::new(size, rate, on, off, dice)),
-                Box::new(Sink),
+            } => ends(OnOff::new(size, rate, on, off, dice), Sink),
+            &Self::Telemetry { size, interval } => ends(Device::new(size, interval), Collector),
+            &Self::Voip { size, interval } | &Self::Video { size, interval } => {
+                ends(Cbr::new(size, interval), Listener::new(interval))
+            }
+            &Self::Game {
+                command,
+                picture,
+                interval,
+            } => ends(
+                Gamer::new(command, interval),
+                GameServer::new(picture, interval),
             ),
+            Self::Dash { viewing, outage } => ends(
+                Server::new(Arc::clone(&viewing.manifest), *outage),
+                Player::new(viewing.clone()),
+            ),
+            &Self::Web(pages) => ends(WebServer, Browser::new(pages, dice)),
         }
     }
 }
+
+/// Both ends of a flow.
+type Ends = (Box<dyn App>, Box<dyn App>);

@@ -51,7 +51,7 @@ impl App for File {
 
 /// When the next of a row of evenly spaced events is due: the row keeps its phase even when a
 /// wake-up comes late, but events missed altogether are not made up for in a burst.
-fn next_due(due: Time, now: Time, interval: Span) -> Time {
+pub(crate) fn next_due(due: Time, now: Time, interval: Span) -> Time {
     let next = due + interval;
     if next + interval < now { now } else { next }
 }

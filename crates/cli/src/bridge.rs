@@ -1,15 +1,20 @@
 //! `sojourn bridge`: a queue between two interfaces.
 
+use crate::pcap::{BridgeCapture, SNAP_LEN};
 use crate::{FAILED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::Args;
-use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, Direction, FailOpen, NoObserver};
-use sojourn_live::catch_signals;
+use sojourn_live::bridge::{
+    Bridge, BridgeConfig, BridgeError, Capture, Direction, FailOpen, NoObserver,
+};
+use sojourn_live::{Clock, catch_signals};
 use sojourn_qdisc::Spec;
-use sojourn_units::{Rate, Span, parse_rate, parse_span, show_rate};
+use sojourn_units::{Rate, Span, Time, parse_rate, parse_span, show_rate};
 use sojourn_world::{HopRate, RateTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Put queues between two network interfaces
 ///
@@ -111,6 +116,14 @@ pub(crate) struct BridgeArgs {
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
+    /// Capture what the hosts beyond both ports send and get, with the ports as two interfaces
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+
+    /// Bytes of each frame that --pcap keeps, at most 256
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
+    snap_len: u32,
+
     /// Print the statistics at the end as JSON, and nothing else on standard output
     #[arg(long)]
     json: bool,
@@ -168,6 +181,43 @@ impl BridgeArgs {
     }
 }
 
+/// A capture under way: its file, and what copies frames for it.
+type Captured = (BridgeCapture, Capture);
+
+impl BridgeArgs {
+    /// Begins the capture, if one is wanted; `clock` is the bridge's.
+    fn capture(&self, clock: Clock) -> anyhow::Result<Option<Captured>> {
+        let Some(path) = &self.pcap else {
+            return Ok(None);
+        };
+        let day = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let epoch = Span::from_nanos(day.as_nanos() as u64) - (clock.now() - Time::ZERO);
+        let ports = [self.left.as_str(), self.right.as_str()];
+        let (file, taps) = BridgeCapture::create(path, ports, epoch, self.snap_len)?;
+        let capture = Capture::start(taps).context("start the capture's thread")?;
+        Ok(Some((file, capture)))
+    }
+}
+
+/// Runs the bridge to its end, and ends the capture.
+fn forward(
+    bridge: &mut Bridge,
+    stop: &AtomicBool,
+    capture: Option<Captured>,
+) -> anyhow::Result<()> {
+    let Some((file, mut capture)) = capture else {
+        return Ok(bridge.run(stop, &mut NoObserver)?);
+    };
+    let result = bridge.run(stop, &mut capture);
+    let lost = capture.lost();
+    drop(capture);
+    if lost > 0 {
+        eprintln!("sojourn: --pcap: {lost} frames were left out, the disk was too slow");
+    }
+    result?;
+    file.finish()
+}
+
 fn hop_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<HopRate> {
     if let Some(path) = trace {
         let name = path.display();
@@ -195,6 +245,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         describe(&config.up),
         describe(&config.down)
     );
+    let capture = args.capture(config.clock)?;
     let (stop, report) = catch_signals()?;
     let opened = Bridge::open(config).and_then(|mut bridge| {
         if let Some(path) = &args.control {
@@ -226,7 +277,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         print(&line)?;
         bridge.report_when(report);
     }
-    let result = bridge.run(stop, &mut NoObserver);
+    let result = forward(&mut bridge, stop, capture);
     if args.json {
         print(&format!("{}\n", bridge.json()))?;
     } else {

@@ -6,10 +6,12 @@
 
 mod bridge;
 mod check;
+mod pcap;
 mod progress;
 mod qdisc;
 mod report;
 mod reproduce;
+mod rtt;
 mod run;
 mod table;
 
@@ -51,6 +53,7 @@ enum Command {
     Report(report::ReportArgs),
     Reproduce(reproduce::ReproduceArgs),
     Qdisc(qdisc::QdiscArgs),
+    Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
 }
 
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
+        Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),
     };
     match result {

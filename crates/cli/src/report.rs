@@ -10,9 +10,10 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn report out/sim                           rebuild out/sim/report.html
-  sojourn report out/sim out/live --out out/both   simulated beside live")]
+  sojourn report out/sim out/live --out out/both   simulated beside live
+  sojourn report out/codel-red                     judge a study's results again")]
 pub(crate) struct ReportArgs {
-    /// Folders written by `sojourn run --out`
+    /// Folders written by `sojourn run --out`, or by `sojourn reproduce --out`
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
@@ -33,6 +34,23 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     if let Err(message) = check_out(args.out.as_ref()) {
         eprintln!("sojourn: {message}");
         return Ok(WRONG_INPUT);
+    }
+    let mut told = Vec::new();
+    for dir in &args.dirs {
+        match sojourn_report::reproduction(dir) {
+            Ok(found) => told.extend(found),
+            Err(error) => {
+                eprintln!("sojourn: {:#}", anyhow::Error::from(error));
+                return Ok(WRONG_INPUT);
+            }
+        }
+    }
+    if !told.is_empty() {
+        if told.len() < args.dirs.len() {
+            eprintln!("sojourn: a study's folder and a scenario's make no common report");
+            return Ok(WRONG_INPUT);
+        }
+        return crate::reproduce::again(&args.dirs, &told, out);
     }
     let merged = match sojourn_report::merge(&args.dirs) {
         Ok(merged) => merged,

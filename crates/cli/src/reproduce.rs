@@ -1,22 +1,27 @@
 //! `sojourn reproduce`: runs a published study and holds its claims against what comes out.
 
+mod again;
+mod page;
+
+pub(crate) use again::again;
+
 use crate::progress::Bar;
-use crate::run::{split, stop_on_signal};
+use crate::run::stop_on_signal;
 use crate::table::Table;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
-use clap::Args;
-use sojourn_report::{Claim, Draw, Drawing, OverSeeds, Page, Sheet, Strip};
+use clap::{Args, ValueEnum};
+use page::Reproduced;
+use sojourn_live::Live;
 use sojourn_sim::Sim;
-use sojourn_study::{ChartKind, Judgement, Options, Outcome, Published, Status};
-use sojourn_world::{Axis, Cell, RunResult, ScenarioInfo};
-use std::fmt::Write as _;
+use sojourn_study::{Options, Outcome, Published, Results, Status, WorldName};
+use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Run a published study in the simulator and say claim by claim where we stand
+/// Run a published study and say claim by claim where we stand
 ///
 /// Studies are folders with a `study.toml`: one given by its path, one of `studies/` in the
 /// working directory, or one that is built into the program.
@@ -26,27 +31,37 @@ use std::time::Instant;
   sojourn reproduce codel-red --quick
   sojourn reproduce codel-red --claims R1,R4 --json | jq '.claims[].status'
   sojourn reproduce codel-red --out out/codel-red
+  sojourn reproduce my-study --world both --out out/my-study   (as root)
 
-Exit status: 0 when every claim passes that is no known deviation, 1 when one fails or a run
-failed, 2 when the input is wrong (nothing is run or written), 130 after Ctrl-C.")]
+Exit status: 0 when every claim passes that is no known deviation and that the world can tell,
+1 when one fails or a run failed, 2 when the input is wrong (nothing is run or written), 130
+after Ctrl-C.")]
 pub(crate) struct ReproduceArgs {
     /// The study: its name or its folder
     #[arg(required_unless_present = "list")]
     study: Option<String>,
 
     /// List the studies and their claims; nothing is run
-    #[arg(long, conflicts_with_all = ["claims", "quick", "jobs", "json", "out"])]
+    #[arg(long, conflicts_with_all = ["world", "claims", "quick", "seeds", "jobs", "json", "out"])]
     list: bool,
+
+    /// Simulated, on real packets in network namespaces, or one beside the other
+    #[arg(long, value_enum, default_value_t = Worlds::Sim)]
+    world: Worlds,
 
     /// Only these claims, and only the settings that they are about
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     claims: Vec<String>,
 
     /// One seed instead of all: fast, and without intervals
-    #[arg(long)]
+    #[arg(long, conflicts_with = "seeds")]
     quick: bool,
 
-    /// Runs at a time [default: one for each processor]
+    /// Number of seeds instead of the scenarios' own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: Option<u64>,
+
+    /// Runs at a time [default: one for each processor in sim, 1 in live]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
@@ -59,7 +74,28 @@ pub(crate) struct ReproduceArgs {
     out: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Worlds {
+    /// Simulated: virtual time, model TCP
+    Sim,
+    /// Real time, the kernel's TCP and real packets; needs root
+    Live,
+    /// Simulated, then live
+    Both,
+}
+
+impl Worlds {
+    fn list(self) -> &'static [WorldName] {
+        match self {
+            Self::Sim => &[WorldName::Sim],
+            Self::Live => &[WorldName::Live],
+            Self::Both => &[WorldName::Sim, WorldName::Live],
+        }
+    }
+}
+
 /// What all runs took.
+#[derive(Default)]
 struct Cost {
     runs: usize,
     wall_s: f64,
@@ -67,12 +103,24 @@ struct Cost {
     events: u64,
 }
 
+impl Cost {
+    /// For `claims.json`.
+    fn figures(&self) -> [(&'static str, f64); 4] {
+        [
+            ("runs", self.runs as f64),
+            ("events", self.events as f64),
+            ("cpu_s", self.cpu_s),
+            ("wall_s", self.wall_s),
+        ]
+    }
+}
+
 pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let Some(name) = &args.study else {
         return list();
     };
     let options = Options {
-        seeds: args.quick.then_some(1),
+        seeds: if args.quick { Some(1) } else { args.seeds },
         ..Options::default()
     };
     let study = match Published::load(name, &options) {
@@ -83,267 +131,118 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         print(&claims_of(&study))?;
         return Ok(0);
     }
-    let checked = study
-        .select(&args.claims)
-        .and_then(|chosen| check_out(args.out.as_ref()).map(|()| chosen));
-    let chosen = match checked {
+    let chosen = match choose(&study, args) {
         Ok(chosen) => chosen,
         Err(message) => {
             eprintln!("sojourn: {message}");
             return Ok(WRONG_INPUT);
         }
     };
-    let Some((outcomes, cost)) = run(&study, &chosen, args)? else {
-        return Ok(INTERRUPTED);
-    };
-    let judged = study.judge(&chosen, &outcomes);
-    let claims: Vec<Claim> = judged.iter().map(claim).collect();
-    let json = sojourn_report::claims_json(&study.name, &claims, &cost_json(&cost));
-    let (pictures, sheets) = (drawings(&study, &outcomes), sheets(&study, &outcomes));
-    let (results, failures, info) = gather(&study, outcomes);
-    for failure in &failures {
+    let worlds = args.world.list();
+    if worlds.contains(&WorldName::Live)
+        && let Err(reason) = Live::available()
+    {
+        eprintln!("sojourn: the live world cannot run here: {reason}");
+        return Ok(FAILED);
+    }
+    let stop = stop_on_signal()?;
+    let mut cost = Cost::default();
+    let mut results = Vec::new();
+    for world in worlds {
+        results.push(run(&study, &chosen, *world, args, &stop, &mut cost));
+        if stop.load(Ordering::Relaxed) {
+            eprintln!("sojourn: interrupted; nothing was written");
+            return Ok(INTERRUPTED);
+        }
+    }
+    let found = Reproduced::new(&study, &chosen, results, &cost.figures(), None);
+    for failure in &found.failures {
         eprintln!("sojourn: {failure}");
     }
     if let Some(dir) = &args.out {
-        let page = Page {
-            info: &info,
-            source: &study.source,
-            claims: &claims,
-            drawings: &pictures,
-            sheets: &sheets,
-            notes: &failures,
-        };
-        sojourn_report::write_study(dir, &page, &results, &json)
+        sojourn_report::write_study(dir, &found.page(), &found.results, &found.json)
             .with_context(|| format!("--out {}", dir.display()))?;
     }
     print(&if args.json {
-        json
+        found.json.clone()
     } else {
-        text(&study, &judged, &claims, &cost, args.out.as_deref())
+        let runs = format!("{} runs in {:.1} s\n", cost.runs, cost.wall_s);
+        found.text(worlds) + &runs + &page::place(args.out.as_deref())
     })?;
-    let failed = judged.iter().any(|claim| claim.status == Status::Fail);
-    Ok(if failed || !failures.is_empty() {
+    let fail = Status::Fail.name();
+    let failed = worlds.iter().any(|world| found.count(*world, fail) > 0);
+    Ok(if failed || !found.failures.is_empty() {
         FAILED
     } else {
         0
     })
 }
 
-/// Runs the cells of every setting that a chosen claim is about; none when interrupted.
+/// The claims that are asked for, if the worlds that are asked for can tell anything of them.
+fn choose(study: &Published, args: &ReproduceArgs) -> Result<Vec<usize>, String> {
+    check_out(args.out.as_ref())?;
+    let chosen = study.select(&args.claims)?;
+    for world in args.world.list() {
+        if *world == WorldName::Live && study.settings.iter().all(|s| s.live.is_none()) {
+            return Err(format!(
+                "{} has no part for the live world: no setting names a `live` scenario",
+                study.name
+            ));
+        }
+        if study.testable(&chosen, *world).is_empty() && !chosen.is_empty() {
+            return Err(format!(
+                "the {} world has no cells for {}",
+                world.name(),
+                args.claims.join(", ")
+            ));
+        }
+    }
+    Ok(chosen)
+}
+
+/// Runs the cells of every setting that a chosen claim is about, in one world.
 fn run(
     study: &Published,
     chosen: &[usize],
+    world: WorldName,
     args: &ReproduceArgs,
-) -> anyhow::Result<Option<(Vec<Vec<Outcome>>, Cost)>> {
+    stop: &AtomicBool,
+    cost: &mut Cost,
+) -> Results {
     let needed = |setting: usize| {
         let mut claims = chosen.iter().map(|index| &study.claims[*index]);
         args.claims.is_empty() || claims.any(|claim| claim.setting == setting)
     };
-    let cells: Vec<(usize, Cell)> = study
-        .settings
-        .iter()
-        .enumerate()
-        .filter(|(setting, _)| needed(*setting))
-        .flat_map(|(setting, s)| {
-            s.study
-                .cells
-                .iter()
-                .map(move |cell| (setting, cell.clone()))
-        })
-        .collect();
-    let (places, cells): (Vec<usize>, Vec<Cell>) = cells.into_iter().unzip();
-    let jobs = args
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok())
-        .unwrap_or(NonZeroUsize::MIN);
-    let stop = stop_on_signal()?;
+    let cells_of = |(setting, s)| {
+        let scenario = sojourn_study::Setting::in_world(s, world).filter(|_| needed(setting));
+        let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
+        cells.iter().map(move |cell| (setting, cell.clone()))
+    };
+    let settings = study.settings.iter().enumerate();
+    let (places, cells): (Vec<usize>, Vec<Cell>) = settings.flat_map(cells_of).unzip();
+    let (runner, jobs): (&(dyn World + Sync), _) = match world {
+        WorldName::Sim => (&Sim, std::thread::available_parallelism().ok()),
+        // Runs side by side share the processors and disturb one another's timing.
+        WorldName::Live => (&Live, None),
+    };
+    let jobs = args.jobs.or(jobs).unwrap_or(NonZeroUsize::MIN);
     let bar = Bar::new(&cells);
     let begin = Instant::now();
-    let outcomes = sojourn_study::run(&Sim, &cells, jobs, &stop, &bar);
+    let outcomes = sojourn_study::run(runner, &cells, jobs, stop, &bar);
     bar.clear();
-    if stop.load(Ordering::Relaxed) {
-        eprintln!("sojourn: interrupted; nothing was written");
-        return Ok(None);
-    }
     let runs = || outcomes.iter().flatten();
-    let cost = Cost {
-        runs: runs().count(),
-        wall_s: begin.elapsed().as_secs_f64(),
-        cpu_s: runs().map(|run| run.cost.cpu_s).sum(),
-        events: runs().map(|run| run.cost.events).sum(),
-    };
+    cost.runs += runs().count();
+    cost.wall_s += begin.elapsed().as_secs_f64();
+    cost.cpu_s += runs().map(|run| run.cost.cpu_s).sum::<f64>();
+    cost.events += runs().map(|run| run.cost.events).sum::<u64>();
     let mut by_setting: Vec<Vec<Outcome>> = study.settings.iter().map(|_| Vec::new()).collect();
     for (setting, outcome) in places.into_iter().zip(outcomes) {
         by_setting[setting].push(outcome);
     }
-    Ok(Some((by_setting, cost)))
-}
-
-fn cost_json(cost: &Cost) -> [(&'static str, f64); 4] {
-    [
-        ("runs", cost.runs as f64),
-        ("events", cost.events as f64),
-        ("cpu_s", cost.cpu_s),
-        ("wall_s", cost.wall_s),
-    ]
-}
-
-fn claim(judged: &Judgement) -> Claim {
-    let over = OverSeeds::of(judged.seeds.iter().copied());
-    let interval = over.and_then(|over| Some((over.mean - over.ci95?, over.mean + over.ci95?)));
-    Claim {
-        id: judged.id.clone(),
-        statement: judged.statement.clone(),
-        published: judged.published.clone(),
-        ours: judged.ours.clone(),
-        interval,
-        interval_text: interval.map_or_else(String::new, |(low, high)| {
-            format!("{} .. {}", judged.unit.show(low), judged.unit.show(high))
-        }),
-        status: judged.status.name(),
-        reason: judged.reason.clone(),
-        checks: judged
-            .checks
-            .iter()
-            .map(|check| sojourn_report::Check {
-                check: check.check.clone(),
-                status: check.status.name(),
-                cases: check.cases,
-                held: check.held,
-                closest: check.closest.clone(),
-                failures: check.failures.clone(),
-            })
-            .collect(),
+    Results {
+        world,
+        outcomes: by_setting,
     }
-}
-
-/// All results of all settings as those of one scenario, the setting a parameter.
-fn gather(
-    study: &Published,
-    outcomes: Vec<Vec<Outcome>>,
-) -> (Vec<RunResult>, Vec<String>, ScenarioInfo) {
-    let (mut results, mut failures) = (Vec::new(), Vec::new());
-    let mut axes = vec![Axis {
-        field: "setting".into(),
-        values: Vec::new(),
-    }];
-    for (setting, outcomes) in study.settings.iter().zip(outcomes) {
-        if outcomes.is_empty() {
-            continue;
-        }
-        axes[0].values.push(setting.name.clone());
-        for axis in &setting.study.info.axes {
-            let at = axes.iter().position(|known| known.field == axis.field);
-            let at = at.unwrap_or_else(|| {
-                axes.push(Axis {
-                    field: axis.field.clone(),
-                    values: Vec::new(),
-                });
-                axes.len() - 1
-            });
-            let known = &mut axes[at];
-            for value in &axis.values {
-                if !known.values.contains(value) {
-                    known.values.push(value.clone());
-                }
-            }
-        }
-        let (mut good, bad) = split(&setting.study.cells, outcomes);
-        for run in &mut good {
-            let name = ("setting".to_owned(), setting.name.clone());
-            run.params.insert(0, name);
-        }
-        results.append(&mut good);
-        failures.extend(
-            bad.into_iter()
-                .map(|line| format!("{}: {line}", setting.name)),
-        );
-    }
-    let info = ScenarioInfo {
-        name: study.name.clone(),
-        title: study.title.clone(),
-        description: study.description.clone(),
-        version: 1,
-        axes,
-        source: Some(study.text.clone()),
-    };
-    (results, failures, info)
-}
-
-fn drawings(study: &Published, outcomes: &[Vec<Outcome>]) -> Vec<Drawing> {
-    let charts = study.charts(outcomes).into_iter();
-    charts
-        .map(|chart| Drawing {
-            title: chart.title,
-            draw: match chart.kind {
-                ChartKind::Lines => Draw::Points,
-                ChartKind::Distribution | ChartKind::Time => Draw::Lines,
-            },
-            x_label: chart.x_label,
-            y_label: chart.y_label,
-            panels: chart
-                .panels
-                .into_iter()
-                .map(|panel| {
-                    let strips = panel.lines.into_iter().map(|line| Strip {
-                        name: line.name,
-                        points: line.points,
-                    });
-                    (panel.title, strips.collect())
-                })
-                .collect(),
-        })
-        .collect()
-}
-
-fn sheets(study: &Published, outcomes: &[Vec<Outcome>]) -> Vec<Sheet> {
-    let grids = study.grids(outcomes).into_iter();
-    grids
-        .map(|grid| Sheet {
-            title: grid.title,
-            columns: grid.columns,
-            rows: grid.rows,
-        })
-        .collect()
-}
-
-/// The claims table for a terminal.
-fn text(
-    study: &Published,
-    judged: &[Judgement],
-    claims: &[Claim],
-    cost: &Cost,
-    out: Option<&Path>,
-) -> String {
-    let mut text = format!("{}: {}\n{}\n\n", study.name, study.title, study.source);
-    for claim in claims {
-        let _ = writeln!(text, "{:<5} {}", claim.id, claim.statement);
-        let _ = writeln!(text, "      published  {}", claim.published);
-        let _ = writeln!(text, "      ours       {}", claim.ours);
-        if !claim.interval_text.is_empty() {
-            let _ = writeln!(text, "      95 %       {}", claim.interval_text);
-        }
-        let _ = write!(text, "      {}", claim.status);
-        if !claim.reason.is_empty() {
-            let _ = write!(text, ": {}", claim.reason);
-        }
-        text += "\n\n";
-    }
-    let count = |status| judged.iter().filter(|claim| claim.status == status).count();
-    let _ = writeln!(
-        text,
-        "{} claims: {} pass, {} fail, {} known deviations; {} runs in {:.1} s",
-        claims.len(),
-        count(Status::Pass),
-        count(Status::Fail),
-        count(Status::Deviation),
-        cost.runs,
-        cost.wall_s
-    );
-    if let Some(dir) = out {
-        let _ = writeln!(text, "{}", dir.join(sojourn_report::PAGE).display());
-    }
-    text
 }
 
 fn list() -> anyhow::Result<u8> {

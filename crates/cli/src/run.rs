@@ -1,11 +1,12 @@
 //! `sojourn run`: runs a scenario and shows or writes what came out.
 
+use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
 use crate::table::Table;
 use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use sojourn_live::Live;
+use sojourn_live::{Guests, Live};
 use sojourn_sim::Sim;
 use sojourn_study::Outcome;
 use sojourn_world::{Cell, LinkResult, RunResult, World};
@@ -50,6 +51,28 @@ pub(crate) struct RunArgs {
     /// Print the summary as JSON on standard output, and nothing else there
     #[arg(long)]
     json: bool,
+
+    /// Run this shell command on the clients' side of a live run, beside its own hosts
+    #[arg(long, value_name = "COMMAND")]
+    client_command: Option<String>,
+
+    /// Run this shell command on the servers' side of a live run, beside its own hosts
+    #[arg(long, value_name = "COMMAND")]
+    server_command: Option<String>,
+
+    /// Capture packets as they leave these links' queues (`LINK`), before them (`LINK:in`), or at
+    /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run
+    #[arg(
+        long,
+        value_name = "POINT,...",
+        value_delimiter = ',',
+        requires = "out"
+    )]
+    pcap: Vec<String>,
+
+    /// Bytes of each packet that --pcap keeps; live runs keep at most 256
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
+    snap_len: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -68,6 +91,40 @@ impl RunArgs {
             WorldName::Live => NonZeroUsize::MIN,
         })
     }
+
+    /// What clap cannot check.
+    fn check(&self) -> Result<(), String> {
+        let command = self.client_command.is_some() || self.server_command.is_some();
+        if command && matches!(self.world, WorldName::Sim) {
+            let problem = "--client-command and --server-command need --world live: a simulated \
+                           network has no place for a program";
+            return Err(problem.into());
+        }
+        check_out(self.out.as_ref())
+    }
+
+    /// The world behind `--pcap`, if that is wanted.
+    fn capturing<'a>(
+        &'a self,
+        world: &'a (dyn World + Sync),
+        cells: &'a [Cell],
+    ) -> Result<Option<Capturing<'a>>, String> {
+        let Some(dir) = self.out.as_deref().filter(|_| !self.pcap.is_empty()) else {
+            return Ok(None);
+        };
+        let points = &self.pcap;
+        let capturing = Capturing {
+            world,
+            cells,
+            points,
+            dir,
+            snap_len: self.snap_len,
+        };
+        capturing.check()?;
+        std::fs::create_dir_all(dir)
+            .map_err(|error| format!("--out {}: {error}", dir.display()))?;
+        Ok(Some(capturing))
+    }
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
@@ -75,7 +132,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         Ok(study) => study,
         Err(problems) => return Ok(refuse(&problems)),
     };
-    if let Err(message) = check_out(args.out.as_ref()) {
+    if let Err(message) = args.check() {
         eprintln!("sojourn: {message}");
         return Ok(WRONG_INPUT);
     }
@@ -86,12 +143,26 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
                 eprintln!("sojourn: the live world cannot run here: {reason}");
                 return Ok(FAILED);
             }
-            Box::new(Live)
+            Box::new(Guests {
+                client: args.client_command.clone(),
+                server: args.server_command.clone(),
+            })
         }
+    };
+    let capturing = match args.capturing(world.as_ref(), &study.cells) {
+        Ok(capturing) => capturing,
+        Err(message) => {
+            eprintln!("sojourn: {message}");
+            return Ok(WRONG_INPUT);
+        }
+    };
+    let world: &(dyn World + Sync) = match &capturing {
+        Some(capturing) => capturing,
+        None => world.as_ref(),
     };
     let stop = stop_on_signal()?;
     let bar = Bar::new(&study.cells);
-    let outcomes = sojourn_study::run(world.as_ref(), &study.cells, args.jobs(), &stop, &bar);
+    let outcomes = sojourn_study::run(world, &study.cells, args.jobs(), &stop, &bar);
     bar.clear();
     if stop.load(Ordering::Relaxed) {
         eprintln!("sojourn: interrupted; nothing was written");

@@ -235,6 +235,7 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     assert_eq!(json["format"], "sojourn-claims/1");
     assert_eq!(json["claims"][0]["status"], "pass");
     assert_eq!(json["claims"][0]["interval"], serde_json::Value::Null);
+    assert_eq!(json["claims"][0]["worlds"][0]["world"], "sim");
     assert_eq!(json["claims"][1]["status"], "deviation");
     assert_eq!(json["claims"][1]["reason"], "no link carries so much");
     assert_eq!(json["cost"]["runs"], 2);
@@ -248,6 +249,9 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     assert!(text(&failing.stdout).contains("1 pass, 1 fail, 0 known deviations"));
     let chosen = sojourn(&["reproduce", &name, "--claims", "T1"]);
     assert_eq!(chosen.status.code(), Some(0));
+    let live = sojourn(&["reproduce", &name, "--world", "both"]);
+    assert_eq!(live.status.code(), Some(2));
+    assert!(text(&live.stderr).contains("no setting names a `live` scenario"));
     let unknown = sojourn(&["reproduce", &name, "--claims", "T9"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(unknown.stdout.is_empty());
@@ -289,6 +293,37 @@ fn reproduce_writes_what_it_found() {
             || read("summary.json").contains("\"setting\":\"A\"")
     );
     assert!(out.join("results.parquet").is_file());
+
+    // The folder alone is enough to make the same files again.
+    let files = [
+        "report.html",
+        "claims.json",
+        "summary.json",
+        "results.parquet",
+    ];
+    let bytes = |folder: &Path| {
+        let read = |file: &str| std::fs::read(folder.join(file)).expect(file);
+        files.map(read)
+    };
+    let again = folder.0.path().join("again");
+    let (from, to) = (out.display().to_string(), again.display().to_string());
+    let output = sojourn(&["report", &from, "--out", &to]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for ((one, other), file) in bytes(&out).iter().zip(bytes(&again)).zip(files) {
+        assert!(*one == other, "{file} is another");
+    }
+    // The same results twice are the same results.
+    let output = sojourn(&["report", &from, &to, "--out", &to]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(bytes(&out)[0] == bytes(&again)[0]);
+    std::fs::remove_file(again.join("study/scenario.toml")).expect("it was kept");
+    let output = sojourn(&["report", &to]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stderr).contains("study/scenario.toml"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -324,4 +359,16 @@ fn the_built_in_study_is_listed_and_runs() {
         claims(&sojourn(&again)),
         "on any number of threads"
     );
+}
+
+/// The cells of the reference runs, one seed each: what stays within a tenth of Linux's figures
+/// for queues that keep their latency low, and the arithmetic of CAKE's shaper.
+#[test]
+fn cake_stays_near_linux() {
+    let claims = "C1,C5,C8,C10b,C11,L1,L1m,L2,L3,L4,L5";
+    let output = sojourn(&["reproduce", "cake", "--quick", "--claims", claims, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let judged = json["claims"].as_array().map(Vec::len);
+    assert_eq!(judged, Some(claims.split(',').count()), "{json}");
 }

@@ -27,8 +27,10 @@ fn flow(name: &str, up: bool, rtt: u64, transport: Transport, app: App) -> Flow 
         name: name.into(),
         from: usize::from(!up),
         to: usize::from(up),
+        hosts: [0; 2],
         start: Time::ZERO,
         stop: None,
+        every: None,
         base_rtt: Span::from_millis(rtt),
         dscp: 0,
         transport,
@@ -103,12 +105,15 @@ fn cell(which: &str, qdisc: &Qdisc, seconds: u64) -> Cell {
         warmup: Span::from_secs(seconds.min(60) / 6),
         sample_every: ms(100),
         link_header: 14,
+        spp: false,
+        flow_series: true,
         topology: Topology::Dumbbell(Dumbbell {
             up: hop("up", up, qdisc),
             down: hop("down", down, qdisc),
             access: None,
         }),
         flows,
+        changes: Vec::new(),
     }
 }
 

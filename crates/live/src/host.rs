@@ -5,6 +5,7 @@
 
 mod datagram;
 mod end;
+mod message;
 mod socket;
 
 use std::collections::BTreeSet;
@@ -18,14 +19,15 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags, sockopt};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
-use sojourn_apps::{Input, Spec};
+use sojourn_apps::{App, Input, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Flow, FlowRecorder, Transport};
+use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
 
 use crate::clock::Clock;
 use crate::lab::Host;
-use end::{End, Socket};
+pub(crate) use end::locked;
+use end::{End, Outbox, Socket, Turn};
 
 /// How often TCP_INFO is read.
 const SAMPLE_EVERY: Span = Span::from_millis(10);
@@ -36,11 +38,11 @@ const PATIENCE: Timespec = Timespec {
 };
 /// Room for one read: more than a receive window fills between two wake-ups.
 const READ_BUFFER: usize = 256 << 10;
-/// Ports of the first flow's two ends; the others follow.
+/// Ports of the first connection's two ends; the others follow.
 const FROM_PORT: u16 = 30_001;
 const TO_PORT: u16 = 5_001;
-/// Flows that have ports of their own.
-const MAX_FLOWS: usize = 20_000;
+/// Connections that have ports of their own.
+const MAX_CONNECTIONS: usize = 20_000;
 
 /// What both sides and the run share.
 pub(crate) struct Shared {
@@ -50,38 +52,57 @@ pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
 }
 
-/// The two ends of a flow on the wire: at `from` and at `to`.
+/// The two ends of a connection on the wire: at its flow's `from` and `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
+    /// Index of the flow.
+    pub(crate) flow: usize,
+    /// Index of its instance.
+    pub(crate) instance: usize,
+    /// Number of the connection within the instance.
+    pub(crate) connection: u8,
     pub(crate) from: SocketAddrV4,
     pub(crate) to: SocketAddrV4,
 }
 
 impl Ends {
-    /// Those of the flow with this index. With `own_host` it has a host of its own at both ends.
-    pub(crate) fn of(index: usize, flow: &Flow, own_host: bool) -> Self {
-        let number = index as u16;
-        let address = |node: usize| -> Ipv4Addr {
-            let host = if node == 0 {
-                Host::Client
-            } else {
-                Host::Server
+    /// Those of all connections of a cell's instances, one by one.
+    pub(crate) fn of(instances: &[Instance]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for (index, Instance { flow, spec }) in instances.iter().enumerate() {
+            let address = |node: usize, number: u16| -> Ipv4Addr {
+                let host = if node == 0 {
+                    Host::Client
+                } else {
+                    Host::Server
+                };
+                host.address(number)
             };
-            host.address(if own_host { number } else { 0 })
-        };
-        Self {
-            from: SocketAddrV4::new(address(flow.from), FROM_PORT + number),
-            to: SocketAddrV4::new(address(flow.to), TO_PORT + number),
+            for connection in 0..spec.app.connections() {
+                let port = all.len() as u16;
+                let from = address(spec.from, spec.hosts[0]);
+                let to = address(spec.to, spec.hosts[1]);
+                all.push(Self {
+                    flow: *flow,
+                    instance: index,
+                    connection,
+                    from: SocketAddrV4::new(from, FROM_PORT + port),
+                    to: SocketAddrV4::new(to, TO_PORT + port),
+                });
+            }
         }
+        all
     }
 }
 
 /// Whether the apps and transports of a cell can run over the kernel's sockets.
 pub(crate) fn check(cell: &Cell) -> Result<(), String> {
-    if cell.flows.len() > MAX_FLOWS {
-        let flows = cell.flows.len();
+    let of = |instance: &Instance| usize::from(instance.spec.app.connections());
+    let connections: usize = cell.instances().iter().map(of).sum();
+    if connections > MAX_CONNECTIONS {
         return Err(format!(
-            "{flows} flows are too many: the live world has ports for {MAX_FLOWS}"
+            "{connections} connections are too many: the live world has ports for \
+             {MAX_CONNECTIONS}"
         ));
     }
     for flow in &cell.flows {
@@ -94,18 +115,34 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     if flow.from == flow.to || flow.from > 1 || flow.to > 1 {
         return Err("it must lead from the client to the server or back".into());
     }
+    let (carrier, name) = match flow.transport {
+        Transport::Tcp(_) => (Carrier::Udp, "UDP"),
+        Transport::Udp => (Carrier::Tcp, "TCP"),
+    };
+    if flow.app.transport() == Some(carrier) {
+        return Err(format!("{:?} needs {name}", flow.app.name()));
+    }
     match (&flow.transport, &flow.app) {
-        (Transport::Udp, Spec::Bulk | Spec::File { .. }) => {
-            Err(format!("{:?} needs TCP", flow.app.name()))
-        }
-        (Transport::Tcp(_), Spec::Ping { .. } | Spec::OnOff { .. }) => {
-            Err(format!("{:?} needs UDP", flow.app.name()))
-        }
-        (Transport::Udp, Spec::Ping { size, .. }) => check_size(*size, datagram::ECHOED),
-        (Transport::Udp, Spec::Cbr { size, .. } | Spec::OnOff { size, .. }) => {
-            check_size(*size, datagram::ONE_WAY)
-        }
         (Transport::Tcp(config), _) => socket::check(config),
+        (Transport::Udp, Spec::Ping { size, .. }) => check_size(*size, datagram::ECHOED),
+        (
+            Transport::Udp,
+            Spec::Game {
+                command, picture, ..
+            },
+        ) => {
+            // A picture carries the time of a command beside its own.
+            check_size(*command, datagram::ONE_WAY)?;
+            check_size(*picture, datagram::ECHOED)
+        }
+        (
+            Transport::Udp,
+            Spec::Cbr { size, .. }
+            | Spec::OnOff { size, .. }
+            | Spec::Voip { size, .. }
+            | Spec::Video { size, .. },
+        ) => check_size(*size, datagram::ONE_WAY),
+        (Transport::Udp, _) => Ok(()),
     }
 }
 
@@ -137,7 +174,11 @@ enum Due {
 
 /// One side of the lab.
 pub(crate) struct Side<'a> {
+    /// A flow's connections in a row.
     ends: Vec<End>,
+    /// One for each instance of a flow.
+    apps: Vec<Box<dyn App>>,
+    outbox: Outbox,
     interest: Vec<Option<epoll::EventFlags>>,
     /// The wake-up of each end that stands in `due`.
     armed: Vec<Option<Time>>,
@@ -157,12 +198,7 @@ const TIMER: u64 = u64::MAX;
 impl<'a> Side<'a> {
     /// Opens the sockets of all ends at `node` (0 client, 1 server). Must be called in the
     /// host's namespace; the sockets remember it.
-    pub(crate) fn open(
-        cell: &Cell,
-        node: usize,
-        own_host: bool,
-        shared: &'a Shared,
-    ) -> io::Result<Self> {
+    pub(crate) fn open(cell: &Cell, node: usize, shared: &'a Shared) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = rustix::time::timerfd_create(
             TimerfdClockId::Monotonic,
@@ -176,6 +212,8 @@ impl<'a> Side<'a> {
         )?;
         let mut side = Self {
             ends: Vec::new(),
+            apps: Vec::new(),
+            outbox: Outbox::default(),
             interest: Vec::new(),
             armed: Vec::new(),
             due: BTreeSet::from([
@@ -190,54 +228,85 @@ impl<'a> Side<'a> {
             shared,
             end: cell.end(),
         };
-        for (index, flow) in cell.flows.iter().enumerate() {
+        let instances = cell.instances();
+        for Instance { spec: flow, .. } in &instances {
             let dice = Stream::named(cell.seed, &format!("app.{}", flow.name));
             let (first, second) = flow.app.build(dice);
-            let at = Ends::of(index, flow, own_host);
-            let named = |error: io::Error| {
+            side.apps
+                .push(if flow.from == node { first } else { second });
+        }
+        for at in Ends::of(&instances) {
+            let flow = &instances[at.instance].spec;
+            side.add(flow, at, flow.from == node).map_err(|error| {
                 io::Error::new(error.kind(), format!("flow {:?}: {error}", flow.name))
-            };
-            if flow.from == node {
-                side.add((index, flow), true, first, at.from, at.to)
-                    .map_err(named)?;
-            }
-            if flow.to == node {
-                side.add((index, flow), false, second, at.to, at.from)
-                    .map_err(named)?;
-            }
+            })?;
         }
         Ok(side)
     }
 
-    fn add(
-        &mut self,
-        flow: (usize, &Flow),
-        first: bool,
-        app: Box<dyn sojourn_apps::App>,
-        local: SocketAddrV4,
-        peer: SocketAddrV4,
-    ) -> io::Result<()> {
-        let socket = match flow.1.transport {
-            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.1.dscp)?),
+    /// Opens the socket of this side's end of a connection.
+    fn add(&mut self, flow: &Flow, at: Ends, first: bool) -> io::Result<()> {
+        let (local, peer) = if first {
+            (at.from, at.to)
+        } else {
+            (at.to, at.from)
+        };
+        let socket = match flow.transport {
+            Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.dscp)?),
             Transport::Tcp(config) => {
-                let fd = socket::stream(local, &config, flow.1.dscp)?;
-                if first {
-                    Socket::Bound(fd)
-                } else {
+                let fd = socket::stream(local, &config, flow.dscp)?;
+                if first == flow.app.second_opens() {
                     net::listen(&fd, 1)?;
                     Socket::Listening(fd)
+                } else {
+                    Socket::Bound(fd)
                 }
             }
         };
         let index = self.ends.len();
-        self.due.insert((flow.1.start, Due::Start(index)));
-        if first && let Some(stop) = flow.1.stop {
+        self.due.insert((flow.start, Due::Start(index)));
+        // Of a conversation both ends stop, of one-way traffic its source.
+        if let Some(stop) = flow.stop.filter(|_| first || flow.app.has_messages()) {
             self.due.insert((stop, Due::Stop(index)));
         }
-        self.ends.push(End::new(flow, first, app, socket));
+        let end = End::new(flow, at, first, socket);
+        self.ends.push(end);
         self.interest.push(None);
         self.armed.push(None);
         self.peers.push(peer);
+        self.settle(index)
+    }
+
+    /// Gives the app of an end its turn, then does what it has asked for.
+    fn turn(
+        &mut self,
+        index: usize,
+        now: Time,
+        act: impl FnOnce(&mut End, &mut Turn<'_>, &mut [u8]),
+    ) -> io::Result<()> {
+        let end = &mut self.ends[index];
+        let mut turn = Turn {
+            now,
+            recorder: &self.shared.recorders[end.flow],
+            app: &mut *self.apps[end.instance],
+            outbox: &mut self.outbox,
+        };
+        act(end, &mut turn, &mut self.buffer);
+        // The app's timer is that of the flow's first connection.
+        let home = index - usize::from(end.connection);
+        if let Some(wake) = self.outbox.wake.take() {
+            let io = &mut self.ends[home].io;
+            io.wake = (!io.stopped).then_some(wake);
+            self.settle(home)?;
+        }
+        for (connection, message) in std::mem::take(&mut self.outbox.messages) {
+            let to = home + usize::from(connection);
+            let end = &mut self.ends[to];
+            if !end.io.message(message) {
+                locked(&self.shared.recorders[end.flow]).blocked(now);
+            }
+            self.settle(to)?;
+        }
         self.settle(index)
     }
 
@@ -284,10 +353,8 @@ impl<'a> Side<'a> {
                 Due::Start(index) => self.start(index, now)?,
                 Due::Wake(index) => {
                     self.armed[index] = None;
-                    let end = &mut self.ends[index];
-                    end.io.wake = None;
-                    end.tell(Input::Timer, now, &self.shared.recorders[end.flow]);
-                    self.settle(index)?;
+                    self.ends[index].io.wake = None;
+                    self.turn(index, now, |end, turn, _| end.tell(Input::Timer, turn))?;
                 }
                 Due::Stop(index) => {
                     self.ends[index].stop();
@@ -318,7 +385,7 @@ impl<'a> Side<'a> {
             }
             socket @ Socket::Open(_) => {
                 end.io.socket = socket;
-                end.tell(Input::Start, now, &self.shared.recorders[end.flow]);
+                return self.turn(index, now, |end, turn, _| end.begin(turn));
             }
             socket => end.io.socket = socket,
         }
@@ -346,7 +413,6 @@ impl<'a> Side<'a> {
         use epoll::EventFlags as E;
         let now = clock.now();
         let end = &mut self.ends[index];
-        let recorder = &self.shared.recorders[end.flow];
         match std::mem::replace(&mut end.io.socket, Socket::Closed) {
             Socket::Listening(fd) => {
                 // Only one connection will come: the listener is closed after it.
@@ -359,14 +425,14 @@ impl<'a> Side<'a> {
                     Err(_) => Socket::Listening(fd),
                 };
                 if let Socket::Open(_) = end.io.socket {
-                    end.tell(Input::Start, now, recorder);
+                    return self.turn(index, now, |end, turn, _| end.begin(turn));
                 }
             }
             Socket::Connecting(fd) => {
                 match sockopt::socket_error(&fd)? {
                     Ok(()) => {
                         end.io.socket = Socket::Open(fd);
-                        end.tell(Input::Start, now, recorder);
+                        return self.turn(index, now, |end, turn, _| end.begin(turn));
                     }
                     // When the run is over the peer may be gone a moment before us.
                     Err(_) if now >= self.end || self.shared.stop.load(Ordering::Relaxed) => {}
@@ -375,12 +441,14 @@ impl<'a> Side<'a> {
             }
             socket => {
                 end.io.socket = socket;
-                if flags.intersects(E::IN | E::HUP | E::ERR) {
-                    end.readable(now, recorder, &mut self.buffer);
-                }
-                if flags.contains(E::OUT) {
-                    end.writable(now, recorder);
-                }
+                return self.turn(index, now, |end, turn, buffer| {
+                    if flags.intersects(E::IN | E::HUP | E::ERR) {
+                        end.readable(turn, buffer);
+                    }
+                    if flags.contains(E::OUT) {
+                        end.writable(turn);
+                    }
+                });
             }
         }
         self.settle(index)

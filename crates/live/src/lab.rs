@@ -71,7 +71,7 @@ impl Host {
 /// What the hosts shall be like.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Addresses on each side; at least one is made.
+    /// Hosts on each side, which are addresses of one machine; at least one is made.
     pub hosts: u16,
     /// Kernel parameters of both hosts, as paths below `/proc/sys/net` and their values.
     pub sysctls: Vec<(&'static str, String)>,

@@ -19,6 +19,8 @@ use std::ptr::null_mut;
 const SOCKET_BUFFER: libc::c_int = 32 << 20;
 /// `PACKET_IGNORE_OUTGOING`, Linux 4.20 (`if_packet.h`).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+/// `SO_RCVMARK`, Linux 5.19 (`asm-generic/socket.h`).
+const SO_RCVMARK: libc::c_int = 75;
 /// Parts of a message: offload header, first and second part of the frame.
 const PARTS: usize = 3;
 /// Room for the auxiliary data and the time stamp.
@@ -49,6 +51,8 @@ pub(crate) struct PacketSocket {
 struct Ancillary {
     /// CLOCK_REALTIME in nanoseconds.
     stamp: Option<u64>,
+    /// The firewall's mark.
+    mark: u32,
     tag: Option<VlanTag>,
 }
 
@@ -84,6 +88,8 @@ impl PacketSocket {
         socket.set(packet, PACKET_IGNORE_OUTGOING, &1)?;
         socket.set(packet, libc::PACKET_QDISC_BYPASS, &i32::from(qdisc_bypass))?;
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
+        // An older kernel tells no marks: then frames have none.
+        let _ = socket.set(libc::SOL_SOCKET, SO_RCVMARK, &1);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)?;
         Ok(socket)
@@ -195,6 +201,7 @@ impl PacketSocket {
         let ancillary = read_control(&self.control[slot].0);
         let arrived = stamps.on_clock(ancillary.stamp);
         frame.filled(len, self.vnet[slot], ancillary.tag, arrived);
+        frame.set_mark(ancillary.mark);
         Some(frame)
     }
 
@@ -310,6 +317,7 @@ fn read_control(control: &[u8; CONTROL]) -> Ancillary {
                     found.stamp = Some(secs.wrapping_mul(1_000_000_000).wrapping_add(nanos));
                 }
             }
+            (libc::SOL_SOCKET, libc::SO_MARK) => found.mark = half(data).unwrap_or(0),
             // `struct tpacket_auxdata`: four words (status, lengths), two offsets, the tag.
             (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                 let status = half(data).unwrap_or(0);
@@ -451,7 +459,12 @@ mod tests {
         put(52, &libc::SCM_TIMESTAMPNS.to_ne_bytes());
         put(56, &5_u64.to_ne_bytes());
         put(64, &7_u64.to_ne_bytes());
+        put(72, &20_u64.to_ne_bytes());
+        put(80, &libc::SOL_SOCKET.to_ne_bytes());
+        put(84, &libc::SO_MARK.to_ne_bytes());
+        put(88, &0x2f_u32.to_ne_bytes());
         let found = read_control(&control);
+        assert_eq!(found.mark, 0x2f);
         assert_eq!(found.stamp, Some(5_000_000_007));
         let tag = VlanTag {
             protocol: 0x88a8,

@@ -7,12 +7,12 @@
 //! - TCP's round-trip times are recovered from the kernel's smoothed one (`tcpi_rtt`), which is
 //!   read every 10 ms: the mean of the ACKs since the last reading, counted once for each of
 //!   them. A probe's are exact.
-//! - An access rate is not emulated: hosts send as fast as they can. With one, each flow has an
-//!   address of its own at both ends, as in the simulator.
+//! - An access rate is not emulated: hosts send as fast as they can.
 //! - TCP is the kernel's: of its parameters those that it cannot take are refused. ECN, SACK,
 //!   timestamps, RACK and the initial window are settings of a whole host, so all flows of a cell
 //!   must agree.
 
+mod guest;
 mod links;
 
 use std::io;
@@ -26,13 +26,14 @@ use std::time::{Duration, Instant};
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Aggregate, Cell, Cost, Dumbbell, FlowRecorder, LinkResult, Progress, RunResult, Topology,
+    Aggregate, Cell, Cost, Dumbbell, FlowRecorder, LinkResult, Progress, RunResult, Taps, Topology,
     Transport, Window, World, WorldError,
 };
 
 use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::{Host, Lab, Plan};
+pub use guest::Guests;
 use links::Gauge;
 
 /// How often progress is told and the threads are looked after.
@@ -73,26 +74,71 @@ impl World for Live {
     }
 
     fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        let began = Instant::now();
-        let dumbbell = check(cell).map_err(WorldError)?;
-        let plan = plan(cell, dumbbell).map_err(WorldError)?;
-        let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
-        let window = Window::of(cell);
-        let recorder = |base| Mutex::new(FlowRecorder::new(window, base));
-        let shared = Shared {
-            recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
-            stop: AtomicBool::new(false),
-        };
-        let run = Run {
-            cell,
-            dumbbell,
-            lab: &lab,
-            shared: &shared,
-            gauge: Gauge::default(),
-        };
-        let outcome = run.go(progress)?;
-        Ok(result(cell, shared, outcome, began))
+        run(cell, None, &Guests::default(), progress)
     }
+
+    fn run_tapped(
+        &self,
+        cell: &Cell,
+        taps: Taps,
+        progress: Progress<'_>,
+    ) -> Result<RunResult, WorldError> {
+        run(cell, Some(taps), &Guests::default(), progress)
+    }
+}
+
+impl World for Guests {
+    fn name(&self) -> &'static str {
+        Live.name()
+    }
+
+    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
+        run(cell, None, self, progress)
+    }
+
+    fn run_tapped(
+        &self,
+        cell: &Cell,
+        taps: Taps,
+        progress: Progress<'_>,
+    ) -> Result<RunResult, WorldError> {
+        run(cell, Some(taps), self, progress)
+    }
+}
+
+fn run(
+    cell: &Cell,
+    taps: Option<Taps>,
+    guests: &Guests,
+    progress: Progress<'_>,
+) -> Result<RunResult, WorldError> {
+    let began = Instant::now();
+    let dumbbell = check(cell).map_err(WorldError)?;
+    let plan = plan(cell).map_err(WorldError)?;
+    let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
+    let window = Window::of(cell);
+    let recorder = |base| {
+        let mut recorder = FlowRecorder::new(window, base);
+        if !cell.flow_series {
+            recorder.omit_series();
+        }
+        Mutex::new(recorder)
+    };
+    let shared = Shared {
+        recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
+        stop: AtomicBool::new(false),
+    };
+    let run = Run {
+        cell,
+        dumbbell,
+        lab: &lab,
+        shared: &shared,
+        gauge: Gauge::default(),
+        taps: Mutex::new(taps),
+        guests,
+    };
+    let outcome = run.go(progress)?;
+    Ok(result(cell, shared, outcome, began))
 }
 
 /// The dumbbell of a cell that can run here.
@@ -116,7 +162,7 @@ fn check(cell: &Cell) -> Result<&Dumbbell, String> {
 }
 
 /// What the hosts must be like for a cell.
-fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
+fn plan(cell: &Cell) -> Result<Plan, String> {
     let mut configs = cell.flows.iter().filter_map(|flow| match flow.transport {
         Transport::Tcp(config) => Some((&flow.name, config)),
         Transport::Udp => None,
@@ -163,15 +209,11 @@ fn plan(cell: &Cell, dumbbell: &Dumbbell) -> Result<Plan, String> {
         ("ipv4/tcp_rmem", format!("4096 131072 {largest_window}")),
         ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
     ];
-    let hosts = if dumbbell.access.is_some() {
-        cell.flows.len() as u16
-    } else {
-        1
-    };
+    let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
     let initial_window = first.initial_window;
     let usual = initial_window == Config::default().initial_window;
     Ok(Plan {
-        hosts,
+        hosts: hosts.unwrap_or(0) + 1,
         sysctls,
         initial_window: (!usual).then_some(initial_window),
     })
@@ -184,6 +226,9 @@ struct Run<'a> {
     lab: &'a Lab,
     shared: &'a Shared,
     gauge: Gauge,
+    /// Who wants to see frames; taken by the bridge's thread.
+    taps: Mutex<Option<Taps>>,
+    guests: &'a Guests,
 }
 
 /// What the threads leave behind.
@@ -282,14 +327,14 @@ impl Run<'_> {
             Host::Client => 0,
             Host::Server => 1,
         };
-        let own_host = self.dumbbell.access.is_some();
         let opened = self.lab.namespace(host).enter();
-        let opened = opened.and_then(|()| Side::open(self.cell, node, own_host, self.shared));
+        let opened = opened.and_then(|()| Side::open(self.cell, node, self.shared));
         // The other end of the channel waits for exactly this.
         let _ = ready.send(opened.is_ok());
         let mut side = opened?;
         // Without a clock something else has failed, and tells so.
         if let Ok(clock) = start.recv() {
+            let _guest = self.guests.start(host)?;
             side.run(clock)?;
         }
         Ok(read_nanos(libc::CLOCK_THREAD_CPUTIME_ID))

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Frames sent ahead of what has come out: enough to keep the queue busy however late anybody
 /// wakes up, and few enough for every socket on the way to hold.
-const AHEAD: usize = 2000;
+const AHEAD: usize = 500;
 
 /// Sends `count` full frames as fast as they are taken and measures the rate at which they come out, in bit/s of
 /// bytes as a queue counts them.

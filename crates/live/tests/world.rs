@@ -3,11 +3,12 @@
 
 use sojourn_apps::Spec as App;
 use sojourn_live::{Live, Namespace};
-use sojourn_qdisc::Spec as Qdisc;
+use sojourn_qdisc::{Spec as Qdisc, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, FlowResult, Graph, Hop, HopRate, RunResult, Topology, Transport, World,
+    Cell, Change, Dumbbell, Flow, FlowResult, Graph, Hop, HopRate, RunResult, Topology, Transport,
+    World,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -44,8 +45,10 @@ fn flow(name: &str, transport: Transport, app: App) -> Flow {
         name: name.into(),
         from: 0,
         to: 1,
+        hosts: [0; 2],
         start: Time::ZERO,
         stop: None,
+        every: None,
         base_rtt: Span::from_millis(20),
         dscp: 0,
         transport,
@@ -66,12 +69,15 @@ fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
         warmup: Span::from_millis(millis / 3),
         sample_every: Span::from_millis(100),
         link_header: 14,
+        spp: false,
+        flow_series: true,
         topology: Topology::Dumbbell(Dumbbell {
             up: hop("up", 10),
             down: hop("down", 10),
             access: None,
         }),
         flows,
+        changes: Vec::new(),
     }
 }
 
@@ -120,7 +126,8 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
     );
     (back.from, back.to) = (1, 0);
     let ping = App::Ping { size: 64, interval };
-    let cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
+    let mut cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
+    cell.spp = true;
     let result = run(&cell);
     let (ping, back) = (&result.flows[0].1, &result.flows[1].1);
     assert_eq!((ping.loss_ratio, back.loss_ratio), (Some(0.0), Some(0.0)));
@@ -136,6 +143,12 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
         "{:?}",
         back.delay
     );
+    // From port to port of the bridge: what the hosts take is not in it.
+    let pairs = &ping.spp_rtt;
+    assert!((50..=101).contains(&pairs.count), "{}", pairs.count);
+    assert!(pairs.min >= 20.0 && pairs.p50 < 30.0, "{pairs:?}");
+    assert!(pairs.p50 <= ping.rtt.p50, "{pairs:?} {:?}", ping.rtt);
+    assert_eq!(back.spp_rtt.count, 0, "nothing comes back");
     // Requests and echoes, each with its own time of sending.
     assert!(ping.delay.count >= 2 * ping.rtt.count - 2 && ping.delay.p50 < 20.0);
 }
@@ -175,6 +188,54 @@ fn a_file_completes_and_a_small_stream_delivers_its_messages() {
         small.goodput
     );
     assert_eq!(small.blocked_messages, 0);
+}
+
+#[test]
+fn a_link_changes_and_files_begin_again() {
+    if !available() {
+        return;
+    }
+    let mut files = flow("files", tcp(), App::File { size: 100_000 });
+    files.every = Some(Span::from_millis(500));
+    let mut cell = cell(3000, vec![files, flow("bulk", tcp(), App::Bulk)]);
+    cell.warmup = Span::ZERO;
+    let change = |millis: u64, rate: Option<u64>, qdisc: Option<&str>| Change {
+        at: Time::ZERO + Span::from_millis(millis),
+        hop: 0,
+        rate: rate.map(|mbit| HopRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
+        qdisc: qdisc.map(|spec| spec.parse().unwrap()),
+    };
+    cell.changes = vec![
+        change(1000, None, Some("fq_codel")),
+        change(1500, Some(4), None),
+    ];
+    let result = run(&cell);
+    let files = only(&result);
+    assert_eq!(files.started, 6);
+    assert!(
+        (3..=6).contains(&files.completion.count),
+        "{:?}",
+        files.completion
+    );
+    let up = &result.links[0].1;
+    assert_eq!(up.qdisc.kind, "fq_codel");
+    assert!(
+        up.utilisation.is_some_and(|u| (0.7..1.01).contains(&u)),
+        "{:?}",
+        up.utilisation
+    );
+    let sent = &up.series[0].points;
+    let mean = |from: f64, to: f64| {
+        let within = sent.iter().filter(|p| p.t > from + 0.05 && p.t < to + 0.05);
+        let values: Vec<f64> = within.map(|p| p.value).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    assert!(
+        (7e6..10.5e6).contains(&mean(0.5, 1.5)),
+        "{}",
+        mean(0.5, 1.5)
+    );
+    assert!((3e6..4.2e6).contains(&mean(1.7, 3.0)), "{}", mean(1.7, 3.0));
 }
 
 #[test]
@@ -218,6 +279,7 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
         unreachable!("made above")
     };
     dumbbell.access = Some(Rate::from_bps(1_000_000_000));
+    cell.flows[1].hosts = [1; 2];
     let result = run(&cell);
     let goodput = |index: usize, from: f64, to: f64| -> f64 {
         let series = &result.flows[index].1.series[0];
@@ -232,6 +294,63 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
     let window = &result.flows[1].1.series[2];
     let first = window.points.iter().find(|p| p.value.is_finite()).unwrap();
     assert!(first.value >= 3.0, "{first:?}");
+}
+
+#[test]
+fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
+    if !available() {
+        return;
+    }
+    // 4.1 Mbit/s each, and 6 to share: half for the host with one flow, half for the other's two.
+    let flood = App::Cbr {
+        size: 1000,
+        interval: Span::from_millis(2),
+    };
+    let one = |name: &str, host| Flow {
+        hosts: [host, 0],
+        ..flow(name, Transport::Udp, flood.clone())
+    };
+    let ping = App::Ping {
+        size: 64,
+        interval: Span::from_millis(20),
+    };
+    let voice = Flow {
+        dscp: 46,
+        ..flow("voice", Transport::Udp, ping)
+    };
+    let flows = vec![one("a1", 0), one("a2", 0), one("b", 1), voice];
+    let mut cell = cell(3000, flows);
+    let Topology::Dumbbell(dumbbell) = &mut cell.topology else {
+        unreachable!("made above")
+    };
+    let cake = "cake bandwidth 6mbit diffserv3 dual-srchost";
+    dumbbell.up.qdisc = cake.parse().unwrap();
+    dumbbell.down.qdisc = cake.parse().unwrap();
+    let result = run(&cell);
+    let share = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64;
+    let (a, b) = (share(0) + share(1), share(2));
+    assert!((0.9..1.1).contains(&(b / a)), "{a} {b}");
+    assert!((0.8..1.25).contains(&(share(0) / share(1))));
+    // Request and echo both went through the tin for voice, tc's third.
+    for (name, link) in &result.links {
+        let tins = link
+            .qdisc
+            .stats
+            .iter()
+            .find_map(|field| match &field.value {
+                Value::Groups(tins) if field.name == "tins" => Some(tins),
+                _ => None,
+            });
+        let packets = |tin: usize| {
+            let tin = tins.and_then(|tins| tins.get(tin)).expect("three tins");
+            let sent = tin.iter().find(|field| field.name == "sent_packets");
+            sent.map(|field| field.value.clone())
+        };
+        let Some(Value::Int(voice)) = packets(2) else {
+            panic!("{name}: no count of packets");
+        };
+        assert!((100..=151).contains(&voice), "{name}: {voice}");
+    }
 }
 
 #[test]
@@ -285,6 +404,20 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         ..Config::default()
     });
     assert!(refused(&cell(1000, vec![flow("a", threshold, App::Bulk)])).contains("ssthresh"));
+    // The list is the kernel's own, read here by other means.
+    let compound = Transport::Tcp(Config {
+        algorithm: Algorithm::Compound,
+        ..Config::default()
+    });
+    let reason = refused(&cell(1000, vec![flow("windows", compound, App::Bulk)]));
+    let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    assert!(
+        reason.contains("\"windows\"") && reason.contains("compound"),
+        "{reason}"
+    );
+    for name in known.expect("Linux has it").split_whitespace() {
+        assert!(reason.contains(name), "{reason}");
+    }
     let ecn = Transport::Tcp(Config {
         ecn: true,
         ..Config::default()

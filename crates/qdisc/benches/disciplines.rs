@@ -7,11 +7,15 @@
 //! `Box<dyn Qdisc>`, as the worlds do. Time advances 1 ns per packet, so no AQM acts: what is
 //! measured is the path that every packet takes. `overload` rows offer two packets per one taken
 //! to a full queue, and show what shedding costs; they count per packet offered.
+//!
+//! Flows alternate between DiffServ4's tins. In rows named `of ACKs` every packet is a pure ACK: all
+//! carry the same number, so that the filter looks for one to drop, finds none, and the backlog stays.
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
-    AckFilter, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn, FlowParams, GspParams,
-    Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec, SteerParams, TbfParams,
+    AckFacts, AckFilter, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn, FlowParams,
+    GspParams, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec, SteerParams,
+    TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -24,7 +28,9 @@ const FLOWS: [u32; 6] = [1, 32, 100, 1024, 10_000, 100_000];
 struct Frame {
     len: u32,
     hash: u32,
-    _rest: [u64; 7],
+    dscp: u8,
+    is_ack: bool,
+    _rest: [u64; 6],
 }
 
 impl Packet for Frame {
@@ -43,7 +49,22 @@ impl Packet for Frame {
     fn set_ce(&mut self) -> bool {
         false
     }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+
+    fn ack(&self) -> Option<AckFacts> {
+        self.is_ack.then_some(AckFacts {
+            ack: 1,
+            flags: 0x10,
+            ..AckFacts::default()
+        })
+    }
 }
+
+/// DSCPs of DiffServ4's tins: bulk (CS1), best effort, video (AF41), voice (EF).
+const DSCPS: [u8; 4] = [8, 0, 34, 46];
 
 fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
     let flows = FlowParams {
@@ -77,6 +98,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         nodrop: false,
         gentle: false,
         wait: false,
+        spare: false,
     };
     // The backlog must fit; without a rate no shaper holds it back.
     let cake = CakeParams {
@@ -89,9 +111,11 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         diffserv: DiffServ::DiffServ4,
         ..cake
     };
-    let ack_filter = CakeParams {
-        ack_filter: AckFilter::Normal,
-        ..cake
+    let filtered = |cake: CakeParams| {
+        Spec::Cake(CakeParams {
+            ack_filter: AckFilter::Normal,
+            ..cake
+        })
     };
     vec![
         ("pfifo", Spec::Pfifo { limit }),
@@ -105,7 +129,11 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("steer", steered(Spec::Gsp { limit, gsp })),
         ("cake", Spec::Cake(cake)),
         ("cake diffserv4", Spec::Cake(diffserv4)),
-        ("cake ack-filter", Spec::Cake(ack_filter)),
+        ("cake ack-filter", filtered(cake)),
+        ("cake diffserv4 ack-filter", filtered(diffserv4)),
+        ("cake of ACKs", Spec::Cake(cake)),
+        ("cake ack-filter of ACKs", filtered(cake)),
+        ("cake diffserv4 ack-filter of ACKs", filtered(diffserv4)),
         ("tbf", unhindered(Spec::Pfifo { limit })),
     ]
 }
@@ -147,17 +175,21 @@ struct Drive {
 
 impl Drive {
     /// A queue that holds one packet of each flow.
-    fn new(spec: &Spec, flows: u32) -> Self {
+    fn new(name: &str, spec: &Spec, flows: u32) -> Self {
+        let is_ack = name.ends_with("of ACKs");
         let setting = Setting {
             seed: 1,
             name: "bench",
             mtu: 1514,
+            link_header: 14,
         };
         let frames: Vec<Frame> = (0..flows)
             .map(|hash| Frame {
-                len: 1514,
+                len: if is_ack { 66 } else { 1514 },
                 hash,
-                _rest: [0; 7],
+                dscp: DSCPS[hash as usize % DSCPS.len()],
+                is_ack,
+                _rest: [0; 6],
             })
             .collect();
         let mut drive = Self {
@@ -197,7 +229,7 @@ fn steady(c: &mut Criterion, table: &mut Table) {
         let mut group = c.benchmark_group("enqueue_dequeue");
         group.throughput(Throughput::Elements(1));
         for (row, (name, spec)) in specs(flows + 1000).into_iter().enumerate() {
-            let mut drive = Drive::new(&spec, flows);
+            let mut drive = Drive::new(name, &spec, flows);
             let mut best = f64::INFINITY;
             group.bench_function(BenchmarkId::new(name, flows), |b| {
                 b.iter_custom(|times| {
@@ -224,7 +256,7 @@ fn overload(c: &mut Criterion) {
     group.throughput(Throughput::Elements(2));
     for flows in FLOWS {
         for (name, spec) in specs(flows.max(1000)) {
-            let mut drive = Drive::new(&spec, flows);
+            let mut drive = Drive::new(name, &spec, flows);
             group.bench_function(BenchmarkId::new(name, flows), |b| {
                 b.iter(|| {
                     drive.offer();

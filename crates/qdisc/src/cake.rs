@@ -20,19 +20,20 @@
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes.
 //!
 //! Differs from Linux: a packet counts its length and 256 bytes to the memory limit, not the
-//! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); super-packets are
-//! charged by their segments but not cut; each tin has its own table of hosts, as in Linux.
+//! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); a super-packet that the
+//! world cannot cut ([`Outlet::cut`]) stays whole and is charged by its segments; `wash` clears
+//! the DSCP of what leaves, not of what arrives, so that new tins can still be chosen by it; tc
+//! filters do not choose tins or flows. Each tin has its own table of hosts, as in Linux.
 //!
 //! Cost: with many bulk flows of one host, `triple-isolate` and the dual modes give each flow a few
-//! bytes a turn, so that a packet takes many turns; whole rounds are skipped, but a round over
-//! all flows remains for every few packets (Linux walks them all).
-//!
-//! Not here: `nat`, `fwmark`.
+//! bytes a turn, so that a packet takes many turns. Linux walks them all; here flows in debt wait
+//! outside the round, at O(log flows) for each packet.
 
 use crate::report::{Field, Report, Value, int, micros};
 use crate::{
     Backlog, CakeParams, ChangeError, Cobalt, CobaltParams, Counters, Dequeue, DropReason,
-    FlowParams, FlowQueue, HostFair, Outlet, Packet, Qdisc, Sharing, Spec, TinClock, VirtualClock,
+    FlowParams, FlowParts, FlowPolicy, FlowQueue, HostFair, Outlet, Packet, Qdisc, Sharing, Spec,
+    TinClock, VirtualClock,
 };
 use alloc::format;
 use alloc::vec::Vec;
@@ -83,6 +84,7 @@ struct Tin<P> {
 pub struct Cake<P> {
     params: CakeParams,
     mtu: u32,
+    link_header: u32,
     /// The rate in force; zero is unlimited.
     rate: Rate,
     clock: VirtualClock,
@@ -131,9 +133,10 @@ fn follow(average: Span, sample: Span, shift: u32) -> Span {
 }
 
 impl<P: Packet> Cake<P> {
-    /// An empty instance. `mtu` is the link's largest packet as [`Packet::len`] counts it; `dice`
-    /// perturb the hashes and are BLUE's.
-    pub fn new(params: CakeParams, mtu: u32, mut dice: Stream) -> Self {
+    /// An empty instance. `mtu` is the link's largest packet as [`Packet::len`] counts it,
+    /// `link_header` the part of it before the network header; `dice` perturb the hashes and are
+    /// BLUE's.
+    pub fn new(params: CakeParams, mtu: u32, link_header: u32, mut dice: Stream) -> Self {
         let seed = dice.bits();
         let tin = |index: usize| {
             let dice = |purpose: &str| Stream::named(seed, &format!("tin{index}.{purpose}"));
@@ -159,6 +162,7 @@ impl<P: Packet> Cake<P> {
         let mut cake = Self {
             params,
             mtu,
+            link_header,
             rate,
             clock: VirtualClock::new(rate),
             tins: (0..params.diffserv.tins()).map(tin).collect(),
@@ -193,8 +197,11 @@ impl<P: Packet> Cake<P> {
         Sharing {
             isolation: self.params.isolation,
             ack_filter: self.params.ack_filter,
+            nat: self.params.nat,
             link: self.params.link,
             ingress: self.params.ingress,
+            link_header: self.link_header,
+            emptied_wait: false,
         }
     }
 
@@ -221,6 +228,12 @@ impl<P: Packet> Cake<P> {
             };
             let flows = FlowParams {
                 quantum: Some(quantum as u32),
+                parts: FlowParts {
+                    isolation: params.isolation,
+                    set_associative: true,
+                    nat: params.nat,
+                    ack_filter: params.ack_filter,
+                },
                 ..*tin.queue.params()
             };
             tin.queue.set_params(flows);
@@ -277,6 +290,59 @@ impl<P: Packet> Cake<P> {
             self.tins[tin].clock.sent(bytes, now);
             self.tins[tin].deficit -= i64::from(bytes);
         }
+    }
+
+    /// Takes in one packet, or a super-packet that stays whole.
+    fn admit(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let len = packet.len();
+        let sharing = self.sharing();
+        self.sizes.see(&packet, &sharing);
+        let index = self.tin_of(&packet);
+        let is_idle = self.backlog().packets == 0;
+        self.counters.offered.add(len);
+        let tin = &mut self.tins[index];
+        tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
+        if tin.queue.held().packets == 0 {
+            tin.clock.wake(now);
+        }
+        if is_idle {
+            self.clock.wake(now);
+        }
+        let mut audit = Audit {
+            counters: &mut self.counters,
+            charge: None,
+            charged: 0,
+            out,
+        };
+        tin.queue.offer(packet, now, &mut audit);
+        if self.params.autorate
+            && let Some(rate) = self.autorate.arrived(len, now)
+        {
+            self.rate = rate;
+            self.configure();
+        }
+        if self.memory() > self.memory_limit {
+            self.shed(now, out);
+        }
+        self.memory_most = self.memory_most.max(self.memory());
+    }
+
+    /// The tin of a packet: the firewall's choice, else the sender's, else the DSCP's. Chosen tins
+    /// are counted from 1 in the order in which tc shows them.
+    fn tin_of(&self, packet: &P) -> usize {
+        let diffserv = self.params.diffserv;
+        if diffserv.tins() == 1 {
+            return 0;
+        }
+        let mask = self.params.fwmark;
+        let mark = (packet.mark() & mask).checked_shr(mask.trailing_zeros());
+        let chosen = |number: usize| {
+            let index = number.checked_sub(1)?;
+            diffserv.shown().get(index).copied()
+        };
+        chosen(mark.unwrap_or(0) as usize)
+            .or_else(|| chosen(usize::from(packet.class())))
+            .unwrap_or_else(|| diffserv.tin(packet.dscp()))
     }
 
     /// The tin to serve; something is held.
@@ -399,40 +465,12 @@ fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
 
 impl<P: Packet> Qdisc<P> for Cake<P> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
-        let len = packet.len();
-        let sharing = self.sharing();
-        self.sizes.see(&packet, &sharing);
-        let index = self.params.diffserv.tin(packet.dscp());
-        if self.params.wash {
-            packet.clear_dscp();
+        if self.params.split_gso && packet.segments().is_some() {
+            while let Some(segment) = out.cut(&mut packet) {
+                self.admit(segment, now, out);
+            }
         }
-        let is_idle = self.backlog().packets == 0;
-        self.counters.offered.add(len);
-        let tin = &mut self.tins[index];
-        tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
-        if tin.queue.held().packets == 0 {
-            tin.clock.wake(now);
-        }
-        if is_idle {
-            self.clock.wake(now);
-        }
-        let mut audit = Audit {
-            counters: &mut self.counters,
-            charge: None,
-            charged: 0,
-            out,
-        };
-        tin.queue.offer(packet, now, &mut audit);
-        if self.params.autorate
-            && let Some(rate) = self.autorate.arrived(len, now)
-        {
-            self.rate = rate;
-            self.configure();
-        }
-        if self.memory() > self.memory_limit {
-            self.shed(now, out);
-        }
-        self.memory_most = self.memory_most.max(self.memory());
+        self.admit(packet, now, out);
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
@@ -452,7 +490,14 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             let taken = self.tins[index].queue.take(now, &mut audit);
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);
-            if let Dequeue::Packet { packet, sojourn } = taken {
+            if let Dequeue::Packet {
+                mut packet,
+                sojourn,
+            } = taken
+            {
+                if self.params.wash {
+                    packet.clear_dscp();
+                }
                 self.leaves(index, &packet, sojourn, now);
                 if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
                     self.is_overloaded = false;
@@ -511,6 +556,12 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         if params.isolation != self.params.isolation {
             return Err(ChangeError::Fixed { option: "flowmode" });
         }
+        if params.nat != self.params.nat {
+            return Err(ChangeError::Fixed { option: "nat" });
+        }
+        if params.fwmark != self.params.fwmark {
+            return Err(ChangeError::Fixed { option: "fwmark" });
+        }
         if params.bandwidth != self.params.bandwidth || !params.autorate {
             self.rate = params.bandwidth.unwrap_or(Rate::ZERO);
             self.autorate = Autorate::new(self.rate);
@@ -539,7 +590,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
         self.counters = counters;
         for (arrived, packet) in held {
-            let index = self.params.diffserv.tin(packet.dscp());
+            let index = self.tin_of(&packet);
             self.tins[index].clock.wake(arrived);
             self.clock.wake(arrived);
             self.tins[index].queue.admit(packet, arrived);

@@ -8,8 +8,8 @@ use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, float, int, micros};
 use crate::{
-    Aqm, Backlog, Cobalt, CobaltState, Codel, CodelState, Counters, DropReason, FlowParams, Limit,
-    Pie, PieState, Red, RedState, RedUnit, Report, Spec, SteerStatus,
+    Aqm, Backlog, Cobalt, CobaltState, Codel, CodelState, Counters, DropReason, FlowParams,
+    FlowParts, Gauge, Limit, Pie, PieState, Red, RedState, RedUnit, Report, Spec,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -34,10 +34,8 @@ pub trait DescribeSingle: Aqm {
         0
     }
 
-    /// The state of AQM Steering, when this is it.
-    fn steering(&self) -> Option<SteerStatus> {
-        None
-    }
+    /// The variables that show how it controls.
+    fn gauges(&self, _state: &Self::State, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
 
     /// The report of the AQM inside, with these accounts, when there is one.
     fn below(
@@ -65,10 +63,8 @@ pub trait DescribeFlows: Aqm {
     /// The statistics beyond those that every discipline has.
     fn statistics(&self, flows: &FlowStatistics, counters: &Counters) -> Vec<Field>;
 
-    /// The state of AQM Steering, when this is it.
-    fn steering(&self) -> Option<SteerStatus> {
-        None
-    }
+    /// The variables that show how it controls, of all flows together.
+    fn gauges(&self, _tell: &mut dyn FnMut(Gauge)) {}
 
     /// The report of the AQM inside, with these accounts, when there is one.
     fn below(
@@ -81,11 +77,20 @@ pub trait DescribeFlows: Aqm {
     }
 }
 
-/// The number of flows is fixed, because packets are in queues by it. So is the default
-/// quantum, because the link's MTU is known only at construction.
+/// The number of flows and what tells them apart are fixed, because packets are in queues by them,
+/// and whether there are parts of CAKE at all. So is the default quantum, because the link's MTU
+/// is known only at construction.
 fn same_flows(new: FlowParams, old: &FlowParams) -> Result<FlowParams, ChangeError> {
     if new.flows != old.flows {
         Err(ChangeError::Fixed { option: "flows" })
+    } else if (new.parts.isolation, new.parts.nat) != (old.parts.isolation, old.parts.nat) {
+        Err(ChangeError::Fixed { option: "flowmode" })
+    } else if new.parts.set_associative != old.parts.set_associative
+        || (new.parts == FlowParts::NONE) != (old.parts == FlowParts::NONE)
+    {
+        Err(ChangeError::Fixed {
+            option: "set-associative",
+        })
     } else if old.quantum.is_some() && new.quantum.is_none() {
         Err(ChangeError::Fixed { option: "quantum" })
     } else {
@@ -228,6 +233,14 @@ impl DescribeSingle for Pie {
         };
         self.set_params(pie);
         Ok(Limit::packets(limit))
+    }
+
+    fn gauges(&self, state: &PieState, _now: Time, tell: &mut dyn FnMut(Gauge)) {
+        tell(Gauge {
+            name: "probability",
+            unit: "",
+            value: state.prob,
+        });
     }
 
     fn statistics(&self, state: &PieState, counters: &Counters, now: Time) -> Vec<Field> {

@@ -29,6 +29,7 @@
 //! Not here: shaping, tins (`Cake`).
 
 mod acks;
+mod debts;
 mod fat;
 mod handover;
 mod hosts;
@@ -40,10 +41,11 @@ mod ways;
 
 use crate::describe::DescribeFlows;
 use crate::{
-    AckFilter, Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Outlet,
-    Packet, Qdisc, QueueView, Report, Spec, SteerStatus, Verdict,
+    AckFilter, Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Gauge,
+    Outlet, Packet, Qdisc, QueueView, Report, Spec, Verdict,
 };
 use alloc::vec::Vec;
+use debts::Debts;
 use fat::Fattest;
 use lists::{Ends, NONE, Slab};
 use sojourn_random::Stream;
@@ -70,6 +72,8 @@ enum Turn {
     New,
     /// Among the old flows.
     Old,
+    /// An old flow that is in debt for several rounds (see `debts`).
+    InDebt,
 }
 
 /// One queue.
@@ -124,6 +128,7 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     slab: Slab<P>,
     new: Round,
     old: Round,
+    debts: Debts,
     fattest: Fattest,
     backlog: Backlog,
     counters: Counters,
@@ -155,6 +160,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             slab: Slab::new(),
             new: Round::default(),
             old: Round::default(),
+            debts: Debts::default(),
             fattest: Fattest::default(),
             backlog: Backlog::default(),
             counters: Counters::default(),
@@ -178,6 +184,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if let Some(quantum) = params.quantum {
             self.quantum = quantum.max(LEAST_QUANTUM);
         }
+        self.policy.set_parts(&params.parts);
         self.params = FlowParams {
             flows: self.params.flows,
             ..params
@@ -210,8 +217,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Flows in either list: those that hold packets or have just done so.
-    pub const fn flows_in_turn(&self) -> u32 {
-        self.new.len + self.old.len
+    pub fn flows_in_turn(&self) -> u32 {
+        self.new.len + self.old_flows()
+    }
+
+    fn old_flows(&self) -> u32 {
+        self.old.len + self.debts.len()
     }
 
     /// The states of the flows that hold packets, with their backlogs, in no promised order.
@@ -226,12 +237,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     /// Statistics beside [`Qdisc::counters`].
-    pub const fn statistics(&self) -> FlowStatistics {
+    pub fn statistics(&self) -> FlowStatistics {
         let overmemory = self.counters.dropped_for(DropReason::OverMemory);
         FlowStatistics {
             new_flow_count: self.new_flow_count,
             new_flows_len: self.new.len,
-            old_flows_len: self.old.len,
+            old_flows_len: self.old_flows(),
             memory_used: self.backlog.bytes,
             drop_overlimit: self.counters.dropped_for(DropReason::Overlimit) + overmemory,
             drop_overmemory: overmemory,
@@ -321,6 +332,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         flow.turn = Turn::Idle;
         round.ends.first = flow.next;
         round.len -= 1;
+        if F::SHARES_QUANTUM && turn == Turn::Old {
+            self.debts.turn_over();
+        }
     }
 
     #[inline]
@@ -348,10 +362,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.backlog.add(len);
         if flow.turn == Turn::Idle {
             self.policy.joined(&mut flow.share);
-            flow.deficit = self.policy.quantum(&flow.share, self.quantum);
+            let quantum = u64::from(self.quantum);
+            flow.deficit = self.policy.quantum(&flow.share, quantum);
             self.new_flow_count += 1;
             self.append(id, Turn::New);
-        } else if flow.turn == Turn::Old && flow.count == 1 {
+        } else if flow.turn != Turn::New && flow.count == 1 {
             self.policy.stands(&mut flow.share);
         }
         self.weigh(id);
@@ -446,34 +461,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.aqm.found_empty(&mut flow.state, now);
         Served::Empty
     }
-
-    /// More turns than two rounds have: by then every flow is an old one.
-    #[inline]
-    fn many_turns(&self) -> u64 {
-        2 * (u64::from(self.new.len) + u64::from(self.old.len)) + 4
-    }
-
-    /// Gives all old flows the rounds at once in which none of them could send.
-    ///
-    /// A packet far longer than the quantum is paid for in many rounds; they need not be walked.
-    #[cold]
-    fn skip_rounds(&mut self) {
-        let quantum = i64::from(self.quantum);
-        let mut least = i64::MAX;
-        let mut id = self.old.ends.first;
-        while id != NONE {
-            let flow = &self.flows[id as usize];
-            let load = self.policy.load(&flow.share);
-            least = least.min((-flow.deficit).saturating_mul(load) / quantum);
-            id = flow.next;
-        }
-        id = self.old.ends.first;
-        while id != NONE {
-            let flow = &mut self.flows[id as usize];
-            flow.deficit += least.max(0) * quantum / self.policy.load(&flow.share);
-            id = flow.next;
-        }
-    }
 }
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
@@ -503,8 +490,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// The next packet, by turns.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
-        let mut turns_left = self.many_turns();
+        let mut turns = 0;
         loop {
+            if F::SHARES_QUANTUM && self.is_round_over() {
+                self.next_round();
+            }
             let (id, turn) = if self.new.ends.first == NONE {
                 (self.old.ends.first, Turn::Old)
             } else {
@@ -515,18 +505,19 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
             let flow = &mut self.flows[id as usize];
             if flow.deficit <= 0 {
-                turns_left -= 1;
-                if turns_left == 0 {
-                    self.skip_rounds();
-                    turns_left = self.many_turns();
-                }
-                let flow = &mut self.flows[id as usize];
                 if flow.count > 0 {
                     self.policy.stands(&mut flow.share);
                 }
-                flow.deficit += self.policy.quantum(&flow.share, self.quantum);
+                let quantum = u64::from(self.quantum);
+                flow.deficit += self.policy.quantum(&flow.share, quantum);
                 self.take_first(turn);
-                self.append(id, Turn::Old);
+                if F::SHARES_QUANTUM {
+                    self.wait_out(id);
+                } else {
+                    self.append(id, Turn::Old);
+                    turns += 1;
+                    self.skip_rounds(&mut turns);
+                }
                 continue;
             }
             let served = self.serve(id, now, out);
@@ -544,7 +535,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             self.take_first(turn);
             // RFC 8290 section 4.2: an emptied new flow must wait for the old ones, or it could
             // come back at once and starve them.
-            if F::EMPTIED_WAIT && turn == Turn::New && self.old.ends.first != NONE {
+            if self.policy.emptied_wait() && turn == Turn::New && self.old_flows() > 0 {
                 self.append(id, Turn::Old);
             } else {
                 self.policy.left(&mut self.flows[id as usize].share);
@@ -576,7 +567,8 @@ impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F>
 
     fn report(&self, _now: Time) -> Report {
         let flows = self.statistics();
-        let own = self.aqm.statistics(&flows, &self.counters);
+        let mut own = self.aqm.statistics(&flows, &self.counters);
+        own.extend(self.parts_statistics());
         // tc prints the quantum in force, also when it is the default.
         let params = FlowParams {
             quantum: Some(self.quantum),
@@ -603,8 +595,8 @@ impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F>
         self.hint()
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        self.aqm.steering()
+    fn gauges(&self, _now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.aqm.gauges(tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -26,7 +26,7 @@
 //! #     fn set_ce(&mut self) -> bool { false }
 //! # }
 //! let spec: Spec = "tbf rate 20mbit burst 5kb over fq_codel".parse()?;
-//! let setting = Setting { seed: 1, name: "link.up", mtu: 1514 };
+//! let setting = Setting { seed: 1, name: "link.up", mtu: 1514, link_header: 14 };
 //! let qdisc = spec.build::<Frame>(setting);
 //! let place = Place { dev: Some("eth0"), handle: 0x8001 };
 //! let text = qdisc.report(sojourn_units::Time::ZERO).tc_text(place);
@@ -53,6 +53,7 @@ mod describe;
 mod diffserv;
 mod fifo;
 mod flow;
+mod htb;
 mod link_layer;
 mod packet;
 mod params;
@@ -82,13 +83,14 @@ pub use fifo::Fifo;
 pub use flow::{
     FlowPolicy, FlowQueue, FlowStatistics, HostFair, Isolation, Plain, Sharing, WayCounters,
 };
+pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
-pub use packet::{Ecn, Packet};
+pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit,
-    RedWeight, SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
+    RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
-pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Outlet, Qdisc, Tally};
+pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Gauge, Outlet, Qdisc, Tally};
 pub use report::{Field, Place, Report, Value};
 pub use shaper::{TinClock, VirtualClock};
 pub use single::{Limit, SingleQueue};

@@ -33,6 +33,15 @@ impl Ecn {
     }
 }
 
+/// What a packet's flow and hosts hash to inside a network address translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsideHashes {
+    /// As [`Packet::flow_hash`].
+    pub flow: u32,
+    /// Source and destination, as [`Packet::host_hashes`].
+    pub hosts: (u32, u32),
+}
+
 /// A packet as disciplines see it: the simulator's compact struct or the handle of a frame.
 ///
 /// Methods are called on hot paths; implementations should be a few instructions each.
@@ -66,6 +75,24 @@ pub trait Packet {
         (0, 0)
     }
 
+    /// The same hashes of what the packet's addresses and ports are inside a network address
+    /// translation, for `nat`; None when nothing is known to be translated. Who looks it up, and
+    /// where, is the world's business.
+    fn inside_hashes(&self, _perturbation: u64) -> Option<InsideHashes> {
+        None
+    }
+
+    /// The firewall's mark (`skb->mark`); zero without one.
+    fn mark(&self) -> u32 {
+        0
+    }
+
+    /// The class of this discipline that the sender has chosen: the minor number of
+    /// `skb->priority` when its major number is this discipline's handle. Zero for none.
+    fn class(&self) -> u16 {
+        0
+    }
+
     /// Whether `other` is of the same flow and direction.
     fn is_same_flow(&self, other: &Self) -> bool
     where
@@ -79,13 +106,15 @@ pub trait Packet {
         None
     }
 
-    /// Bytes before the network header; part of [`Packet::len`].
-    fn network_offset(&self) -> u32 {
-        14
+    /// Bytes before the network header; part of [`Packet::len`]. None: those of every packet of
+    /// the link ([`Setting::link_header`](crate::Setting::link_header)).
+    fn network_offset(&self) -> Option<u32> {
+        None
     }
 
     /// For a super-packet, the number of packets that it will be cut into and the length of
-    /// each but the last, headers included; their sum is [`Packet::len`].
+    /// each but the last, headers included; their sum is [`Packet::len`]. Who owns its memory
+    /// cuts it: see [`Outlet::cut`](crate::Outlet::cut).
     fn segments(&self) -> Option<(u32, u32)> {
         None
     }

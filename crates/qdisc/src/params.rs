@@ -131,6 +131,9 @@ pub struct RedParams {
     /// Never signal twice within 1/probability packets: the distance between signals is uniform
     /// from there to twice that; an extension (`wait`), as `wait_` of ns-2 and ns-3, on there.
     pub wait: bool,
+    /// Never signal a packet that finds at most one packet (or byte) waiting, however large the
+    /// average is; an extension (`spare`), always so in ns-2 and ns-3.
+    pub spare: bool,
 }
 
 /// A flow queue around an AQM (RFC 8290; `tc-fq_codel(8)`, `tc-fq_pie(8)`).
@@ -146,6 +149,31 @@ pub struct FlowParams {
     pub memory_limit: u64,
     /// Most packets dropped at once from the fattest queue. Default 64.
     pub drop_batch: u32,
+    /// CAKE's parts under it. Default none of them.
+    pub parts: FlowParts,
+}
+
+/// Parts of CAKE that work under any flow queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowParts {
+    /// What is a flow, and between whom capacity is shared first. Default flows.
+    pub isolation: Isolation,
+    /// A flow may stand in any of eight queues.
+    pub set_associative: bool,
+    /// Take the addresses inside a network address translation.
+    pub nat: bool,
+    /// Which acknowledgements are dropped. Default none.
+    pub ack_filter: AckFilter,
+}
+
+impl FlowParts {
+    /// RFC 8290 without any of them.
+    pub const NONE: Self = Self {
+        isolation: Isolation::Flows,
+        set_associative: false,
+        nat: false,
+        ack_filter: AckFilter::Off,
+    };
 }
 
 /// The policy of AQM Steering (Bless, Hock and Zitterbart 2018).
@@ -173,6 +201,8 @@ pub struct CakeParams {
     pub diffserv: DiffServ,
     /// Between whom capacity is shared first. Default triple-isolate.
     pub isolation: Isolation,
+    /// Take the addresses inside a network address translation.
+    pub nat: bool,
     /// Clear the DSCP of every packet.
     pub wash: bool,
     /// Charge dropped packets to the shaper too: they have used the link before.
@@ -187,6 +217,18 @@ pub struct CakeParams {
     pub memlimit: Option<u64>,
     /// Overhead of the link.
     pub link: LinkLayer,
+    /// Bits of the firewall's mark that choose a tin, counted from 1 as tc shows them; none by
+    /// default.
+    pub fwmark: u32,
+}
+
+/// One class of HTB (`tc-htb(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HtbParams {
+    /// Rate, which is the ceiling too.
+    pub rate: Rate,
+    /// Bytes that an idle class may send at once, beside the packet that makes the debt.
+    pub burst: u64,
 }
 
 /// Token bucket (`tc-tbf(8)`).
@@ -204,6 +246,11 @@ pub struct TbfParams {
     pub mpu: u32,
     /// Bytes added to every packet before it is charged.
     pub overhead: i32,
+}
+
+impl HtbParams {
+    /// What `tc` takes without `burst` on a kernel with exact timers.
+    pub const BURST: u64 = 1600;
 }
 
 impl Default for CodelParams {
@@ -274,6 +321,7 @@ impl Default for CakeParams {
             autorate: false,
             diffserv: DiffServ::default(),
             isolation: Isolation::default(),
+            nat: false,
             wash: false,
             ingress: false,
             ack_filter: AckFilter::default(),
@@ -281,6 +329,7 @@ impl Default for CakeParams {
             rtt: Span::from_millis(100),
             memlimit: None,
             link: LinkLayer::default(),
+            fwmark: 0,
         }
     }
 }
@@ -293,6 +342,7 @@ impl Default for FlowParams {
             quantum: None,
             memory_limit: 32 << 20,
             drop_batch: 64,
+            parts: FlowParts::NONE,
         }
     }
 }

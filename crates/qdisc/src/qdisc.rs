@@ -1,6 +1,6 @@
 //! The trait that everything turns on, and the accounts that every discipline keeps.
 
-use crate::{ChangeError, Packet, Report, Spec, SteerStatus};
+use crate::{ChangeError, Packet, Report, Spec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
@@ -70,7 +70,7 @@ impl DropReason {
 /// Counters that every discipline keeps; `offered = dequeued + dropped + backlog` always holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Given to [`Qdisc::enqueue`].
+    /// Given to [`Qdisc::enqueue`]; of a packet that was cut ([`Outlet::cut`]) every segment.
     pub offered: Tally,
     /// Returned by [`Qdisc::dequeue`].
     pub dequeued: Tally,
@@ -104,6 +104,15 @@ pub trait Outlet<P> {
 
     /// The AQM has set CE on a packet, which stays.
     fn marked(&mut self, _packet: &P) {}
+
+    /// Cuts the first segment off a super-packet ([`Packet::segments`]), which stays with the
+    /// others; [`Packet::len`] of both add up to what it was. None for a single packet, and when
+    /// it cannot be cut now: then it stays as it is.
+    ///
+    /// A discipline that cuts counts every segment as offered: one packet in, n out.
+    fn cut(&mut self, _packet: &mut P) -> Option<P> {
+        None
+    }
 }
 
 /// An outlet that forgets.
@@ -128,6 +137,17 @@ pub enum Dequeue<P> {
     NotBefore(Time),
     /// Nothing is held.
     Empty,
+}
+
+/// A variable of a discipline, for a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// Its name, the same in every discipline that has it.
+    pub name: &'static str,
+    /// `ms`, `bit/s`; empty for numbers without one.
+    pub unit: &'static str,
+    /// Its value now.
+    pub value: f64,
 }
 
 /// Something packets are offered to and taken from.
@@ -168,11 +188,9 @@ pub trait Qdisc<P: Packet> {
     /// may drop this packet and yield a longer one.
     fn head_len(&self) -> Option<u32>;
 
-    /// Target, rates and last decision of AQM Steering, when there is one here: for series, which
-    /// look more often than [`Qdisc::report`] is meant for.
-    fn steering(&self) -> Option<SteerStatus> {
-        None
-    }
+    /// Tells the few variables that show how the discipline controls: for series, which look more
+    /// often than [`Qdisc::report`] is meant for. A variable without a value is left out.
+    fn gauges(&self, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
 
     /// Takes out all that is held, with the times of arrival, each flow in order. The accounts
     /// do not balance afterwards: the instance is to be given up.
@@ -216,8 +234,8 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         (**self).head_len()
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        (**self).steering()
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        (**self).gauges(now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

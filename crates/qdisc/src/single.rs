@@ -8,8 +8,8 @@
 
 use crate::describe::DescribeSingle;
 use crate::{
-    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, Outlet, Packet, Qdisc,
-    QueueView, Report, Spec, SteerStatus, Verdict,
+    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, Gauge, Outlet, Packet, Qdisc,
+    QueueView, Report, Spec, Verdict,
 };
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -220,8 +220,8 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
         self.queue.front().map(|(_, packet)| packet.len())
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        self.aqm.steering()
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.aqm.gauges(&self.state, now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -2,12 +2,12 @@
 
 use crate::describe::red_limit;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams,
-    SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
+    RedParams, SteerParams, TbfParams,
 };
 use crate::{
-    Cake, Cobalt, Codel, Fifo, FlowQueue, Gsp, Limit, Packet, Pie, Qdisc, Red, SingleQueue,
-    Steered, Tbf,
+    Cake, Cobalt, Codel, DescribeFlows, Fifo, FlowQueue, Gsp, HostFair, Htb, Limit, Packet, Pie,
+    Qdisc, Red, Sharing, SingleQueue, Steered, Tbf,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -92,6 +92,13 @@ pub enum Spec {
     },
     /// Shaper, tins, host-fair flow queues and COBALT in one.
     Cake(CakeParams),
+    /// A class of HTB in front of another discipline (`htb rate 10mbit over fq_codel`).
+    Htb {
+        /// The shaper.
+        htb: HtbParams,
+        /// What holds the packets.
+        inner: Box<Spec>,
+    },
     /// A token bucket in front of another discipline (`tbf rate 20mbit burst 5kb over fq_codel`).
     Tbf {
         /// The shaper.
@@ -110,6 +117,9 @@ pub struct Setting<'a> {
     pub name: &'a str,
     /// Largest packet of the link as [`Packet::len`] counts it. Default quantum of flow queues.
     pub mtu: u32,
+    /// Bytes of a packet before its network header, unless the packet knows better: 14 for
+    /// Ethernet, 0 for bare IP. Part of `mtu` and of [`Packet::len`].
+    pub link_header: u32,
 }
 
 impl Spec {
@@ -132,7 +142,10 @@ impl Spec {
                 Limit::packets(limit),
                 Cobalt::new(cobalt, setting.dice("blue")),
             )),
-            Self::Cake(cake) => Box::new(Cake::new(cake, mtu, setting.dice("cake"))),
+            Self::Cake(cake) => {
+                let dice = setting.dice("cake");
+                Box::new(Cake::new(cake, mtu, setting.link_header, dice))
+            }
             Self::Pie { limit, pie } => Box::new(SingleQueue::new(
                 Limit::packets(limit),
                 Pie::new(pie, mtu, setting.dice("pie")),
@@ -140,25 +153,13 @@ impl Spec {
             Self::Gsp { limit, gsp } => {
                 Box::new(SingleQueue::new(Limit::packets(limit), Gsp::new(gsp)))
             }
-            Self::FqCodel { flows, codel } => Box::new(FlowQueue::new(
-                flows,
-                mtu,
-                setting.dice("hash"),
-                Codel::new(codel, mtu),
-            )),
-            Self::FqPie { flows, pie } => Box::new(FlowQueue::new(
-                flows,
-                mtu,
-                setting.dice("hash"),
-                Pie::new(pie, mtu, setting.dice("pie")),
-            )),
-            Self::FqGsp { flows, gsp } => Box::new(FlowQueue::new(
-                flows,
-                mtu,
-                setting.dice("hash"),
-                Gsp::new(gsp),
-            )),
+            Self::FqCodel { flows, codel } => flow_queue(flows, setting, Codel::new(codel, mtu)),
+            Self::FqPie { flows, pie } => {
+                flow_queue(flows, setting, Pie::new(pie, mtu, setting.dice("pie")))
+            }
+            Self::FqGsp { flows, gsp } => flow_queue(flows, setting, Gsp::new(gsp)),
             Self::Steer { steer, ref inner } => inner.build_steered(steer, setting),
+            Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
             // The plain shaper is known by its types; anything else below it is looked up.
             Self::Tbf { tbf, ref inner } => match **inner {
                 Self::Bfifo { limit } => Box::new(Tbf::new(tbf, Fifo::bytes(limit))),
@@ -189,20 +190,35 @@ impl Spec {
             }
             Self::FqCodel { flows, codel } => {
                 let aqm = Steered::new(steer, Codel::new(codel, mtu));
-                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+                flow_queue(flows, setting, aqm)
             }
             Self::FqPie { flows, pie } => {
                 let aqm = Steered::new(steer, Pie::new(pie, mtu, setting.dice("pie")));
-                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+                flow_queue(flows, setting, aqm)
             }
             Self::FqGsp { flows, gsp } => {
                 let aqm = Steered::new(steer, Gsp::new(gsp));
-                Box::new(FlowQueue::new(flows, mtu, setting.dice("hash"), aqm))
+                flow_queue(flows, setting, aqm)
             }
             ref other => {
                 debug_assert!(false, "{} has no target to steer", other.name());
                 other.build(setting)
             }
+        }
+    }
+
+    /// Whether the discipline, or one below it, asks for the addresses inside a network address
+    /// translation ([`Packet::inside_hashes`]).
+    pub fn asks_nat(&self) -> bool {
+        match self {
+            Self::Cake(cake) => cake.nat,
+            Self::FqCodel { flows, .. } | Self::FqPie { flows, .. } | Self::FqGsp { flows, .. } => {
+                flows.parts.nat
+            }
+            Self::Steer { inner, .. } | Self::Tbf { inner, .. } | Self::Htb { inner, .. } => {
+                inner.asks_nat()
+            }
+            _ => false,
         }
     }
 
@@ -214,6 +230,39 @@ impl Spec {
             Self::Gsp { gsp, .. } | Self::FqGsp { gsp, .. } => Some(&mut gsp.threshold),
             _ => None,
         }
+    }
+}
+
+/// A flow queue with any AQM, and the parts of CAKE that its parameters ask for.
+fn flow_queue<P: Packet + 'static, A: DescribeFlows + 'static>(
+    flows: FlowParams,
+    setting: Setting<'_>,
+    aqm: A,
+) -> Box<dyn Qdisc<P>> {
+    let (mtu, hash) = (setting.mtu, setting.dice("hash"));
+    let FlowParts {
+        isolation,
+        set_associative,
+        nat,
+        ack_filter,
+    } = flows.parts;
+    let sharing = Sharing {
+        isolation,
+        ack_filter,
+        nat,
+        link_header: setting.link_header,
+        emptied_wait: true,
+        ..Sharing::default()
+    };
+    let dice = setting.dice("quantum");
+    if flows.parts == FlowParts::NONE {
+        Box::new(FlowQueue::new(flows, mtu, hash, aqm))
+    } else if set_associative {
+        let policy = HostFair::<true>::new(sharing, dice);
+        Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, policy))
+    } else {
+        let policy = HostFair::<false>::new(sharing, dice);
+        Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, policy))
     }
 }
 

@@ -22,8 +22,8 @@
 //! Not here: ATM and PTM framing.
 
 use crate::{
-    Backlog, ChangeError, Counters, Dequeue, DropReason, Outlet, Packet, Qdisc, Report, Spec,
-    SteerStatus, TbfParams,
+    Backlog, ChangeError, Counters, Dequeue, DropReason, Gauge, Outlet, Packet, Qdisc, Report,
+    Spec, TbfParams,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -198,9 +198,9 @@ fn peak(params: &TbfParams) -> Option<(Rate, u64)> {
 }
 
 /// Counts the drops and marks of the discipline below on their way out.
-struct Audit<'a, P> {
-    counters: &'a mut Counters,
-    out: &'a mut dyn Outlet<P>,
+pub(crate) struct Audit<'a, P> {
+    pub(crate) counters: &'a mut Counters,
+    pub(crate) out: &'a mut dyn Outlet<P>,
 }
 
 impl<P: Packet> Outlet<P> for Audit<'_, P> {
@@ -212,6 +212,13 @@ impl<P: Packet> Outlet<P> for Audit<'_, P> {
     fn marked(&mut self, packet: &P) {
         self.counters.marked.add(packet.len());
         self.out.marked(packet);
+    }
+
+    fn cut(&mut self, packet: &mut P) -> Option<P> {
+        let segment = self.out.cut(packet)?;
+        // The bytes are counted; of the packets so far only the whole.
+        self.counters.offered.packets += 1;
+        Some(segment)
     }
 }
 
@@ -301,8 +308,8 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         }
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        self.inner.steering()
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.inner.gauges(now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

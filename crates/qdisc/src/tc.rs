@@ -11,6 +11,7 @@ mod error;
 mod explain;
 mod kinds;
 mod parse;
+mod parts;
 mod report;
 mod show;
 

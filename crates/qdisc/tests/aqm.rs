@@ -278,6 +278,7 @@ fn red_params() -> RedParams {
         nodrop: false,
         gentle: false,
         wait: false,
+        spare: false,
     }
 }
 
@@ -333,6 +334,38 @@ fn red_waits_if_told() {
     assert_eq!(gaps[1..].iter().min(), Some(&100));
     assert_eq!(gaps[1..].iter().max(), Some(&199));
     assert!((mean(&gaps) - 149.5).abs() < 1.0, "{}", mean(&gaps));
+}
+
+/// ns-2's and ns-3's RED signals only packets that find more than one waiting, however large the
+/// average is: with a slow average of 45 (above 2·15: everything is dropped) and one packet
+/// waiting nothing is, with two everything.
+#[test]
+fn red_spares_packets_of_a_nearly_empty_queue_if_told() {
+    for spare in [false, true] {
+        let params = RedParams {
+            unit: RedUnit::Packets,
+            min: 5,
+            max: 15,
+            weight: RedWeight::Exact(0.001),
+            gentle: true,
+            spare,
+            ..red_params()
+        };
+        let mut red = Red::new(params, Stream::named(1, "red"));
+        let mut state = RedState::default();
+        state.average = 45.0;
+        let mut drops = |waiting: u64| {
+            (0..10)
+                .filter(|_| {
+                    let verdict = red.arrive(&mut state, bytes(waiting * 1000), PLAIN, at(1));
+                    verdict == Verdict::Drop
+                })
+                .count()
+        };
+        assert_eq!(drops(2), 10);
+        assert_eq!(drops(1), if spare { 0 } else { 10 });
+        assert_eq!(drops(2), 10);
+    }
 }
 
 #[test]

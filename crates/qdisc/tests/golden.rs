@@ -133,6 +133,7 @@ fn red_follows_the_paper_packet_by_packet() {
         nodrop: false,
         gentle: true,
         wait: false,
+        spare: false,
     };
     let red = Red::new(params, Stream::named(7, "red"));
     let mut queue = SingleQueue::new(Limit::packets(35), red);

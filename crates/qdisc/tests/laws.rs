@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
     Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
-    FlowQueue, Gsp, GspParams, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams, RedUnit,
-    RedWeight, SingleQueue, Spec, SteerParams, Steered,
+    FlowParts, FlowQueue, Gsp, GspParams, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams,
+    RedUnit, RedWeight, SingleQueue, Spec, SteerParams, Steered,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -113,8 +113,22 @@ fn policy() -> impl Strategy<Value = SteerParams> {
 }
 
 fn red() -> impl Strategy<Value = RedParams> {
-    (any::<[bool; 7]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
-        |([packets, adaptive, ecn, harddrop, nodrop, gentle, wait], burst, probability, min)| {
+    (any::<[bool; 8]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
+        |(
+            [
+                packets,
+                adaptive,
+                ecn,
+                harddrop,
+                nodrop,
+                gentle,
+                wait,
+                spare,
+            ],
+            burst,
+            probability,
+            min,
+        )| {
             let scale = if packets { 1 } else { 1000 };
             RedParams {
                 unit: if packets {
@@ -135,6 +149,7 @@ fn red() -> impl Strategy<Value = RedParams> {
                 nodrop,
                 gentle,
                 wait,
+                spare,
             }
         },
     )
@@ -151,6 +166,7 @@ fn flows() -> impl Strategy<Value = FlowParams> {
             quantum: Some(quantum),
             memory_limit,
             drop_batch,
+            parts: FlowParts::NONE,
         },
     )
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Log, TestPacket};
 use sojourn_qdisc::{
-    Aqm, Decision, Dequeue, Facts, Place, Qdisc, QueueView, Setpoint, Setting, Spec, SteerParams,
-    SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,
+    Aqm, Decision, Dequeue, Facts, Gsp, GspParams, Place, Qdisc, QueueView, Setpoint, Setting,
+    Spec, SteerParams, SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::cell::Cell;
@@ -223,6 +223,30 @@ fn a_link_that_ran_idle_and_was_underused_gets_a_higher_target() {
 }
 
 #[test]
+fn nothing_is_raised_while_the_aqm_pauses() {
+    let mut steered = Steered::new(policy(60, 100), Gsp::new(GspParams::default()));
+    let mut state = SteeredState::default();
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    let (high, low) = (waiting(Span::from_millis(20)), waiting(Span::ZERO));
+    steered.arrive(&mut state, low, PACKET, Time::ZERO);
+    steered.leave(&mut state, low, PACKET, Span::ZERO, at(500));
+    // 5 ms are exceeded: a drop, then a pause of 200 ms in which the link runs idle.
+    let verdict = steered.arrive(&mut state, high, PACKET, at(1000));
+    assert_eq!(verdict, Verdict::Drop);
+    steered.arrive(&mut state, low, PACKET, at(1100));
+    for (millis, target) in [(1150, 5), (1200, 5), (1201, 10)] {
+        let verdict = steered.arrive(&mut state, high, PACKET, at(millis));
+        assert_eq!(verdict, Verdict::Pass, "{millis}");
+        assert_eq!(
+            steered.status().target,
+            Span::from_millis(target),
+            "{millis}"
+        );
+        steered.arrive(&mut state, low, PACKET, at(millis));
+    }
+}
+
+#[test]
 fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
     let mut bench = Bench::new(policy(40, 50), Span::from_millis(1));
     // 1 ms, 0.75, 0.5625 and so on to 0.2: six steps of a quarter.
@@ -319,6 +343,7 @@ const SETTING: Setting<'static> = Setting {
     seed: 1,
     name: "up",
     mtu: 1500,
+    link_header: 0,
 };
 
 fn spec(text: &str) -> Spec {
@@ -358,9 +383,20 @@ fn what_was_learned_survives_a_new_policy_and_not_a_new_target() {
         let Value::Int(before) = stat(&*qdisc, now, "target") else {
             panic!("a time");
         };
-        let status = qdisc.steering().expect("it is steered");
-        assert_eq!(status.target.as_micros(), before.cast_unsigned());
-        assert!(status.lowered > 0 && status.target < Span::from_millis(40));
+        let mut gauges = Vec::new();
+        qdisc.gauges(now, &mut |gauge| gauges.push(gauge));
+        let gauge = |name| gauges.iter().find(|g| g.name == name).map(|g| g.value);
+        let target = gauge("target").expect("it is steered");
+        assert_eq!((target * 1e3).round() as i64, before);
+        assert!(target < 40.0 && gauge("virtual_rate").is_none());
+        assert_eq!(gauge("pause").is_some(), inner.starts_with("gsp"));
+        // The two never differ.
+        let Value::Text(decision) = stat(&*qdisc, now, "decision") else {
+            panic!("a word");
+        };
+        let code = gauge("decision").expect("there is always one");
+        let named = Decision::ALL.into_iter().find(|d| d.text() == decision);
+        assert!(named.is_some_and(|d| (f64::from(d as u8) - code).abs() < 1e-9));
         let raised = steer("util 20% delay 60ms", "40ms");
         assert_eq!(qdisc.change(&raised, now), Ok(()));
         assert_eq!(qdisc.spec(), raised);

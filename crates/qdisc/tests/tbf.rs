@@ -169,6 +169,7 @@ fn the_aqm_judges_packets_as_they_leave() {
         seed: 1,
         name: "test",
         mtu: 1514,
+        link_header: 14,
     };
     let mut tbf = spec.build::<TestPacket>(setting);
     for id in 0..20 {
@@ -203,6 +204,7 @@ fn new_parameters_keep_packets_and_tokens() {
         seed: 1,
         name: "test",
         mtu: 1514,
+        link_header: 14,
     };
     let old = with("tbf rate 8mbit burst 3000 limit 100000");
     let mut tbf = old.build::<TestPacket>(setting);
@@ -298,7 +300,7 @@ proptest! {
         ],
         steps in steps(),
     ) {
-        let setting = Setting { seed: 3, name: "test", mtu: 1514 };
+        let setting = Setting { seed: 3, name: "test", mtu: 1514, link_header: 14 };
         let inner: Spec = inner.parse().expect("valid");
         let mut tbf = Tbf::new(p, inner.build::<TestPacket>(setting));
         let (mut now, mut due, mut left, mut log) =

@@ -13,6 +13,7 @@ const SETTING: Setting<'static> = Setting {
     seed: 1,
     name: "d0",
     mtu: 1514,
+    link_header: 14,
 };
 const ROOT: Place<'static> = Place {
     dev: None,

@@ -4,7 +4,7 @@
 //! they cannot drift apart.
 
 use serde_json::{Value, json};
-use sojourn_world::{Aggregate, Distribution, FlowResult, LinkResult};
+use sojourn_world::{Aggregate, Amount, Distribution, FlowResult, LinkResult};
 
 /// What a figure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -225,6 +225,14 @@ pub const FIGURES: &[Figure] = &[
         "RFC 7679 section 3",
     ),
     figure(
+        FLOW_SPREAD,
+        ["throughput_bps", "throughput", "bit/s"],
+        "IP-layer throughput",
+        "Bytes of IP packets that came to the flow's receiver, retransmitted copies included, in a \
+         window of 5 s that slides by 0.25 s. Empty when the measured time is shorter.",
+        "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683",
+    ),
+    figure(
         FLOW,
         ["blocked_messages", "blocked_messages", "messages"],
         "Blocked messages",
@@ -236,7 +244,147 @@ pub const FIGURES: &[Figure] = &[
         ["completed_s", "completed", "s"],
         "Completion time",
         "From the flow's start to the delivery of the whole file. No value for flows without an \
-         end, or when it did not finish.",
+         end, or when it did not finish. Of a flow that begins repeatedly, that of the first.",
+        "",
+    ),
+    figure(
+        FLOW,
+        ["started", "started", "flows"],
+        "Started",
+        "How often the flow began after the warm-up: more than once with `every`.",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["completion_ms", "completion", "ms"],
+        "Completion times",
+        "From each beginning after the warm-up to the delivery of its whole file, of those that \
+         finished before the end; their number is the count.",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["spp_rtt_ms", "spp_rtt", "ms"],
+        "Packet-pair RTT",
+        "Round-trip time from packets seen at both ends of the path, whatever they carry: \
+         synthetic pairs of one packet there and one back. What a host waits before it answers \
+         does not count. Empty unless the scenario says `spp = true`.",
+        "Zander and Armitage, CAIA Technical Report 060707A",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["spp_induced_rtt_ms", "spp_induced_rtt", "ms"],
+        "Induced packet-pair RTT",
+        "The packet-pair RTT less the flow's base RTT.",
+        "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.ar_kbps", "app.ar_kbps", "kbit/s"],
+        "Achieved rate",
+        "Bytes of a chunk over the time from its request to its last byte, of every chunk \
+         (`dash`).",
+        "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.rr_kbps", "app.rr_kbps", "kbit/s"],
+        "Requested rate",
+        "Nominal rate of the representation that the player asked for, of every chunk (`dash`).",
+        "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.buffer_s", "app.buffer_s", "s"],
+        "Playout buffer",
+        "Unplayed video when a chunk has arrived (`dash`).",
+        "",
+    ),
+    figure(
+        FLOW,
+        ["app.stalls", "app.stalls", ""],
+        "Stalls",
+        "How often the playout ran dry (`dash`).",
+        "",
+    ),
+    figure(
+        FLOW,
+        ["app.stalled_s", "app.stalled_s", "s"],
+        "Stalled",
+        "Time without a picture after the playout had begun (`dash`).",
+        "",
+    ),
+    figure(
+        FLOW,
+        ["app.switches", "app.switches", ""],
+        "Switches",
+        "Chunks of another representation than the one before (`dash`).",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.qoe", "app.qoe", ""],
+        "Quality of experience",
+        "Of every chunk: its rate in kbit/s, less the change of rate, less 3000 for each second \
+         of stall or start (`dash`).",
+        "Yin, Jindal, Sekar, Sinopoli 2015, doi 10.1145/2785956.2787486",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.page_load_ms", "app.page_load_ms", "ms"],
+        "Page load time",
+        "From asking for a page to the last byte of its last object (`web`).",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.object_ms", "app.object_ms", "ms"],
+        "Object time",
+        "From asking for an object to its last byte (`web`).",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.jitter_ms", "app.jitter_ms", "ms"],
+        "Jitter",
+        "Interarrival jitter: every second (`voip`, `video`), at every picture (`game`).",
+        "RFC 3550 section 6.4.1",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.missing_ratio", "app.missing_ratio", ""],
+        "Missing packets",
+        "Share of the packets of each second that were lost or too late to be played (`voip`, \
+         `video`).",
+        "Ramjee et al. 1994, algorithm 1 (playout)",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.r_factor", "app.r_factor", ""],
+        "Rating factor",
+        "Of each second: what the E-model makes of delay and missing packets for G.711 speech \
+         (`voip`, `video`).",
+        "ITU-T G.107, G.113 Appendix I",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.mos", "app.mos", ""],
+        "Mean opinion score",
+        "Estimated from the rating factor of each second, 1 to 4.5 (`voip`, `video`).",
+        "ITU-T G.107 Annex B",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.lag_ms", "app.lag_ms", "ms"],
+        "Lag",
+        "From a command to the first picture that shows it (`game`).",
+        "",
+    ),
+    figure(
+        FLOW_SPREAD,
+        ["app.age_ms", "app.age_ms", "ms"],
+        "Age on arrival",
+        "From writing a message to the arrival of its last byte (`telemetry`).",
         "",
     ),
     figure(
@@ -281,6 +429,77 @@ pub const FIGURES: &[Figure] = &[
         "Sojourn time over time",
         "Mean sojourn time of the packets that left in each interval.",
         "RFC 8289 section 2",
+    ),
+    figure(
+        LINK_SERIES,
+        ["target", "target", "ms"],
+        "Target over time",
+        "Delay target that AQM Steering has given to the AQM, at the end of each interval.",
+        "Bless, Hock, Zitterbart 2018",
+    ),
+    figure(
+        LINK_SERIES,
+        ["swing", "swing", "ms"],
+        "Swing over time",
+        "How deep the delay swings below the target after a drop: Steering's average.",
+        "Bless, Hock, Zitterbart 2018",
+    ),
+    figure(
+        LINK_SERIES,
+        ["deviation", "deviation", "ms"],
+        "Deviation of the swing over time",
+        "Root of the variance of that depth.",
+        "Bless, Hock, Zitterbart 2018",
+    ),
+    figure(
+        LINK_SERIES,
+        ["link_rate", "link_rate", "bit/s"],
+        "Link rate over time",
+        "Rate of the link as Steering knows it.",
+        "",
+    ),
+    figure(
+        LINK_SERIES,
+        ["avg_rate", "avg_rate", "bit/s"],
+        "Long-term rate over time",
+        "Steering's smoothed rate of what is sent; a gap before the first drop.",
+        "TDRM-UTEMA-CPA: Menth and Hauser 2017",
+    ),
+    figure(
+        LINK_SERIES,
+        ["virtual_rate", "virtual_rate", "bit/s"],
+        "Virtual rate over time",
+        "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
+        "Bless, Hock, Zitterbart 2018",
+    ),
+    figure(
+        LINK_SERIES,
+        ["decision", "decision", ""],
+        "Decision over time",
+        "What Steering decided last: 0 none, 1 lowered, 2 raised, 3 stepped down, 4 virtual \
+         queue, 5 virtual rate, 6 real queue; kept: 7 swing, 8 under-used, 9 standing, 10 highest.",
+        "",
+    ),
+    figure(
+        LINK_SERIES,
+        ["unmet", "unmet", ""],
+        "Unmet policy over time",
+        "What of Steering's policy is not met: 0 nothing, 1 utilisation, 2 delay, 3 ceiling.",
+        "",
+    ),
+    figure(
+        LINK_SERIES,
+        ["pause", "pause", "ms"],
+        "Pause over time",
+        "GSP's interval: the pause that a drop would start.",
+        "arXiv 1602.05333",
+    ),
+    figure(
+        LINK_SERIES,
+        ["probability", "probability", ""],
+        "Drop probability over time",
+        "PIE's.",
+        "RFC 8033",
     ),
     figure(
         FLOW_SERIES,
@@ -378,7 +597,7 @@ pub(crate) fn of_link(l: &LinkResult) -> Vec<(&'static str, Content<'_>)> {
 
 /// A flow's figures by key.
 pub(crate) fn of_flow(f: &FlowResult) -> Vec<(&'static str, Content<'_>)> {
-    vec![
+    let mut figures = vec![
         ("goodput_bps", scalar(f.goodput.as_bps())),
         ("sent_packets", scalar(f.sent_packets)),
         ("retransmitted_packets", scalar(f.retransmitted_packets)),
@@ -390,12 +609,25 @@ pub(crate) fn of_flow(f: &FlowResult) -> Vec<(&'static str, Content<'_>)> {
         ("induced_rtt_ms", Content::Spread(&f.induced_rtt)),
         ("loss_ratio", scalar(f.loss_ratio)),
         ("delay_ms", Content::Spread(&f.delay)),
+        ("throughput_bps", Content::Spread(&f.throughput)),
         ("blocked_messages", scalar(f.blocked_messages)),
         (
             "completed_s",
             scalar(f.completed.map(|at| at.as_nanos() as f64 / 1e9)),
         ),
-    ]
+        ("started", scalar(f.started)),
+        ("completion_ms", Content::Spread(&f.completion)),
+        ("spp_rtt_ms", Content::Spread(&f.spp_rtt)),
+        ("spp_induced_rtt_ms", Content::Spread(&f.spp_induced_rtt)),
+    ];
+    figures.extend(f.measured.iter().map(|measured| {
+        let content = match &measured.amount {
+            Amount::Sum(sum) => scalar(sum),
+            Amount::Spread(spread) => Content::Spread(spread),
+        };
+        (measured.metric.key(), content)
+    }));
+    figures
 }
 
 /// The figures over all flows by key.
@@ -404,4 +636,22 @@ pub(crate) fn of_all(a: &Aggregate) -> Vec<(&'static str, Content<'static>)> {
         ("jain", scalar(a.jain)),
         ("goodput_bps", scalar(a.goodput_bps)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Shape, find};
+    use sojourn_world::{Gathering, Metric};
+
+    #[test]
+    fn every_figure_of_an_app_stands_in_the_catalogue() {
+        for metric in Metric::ALL {
+            let shape = match metric.gathering() {
+                Gathering::Sum => Shape::Scalar,
+                Gathering::Sample => Shape::Distribution,
+            };
+            let found = find(Kind::Flow, metric.key()).map(|figure| figure.shape);
+            assert_eq!(found, Some(shape), "{}", metric.key());
+        }
+    }
 }

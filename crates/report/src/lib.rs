@@ -31,8 +31,8 @@ pub use merge::{Merged, merge};
 pub use reading::{Reading, reading};
 pub use seeds::OverSeeds;
 pub use study::{
-    CLAIMS, CLAIMS_FORMAT, Check, Claim, Draw, Drawing, Page, Sheet, Strip, claims_json,
-    study_html, write_study,
+    CLAIMS, CLAIMS_FORMAT, Check, Claim, Dot, Draw, Drawing, Page, Reproduction, STUDY, Scaling,
+    Sheet, Strip, Stroke, Verdict, claims_json, reproduction, study_html, write_study,
 };
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;

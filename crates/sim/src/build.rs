@@ -1,21 +1,22 @@
 //! From a cell to the engine that runs it: links, pipes, routes, endpoints.
 
-use crate::calendar::{Calendar, MAX_SOURCES};
-use crate::engine::{Engine, Next, Routes};
-use crate::host::{Access, Endpoint, Transport};
+use crate::calendar::{Calendar, MAX_SOURCES, Source};
+use crate::change::Changes;
+use crate::engine::{Engine, Leg, Next, Routes};
+use crate::host::{Access, Endpoint, Outbox, Transport};
 use crate::link::{Impairment, Link};
 use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::{App, Spec as AppSpec};
 use sojourn_qdisc::Setting;
 use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
 use sojourn_units::{Rate, Span, Time, TxClock};
 use sojourn_world::{
-    Cell, Flow, FlowRecorder, Hop, HopRate, LinkRecorder, Topology, Transmitter,
+    Cell, Flow, FlowRecorder, Hop, Instance, LinkRecorder, SppRecorder, Topology, Transmitter,
     Transport as CellTransport, Window, WorldError,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Largest IP packet of a link: the default quantum is made from it.
 const MTU: u32 = 1500;
@@ -25,8 +26,13 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let window = Window::of(cell);
     let links: Vec<Link> = cell.hops().map(|hop| link(cell, window, hop)).collect();
     let delays: Vec<Span> = cell.hops().map(|hop| hop.delay).collect();
-    let mut layout = Layout::new(links.len(), 2 * cell.flows.len());
-    for (flow, spec) in cell.flows.iter().enumerate() {
+    let instances = cell.instances();
+    let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
+    let connections: usize = instances.iter().map(connections).sum();
+    let ways = 2 * connections;
+    let mut layout = Layout::new(links.len(), ways);
+    let mut first = 0;
+    for Instance { spec, .. } in &instances {
         let paths = [
             path(cell, spec.from, spec.to, spec)?,
             path(cell, spec.to, spec.from, spec)?,
@@ -38,28 +44,25 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         };
         let spare = spec.base_rtt - (along(&paths[0]) + along(&paths[1]));
         let extra = [spare / 2, spare - spare / 2];
-        for (side, path) in paths.iter().enumerate() {
-            let way = if side == 0 {
-                Way::forth(flow)
-            } else {
-                Way::forth(flow).back()
-            };
-            layout.route(way, path, &delays, extra[side]);
+        for connection in first..first + usize::from(spec.app.connections()) {
+            let way = Way::forth(connection);
+            layout.route(way, &paths[0], &delays, extra[0]);
+            layout.route(way.back(), &paths[1], &delays, extra[1]);
         }
+        first += usize::from(spec.app.connections());
     }
     let access = match &cell.topology {
         Topology::Dumbbell(dumbbell) => dumbbell.access,
         Topology::Graph(_) => None,
     };
     if access.is_some() {
-        layout.add_uplinks();
+        layout.add_uplinks(ways);
     }
-    let ways = layout.routes.ways;
     if links.len() + layout.pipes.len() + ways >= MAX_SOURCES {
         return Err(WorldError(format!(
             "the simulator holds up to {MAX_SOURCES} links, delays and endpoints; this cell has \
              {} flows over {} links",
-            cell.flows.len(),
+            instances.len(),
             links.len()
         )));
     }
@@ -72,49 +75,50 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         };
         (0..ways).map(|_| one()).collect()
     };
+    let (endpoints, apps) = ends(cell, &instances);
     Ok(Engine {
-        calendar: Calendar::default(),
+        calendar: Calendar::new((links.len() + layout.pipes.len()) as Source),
         links,
         pipes: layout.pipes,
-        pipe_rows: layout.pipe_rows,
         routes: layout.routes,
-        endpoints: cell
-            .flows
-            .iter()
-            .enumerate()
-            .flat_map(|(i, f)| endpoints(cell, i, f))
-            .collect(),
+        endpoints,
+        apps,
         uplinks: accesses(access),
         downlinks: accesses(access),
         recorders: cell
             .flows
             .iter()
-            .map(|f| FlowRecorder::new(window, f.base_rtt))
+            .map(|f| recorder(cell, window, f))
             .collect(),
+        changes: Changes::new(cell),
         end: cell.end(),
         sample_every: window.every,
         events: 0,
         digest: 0xcbf2_9ce4_8422_2325,
-        outbox: Vec::new(),
+        outbox: Outbox::default(),
+        link_header: cell.link_header,
         reports: Vec::new(),
         bottleneck_packets: 0,
+        tapped: None,
     })
 }
 
+fn recorder(cell: &Cell, window: Window, flow: &Flow) -> FlowRecorder {
+    let mut recorder = FlowRecorder::new(window, flow.base_rtt);
+    if !cell.flow_series {
+        recorder.omit_series();
+    }
+    if cell.spp {
+        recorder.set_spp(SppRecorder::new(window, flow.base_rtt));
+    }
+    recorder
+}
+
 fn link(cell: &Cell, window: Window, hop: &Hop) -> Link {
-    let name = format!("link.{}", hop.name);
-    let setting = Setting {
-        seed: cell.seed,
-        name: &name,
-        mtu: MTU + u32::from(cell.link_header),
-    };
-    let rate = match hop.rate {
-        HopRate::Fixed(rate) => Some(rate),
-        HopRate::Infinite | HopRate::Trace(_) => None,
-    };
+    let name = link_name(hop);
     let impaired = !hop.jitter.is_zero() || hop.loss > 0.0;
     Link {
-        qdisc: hop.qdisc.build(setting),
+        qdisc: hop.qdisc.build(setting(cell, &name)),
         transmitter: Transmitter::new(&hop.rate, cell.link_header),
         free_at: Time::ZERO,
         armed: Time::MAX,
@@ -124,7 +128,22 @@ fn link(cell: &Cell, window: Window, hop: &Hop) -> Link {
             loss: hop.loss,
             dice: Stream::named(cell.seed, &format!("{name}.impairment")),
         }),
-        recorder: LinkRecorder::new(window, rate),
+        recorder: LinkRecorder::new(window, hop.rate.fixed()),
+    }
+}
+
+/// The name of a link's random streams.
+pub(crate) fn link_name(hop: &Hop) -> String {
+    format!("link.{}", hop.name)
+}
+
+/// What the queue of the link with this name is built with.
+pub(crate) fn setting<'a>(cell: &Cell, name: &'a str) -> Setting<'a> {
+    Setting {
+        seed: cell.seed,
+        name,
+        mtu: MTU + u32::from(cell.link_header),
+        link_header: u32::from(cell.link_header),
     }
 }
 
@@ -146,7 +165,6 @@ fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, 
 /// Pipes and routes while they are being laid out.
 struct Layout {
     pipes: Vec<Pipe>,
-    pipe_rows: Vec<u32>,
     routes: Routes,
     /// The pipe of each row and delay.
     known: BTreeMap<(usize, Span), u32>,
@@ -154,34 +172,22 @@ struct Layout {
 
 impl Layout {
     fn new(links: usize, ways: usize) -> Self {
-        let cells = (links + 1) * ways;
         Self {
             pipes: Vec::new(),
-            pipe_rows: Vec::new(),
-            routes: Routes {
-                ways,
-                next: vec![Next::None; cells],
-                pipe: vec![u32::MAX; cells],
-            },
+            routes: Routes::new(links + 1, ways),
             known: BTreeMap::new(),
         }
     }
 
-    /// The last row: the hosts' access links.
-    fn access_row(&self) -> usize {
-        self.routes.next.len() / self.routes.ways - 1
-    }
-
     fn add_pipe(&mut self, row: usize, delay: Span) -> u32 {
-        self.pipes.push(Pipe::new(delay));
-        self.pipe_rows.push(row as u32);
+        self.pipes.push(Pipe::new(row, delay));
         (self.pipes.len() - 1) as u32
     }
 
     /// Lays the way over `path`; the last pipe is longer by `extra`.
     fn route(&mut self, way: Way, path: &[usize], delays: &[Span], extra: Span) {
-        let first = self.access_row() * self.routes.ways + way.index();
-        self.routes.next[first] = Next::Link(path[0] as u32);
+        let access = self.routes.access_row();
+        self.routes.leg_mut(access, way).next = Next::Link(path[0] as u32);
         for (hop, &link) in path.iter().enumerate() {
             let last = hop + 1 == path.len();
             let delay = delays[link] + if last { extra } else { Span::ZERO };
@@ -190,57 +196,79 @@ impl Layout {
                 None => self.add_pipe(link, delay),
             };
             self.known.insert((link, delay), pipe);
-            let at = link * self.routes.ways + way.index();
-            self.routes.pipe[at] = pipe;
-            self.routes.next[at] = if last {
+            let next = if last {
                 Next::Host
             } else {
                 Next::Link(path[hop + 1] as u32)
             };
+            *self.routes.leg_mut(link, way) = Leg { pipe, next };
         }
     }
 
-    /// Gives every direction an access link of its own with its own pipe.
-    fn add_uplinks(&mut self) {
-        let row = self.access_row();
-        for way in 0..self.routes.ways {
-            self.routes.pipe[row * self.routes.ways + way] = self.add_pipe(row, Span::ZERO);
+    /// Gives each of the `ways` directions an access link of its own with its own pipe.
+    fn add_uplinks(&mut self, ways: usize) {
+        let row = self.routes.access_row();
+        for way in 0..ways {
+            let pipe = self.add_pipe(row, Span::ZERO);
+            self.routes.leg_mut(row, Way(way as u32)).pipe = pipe;
         }
     }
 }
 
-/// Both ends of a flow.
-fn endpoints(cell: &Cell, index: usize, flow: &Flow) -> [Endpoint; 2] {
-    let dice = Stream::named(cell.seed, &format!("flow.{}.app", flow.name));
-    let (first, second) = flow.app.build(dice);
-    let way = Way::forth(index);
+/// The ends of all connections, and the apps at both ends of each instance of a flow.
+fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>>) {
+    let (mut all, mut apps) = (Vec::new(), Vec::new());
+    for instance in instances {
+        let flow = &instance.spec;
+        let dice = Stream::named(cell.seed, &format!("flow.{}.app", flow.name));
+        let (first, second) = flow.app.build(dice);
+        apps.extend([first, second]);
+        for connection in 0..flow.app.connections() {
+            let way = Way::forth(all.len() / 2);
+            let app = apps.len() - 2;
+            all.extend(endpoints(cell, instance, app, (connection, way)));
+        }
+    }
+    (all, apps)
+}
+
+/// Both ends of one of a flow's connections.
+fn endpoints(
+    cell: &Cell,
+    instance: &Instance,
+    app: usize,
+    (connection, way): (u8, Way),
+) -> [Endpoint; 2] {
+    let flow = &instance.spec;
     let expected = match flow.app {
         AppSpec::File { size } => Some(size),
         _ => None,
     };
-    let hosts = match &cell.topology {
-        // With access links each flow has hosts of its own.
-        Topology::Dumbbell(dumbbell) if dumbbell.access.is_some() => Hosts {
-            src: index,
-            dst: index,
-        },
-        _ => Hosts {
-            src: flow.from,
-            dst: flow.to,
-        },
+    let nodes = match &cell.topology {
+        Topology::Dumbbell(_) => 2,
+        Topology::Graph(graph) => graph.nodes.len(),
     };
-    let end = |app, way: Way| Endpoint {
-        app,
+    let host = |node, number: u16| node + nodes * usize::from(number);
+    let hosts = Hosts {
+        src: host(flow.from, flow.hosts[0]),
+        dst: host(flow.to, flow.hosts[1]),
+    };
+    let end = |way: Way| Endpoint {
+        flow: instance.flow,
+        app: app + usize::from(!way.is_forth()),
+        connection,
+        opens: way.is_forth() != flow.app.second_opens(),
         hosts: if way.is_forth() {
             hosts
         } else {
             hosts.reversed()
         },
-        transport: transport(cell, flow, way),
+        transport: transport(cell, flow, connection, way),
         way,
         tos: flow.dscp << 2,
         start: flow.start,
-        stop: if way.is_forth() {
+        // Of a conversation both ends stop, of one-way traffic its source.
+        stop: if way.is_forth() || flow.app.has_messages() {
             flow.stop.unwrap_or(Time::MAX)
         } else {
             Time::MAX
@@ -252,11 +280,14 @@ fn endpoints(cell: &Cell, index: usize, flow: &Flow) -> [Endpoint; 2] {
         sample_at: Time::ZERO,
         delivered: 0,
         expected: if way.is_forth() { None } else { expected },
+        written: 0,
+        rest: 0,
+        mail: VecDeque::new(),
     };
-    [end(first, way), end(second, way.back())]
+    [end(way), end(way.back())]
 }
 
-fn transport(cell: &Cell, flow: &Flow, way: Way) -> Transport {
+fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
     match &flow.transport {
         CellTransport::Udp => Transport::Udp {
             header: cell.link_header,
@@ -264,14 +295,19 @@ fn transport(cell: &Cell, flow: &Flow, way: Way) -> Transport {
         CellTransport::Tcp(config) => {
             let config: &Config = config;
             let mut connection = Box::new(Connection::new(config));
-            let (flow, end) = (&flow.name, if way.is_forth() { "first" } else { "second" });
-            connection.seed(Stream::named(cell.seed, &format!("flow.{flow}.tcp.{end}")).bits());
-            if !way.is_forth() {
+            let (name, end) = (&flow.name, if way.is_forth() { "first" } else { "second" });
+            let mut dice = Stream::named(cell.seed, &format!("flow.{name}.tcp.{end}"));
+            for _ in 0..number {
+                dice.bits();
+            }
+            connection.seed(dice.bits());
+            if way.is_forth() == flow.app.second_opens() {
                 connection.listen();
             }
             let headers = |blocks: u8| config.header_len(blocks) + cell.link_header;
             Transport::Tcp {
                 connection,
+                stamped: config.timestamps,
                 headers: [headers(0), headers(1), headers(2), headers(3)],
             }
         }

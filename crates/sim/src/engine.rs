@@ -1,12 +1,17 @@
 //! The event loop of one run.
 
 use crate::calendar::{Calendar, Source};
-use crate::host::{Access, Endpoint, Transport, datagram_segment, segment_datagram};
+use crate::change::Changes;
+use crate::host::{
+    Access, Endpoint, Outbox, SimPort, Transport, datagram_segment, segment_datagram,
+};
 use crate::link::{Link, Sent};
 use crate::packet::{Packet, Way};
 use crate::pipe::Pipe;
-use sojourn_apps::{Datagram, Input};
+use crate::tap::Tapped;
+use sojourn_apps::{App, Input, Message};
 use sojourn_qdisc::{Ecn, Report};
+use sojourn_tcp::Received;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Aggregate, Cell, Control, Cost, FlowRecorder, Progress, RunResult};
 use std::ops::ControlFlow;
@@ -28,20 +33,48 @@ pub(crate) enum Next {
     None,
 }
 
-/// The way of packets through the network, as tables by row and direction. There is a row for
-/// each link, and a last one for the hosts' access links.
+/// What happens to a packet of one direction after one row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    /// The pipe into which the row sends it.
+    pub(crate) pipe: u32,
+    /// Where it goes after that pipe.
+    pub(crate) next: Next,
+}
+
+/// The way of packets through the network. There is a row for each link, and a last one for the
+/// hosts' access links. All rows of a direction lie together: over the few links of most
+/// topologies, a packet finds its whole way in one or two cache lines.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    pub(crate) ways: usize,
-    /// Where a packet goes after this row's pipe.
-    pub(crate) next: Vec<Next>,
-    /// The pipe into which this row sends a packet.
-    pub(crate) pipe: Vec<u32>,
+    rows: usize,
+    legs: Vec<Leg>,
 }
 
 impl Routes {
-    fn at(&self, row: usize, way: Way) -> usize {
-        row * self.ways + way.index()
+    /// For `ways` directions over `rows` rows, none of which leads anywhere yet.
+    pub(crate) fn new(rows: usize, ways: usize) -> Self {
+        let nowhere = Leg {
+            pipe: u32::MAX,
+            next: Next::None,
+        };
+        Self {
+            rows,
+            legs: vec![nowhere; rows * ways],
+        }
+    }
+
+    /// The row of the hosts' access links.
+    pub(crate) fn access_row(&self) -> usize {
+        self.rows - 1
+    }
+
+    pub(crate) fn leg(&self, row: usize, way: Way) -> Leg {
+        self.legs[way.index() * self.rows + row]
+    }
+
+    pub(crate) fn leg_mut(&mut self, row: usize, way: Way) -> &mut Leg {
+        &mut self.legs[way.index() * self.rows + row]
     }
 }
 
@@ -50,26 +83,32 @@ pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
     pub(crate) links: Vec<Link>,
     pub(crate) pipes: Vec<Pipe>,
-    /// The row each pipe belongs to.
-    pub(crate) pipe_rows: Vec<u32>,
     pub(crate) routes: Routes,
-    /// By direction of what they send: `2 · flow` and `2 · flow + 1`.
+    /// By direction of what they send: two for each connection, a flow's connections in a row.
     pub(crate) endpoints: Vec<Endpoint>,
+    /// Those at both ends of each instance of a flow, the first end first.
+    pub(crate) apps: Vec<Box<dyn App>>,
     /// By direction: the sending host's access link, if its rate is limited.
     pub(crate) uplinks: Vec<Option<Access>>,
     /// By direction: the receiving host's access link. It is fed by one pipe only, so its times
     /// are known when a packet enters that pipe, and it needs no event of its own.
     pub(crate) downlinks: Vec<Option<Access>>,
+    /// By flow of the cell; all its instances share one.
     pub(crate) recorders: Vec<FlowRecorder>,
+    pub(crate) changes: Changes,
     pub(crate) end: Time,
     pub(crate) sample_every: Span,
     pub(crate) events: u64,
     pub(crate) digest: u64,
-    pub(crate) outbox: Vec<Datagram>,
+    pub(crate) outbox: Outbox,
+    /// Bytes of link header in a packet's length.
+    pub(crate) link_header: u16,
     /// The queues' own statistics, taken when the end is passed.
     pub(crate) reports: Vec<Report>,
     /// Packets that the busiest queue had sent then.
     pub(crate) bottleneck_packets: u64,
+    /// Who wants to see packets; seldom anybody.
+    pub(crate) tapped: Option<Box<Tapped>>,
 }
 
 impl Engine {
@@ -81,13 +120,23 @@ impl Engine {
         (self.links.len() + self.pipes.len() + endpoint) as Source
     }
 
+    /// The last source: links that change.
+    fn change_source(&self) -> Source {
+        self.endpoint_source(self.endpoints.len())
+    }
+
     /// Runs to the end, then lets datagrams under way arrive.
     /// Breaks off when `progress` says so.
     pub(crate) fn run(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
+        // First, so that a change at the very beginning comes before the first packet.
+        if let Some(at) = self.changes.next() {
+            self.calendar.push(at, self.change_source());
+        }
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
         }
         let (links, pipes) = (self.links.len(), self.pipes.len());
+        let changes = links + pipes + self.endpoints.len();
         let horizon = self.end + DRAIN;
         while let Some((now, source)) = self.calendar.first() {
             if now > horizon {
@@ -106,12 +155,14 @@ impl Engine {
                 self.link_event(index, now)
             } else if index < links + pipes {
                 self.pipe_event(index - links, now)
-            } else {
+            } else if index < changes {
                 self.endpoint_event(index - links - pipes, now)
+            } else {
+                self.change_event(now)
             };
             match again {
                 Some(time) => self.calendar.move_first(time, source),
-                None => self.calendar.pop(),
+                None => self.calendar.pop_first(source),
             }
         }
         ControlFlow::Continue(())
@@ -156,6 +207,9 @@ impl Engine {
                 Sent::Nothing => return None,
                 Sent::Later(time) => return Some(time),
                 Sent::Packet(packet, sent) => {
+                    if let Some(tapped) = &mut self.tapped {
+                        tapped.dequeued(index, &packet, now);
+                    }
                     self.launch(index, packet, sent);
                     if sent > now {
                         let waiting = self.links[index].qdisc.backlog().packets > 0;
@@ -168,12 +222,12 @@ impl Engine {
 
     /// Puts a packet that link `index` has sent at `sent` into its pipe.
     fn launch(&mut self, index: usize, packet: Packet, sent: Time) {
-        let at = self.routes.at(index, packet.way());
-        let pipe = self.routes.pipe[at] as usize;
+        let leg = self.routes.leg(index, packet.way());
+        let pipe = leg.pipe as usize;
         let Some(mut arrival) = self.links[index].arrival(sent, &self.pipes[pipe]) else {
             return;
         };
-        if self.routes.next[at] == Next::Host
+        if leg.next == Next::Host
             && let Some(access) = &mut self.downlinks[packet.way().index()]
         {
             arrival = access.send(arrival, packet.len);
@@ -195,13 +249,13 @@ impl Engine {
         if pipe.armed != now {
             return None; // stale
         }
+        let row = pipe.row as usize;
         let packet = pipe.pop(now);
         // Armed before the packet goes on: what follows may put another into this pipe.
         let again = pipe.next();
         pipe.armed = again.unwrap_or(Time::MAX);
         if let Some(packet) = packet {
-            let at = self.routes.at(self.pipe_rows[index] as usize, packet.way());
-            match self.routes.next[at] {
+            match self.routes.leg(row, packet.way()).next {
                 Next::Link(link) => self.offer(link as usize, packet, now),
                 Next::Host => self.receive(packet, now),
                 Next::None => debug_assert!(false, "a packet left its way"),
@@ -212,12 +266,20 @@ impl Engine {
 
     /// Offers a packet to a link, and starts the link if it is idle.
     fn offer(&mut self, index: usize, packet: Packet, now: Time) {
-        let link = &mut self.links[index];
-        link.offer(packet, now);
-        let again = if now >= link.free_at {
+        if let Some(tapped) = &mut self.tapped {
+            tapped.offered(index, &packet, now);
+        }
+        self.links[index].offer(packet, now);
+        self.start_link(index, now);
+    }
+
+    /// Starts a link that has something to send, or arms it for when it is free.
+    fn start_link(&mut self, index: usize, now: Time) {
+        let free_at = self.links[index].free_at;
+        let again = if now >= free_at {
             self.serve(index, now)
         } else {
-            Some(link.free_at)
+            Some(free_at)
         };
         if let Some(time) = again
             && time < self.links[index].armed
@@ -227,15 +289,33 @@ impl Engine {
         }
     }
 
+    /// The changes that are due happen.
+    #[cold]
+    fn change_event(&mut self, now: Time) -> Option<Time> {
+        while let Some(index) = self.changes.apply(&mut self.links, now) {
+            self.start_link(index, now);
+        }
+        self.changes.next()
+    }
+
     /// A packet has arrived at the end of its way.
     fn receive(&mut self, packet: Packet, now: Time) {
+        if let Some(tapped) = &mut self.tapped {
+            tapped.received(&packet, now);
+        }
         let index = packet.way().back().index();
-        let flow = packet.way().flow();
-        let over = now > self.end;
         let endpoint = &mut self.endpoints[index];
         let first = endpoint.is_first();
-        let recorder = &mut self.recorders[flow];
-        let outbox = &mut self.outbox;
+        let recorder = &mut self.recorders[endpoint.flow];
+        if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
+            match endpoint.transport.sent(&packet.segment) {
+                Some(sent) => spp.passed(now, !first, sent),
+                None => spp.reached(now, !first, packet.identity()),
+            }
+        }
+        if !first {
+            recorder.received(now, u32::from(packet.len - self.link_header));
+        }
         match &mut endpoint.transport {
             Transport::Udp { .. } => {
                 let (datagram, sent) = segment_datagram(&packet.segment);
@@ -243,9 +323,9 @@ impl Engine {
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));
                 }
-                endpoint.tell(Input::Datagram(datagram), now, recorder, outbox);
+                self.tell(index, Input::Datagram(datagram), now);
             }
-            Transport::Tcp { .. } if over => return,
+            Transport::Tcp { .. } if now > self.end => return,
             Transport::Tcp { connection, .. } => {
                 let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
                 let news = connection.receive(&packet.segment, ce, now);
@@ -264,28 +344,69 @@ impl Engine {
                         recorder.control(now, control);
                     }
                 }
-                if news.delivered > 0 {
-                    endpoint.delivered += news.delivered;
-                    if !first {
-                        recorder.delivered(now, news.delivered);
-                        if endpoint
-                            .expected
-                            .is_some_and(|size| endpoint.delivered >= size)
-                        {
-                            recorder.completed(now - endpoint.start);
-                        }
-                    }
-                    endpoint.tell(Input::Delivered(news.delivered), now, recorder, outbox);
-                }
-                if news.established {
-                    endpoint.tell(Input::Start, now, recorder, outbox);
-                }
-                if news.writable {
-                    endpoint.tell(Input::Writable, now, recorder, outbox);
-                }
+                self.heard(index, news, now);
             }
         }
         self.flush(index, now);
+    }
+
+    /// A segment did something to the connection of an endpoint: its app hears of it.
+    fn heard(&mut self, index: usize, news: Received, now: Time) {
+        if news.delivered > 0 {
+            let endpoint = &mut self.endpoints[index];
+            endpoint.delivered += news.delivered;
+            if !endpoint.is_first() {
+                let recorder = &mut self.recorders[endpoint.flow];
+                recorder.delivered(now, news.delivered);
+                let whole = |size| endpoint.delivered >= size;
+                if endpoint.expected.is_some_and(whole) {
+                    endpoint.expected = None;
+                    recorder.completed(now, endpoint.start);
+                }
+            }
+            self.tell(index, Input::Delivered(news.delivered), now);
+            while let Some(message) = self.endpoints[index].next_message() {
+                let connection = self.endpoints[index].connection;
+                let input = Input::Message {
+                    connection,
+                    message,
+                };
+                self.tell(index, input, now);
+            }
+        }
+        if news.established {
+            let input = match self.endpoints[index].connection {
+                0 => Input::Start,
+                further => Input::Open(further),
+            };
+            self.tell(index, input, now);
+        }
+        if news.writable {
+            self.endpoints[index].write_rest();
+            if self.endpoints[index].rest == 0 {
+                self.tell(index, Input::Writable, now);
+            }
+        }
+    }
+
+    /// Tells the app at an endpoint something; [`flush`](Self::flush) does what it asks for.
+    fn tell(&mut self, index: usize, input: Input, now: Time) {
+        let endpoint = &mut self.endpoints[index];
+        let app = &mut self.apps[endpoint.app];
+        let mut port = SimPort {
+            transport: &mut endpoint.transport,
+            now,
+            recorder: &mut self.recorders[endpoint.flow],
+            outbox: &mut self.outbox,
+        };
+        app.handle(input, now, &mut port);
+        if let Some(wake) = self.outbox.wake.take() {
+            let home = endpoint.home();
+            self.endpoints[home].wake = wake;
+            if home != index {
+                self.arm_endpoint(home);
+            }
+        }
     }
 
     /// Something is due at an endpoint: its start, its stop, the app's timer, TCP's timer.
@@ -295,19 +416,15 @@ impl Engine {
             return None; // stale, or over
         }
         endpoint.armed = Time::MAX;
-        let recorder = &mut self.recorders[endpoint.way.flow()];
         if !endpoint.started && now >= endpoint.start {
             endpoint.started = true;
             match &mut endpoint.transport {
-                Transport::Tcp { connection, .. } if endpoint.way.is_forth() => {
-                    connection.open(now);
-                }
+                Transport::Tcp { connection, .. } if endpoint.opens => connection.open(now),
                 Transport::Tcp { .. } => {}
-                Transport::Udp { .. } => {
-                    endpoint.tell(Input::Start, now, recorder, &mut self.outbox);
-                }
+                Transport::Udp { .. } => self.tell(index, Input::Start, now),
             }
         }
+        let endpoint = &mut self.endpoints[index];
         if endpoint.started && !endpoint.stopped && now >= endpoint.stop {
             endpoint.stopped = true;
             endpoint.wake = Time::MAX;
@@ -322,28 +439,70 @@ impl Engine {
         }
         if endpoint.wake <= now {
             endpoint.wake = Time::MAX;
-            endpoint.tell(Input::Timer, now, recorder, &mut self.outbox);
+            self.tell(index, Input::Timer, now);
         }
         self.flush(index, now);
         None
     }
 
+    /// Puts a message on the stream of an endpoint.
+    fn post(&mut self, index: usize, message: Message, now: Time) {
+        let endpoint = &mut self.endpoints[index];
+        if endpoint.rest > 0 {
+            self.recorders[endpoint.flow].blocked(now);
+            return;
+        }
+        endpoint.rest = message.len.into();
+        endpoint.written += endpoint.rest;
+        endpoint.write_rest();
+        let end = endpoint.written;
+        let peer = endpoint.way.back().index();
+        self.endpoints[peer].mail.push_back((end, message));
+    }
+
+    /// Puts the messages of the app at an endpoint on its connections.
+    #[cold]
+    fn post_all(&mut self, index: usize, now: Time) {
+        let home = self.endpoints[index].home();
+        for (connection, message) in std::mem::take(&mut self.outbox.messages) {
+            let at = home + 2 * usize::from(connection);
+            self.post(at, message, now);
+            if at != index {
+                self.flush(at, now);
+            }
+        }
+    }
+
     /// Sends whatever an endpoint has to send, and arms its timer.
     fn flush(&mut self, index: usize, now: Time) {
-        let flow = index / 2;
-        while let Transport::Tcp { connection, .. } = &mut self.endpoints[index].transport {
+        if !self.outbox.messages.is_empty() {
+            self.post_all(index, now);
+        }
+        loop {
+            let endpoint = &mut self.endpoints[index];
+            let Transport::Tcp { connection, .. } = &mut endpoint.transport else {
+                break;
+            };
             let Some(sent) = connection.poll_transmit(now) else {
                 break;
             };
-            if sent.segment.payload > 0 && self.endpoints[index].is_first() {
-                self.recorders[flow].sent(now, 1, u64::from(sent.retransmission));
+            let recorder = &mut self.recorders[endpoint.flow];
+            if sent.segment.payload > 0 && endpoint.is_first() {
+                recorder.sent(now, 1, u64::from(sent.retransmission));
             }
-            let packet = self.endpoints[index].packet(sent.segment, sent.ect);
+            let packet = endpoint.packet(sent.segment, sent.ect);
+            if let Some(spp) = recorder.spp()
+                && endpoint.connection == 0
+                && endpoint.transport.sent(&packet.segment).is_none()
+            {
+                spp.left(now, endpoint.is_first(), packet.identity());
+            }
             self.emit(packet, now);
         }
-        if !self.outbox.is_empty() {
-            let mut outbox = std::mem::take(&mut self.outbox);
-            for datagram in outbox.drain(..) {
+        if !self.outbox.datagrams.is_empty() {
+            let flow = self.endpoints[index].flow;
+            let mut datagrams = std::mem::take(&mut self.outbox.datagrams);
+            for datagram in datagrams.drain(..) {
                 if self.endpoints[index].is_first() {
                     self.recorders[flow].sent(now, 1, 0);
                 }
@@ -351,18 +510,21 @@ impl Engine {
                 let packet = self.endpoints[index].packet(datagram_segment(datagram, now), false);
                 self.emit(packet, now);
             }
-            self.outbox = outbox;
+            self.outbox.datagrams = datagrams;
         }
         self.arm_endpoint(index);
     }
 
     /// Sends a packet on its way: over the host's access link, or straight to the first queue.
     fn emit(&mut self, packet: Packet, now: Time) {
-        let at = self.routes.at(self.links.len(), packet.way());
+        if let Some(tapped) = &mut self.tapped {
+            tapped.emitted(&packet, now);
+        }
+        let leg = self.routes.leg(self.routes.access_row(), packet.way());
         if let Some(access) = &mut self.uplinks[packet.way().index()] {
             let arrival = access.send(now, packet.len);
-            self.fly(self.routes.pipe[at] as usize, arrival, packet);
-        } else if let Next::Link(link) = self.routes.next[at] {
+            self.fly(leg.pipe as usize, arrival, packet);
+        } else if let Next::Link(link) = leg.next {
             self.offer(link as usize, packet, now);
         }
     }

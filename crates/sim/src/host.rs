@@ -1,11 +1,12 @@
-//! Endpoints: an app on a transport, one at each end of a flow.
+//! Endpoints: the transports at both ends of a flow, and the ports through which apps use them.
 
 use crate::packet::{Hosts, Packet, Way};
-use sojourn_apps::{App, Datagram, Input, Port};
+use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Connection, Segment};
 use sojourn_units::{Span, Time, TxClock};
 use sojourn_world::FlowRecorder;
+use std::collections::VecDeque;
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADERS: u16 = 28;
@@ -14,6 +15,8 @@ const UDP_HEADERS: u16 = 28;
 pub(crate) enum Transport {
     Tcp {
         connection: Box<Connection>,
+        /// Whether segments tell when they were sent.
+        stamped: bool,
         /// Header bytes of a segment by its number of SACK blocks, link header included.
         headers: [u16; 4],
     },
@@ -21,6 +24,17 @@ pub(crate) enum Transport {
         /// Link header.
         header: u16,
     },
+}
+
+impl Transport {
+    /// When a segment of this transport was sent, if it tells.
+    pub(crate) fn sent(&self, segment: &Segment) -> Option<Time> {
+        match self {
+            Self::Tcp { stamped: true, .. } => Some(segment.ts),
+            Self::Tcp { stamped: false, .. } => None,
+            Self::Udp { .. } => Some(segment_datagram(segment).1),
+        }
+    }
 }
 
 /// A host's own access link: a transmitter with an endless queue.
@@ -38,13 +52,20 @@ impl Access {
     }
 }
 
-/// One end of a flow.
+/// One end of one of a flow's connections.
 pub(crate) struct Endpoint {
-    pub(crate) app: Box<dyn App>,
+    /// Index of its flow in the cell.
+    pub(crate) flow: usize,
+    /// Index of the app at this end.
+    pub(crate) app: usize,
+    /// Number of the connection within the flow.
+    pub(crate) connection: u8,
+    /// Whether it opens the connection.
+    pub(crate) opens: bool,
     pub(crate) transport: Transport,
     /// Direction of what it sends.
     pub(crate) way: Way,
-    /// This end's node and the other's.
+    /// This end's host and the other's.
     pub(crate) hosts: Hosts,
     /// DSCP of what it sends, in place in the TOS byte.
     pub(crate) tos: u8,
@@ -60,14 +81,43 @@ pub(crate) struct Endpoint {
     pub(crate) sample_at: Time,
     /// Payload delivered by the peer so far.
     pub(crate) delivered: u64,
-    /// Size of the file that the peer sends, if it sends one.
+    /// Size of the file that the peer sends, if it sends one and it has not yet arrived.
     pub(crate) expected: Option<u64>,
+    /// Bytes of messages written so far.
+    pub(crate) written: u64,
+    /// Bytes of the last message that wait for room in the send buffer.
+    pub(crate) rest: u64,
+    /// Messages that the peer has written, each with the byte that ends it.
+    pub(crate) mail: VecDeque<(u64, Message)>,
 }
 
 impl Endpoint {
     /// Whether it is the flow's first end, whose sending the flow's figures describe.
     pub(crate) fn is_first(&self) -> bool {
         self.way.is_forth()
+    }
+
+    /// Index of the flow's first connection at this end; the app lives there.
+    pub(crate) fn home(&self) -> usize {
+        self.way.index() - 2 * usize::from(self.connection)
+    }
+
+    /// Writes what room there is for of the message that waits.
+    pub(crate) fn write_rest(&mut self) {
+        if let Transport::Tcp { connection, .. } = &mut self.transport
+            && self.rest > 0
+        {
+            self.rest -= connection.write(self.rest).min(self.rest);
+        }
+    }
+
+    /// The next message that has arrived whole.
+    pub(crate) fn next_message(&mut self) -> Option<Message> {
+        let &(end, message) = self.mail.front()?;
+        (end <= self.delivered).then(|| {
+            self.mail.pop_front();
+            message
+        })
     }
 
     /// The earliest time at which something is to be done here.
@@ -85,6 +135,7 @@ impl Endpoint {
     }
 
     /// A segment as a packet.
+    #[inline]
     pub(crate) fn packet(&self, segment: Segment, ect: bool) -> Packet {
         let headers = match &self.transport {
             Transport::Tcp { headers, .. } => headers[usize::from(segment.sack_count.min(3))],
@@ -93,25 +144,6 @@ impl Endpoint {
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
         let len = segment.payload.saturating_add(headers);
         Packet::new(segment, self.way, self.hosts, len, self.tos | ecn as u8)
-    }
-
-    /// Tells the app something; its datagrams are added to `outbox`.
-    pub(crate) fn tell(
-        &mut self,
-        input: Input,
-        now: Time,
-        recorder: &mut FlowRecorder,
-        outbox: &mut Vec<Datagram>,
-    ) {
-        let transport = &mut self.transport;
-        let mut port = SimPort {
-            transport,
-            wake: &mut self.wake,
-            now,
-            recorder,
-            outbox,
-        };
-        self.app.handle(input, now, &mut port);
     }
 }
 
@@ -137,13 +169,21 @@ pub(crate) fn segment_datagram(segment: &Segment) -> (Datagram, Time) {
     (datagram, segment.ts_echo)
 }
 
+/// What an app has asked for and its engine has yet to do.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    pub(crate) datagrams: Vec<Datagram>,
+    /// Messages by the number of their connection.
+    pub(crate) messages: Vec<(u8, Message)>,
+    pub(crate) wake: Option<Time>,
+}
+
 /// An app's port in the simulated world.
-struct SimPort<'a> {
-    transport: &'a mut Transport,
-    wake: &'a mut Time,
-    now: Time,
-    recorder: &'a mut FlowRecorder,
-    outbox: &'a mut Vec<Datagram>,
+pub(crate) struct SimPort<'a> {
+    pub(crate) transport: &'a mut Transport,
+    pub(crate) now: Time,
+    pub(crate) recorder: &'a mut FlowRecorder,
+    pub(crate) outbox: &'a mut Outbox,
 }
 
 impl Port for SimPort<'_> {
@@ -167,12 +207,16 @@ impl Port for SimPort<'_> {
                     self.recorder.blocked(self.now);
                 }
             }
-            Transport::Udp { .. } => self.outbox.push(datagram),
+            Transport::Udp { .. } => self.outbox.datagrams.push(datagram),
         }
     }
 
+    fn message(&mut self, connection: u8, message: Message) {
+        self.outbox.messages.push((connection, message));
+    }
+
     fn wake_at(&mut self, time: Time) {
-        *self.wake = time;
+        self.outbox.wake = Some(time);
     }
 
     fn close(&mut self) {
@@ -184,5 +228,9 @@ impl Port for SimPort<'_> {
     fn round_trip(&mut self, rtt: Span) {
         // A probe belongs to the time it was sent: those under way at the end count.
         self.recorder.rtt(self.now - rtt, rtt);
+    }
+
+    fn observe(&mut self, metric: Metric, value: f64) {
+        self.recorder.observe(self.now, metric, value);
     }
 }

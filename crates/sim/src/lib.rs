@@ -15,13 +15,15 @@
 
 mod build;
 mod calendar;
+mod change;
 mod engine;
 mod host;
 mod link;
 mod packet;
 mod pipe;
+mod tap;
 
-use sojourn_world::{Cell, Progress, RunResult, World, WorldError};
+use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError};
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,10 +37,28 @@ impl World for Sim {
     /// Runs the cell. The processor and wall time in [`sojourn_world::Cost`] are left zero:
     /// the caller has a clock, the simulator has none.
     fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell)?;
-        if engine.run(progress).is_break() {
-            return Err(WorldError::interrupted());
-        }
-        Ok(engine.finish(cell))
+        finish(build::engine(cell)?, cell, progress)
     }
+
+    fn run_tapped(
+        &self,
+        cell: &Cell,
+        taps: Taps,
+        progress: Progress<'_>,
+    ) -> Result<RunResult, WorldError> {
+        let mut engine = build::engine(cell)?;
+        engine.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
+        finish(engine, cell, progress)
+    }
+}
+
+fn finish(
+    mut engine: engine::Engine,
+    cell: &Cell,
+    progress: Progress<'_>,
+) -> Result<RunResult, WorldError> {
+    if engine.run(progress).is_break() {
+        return Err(WorldError::interrupted());
+    }
+    Ok(engine.finish(cell))
 }

@@ -103,6 +103,11 @@ impl Link {
         match dequeued {
             Dequeue::Packet { packet, sojourn } => {
                 self.recorder.dequeued(now, packet.len(), sojourn);
+                if self.recorder.wants_gauges(now) {
+                    let recorder = &mut self.recorder;
+                    self.qdisc
+                        .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
+                }
                 self.free_at = self.transmitter.finish(now, packet.len());
                 Sent::Packet(packet, self.free_at)
             }

@@ -6,23 +6,19 @@ use sojourn_random::mix;
 use sojourn_tcp::{Flags, Segment};
 use sojourn_units::Time;
 
-/// One direction of a flow: `2 · flow` from the flow's first end, `2 · flow + 1` back.
+/// One direction of a connection, counted over all flows: `2 · connection` from the flow's first
+/// end, `2 · connection + 1` back. Most flows have one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way(pub(crate) u32);
 
 impl Way {
-    pub(crate) fn forth(flow: usize) -> Self {
-        Self(2 * flow as u32)
+    pub(crate) fn forth(connection: usize) -> Self {
+        Self(2 * connection as u32)
     }
 
-    /// The other direction of the same flow.
+    /// The other direction of the same connection.
     pub(crate) fn back(self) -> Self {
         Self(self.0 ^ 1)
-    }
-
-    /// Index of the flow.
-    pub(crate) fn flow(self) -> usize {
-        self.0 as usize / 2
     }
 
     /// Index into tables by direction.
@@ -36,7 +32,7 @@ impl Way {
     }
 }
 
-/// The nodes at both ends of a direction.
+/// The hosts at both ends of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hosts {
     pub(crate) src: usize,
@@ -58,14 +54,14 @@ impl Hosts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) segment: Segment,
-    /// The direction in the low 24 bits (there are fewer: `MAX_SOURCES`), the receiver's node
+    /// The direction in the low 24 bits (there are fewer: `MAX_SOURCES`), the receiver's host
     /// in the others.
     way_and_dst: u32,
     /// Bytes with IP and link headers.
     pub(crate) len: u16,
     /// DSCP and ECN bits.
     pub(crate) tos: u8,
-    /// The sender's node. Nodes count modulo 256: hosts beyond share fairly with others.
+    /// The sender's host. Hosts count modulo 256: those beyond share fairly with others.
     src: u8,
 }
 
@@ -84,6 +80,24 @@ impl Packet {
     #[inline]
     pub(crate) fn way(&self) -> Way {
         Way(self.way_and_dst & (MAX_SOURCES as u32 - 1))
+    }
+
+    /// What tells a packet of a direction from others at both ends, as far as its headers do:
+    /// without timestamps a retransmission looks like the first copy.
+    pub(crate) fn identity(&self) -> u64 {
+        let s = &self.segment;
+        let words = [
+            s.ts.as_nanos(),
+            s.ts_echo.as_nanos(),
+            u64::from(s.seq) << 32 | u64::from(s.ack),
+            u64::from(s.window) << 32 | u64::from(s.payload) << 16 | u64::from(s.flags.bits()),
+        ];
+        let blocks = s.sack_blocks().iter();
+        let blocks = blocks.map(|block| u64::from(block.start) << 32 | u64::from(block.end));
+        words
+            .into_iter()
+            .chain(blocks)
+            .fold(0, |hash, word| mix(hash ^ word))
     }
 }
 

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 /// Packets in flight.
 #[derive(Debug)]
 pub(crate) struct Pipe {
+    /// The row of the routes that it belongs to.
+    pub(crate) row: u32,
     /// Propagation delay of every packet.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
@@ -15,8 +17,9 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn new(delay: Span) -> Self {
+    pub(crate) fn new(row: usize, delay: Span) -> Self {
         Self {
+            row: row as u32,
             delay,
             flight: VecDeque::new(),
             armed: Time::MAX,
@@ -49,6 +52,12 @@ impl Pipe {
         if self.next()? > now {
             return None;
         }
-        self.flight.pop_front().map(|(_, packet)| packet)
+        let (_, packet) = self.flight.pop_front()?;
+        if self.flight.is_empty() {
+            // Back to the ring's first places: those of a pipe that seldom holds more than a few
+            // packets stay in the cache, where going round the whole ring would miss it.
+            self.flight.clear();
+        }
+        Some(packet)
     }
 }

@@ -21,6 +21,25 @@ fn qdisc(spec: &str) -> sojourn_qdisc::Spec {
     spec.parse().expect("a test's own spec")
 }
 
+/// Series are extra: without them a run takes the same course and has the same figures.
+#[test]
+fn figures_do_not_depend_on_series() {
+    let flows = vec![tcp("bulk", AppSpec::Bulk, ms(40), Config::default())];
+    let mut cell = dumbbell(
+        hop("up", mbit(10.0)),
+        hop("down", mbit(10.0)),
+        ms(3000),
+        flows,
+    );
+    let mut with = run(&cell);
+    cell.flow_series = false;
+    let without = run(&cell);
+    assert_eq!(flow_of(&with, "bulk").series.len(), 5);
+    assert_eq!(link(&with, "up").series, link(&without, "up").series);
+    with.flows[0].1.series.clear();
+    assert_eq!(with, without);
+}
+
 #[test]
 fn a_bulk_flow_fills_the_link_with_payload() {
     let flows = vec![tcp("bulk", AppSpec::Bulk, ms(40), Config::default())];

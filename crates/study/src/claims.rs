@@ -10,11 +10,14 @@ mod evaluate;
 mod figure;
 mod lex;
 mod parse;
+mod recorded;
 
 pub use figure::Unit;
 
-pub(crate) use evaluate::{Case, Cells, Evaluator, Place};
-pub(crate) use parse::{Complaint, binder, check, quantity};
+pub(crate) use evaluate::{Case, Cells, Evaluator, Missing, Place, Quantity, combinations};
+pub(crate) use figure::fits;
+pub(crate) use parse::{Complaint, binder, binders, check, place, quantity};
+pub(crate) use recorded::{Column, Recorded, Row};
 
 use figure::{Figure, Take};
 
@@ -26,6 +29,7 @@ const ABOUT: f64 = 0.15;
 pub(crate) struct Vocabulary {
     pub(crate) axes: Vec<Axis>,
     pub(crate) sets: Vec<Set>,
+    pub(crate) recorded: Vec<Recorded>,
     pub(crate) definitions: Vec<(String, Expr)>,
     /// The link that is meant where none is named; empty: there is none.
     pub(crate) link: String,
@@ -40,11 +44,12 @@ pub(crate) struct Axis {
     pub(crate) values: Vec<AxisValue>,
 }
 
-/// A value of an axis: what it is called, and the parameters of the cells that have it.
+/// A value of an axis: what it is called, and the parameters of the cells that have it, each a
+/// field and the values that are meant (the worlds may have different names for one thing).
 #[derive(Clone, Debug)]
 pub(crate) struct AxisValue {
     pub(crate) name: String,
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) params: Vec<(String, Vec<String>)>,
 }
 
 /// Some values of an axis under a name.
@@ -171,6 +176,17 @@ impl Reference {
             flow: words.flow.clone(),
             take: Take::default(),
         }
+    }
+
+    /// The place that is meant, seen from a place: what stands at the figure itself goes before
+    /// what stands around it.
+    fn place(&self, around: &Place) -> Place {
+        let mut place = around.clone();
+        for (axis, value) in &self.fixed {
+            place.retain(|(around, _)| around != axis);
+            place.push((*axis, *value));
+        }
+        place
     }
 
     fn fix(&mut self, axis: usize, value: usize) {

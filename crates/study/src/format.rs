@@ -1,12 +1,16 @@
 //! The tables and keys of a scenario file: one list from which the reader, the JSON Schema and
 //! the reference in `docs/scenario.md` are made. The doc comments here are that reference.
 
-use crate::problem::{Problem, Problems, suggestion};
+mod apps;
+
+pub(crate) use apps::*;
+
+use crate::problem::Problems;
 use crate::quantity::{
     AckDelay, Bytes, Dscp, Duration, LinkSpeed, Name, Probability, Queue, Seeds, Speed,
 };
-use crate::read::{Fields, Read, overlay, table, words, wrong_type};
-use crate::tree::{Node, Value};
+use crate::read::{Read, overlay, table, words};
+use crate::tree::Node;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
@@ -37,6 +41,13 @@ table! {
         sample: Option<Duration>,
         /// What queues and links count as a packet's length. Default `ethernet`.
         framing: Option<Framing>,
+        /// Whether flows get round-trip times from packets at both ends, by synthetic packet
+        /// pairs (`spp_rtt_ms`, `spp_induced_rtt_ms`). Costs a little time. Default false.
+        spp: Option<bool>,
+        /// Whether flows keep series (goodput, RTT, window) beside their figures. Default: in
+        /// runs of up to 256 flows; of more they would be most of a run's memory and of its
+        /// report.
+        flow_series: Option<bool>,
         /// TCP's parameters for all flows; a flow's own `tcp` goes before.
         tcp: Option<TcpTable>,
         /// The short form of a topology: clients, servers, one bottleneck each way. Either this
@@ -49,6 +60,8 @@ table! {
         link: Option<Vec<LinkTable>>,
         /// Traffic; at least one flow.
         flow: Vec<FlowTable>,
+        /// What becomes of links during the run.
+        change: Option<Vec<ChangeTable>>,
         /// What to vary: field paths with lists of values. Every combination is run, with every
         /// seed.
         #[expect(dead_code, reason = "here for the schema; `sweep` reads it from the tree")]
@@ -188,10 +201,16 @@ table! {
         from: Option<Name>,
         /// Name of the receiver's node.
         to: Option<Name>,
+        /// Name of the sender's host, one of several on its side of a dumbbell: flows with the
+        /// same name there share a host. Default: one host for all flows without a name, or with
+        /// `access` one for each flow.
+        src_host: Option<Name>,
+        /// Name of the receiver's host, as `src_host`. The two sides have their own names.
+        dst_host: Option<Name>,
         /// The traffic model: its name, or a table with its `kind` and parameters.
         app: App,
-        /// What carries it. Default: `tcp` for bulk and file, `udp` for cbr, ping and onoff;
-        /// only cbr can choose.
+        /// What carries it. Only cbr can choose; its default is `udp`. The others have theirs, see
+        /// [applications](apps.md).
         transport: Option<TransportWord>,
         /// TCP's parameters for this flow.
         tcp: Option<TcpTable>,
@@ -207,6 +226,28 @@ table! {
         start_spread: Option<Duration>,
         /// When its app is stopped. Default: at the end of the run.
         stop: Option<Duration>,
+        /// Begins anew after each such time until the end of the run, on a connection of its own,
+        /// and stops as long after each beginning as `stop` is after `start`. The results of all
+        /// stand under one name. Default: it begins once.
+        every: Option<Duration>,
+    }
+}
+
+table! {
+    /// A link becomes another one. A packet that is being sent is sent as it began, and those
+    /// that wait stay.
+    pub(crate) struct ChangeTable {
+        /// A name by which a sweep or `--set` can reach it. Default: none.
+        name: Option<Name>,
+        /// When.
+        at: Duration,
+        /// Name of the link; in a dumbbell `up` or `down`.
+        link: Name,
+        /// Its rate from then on. Either this, or `qdisc`, or both.
+        rate: Option<LinkSpeed>,
+        /// Its queue from then on, in tc's words. The same kind takes the new parameters and
+        /// keeps its state, another kind begins afresh.
+        qdisc: Option<Queue>,
     }
 }
 
@@ -250,11 +291,16 @@ table! {
         initial_rto: Option<Duration>,
         /// Longest retransmission timeout. Default 120 s.
         max_rto: Option<Duration>,
+        /// How the timeout follows from the round trips. Default `linux`.
+        rto: Option<RtoWord>,
         /// Granularity of the retransmission clock. Default 1 ms.
         clock: Option<Duration>,
         /// The clock that measures round trips for the timeout: they count in whole ticks, and so
         /// does the timeout. ns-2: 10 ms. Default 0: exact.
         tick: Option<Duration>,
+        /// Whose round trips count for the timeout: those of every ACK, as in Linux, or of one
+        /// segment at a time, as in ns-2. Default false.
+        timed_segment: Option<bool>,
         /// Whose thresholds Vegas has. Default `linux`: 2 to 4 segments in the queue. `ns2`: 1 to
         /// 3, and slow start doubles every other round trip.
         vegas: Option<VegasWord>,
@@ -291,8 +337,10 @@ overlay!(TcpTable {
     min_rto,
     initial_rto,
     max_rto,
+    rto,
     clock,
     tick,
+    timed_segment,
     vegas,
     sack,
     rack,
@@ -333,6 +381,16 @@ words! {
 }
 
 words! {
+    /// How the retransmission timeout follows from the round trips.
+    pub(crate) enum RtoWord {
+        /// The smoothed round trip, and four deviations or `min_rto` on top, whichever is more.
+        Linux = "linux",
+        /// The smoothed round trip and four deviations, at least `min_rto` in all; ns-2 and ns-3.
+        Rfc6298 = "rfc6298",
+    }
+}
+
+words! {
     /// Whose thresholds Vegas has.
     pub(crate) enum VegasWord {
         /// 2 to 4 segments in the queue; slow start doubles every round trip.
@@ -354,156 +412,12 @@ words! {
     }
 }
 
-table! {
-    /// One file over TCP; then the connection closes.
-    pub(crate) struct FileTable {
-        /// Size of the file.
-        size: Bytes,
-    }
-}
-
-table! {
-    /// Messages of one size at a constant rate. Over TCP a message that finds the send buffer
-    /// full is skipped and counted.
-    pub(crate) struct CbrTable {
-        /// Payload of a message in bytes, 1 to 65 000.
-        size: Bytes,
-        /// Time between messages. Either this or `rate`.
-        interval: Option<Duration>,
-        /// Payload rate. Either this or `interval`.
-        rate: Option<Speed>,
-    }
-}
-
-table! {
-    /// A latency probe: requests at constant intervals, each echoed, over UDP.
-    pub(crate) struct PingTable {
-        /// Payload in bytes, 1 to 65 000. Default 64.
-        size: Option<Bytes>,
-        /// Time between requests. Default 100 ms.
-        interval: Option<Duration>,
-    }
-}
-
-table! {
-    /// Bursts of datagrams with exponential on and off times, over UDP.
-    pub(crate) struct OnOffTable {
-        /// Payload of a datagram in bytes, 1 to 65 000.
-        size: Bytes,
-        /// Payload rate during a burst.
-        rate: Speed,
-        /// Mean length of a burst.
-        on: Duration,
-        /// Mean silence between bursts.
-        off: Duration,
-    }
-}
-
-/// A traffic model.
-#[derive(Clone, Debug)]
-pub(crate) enum App {
-    Bulk,
-    File(FileTable),
-    Cbr(CbrTable),
-    Ping(PingTable),
-    OnOff(OnOffTable),
-}
-
 impl Format {
     /// The number in its name.
     pub(crate) const fn version(self) -> u32 {
         match self {
             Self::One => 1,
         }
-    }
-}
-
-impl App {
-    const KINDS: [&'static str; 5] = ["bulk", "file", "cbr", "ping", "onoff"];
-
-    fn of_kind(kind: &str, rest: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        match kind {
-            "bulk" => Fields::open(rest, path, &[], problems).map(|_| Self::Bulk),
-            "file" => FileTable::read(rest, path, problems).map(Self::File),
-            "cbr" => CbrTable::read(rest, path, problems).map(Self::Cbr),
-            "ping" => PingTable::read(rest, path, problems).map(Self::Ping),
-            "onoff" => OnOffTable::read(rest, path, problems).map(Self::OnOff),
-            _ => {
-                let message = format!("`{kind}` is no traffic model");
-                let help = suggestion(kind, &Self::KINDS);
-                problems.add(Problem::new(rest.at, path, message).help(help));
-                None
-            }
-        }
-    }
-}
-
-impl Read for App {
-    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        let mut rest = node.clone();
-        match &node.value {
-            Value::Text(kind) => {
-                rest.value = Value::Table(Vec::new());
-                Self::of_kind(kind, &rest, path, problems)
-            }
-            Value::Table(_) => {
-                let Some(kind) = rest.take("kind") else {
-                    let message = "missing key `kind`";
-                    let help = format!("one of: {}", Self::KINDS.join(", "));
-                    problems.add(Problem::new(node.at, path, message).help(help));
-                    return None;
-                };
-                let kind = String::read(&kind.node, &format!("{path}.kind"), problems)?;
-                Self::of_kind(&kind, &rest, path, problems)
-            }
-            _ => {
-                let wanted = "a traffic model: \"bulk\", or a table such as \
-                              { kind = \"ping\", interval = \"20ms\" }";
-                problems.add(wrong_type(node, path, wanted));
-                None
-            }
-        }
-    }
-}
-
-impl JsonSchema for App {
-    fn schema_name() -> Cow<'static, str> {
-        "App".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let bulk = json_schema!({
-            "description": "A stream that always has data, over TCP.",
-            "type": "object",
-            "additionalProperties": false,
-        });
-        let tables = [
-            ("bulk", bulk),
-            ("file", FileTable::json_schema(generator)),
-            ("cbr", CbrTable::json_schema(generator)),
-            ("ping", PingTable::json_schema(generator)),
-            ("onoff", OnOffTable::json_schema(generator)),
-        ]
-        .map(|(kind, mut schema)| {
-            let table = schema.ensure_object();
-            let mut keys = serde_json::Map::new();
-            keys.insert("kind".into(), serde_json::json!({ "const": kind }));
-            if let Some(serde_json::Value::Object(own)) = table.remove("properties") {
-                keys.extend(own);
-            }
-            table.insert("properties".into(), keys.into());
-            let mut required = vec![serde_json::Value::from("kind")];
-            if let Some(serde_json::Value::Array(own)) = table.remove("required") {
-                required.extend(own);
-            }
-            table.insert("required".into(), required.into());
-            schema
-        });
-        let [bulk, file, cbr, ping, onoff] = tables;
-        json_schema!({
-            "description": "A traffic model: its name when it needs no parameters, or a table.",
-            "oneOf": [{ "enum": ["bulk", "ping"] }, bulk, file, cbr, ping, onoff],
-        })
     }
 }
 

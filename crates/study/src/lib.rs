@@ -29,14 +29,16 @@ mod study;
 mod sweep;
 mod trace;
 mod tree;
+mod video;
 
 pub use claims::Unit;
 pub use problem::{Problem, Problems};
 pub use published::{
-    Chart, ChartKind, Checked, Claim, Grid, Judgement, Line, Listed, Panel, Published, Setting,
-    Status,
+    Chart, ChartKind, Checked, Claim, Dot, Files, Grid, Judgement, Line, Listed, Log, Panel,
+    Provenance, Published, Results, Setting, Source, Status, WorldName,
 };
 pub use reference::{reference, schema};
 pub use runner::{Outcome, Watch, run};
 pub use study::{Options, Study};
 pub use trace::parse as parse_trace;
+pub use video::parse as parse_video;

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A place in one of the [`Problems`]' sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Origin {
-    /// Index of the source: 0 is the file, then the `--set` arguments.
+    /// Index of the source: 0 is the file, then the `--set` arguments or a study's data.
     pub(crate) source: usize,
     /// First byte.
     pub(crate) start: usize,
@@ -72,6 +72,8 @@ pub(crate) struct Source {
     /// File name, or `--set KEY=VALUE`.
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Whether it is a file, so that line and column say something.
+    file: bool,
 }
 
 impl Source {
@@ -108,17 +110,25 @@ impl Problems {
 
     pub(crate) fn with_source(name: impl Into<String>, text: impl Into<String>) -> Self {
         let mut problems = Self::default();
-        problems.add_source(name, text);
+        problems.add_file(name, text);
         problems
     }
 
-    /// Adds a text; positions in it have the returned index.
-    pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+    /// Adds a file; positions in it have the returned index.
+    pub(crate) fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         self.sources.push(Source {
             name: name.into(),
             text: text.into(),
+            file: true,
         });
         self.sources.len() - 1
+    }
+
+    /// Adds an argument of the command line; positions in it have the returned index.
+    pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+        let index = self.add_file(name, text);
+        self.sources[index].file = false;
+        index
     }
 
     /// Adds a problem, unless it is known already (from another cell of the grid).
@@ -163,9 +173,10 @@ impl Problems {
         }
         let (line, column, text) = source.position(problem.at.start);
         // An argument has one line only, and it is shown below.
-        match problem.at.source {
-            0 => write!(f, "{}:{line}:{column}: ", source.name)?,
-            _ => write!(f, "{}: ", source.name)?,
+        if source.file {
+            write!(f, "{}:{line}:{column}: ", source.name)?;
+        } else {
+            write!(f, "{}: ", source.name)?;
         }
         if !problem.field.is_empty() {
             write!(f, "{}: ", problem.field)?;

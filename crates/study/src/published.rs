@@ -5,23 +5,56 @@
 //! are built into the program, so that an installed program works anywhere.
 
 mod builtin;
+mod files;
 mod judge;
 mod picture;
 mod read;
 
+pub use files::Files;
 pub use judge::{Checked, Judgement, Status};
-pub use picture::{Chart, ChartKind, Grid, Line, Panel};
+pub use picture::{Chart, ChartKind, Dot, Grid, Line, Log, Panel, Source};
 
 use crate::claims::{Check, Vocabulary};
 use crate::problem::{Origin, Problem, Problems, suggestion};
+use crate::runner::Outcome;
 use crate::study::{Options, Study};
-use picture::{ChartPlan, GridPlan};
-use std::path::{Path, PathBuf};
+use files::Place;
+use picture::{ChartPlan, TablePlan};
+use std::path::Path;
 
 /// The study's own file in its folder.
 const FILE: &str = "study.toml";
 /// Where studies are looked for.
 const FOLDER: &str = "studies";
+
+/// A world that a study can be reproduced in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorldName {
+    /// Simulated.
+    Sim,
+    /// On real packets.
+    Live,
+}
+
+impl WorldName {
+    /// `sim` or `live`, as in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Live => "live",
+        }
+    }
+}
+
+/// What a study's cells yielded in one world.
+#[derive(Debug)]
+pub struct Results {
+    /// The world.
+    pub world: WorldName,
+    /// For every setting the outcomes in the order of its cells in that world; empty where
+    /// nothing was run.
+    pub outcomes: Vec<Vec<Outcome>>,
+}
 
 /// A published study, read and checked.
 #[derive(Clone, Debug)]
@@ -40,9 +73,22 @@ pub struct Published {
     pub claims: Vec<Claim>,
     words: Vocabulary,
     charts: Vec<ChartPlan>,
-    grids: Vec<GridPlan>,
+    tables: Vec<TablePlan>,
     /// The text of `study.toml`.
     pub text: String,
+    /// Names and texts of all files of its folder that it is made of.
+    pub files: Vec<(String, String)>,
+}
+
+/// Where values come from that were measured elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// Their name in the study.
+    pub name: String,
+    /// What made them.
+    pub source: String,
+    /// Their file, as it is named in messages.
+    pub file: String,
 }
 
 /// A scenario of a study.
@@ -52,6 +98,18 @@ pub struct Setting {
     pub name: String,
     /// The scenario.
     pub study: Study,
+    /// The part of it that runs in the live world, if any.
+    pub live: Option<Study>,
+}
+
+impl Setting {
+    /// Its scenario in a world; none where it does not run there.
+    pub fn in_world(&self, world: WorldName) -> Option<&Study> {
+        match world {
+            WorldName::Sim => Some(&self.study),
+            WorldName::Live => self.live.as_ref(),
+        }
+    }
 }
 
 /// One finding of a study.
@@ -66,7 +124,7 @@ pub struct Claim {
     /// The published values, in words.
     pub published: String,
     checks: Vec<Expected>,
-    deviation: Option<String>,
+    deviation: Deviation,
 }
 
 /// A check, and why it is known to fail, if it is.
@@ -74,7 +132,23 @@ pub struct Claim {
 struct Expected {
     text: String,
     check: Check,
-    deviation: Option<String>,
+    deviation: Deviation,
+}
+
+/// Why something is known to fail in each world, if it is.
+#[derive(Clone, Debug, Default)]
+struct Deviation {
+    sim: Option<String>,
+    live: Option<String>,
+}
+
+impl Deviation {
+    fn of(&self, world: WorldName) -> Option<&String> {
+        match world {
+            WorldName::Sim => self.sim.as_ref(),
+            WorldName::Live => self.live.as_ref(),
+        }
+    }
 }
 
 /// A study that can be reproduced here.
@@ -86,44 +160,6 @@ pub struct Listed {
     pub title: String,
     /// The folder, or `built in`.
     pub place: String,
-}
-
-/// Where a study's files come from.
-enum Place {
-    Folder(PathBuf),
-    BuiltIn(&'static builtin::Study),
-}
-
-impl Place {
-    /// As it is named in messages.
-    fn name(&self, file: &str) -> String {
-        match self {
-            Self::Folder(folder) => folder.join(file).display().to_string(),
-            Self::BuiltIn(study) => format!("{FOLDER}/{}/{file} (built in)", study.name),
-        }
-    }
-
-    /// Its folder, for paths in scenarios.
-    fn base(&self) -> PathBuf {
-        match self {
-            Self::Folder(folder) => folder.clone(),
-            Self::BuiltIn(study) => Path::new(FOLDER).join(study.name),
-        }
-    }
-
-    fn read(&self, file: &str) -> Result<String, String> {
-        match self {
-            Self::Folder(folder) => std::fs::read_to_string(folder.join(file))
-                .map_err(|error| format!("cannot be read: {error}")),
-            Self::BuiltIn(study) => {
-                let mut files = study.files.iter();
-                let found = files.find(|(name, _)| *name == file);
-                found
-                    .map(|(_, text)| (*text).to_owned())
-                    .ok_or_else(|| "is not built in".into())
-            }
-        }
-    }
 }
 
 fn find(name: &str) -> Result<Place, Problems> {
@@ -194,29 +230,31 @@ impl Published {
     /// # Errors
     /// Everything that is wrong with its file, or with a scenario of it.
     pub fn load(name: &str, options: &Options) -> Result<Self, Problems> {
-        let place = find(name)?;
-        let file = place.name(FILE);
-        let text = place
-            .read(FILE)
-            .map_err(|message| nowhere(&file, message))?;
-        let scenario = |name: &str| {
-            let file = place.name(name);
-            let text = place.read(name).map_err(|message| nowhere(&file, message));
-            Study::parse(&file, &text?, &place.base(), options)
-        };
-        Self::parse(&file, &text, &scenario)
+        Self::read(&find(name)?, options)
     }
 
-    /// Reads a study from a text; `file` is shown in messages, `scenario` reads its scenarios.
+    /// Reads a study from `files`.
     ///
     /// # Errors
     /// As [`Published::load`].
-    pub fn parse(
-        file: &str,
-        text: &str,
-        scenario: &dyn Fn(&str) -> Result<Study, Problems>,
-    ) -> Result<Self, Problems> {
-        read::study(file, text, scenario)
+    pub fn read(files: &dyn Files, options: &Options) -> Result<Self, Problems> {
+        let file = files.shown(FILE);
+        let text = files
+            .read(FILE)
+            .map_err(|message| nowhere(&file, message))?;
+        read::study(&file, &text, files, options)
+    }
+
+    /// The values measured elsewhere that it is held against.
+    pub fn references(&self) -> Vec<Provenance> {
+        let recorded = self.words.recorded.iter();
+        recorded
+            .map(|recorded| Provenance {
+                name: recorded.name.clone(),
+                source: recorded.source.clone(),
+                file: recorded.file.clone(),
+            })
+            .collect()
     }
 
     /// The claims with these ids, in the study's order; all of them when there is none.

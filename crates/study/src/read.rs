@@ -141,6 +141,18 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// A table whose keys are not looked at.
+    pub(crate) fn of(node: &'a Node, path: &'a str) -> Option<Self> {
+        match &node.value {
+            Value::Table(entries) => Some(Self {
+                node,
+                entries,
+                path,
+            }),
+            _ => None,
+        }
+    }
+
     /// Reads the value of `key`; complains when it is required and missing.
     pub(crate) fn field<T: Read>(&self, key: &str, problems: &mut Problems) -> Option<T> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.key == key) {

@@ -54,7 +54,7 @@ fn drop_null(value: &mut Value) {
 }
 
 /// The tables of the reference: heading, and where the table stands in the schema.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("Top level", ""),
     ("`[dumbbell]`", "DumbbellTable"),
     ("`[dumbbell.up]`, `[dumbbell.down]`", "HopTable"),
@@ -62,6 +62,7 @@ const SECTIONS: [(&str, &str); 7] = [
     ("`[[link]]`", "LinkTable"),
     ("`[[flow]]`", "FlowTable"),
     ("`[tcp]`, `flow.tcp`", "TcpTable"),
+    ("`[[change]]`", "ChangeTable"),
 ];
 
 /// Every key of the format as Markdown tables, made from the schema.

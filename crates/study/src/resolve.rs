@@ -1,7 +1,10 @@
 //! From a read scenario file to a cell: names become indices, defaults are filled in, and what
 //! fits no world is refused.
 
+mod apps;
+mod changes;
 mod flows;
+mod hosts;
 mod topology;
 
 use crate::format::{Framing, ScenarioFile};
@@ -9,6 +12,7 @@ use crate::problem::{Origin, Problem, Problems};
 use crate::quantity::Name;
 use crate::trace::Traces;
 use crate::tree::Node;
+use crate::video::Videos;
 use sojourn_units::{Span, show_span};
 use sojourn_world::{Cell, Topology};
 
@@ -16,6 +20,8 @@ use sojourn_world::{Cell, Topology};
 const ETHERNET_HEADER: u16 = 14;
 /// Default interval of the series.
 const SAMPLE: Span = Span::from_millis(100);
+/// Up to so many flows keep series unless the scenario says otherwise.
+const FLOWS_WITH_SERIES: usize = 256;
 
 /// What resolving needs beside the file.
 pub(crate) struct Resolver<'a> {
@@ -23,6 +29,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) tree: &'a Node,
     pub(crate) problems: &'a mut Problems,
     pub(crate) traces: &'a mut Traces,
+    pub(crate) videos: &'a mut Videos,
 }
 
 impl Resolver<'_> {
@@ -48,11 +55,17 @@ impl Resolver<'_> {
         self.problems.add(problem);
     }
 
-    /// Whether no name of the list `list` occurs twice; complains about those that do.
-    fn check_unique<'n>(&mut self, list: &str, names: impl Iterator<Item = &'n Name>) -> bool {
+    /// Whether no name of the list `list` occurs twice; complains about those that do. There is a
+    /// name for each item that has one.
+    fn check_unique<'n>(
+        &mut self,
+        list: &str,
+        names: impl Iterator<Item = Option<&'n Name>>,
+    ) -> bool {
         let before = self.problems.len();
         let mut seen: Vec<&Name> = Vec::new();
         for (index, name) in names.enumerate() {
+            let Some(name) = name else { continue };
             if seen.contains(&name) {
                 let at = self.tree.locate_key(list, index, "name");
                 let message = format!("another {list} has the name `{}` already", name.0);
@@ -91,7 +104,10 @@ impl Resolver<'_> {
         let flows = topology
             .as_ref()
             .map(|topology: &Topology| self.flows(file, topology, seed));
-        let (topology, flows) = (topology?, flows?);
+        let changes = topology
+            .as_ref()
+            .map(|topology: &Topology| self.changes(file, topology));
+        let (topology, flows, changes) = (topology?, flows?, changes?);
         (self.problems.len() == before).then(|| Cell {
             scenario: file.name.0.clone(),
             params: params.to_vec(),
@@ -103,8 +119,11 @@ impl Resolver<'_> {
                 None | Some(Framing::Ethernet) => ETHERNET_HEADER,
                 Some(Framing::Ip) => 0,
             },
+            spp: file.spp.unwrap_or(false),
+            flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),
             topology,
             flows,
+            changes,
         })
     }
 }

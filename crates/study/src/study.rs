@@ -8,6 +8,7 @@ use crate::resolve::Resolver;
 use crate::sweep::{Grid, MOST_COMBINATIONS};
 use crate::trace::Traces;
 use crate::tree::{Node, Value};
+use crate::video::Videos;
 use sojourn_world::{Cell, ScenarioInfo};
 use std::path::Path;
 
@@ -101,6 +102,7 @@ impl Study {
             options,
             sets: &sets,
             traces: Traces::new(base),
+            videos: Videos::new(base),
             study: Self {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
@@ -154,6 +156,7 @@ struct Builder<'a> {
     options: &'a Options,
     sets: &'a [Override],
     traces: Traces,
+    videos: Videos,
     study: Study,
 }
 
@@ -184,6 +187,7 @@ impl Builder<'_> {
                 tree: &tree,
                 problems,
                 traces: &mut self.traces,
+                videos: &mut self.videos,
             };
             // A problem of one seed is a problem of all.
             let Some(cell) = resolver.cell(&file, &params, seed) else {

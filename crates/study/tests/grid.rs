@@ -263,3 +263,77 @@ fn every_scenario_of_the_repository_is_right() {
         }
     }
 }
+
+#[test]
+fn flows_share_the_hosts_that_they_name() {
+    let flow = |name: &str, direction: &str, hosts: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ndirection = \"{direction}\"\napp = \"bulk\"\n{hosts}\n"
+        )
+    };
+    let text = [
+        GOOD.to_owned(),
+        flow("a", "up", "src_host = \"A\"\ndst_host = \"A\""),
+        flow("b", "up", "src_host = \"B\"\ndst_host = \"A\"\ncount = 2"),
+        flow("c", "down", "src_host = \"C\"\ndst_host = \"B\""),
+    ]
+    .concat();
+    let hosts = |sets: &[&str]| -> Vec<[u16; 2]> {
+        let cell = cells(&text, sets).remove(0);
+        cell.flows.iter().map(|flow| flow.hosts).collect()
+    };
+    // The two flows of GOOD name none; A at the server is not A at the client; `b` twice; `c`
+    // leads from the server's third host to the client's B.
+    assert_eq!(hosts(&[]), [[0, 0], [0, 0], [1, 1], [2, 1], [2, 1], [2, 2]]);
+    let own = GOOD.replace("[dumbbell]", "[dumbbell]\naccess = \"1gbit\"");
+    let cell = cells(&own, &[]).remove(0);
+    let hosts: Vec<_> = cell.flows.iter().map(|flow| flow.hosts).collect();
+    assert_eq!(hosts, [[0, 0], [1, 1]]);
+}
+
+#[test]
+fn changes_are_in_the_order_of_time_and_flows_repeat() {
+    let text = changed(
+        "app = \"bulk\"",
+        "app = \"bulk\"\nstart = \"1s\"\nstop = \"3s\"\nevery = \"4s\"\n\n[[change]]\nat = \"8s\"\n\
+         link = \"down\"\nqdisc = \"pie\"\n\n[[change]]\nat = \"5s\"\nlink = \"up\"\nname = \"drop\"\nrate = \"2mbit\"",
+    );
+    let [cell] = &cells(&text, &["change.drop.rate=3mbit"])[..] else {
+        panic!("one cell");
+    };
+    let second = |s: u64| Time::ZERO + Span::from_secs(s);
+    let [first, last] = &cell.changes[..] else {
+        panic!("two changes: {:?}", cell.changes);
+    };
+    assert_eq!((first.at, first.hop, &first.qdisc), (second(5), 0, &None));
+    assert_eq!(first.rate, Some(HopRate::Fixed(Rate::from_bps(3_000_000))));
+    assert_eq!((last.at, last.hop, &last.rate), (second(8), 1, &None));
+    assert_eq!(last.qdisc, Some("pie".parse().unwrap()));
+    let instances = cell.instances();
+    let times: Vec<_> = (instances.iter())
+        .map(|i| (i.flow, i.spec.name.as_str(), i.spec.start, i.spec.stop))
+        .collect();
+    let stop = |s| Some(second(s));
+    assert_eq!(
+        times,
+        [
+            (0, "upload", second(1), stop(3)),
+            (0, "upload#2", second(5), stop(7)),
+            (0, "upload#3", second(9), stop(11)),
+            (1, "probe", second(0), None),
+        ]
+    );
+}
+
+/// 256 flows keep series, 257 do not; the scenario may say otherwise.
+#[test]
+fn series_of_many_flows_are_asked_for() {
+    let text = "format = 'sojourn-scenario/1'\nname = 'many'\nduration = '1s'\n\
+                [dumbbell]\nrtt = '10ms'\nrate = '1mbit'\n\
+                [[flow]]\nname = 'f'\ndirection = 'up'\napp = 'bulk'\n";
+    let keeps = |sets: &[&str]| cells(text, sets)[0].flow_series;
+    assert!(keeps(&["flow.f.count=256"]));
+    assert!(!keeps(&["flow.f.count=257"]));
+    assert!(keeps(&["flow.f.count=257", "flow_series=true"]));
+    assert!(!keeps(&["flow_series=false"]));
+}

@@ -149,7 +149,7 @@ const CASES: &[Case] = &[
         "app = \"bulk\"",
         "app = { size = \"1mb\" }",
         &["test.toml:15:7: flow.upload.app: missing key `kind` \
-           | one of: bulk, file, cbr, ping, onoff"],
+           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web"],
     ),
     (
         "interval = \"20ms\"",
@@ -234,6 +234,37 @@ const CASES: &[Case] = &[
         &[
             "test.toml:17:8: flow.upload.stop: 3s is not after the start, which may be as late as 3s",
         ],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nevery = 0",
+        &["test.toml:16:9: flow.upload.every: must be above zero"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nevery = \"1us\"",
+        &["test.toml:16:9: flow.upload.every: makes 10000000 flows, more than 10000"],
+    ),
+    // Changes of links.
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"dwon\"\nrate = \"1mbit\"\n[[flow]]",
+        &["test.toml:14:8: change[1].link: no link has the name `dwon` | did you mean `down`?"],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"10s\"\nlink = \"down\"\nrate = \"1mbit\"\n[[flow]]",
+        &["test.toml:13:6: change[1].at: the run ends at 10s"],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\n[[flow]]",
+        &["test.toml:14:8: change[1].link: it changes nothing | give a `rate`, a `qdisc` or both"],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\nqdisc = \"codle\"\n[[flow]]",
+        &["test.toml:15:10: change[1].qdisc: `codle` is no discipline | did you mean `codel`?"],
     ),
     // What has no effect, and what is there twice.
     (
@@ -391,4 +422,31 @@ fn arguments_are_checked_like_the_file() {
         };
         assert_eq!(found, [wanted], "{set}");
     }
+}
+
+#[test]
+fn hosts_are_named_only_where_there_are_several() {
+    let named = changed(
+        "direction = \"up\"\napp = \"bulk\"",
+        "direction = \"up\"\nsrc_host = \"A\"\napp = \"bulk\"",
+    );
+    let access = named.replace("[dumbbell]", "[dumbbell]\naccess = \"1gbit\"");
+    assert_eq!(
+        summary(&parse(&access, &[]).unwrap_err()),
+        [
+            "test.toml:16:12: flow.upload.src_host: with `access` every flow has hosts of its own \
+          | leave out either"
+        ]
+    );
+    let graph = "format = \"sojourn-scenario/1\"\nname = \"g\"\nduration = \"1s\"\n\
+        node = [{ name = \"a\" }, { name = \"b\" }]\n\
+        [[link]]\nfrom = \"a\"\nto = \"b\"\nduplex = true\nrate = \"1mbit\"\n\
+        [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\napp = \"bulk\"\ndst_host = \"B\"\n";
+    assert_eq!(
+        summary(&parse(graph, &[]).unwrap_err()),
+        [
+            "test.toml:15:12: flow.f.dst_host: only a dumbbell has hosts on its sides \
+          | give each host a `[[node]]` of its own"
+        ]
+    );
 }

@@ -1,7 +1,8 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
-use sojourn_study::{Options, Published, Study};
-use std::path::Path;
+use sojourn_study::{Files, Options, Published, Results, Source, Status, WorldName};
+use sojourn_world::{Aggregate, Cost, RunResult};
+use std::path::PathBuf;
 
 const SCENARIO: &str = r#"
 format = "sojourn-scenario/1"
@@ -18,9 +19,32 @@ direction = "up"
 app = "bulk"
 "#;
 
+/// A folder in memory: file names and texts.
+struct Folder<'a>(&'a [(&'a str, &'a str)]);
+
+impl Files for Folder<'_> {
+    fn shown(&self, file: &str) -> String {
+        file.to_owned()
+    }
+
+    fn base(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    fn read(&self, file: &str) -> Result<String, String> {
+        let found = self.0.iter().find(|(name, _)| *name == file);
+        found
+            .map(|(_, text)| (*text).to_owned())
+            .ok_or_else(|| "is not there".into())
+    }
+}
+
+fn read(files: &[(&str, &str)]) -> Result<Published, String> {
+    Published::read(&Folder(files), &Options::default()).map_err(|problems| problems.to_string())
+}
+
 fn parse(text: &str) -> Result<Published, String> {
-    let scenario = |file: &str| Study::parse(file, SCENARIO, Path::new(""), &Options::default());
-    Published::parse("study.toml", text, &scenario).map_err(|problems| problems.to_string())
+    read(&[("study.toml", text), ("a.toml", SCENARIO)])
 }
 
 fn study(claim: &str) -> String {
@@ -64,6 +88,21 @@ fn what_is_built_in_reads() {
         missing.to_string().contains("did you mean `codel-red`?"),
         "{missing}"
     );
+}
+
+#[test]
+fn the_study_of_cake_reads_with_its_references() {
+    // Reading checks every figure, axis and value that claims, charts and tables name.
+    let study = Published::load("cake", &Options::default()).expect("it is built in");
+    let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
+    let published = ids.iter().filter(|id| id.starts_with('C')).count();
+    assert_eq!((published, ids.len()), (12, 18), "{ids:?}");
+    assert_eq!(study.settings.len(), 10);
+    let live = study
+        .settings
+        .iter()
+        .filter(|setting| setting.live.is_some());
+    assert_eq!(live.count(), 7);
 }
 
 #[test]
@@ -124,7 +163,11 @@ fn claims_are_judged() {
         .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
         .collect();
     let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let judged = study.judge(&[0, 1, 2, 3, 4], &[Vec::new()]);
+    let results = Results {
+        world: WorldName::Sim,
+        outcomes: vec![Vec::new()],
+    };
+    let judged = study.judge(&[0, 1, 2, 3, 4], &results);
     let status: Vec<&str> = judged.iter().map(|claim| claim.status.name()).collect();
     assert_eq!(status, ["pass", "fail", "deviation", "pass", "fail"]);
     assert_eq!(judged[2].reason, "because");
@@ -135,4 +178,371 @@ fn claims_are_judged() {
     );
     assert_eq!(judged[4].checks[0].status.name(), "fail");
     assert_eq!(judged[4].checks[1].status.name(), "deviation");
+}
+
+/// A live scenario that sweeps `queues`.
+fn live(queues: &str) -> String {
+    let sim = r#"["codel", "pfifo limit 100"]"#;
+    assert!(SCENARIO.contains(sim));
+    SCENARIO.replace(sim, queues)
+}
+
+fn both(claim: &str, live: &str) -> Result<Published, String> {
+    let text = study(claim).replace(
+        "scenario = \"a.toml\"",
+        "scenario = \"a.toml\"\nlive = \"live.toml\"",
+    );
+    read(&[
+        ("study.toml", &text),
+        ("a.toml", SCENARIO),
+        ("live.toml", live),
+    ])
+}
+
+#[test]
+fn a_claim_is_not_run_where_the_world_has_no_cell() {
+    let claim = |id: &str, check: &str| {
+        format!(
+            "id = \"{id}\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n\
+             check = [{check}]"
+        )
+    };
+    let claims = [
+        claim("none", "\"link.utilisation[fifo] > 0\""),
+        claim("part", "\"for aqm: link.utilisation < 0\""),
+        claim(
+            "known",
+            "{ holds = \"link.utilisation[codel] < 0\", deviation = { live = \"w\" } }",
+        ),
+    ];
+    let claims = claims.join("\n[[claim]]\n");
+    let study = both(&claims, &live(r#"["codel"]"#)).expect("it is right");
+    assert_eq!(study.testable(&[0, 1, 2], WorldName::Live), [1, 2]);
+    assert_eq!(study.testable(&[0, 1, 2], WorldName::Sim), [0, 1, 2]);
+    let status = |world| {
+        let results = Results {
+            world,
+            outcomes: vec![Vec::new()],
+        };
+        let judged = study.judge(&[0, 1, 2], &results);
+        judged
+            .into_iter()
+            .map(|j| (j.status, j.reason))
+            .collect::<Vec<_>>()
+    };
+    let live = status(WorldName::Live);
+    assert_eq!(live[0].0, Status::NotRun);
+    assert!(live[0].1.contains("has none of its cells"), "{}", live[0].1);
+    // No result is no value, and no value fulfils nothing.
+    assert_eq!(live[1].0, Status::Fail);
+    assert!(
+        live[1].1.contains("1 of 2 comparisons not run"),
+        "{}",
+        live[1].1
+    );
+    assert_eq!(live[2], (Status::Deviation, "w".into()));
+    let sim: Vec<Status> = status(WorldName::Sim).into_iter().map(|s| s.0).collect();
+    assert_eq!(
+        sim,
+        [Status::Fail; 3],
+        "a deviation of one world is none of the other"
+    );
+}
+
+#[test]
+fn a_live_scenario_must_fit() {
+    let claim = "id = \"X\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n\
+                 check = [\"link.utilisation[fifo] > 0\"]";
+    let error = both(claim, &live(r#"["codel ecn"]"#)).expect_err("a slip of the pen");
+    assert!(
+        error.contains("study.toml:9:8: setting: its sweep gives"),
+        "{error}"
+    );
+    assert!(
+        error.contains("known here: codel, pfifo limit 100"),
+        "{error}"
+    );
+    let error = both(claim, &live(r#"["codel"]"#)).expect_err("no claim is about it");
+    assert!(
+        error.contains("no claim of A finds a cell in it"),
+        "{error}"
+    );
+    // An axis may name the same thing in two ways.
+    let claim = claim.replace("[fifo]", "[codel]");
+    let text = study(&claim).replace("= \"codel\"", "= [\"codel\", \"codel ecn\"]");
+    let text = text.replace("\"a.toml\"", "\"a.toml\"\nlive = \"live.toml\"");
+    let live = live(r#"["codel ecn"]"#);
+    let files = [
+        ("study.toml", &text[..]),
+        ("a.toml", SCENARIO),
+        ("live.toml", &live),
+    ];
+    let study = read(&files).expect("the axis says so");
+    assert_eq!(study.testable(&[0], WorldName::Live), [0]);
+}
+
+const CLAIM: &str = "id = \"X\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
+
+/// A study with reference values from `csv`, and `more` at its end.
+fn measured(check: &str, csv: &str, unit: &str, more: &str) -> Result<Published, String> {
+    let reference = format!(
+        "[[reference]]\nname = \"kernel\"\nfile = \"k.csv\"\nsource = \"Linux 6.1\"\nunit = {unit}\n"
+    );
+    let claim = format!("{CLAIM}check = [\"{check}\"]\n{more}");
+    let text = study(&claim).replace("[[claim]]", &format!("{reference}[[claim]]"));
+    read(&[("study.toml", &text), ("a.toml", SCENARIO), ("k.csv", csv)])
+}
+
+const TABLE: &str = "{ delay = \"ms\", used = \"%\" }";
+
+#[test]
+fn values_measured_elsewhere_are_quantities() {
+    // Two repetitions, a remark, and a value that is missing.
+    let csv = "# made by hand\naqm,seed,delay,used\ncodel,1,5,90\ncodel,2,7,\nfifo,1,100,99.5\n";
+    let judge = |check: &str| {
+        let study = measured(check, csv, TABLE, "").unwrap_or_else(|e| panic!("{check}: {e}"));
+        let results = Results {
+            world: WorldName::Sim,
+            outcomes: vec![Vec::new()],
+        };
+        study.judge(&[0], &results).remove(0)
+    };
+    for (check, ours) in [
+        (
+            "ref.kernel.delay[codel] ~ 6 within 0%",
+            "6.00 ms in 6.00 ms ± 0 %",
+        ),
+        (
+            "for aqm: ref.kernel.delay > 5.9",
+            "2 of 2 (closest: aqm=codel: 6.00 ms > 5.90 ms)",
+        ),
+        ("ref.kernel.used[codel] >= 90%", "90.0 % ≥ 90.0 %"),
+        ("max(aqm: ref.kernel.used) > 99%", "99.5 % > 99.0 %"),
+        ("rising(aqm: ref.kernel.delay)", "6.00 ms, 100 ms"),
+    ] {
+        let judged = judge(check);
+        assert_eq!(
+            (judged.status, judged.ours.as_str()),
+            (Status::Pass, ours),
+            "{check}"
+        );
+        assert!(judged.seeds.is_empty(), "repetitions are none of our seeds");
+    }
+    let alone = measured(
+        "ref.kernel[fifo] > 99",
+        "aqm,value\nfifo,100\n",
+        "\"ms\"",
+        "",
+    );
+    let study = alone.expect("one quantity needs no name");
+    assert_eq!(study.references()[0].source, "Linux 6.1");
+    let files: Vec<&str> = study.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(files, ["study.toml", "a.toml", "k.csv"]);
+}
+
+#[test]
+fn mistakes_in_reference_values_have_a_line() {
+    let good = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
+    let check = "for aqm: ref.kernel.delay > 1";
+    for (check, csv, unit, place, message) in [
+        (
+            check,
+            "aqm,delay,used\ncodle,5,90\n",
+            TABLE,
+            "k.csv:2:1: ",
+            "did you mean `codel`?",
+        ),
+        (
+            check,
+            "aqm,delay,used\ncodel,5ms,90\n",
+            TABLE,
+            "k.csv:2:7: ",
+            "`5ms` is not a number",
+        ),
+        (
+            check,
+            "aqm,delay,used\ncodel,5\n",
+            TABLE,
+            "k.csv:2:1: ",
+            "2 fields, but the first line names 3",
+        ),
+        (
+            check,
+            "aqmm,delay,used\ncodel,5,90\n",
+            TABLE,
+            "k.csv:1:1: ",
+            "did you mean `aqm`?",
+        ),
+        (check, "", TABLE, "k.csv:1:1: ", "is empty"),
+        (
+            check,
+            "aqm,delay\ncodel,5\nfifo,9\n",
+            TABLE,
+            "study.toml:16:",
+            "has no column `used`",
+        ),
+        (
+            check,
+            good,
+            "{ delay = \"sm\", used = \"%\" }",
+            "study.toml:16:",
+            "did you mean `ms`?",
+        ),
+        (
+            check,
+            "aqm,delay,used\ncodel,5,90\n",
+            TABLE,
+            "study.toml:22:",
+            "k.csv has no value of `ref.kernel.delay` for aqm=fifo (in setting A)",
+        ),
+        (
+            "ref.kernel.delay > 1",
+            good,
+            TABLE,
+            "study.toml:22:",
+            "k.csv: nothing is said of the row; they differ in aqm",
+        ),
+        (
+            "ref.kernel.dely[codel] > 1",
+            good,
+            TABLE,
+            "study.toml:22:11: ",
+            "did you mean `ref.kernel.delay`?",
+        ),
+    ] {
+        let error = measured(check, csv, unit, "").expect_err(message);
+        assert!(
+            error.contains(place) && error.contains(message),
+            "{message}\n{error}"
+        );
+    }
+    let error = read(&[
+        (
+            "study.toml",
+            &study("").replace(
+                "[[claim]]",
+                "[[reference]]\nname = \"k\"\nfile = \"none.csv\"\nsource = \"s\"\nunit = \"ms\"",
+            ),
+        ),
+        ("a.toml", SCENARIO),
+    ]);
+    let error = error.expect_err("no such file");
+    assert!(
+        error.contains("study.toml:14:8: reference[1].file: none.csv is not there"),
+        "{error}"
+    );
+}
+
+#[test]
+fn mistakes_in_pictures_have_a_line() {
+    let csv = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
+    let chart =
+        |rest: &str| format!("[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nlabel = \"\"\n{rest}\n");
+    let table = |rest: &str| {
+        format!("[[table]]\ntitle = \"t\"\nsetting = \"A\"\nkind = \"difference\"\n{rest}\n")
+    };
+    let delay = "value = \"link.sojourn_ms.mean\"\nreference = \"ref.kernel.delay\"";
+    for (more, message) in [
+        (
+            chart("kind = \"bar\""),
+            "chart[1].kind: `bar` is no kind of chart",
+        ),
+        (
+            chart("kind = \"bars\"\nx = \"aqm\"\ny = \"link.utilisation\"\nlog = \"z\""),
+            "`z` is no axis of a chart",
+        ),
+        (
+            chart("kind = \"bars\"\nx = \"aqm\"\ny = \"link.utilisation\"\nseries = \"s\""),
+            "unknown key `series`",
+        ),
+        (
+            chart("kind = \"box\"\nx = \"aqm\"\nof = \"link.sojorn_ms\""),
+            "no figure",
+        ),
+        (
+            chart("kind = \"scatter\"\nx = \"link.utilisation\"\ny = \"link.utilisation\""),
+            "chart[1].x: nothing is said of the cell",
+        ),
+        (
+            chart("kind = \"map\"\nx = \"aqm\"\ny = \"aqm\""),
+            "missing key `value`",
+        ),
+        (
+            table(&format!(
+                "rows = \"aqm\"\n{delay}\nwhy = {{ codle = \"x\" }}"
+            )),
+            "no row of the table is `codle`",
+        ),
+        (
+            table(&format!("rows = \"aqm\"\n{delay}\nabove = \"ten\"")),
+            "`ten` is no share",
+        ),
+        (
+            table(
+                "rows = \"aqm\"\nvalue = \"ref.kernel.delay[codel]\"\nreference = \"link.utilisation[aqm=fifo, flow=x]\"\nkid = 1",
+            ),
+            "unknown key `kid`",
+        ),
+    ] {
+        let error = measured("1 < 2", csv, TABLE, &more).expect_err(message);
+        assert!(
+            error.contains("study.toml:") && error.contains(message),
+            "{message}\n{error}"
+        );
+    }
+}
+
+#[test]
+fn references_stand_in_charts_and_tables_without_a_run() {
+    let csv = "aqm,delay,used\ncodel,5,90\ncodel,7,91\nfifo,100,99\n";
+    let more = "[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nkind = \"bars\"\nx = \"aqm\"\n\
+                y = \"link.sojourn_ms.mean\"\nreference = \"ref.kernel.delay\"\nlabel = \"ms\"\n\
+                log = \"y\"\n[[table]]\ntitle = \"d\"\nkind = \"difference\"\nsetting = \"A\"\n\
+                rows = \"aqm\"\nvalue = \"2 * ref.kernel.delay\"\nreference = \"ref.kernel.delay\"\n\
+                why = { fifo = \"twice by design\" }\n";
+    let study = measured("1 < 2", csv, TABLE, more).expect("it is right");
+    let nothing = RunResult {
+        world: "sim",
+        seed: 1,
+        params: Vec::new(),
+        links: Vec::new(),
+        flows: Vec::new(),
+        aggregate: Aggregate::default(),
+        cost: Cost::default(),
+        digest: 0,
+    };
+    let results = [Results {
+        world: WorldName::Sim,
+        outcomes: vec![vec![Ok(nothing.clone()), Ok(nothing)]],
+    }];
+    let chart = study.charts(&results).remove(0);
+    assert_eq!(chart.x_names, ["codel", "fifo"]);
+    assert!(chart.log.y && !chart.log.x);
+    let [ours, kernel] = &chart.panels[0].lines[..] else {
+        panic!("ours and the reference: {chart:?}");
+    };
+    assert_eq!((ours.from, ours.points.len()), (Source::Sim, 0));
+    assert_eq!(kernel.from, Source::Reference);
+    let codel = &kernel.points[0];
+    assert_eq!(
+        (codel.y, codel.y_range, codel.text.as_str()),
+        (6.0, (5.0, 7.0), "6.00 ms")
+    );
+    let table = study.grids(&results).remove(0);
+    let columns = [
+        "reference",
+        "simulated",
+        "simulated − reference",
+        "why, above 10 %",
+    ];
+    assert_eq!(table.columns, columns);
+    let row = |i: usize| (table.rows[i].0.as_str(), table.rows[i].1.join("|"));
+    assert_eq!(
+        row(0),
+        ("codel", "6.00 ms|12.0 ms|+100.0 %|not explained".into())
+    );
+    assert_eq!(
+        row(1),
+        ("fifo", "100 ms|200 ms|+100.0 %|twice by design".into())
+    );
 }

@@ -148,6 +148,9 @@ pub struct Config {
     /// at least one, and timeouts down to whole ticks, at least two, as ns-2 does with its
     /// `tcpTick_` (10 ms). Zero, the default: exact. Congestion controls always see exact times.
     pub tick: Span,
+    /// Measure one segment at a time for the timeout, as ns-2 and the BSDs without timestamps;
+    /// otherwise every ACK is a sample, as in Linux. Default off.
+    pub timed_segment: bool,
     /// Vegas's thresholds.
     pub vegas: VegasConfig,
     /// Selective acknowledgements (RFC 2018, 6675). Without: NewReno recovery (RFC 6582).
@@ -186,6 +189,7 @@ impl Default for Config {
             rto_rule: RtoRule::default(),
             clock: Span::from_millis(1),
             tick: Span::ZERO,
+            timed_segment: false,
             vegas: VegasConfig::default(),
             sack: true,
             rack: true,
@@ -207,6 +211,16 @@ impl Config {
     /// Whether ECN is negotiated: on request, and always for DCTCP, which is nothing without.
     pub const fn wants_ecn(&self) -> bool {
         self.ecn || matches!(self.algorithm, Algorithm::Dctcp)
+    }
+
+    /// Whether the receiver's ECN-echo follows the marks segment by segment (RFC 8257 section
+    /// 3.2), as controls want that count marks: DCTCP, and BBR version 3.
+    pub const fn echoes_exactly(&self) -> bool {
+        match self.algorithm {
+            Algorithm::Dctcp => true,
+            Algorithm::Bbr3 => self.ecn,
+            _ => false,
+        }
     }
 
     /// Bytes of IPv4 and TCP header of a segment with `sack_blocks` SACK blocks.

@@ -72,6 +72,9 @@ pub struct AckEvent {
     pub pacing_rate: Rate,
     /// The ACK carries ECN-echo.
     pub ecn_echo: bool,
+    /// Segments of `delivered` that the receiver reports as marked: all of them or none with an
+    /// echo that follows the marks (RFC 8257 section 3.2); AccECN (RFC 9768) would count them.
+    pub marked: u32,
     /// The window may grow: data was acknowledged and no reduction is under way.
     pub may_grow: bool,
 }

@@ -388,6 +388,9 @@ impl Connection {
         }
     }
 
+    /// Inline: otherwise its result would be copied at once in larger pieces than it was written
+    /// in, which waits until those have left the store buffer.
+    #[inline]
     fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
         self.sender.counters.segments += 1;
         let mut segment = Segment {

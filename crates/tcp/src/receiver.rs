@@ -8,7 +8,7 @@
 //! gap, the ACKs of a millisecond are one (`__tcp_ack_snd_check`, SACK compression). The window
 //! is a multiple of what arrived in a round trip.
 
-use crate::config::{Algorithm, DelayedAck};
+use crate::config::DelayedAck;
 use crate::reassembly::Reassembly;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
@@ -74,7 +74,7 @@ pub(crate) struct Receiver {
     ts_recent: Time,
 
     echo: bool,
-    /// DCTCP: ECN-echo tells of each segment, not of the time since the last CWR.
+    /// ECN-echo tells of each segment, not of the time since the last CWR.
     exact_echo: bool,
     /// ACK number and echo that are owed since before the marks changed.
     earlier: Option<(u64, bool)>,
@@ -138,7 +138,7 @@ impl Receiver {
             last_data: None,
             ts_recent: Time::ZERO,
             echo: false,
-            exact_echo: config.algorithm == Algorithm::Dctcp,
+            exact_echo: config.echoes_exactly(),
             earlier: None,
             window,
             window_max: u64::from(config.receive_window_max).max(window),

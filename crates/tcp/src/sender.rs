@@ -85,6 +85,8 @@ pub(crate) struct Sender {
     next_round: u64,
     /// Found lost by a timer; the control hears of it with the next ACK.
     lost_by_timer: u32,
+    /// The one segment whose round trip is measured, if only one is: its end and sending time.
+    timed: Timed,
     last_sent: Time,
     /// One segment may be sent whatever the window says: a tail loss probe.
     probe: bool,
@@ -94,6 +96,14 @@ pub(crate) struct Sender {
     /// Since the last complete poll: new data went out; the window was the limit.
     sent_new: bool,
     window_limited: bool,
+}
+
+/// Measuring one segment at a time (RFC 6298 section 4, at least once a round trip).
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    alone: bool,
+    /// Its end, and when it was sent; given up when something is sent again (Karn's rule).
+    segment: Option<(u64, Time)>,
 }
 
 impl Sender {
@@ -129,6 +139,10 @@ impl Sender {
             pace_at: Time::ZERO,
             next_round: 0,
             lost_by_timer: 0,
+            timed: Timed {
+                alone: config.timed_segment,
+                segment: None,
+            },
             last_sent: Time::ZERO,
             probe: false,
             window_probe: false,
@@ -352,6 +366,9 @@ impl Sender {
         self.next = end + u64::from(fin);
         if first {
             self.arm_rto(now);
+        }
+        if self.timed.alone {
+            self.timed.segment.get_or_insert((self.next, now));
         }
         self.sent_new = true;
         self.prr.sent += 1;

@@ -62,7 +62,7 @@ pub fn clear_dscp(frame: &mut [u8], parsed: &mut Parsed) {
 }
 
 /// RFC 1624 equation 3: the checksum after one 16-bit word changed from `old` to `new`.
-fn update_checksum(sum: u16, old: u16, new: u16) -> u16 {
+pub(crate) fn update_checksum(sum: u16, old: u16, new: u16) -> u16 {
     let wide = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (wide & 0xffff) + (wide >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16

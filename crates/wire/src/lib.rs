@@ -3,7 +3,11 @@
 //! [`parse`] finds the IP header of an Ethernet frame, also behind VLAN tags, a PPPoE session
 //! and MPLS labels where that is safe, and the ports behind it. Frames that it does not
 //! understand are not errors: they keep a flow key made of what every frame has, its MAC
-//! addresses and its EtherType. [`set_ce`] marks a packet in place.
+//! addresses and its EtherType. [`set_ce`] marks a packet in place, [`write_segment`] makes the
+//! headers of a super-packet's segments.
+//!
+//! [`build`] makes frames for captures of simulated packets, [`identity`] tells one packet from
+//! all others.
 //!
 //! Any bytes may come in; nothing panics, and the work a frame can cause is bounded.
 //!
@@ -15,15 +19,20 @@
 extern crate std;
 
 mod ack;
+pub mod build;
 mod ecn;
 mod flow;
 mod frame;
+mod identity;
 mod ip;
+mod segment;
 
 pub use ack::ack_facts;
 pub use ecn::{clear_dscp, set_ce};
 pub use flow::FlowKey;
 pub use frame::{Network, Parsed, parse};
+pub use identity::identity;
+pub use segment::{Segment, can_be_cut, write_segment};
 
 /// IP protocol numbers (IANA) that have a meaning here.
 pub mod protocol {

@@ -3,7 +3,7 @@
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use sojourn_qdisc::Ecn;
-use sojourn_wire::{Network, ack_facts, clear_dscp, parse, set_ce};
+use sojourn_wire::{Network, ack_facts, clear_dscp, identity, parse, set_ce};
 
 /// Sum of an IPv4 header in one's complement (RFC 791): all ones when the checksum is right.
 fn checksum_is_right(header: &[u8]) -> bool {
@@ -55,7 +55,9 @@ proptest! {
         }
         let mut parsed = parse(&bytes);
         let capable = parsed.ecn().is_capable();
+        let before = identity(&bytes, &parsed);
         prop_assert_eq!(set_ce(&mut bytes, &mut parsed), capable);
+        prop_assert_eq!(identity(&bytes, &parsed), before);
         prop_assert_eq!(parsed.flow.hash(1), parse(&bytes).flow.hash(1));
     }
 
@@ -222,4 +224,59 @@ fn washing_clears_the_class_and_keeps_ecn_and_checksum() {
     let mut parsed = parse(&other);
     clear_dscp(&mut other, &mut parsed);
     assert_eq!(other, vec![0xaa; 40]);
+}
+
+/// A TCP segment of 100 bytes with a timestamp option.
+fn stamped(sequence: u32, stamp: u32) -> Vec<u8> {
+    let options = [etherparse::TcpOptionElement::Timestamp(stamp, 7)];
+    let mut frame = Vec::new();
+    PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .tcp(1, 2, sequence, 1000)
+        .options(&options)
+        .expect("they fit")
+        .write(&mut frame, &[0; 100])
+        .expect("it fits");
+    frame
+}
+
+fn identity_of(frame: &[u8]) -> Option<u64> {
+    identity(frame, &parse(frame))
+}
+
+#[test]
+fn a_packet_keeps_its_identity_on_the_way() {
+    let frame = stamped(1, 2);
+    let known = identity_of(&frame);
+    assert!(known.is_some());
+    // Time to live, DSCP and ECN, both checksums: bytes 22, 15, 24, 25, 50, 51.
+    for at in [22, 15, 24, 25, 50, 51] {
+        let mut changed = frame.clone();
+        changed[at] ^= 1;
+        assert_eq!(identity_of(&changed), known, "byte {at}");
+    }
+    assert_eq!(
+        identity_of(&frame[..80]),
+        known,
+        "a capture may cut the payload"
+    );
+    assert_eq!(identity_of(&frame[..60]), None, "but not the options");
+}
+
+#[test]
+fn other_packets_have_another_identity() {
+    let known = identity_of(&stamped(1, 2));
+    assert_ne!(identity_of(&stamped(2, 2)), known, "the next segment");
+    assert_ne!(identity_of(&stamped(1, 3)), known, "its retransmission");
+    let datagram = |first: u8| {
+        let mut frame = Vec::new();
+        PacketBuilder::ethernet2([1; 6], [2; 6])
+            .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .udp(1, 2)
+            .write(&mut frame, &[first; 20])
+            .expect("it fits");
+        frame
+    };
+    assert_ne!(identity_of(&datagram(0)), identity_of(&datagram(1)));
+    assert_eq!(identity_of(&[0; 60]), None, "no IP");
 }

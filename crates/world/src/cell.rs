@@ -24,10 +24,17 @@ pub struct Cell {
     /// Bytes added to every IP packet before queues and links count it: 14 for Ethernet, as
     /// Linux counts, or 0 for bare IP, as ns-2 counts.
     pub link_header: u16,
+    /// Whether flows get round-trip times from packets at both ends
+    /// ([`FlowResult::spp_rtt`](crate::FlowResult::spp_rtt)).
+    pub spp: bool,
+    /// Whether flows keep series beside their figures.
+    pub flow_series: bool,
     /// Nodes and links.
     pub topology: Topology,
     /// Traffic.
     pub flows: Vec<Flow>,
+    /// What becomes of links while it runs, in the order of time.
+    pub changes: Vec<Change>,
 }
 
 impl Cell {
@@ -38,10 +45,16 @@ impl Cell {
 
     /// The links with a queue, in the scenario's order; in a dumbbell `up`, then `down`.
     pub fn hops(&self) -> Box<dyn Iterator<Item = &Hop> + '_> {
-        match &self.topology {
-            Topology::Dumbbell(dumbbell) => Box::new([&dumbbell.up, &dumbbell.down].into_iter()),
-            Topology::Graph(graph) => Box::new(graph.links.iter().map(|link| &link.hop)),
-        }
+        self.topology.hops()
+    }
+
+    /// Every beginning of every flow, flow by flow.
+    pub fn instances(&self) -> Vec<Instance> {
+        let of = |(flow, spec): (usize, &Flow)| -> Vec<Instance> {
+            let instances = spec.instances(self.end());
+            instances.map(|spec| Instance { flow, spec }).collect()
+        };
+        self.flows.iter().enumerate().flat_map(of).collect()
     }
 }
 
@@ -55,6 +68,16 @@ pub enum Topology {
     Graph(Graph),
 }
 
+impl Topology {
+    /// The links with a queue, in the scenario's order; in a dumbbell `up`, then `down`.
+    pub fn hops(&self) -> Box<dyn Iterator<Item = &Hop> + '_> {
+        match self {
+            Self::Dumbbell(dumbbell) => Box::new([&dumbbell.up, &dumbbell.down].into_iter()),
+            Self::Graph(graph) => Box::new(graph.links.iter().map(|link| &link.hop)),
+        }
+    }
+}
+
 /// Clients on the left, servers on the right, one bottleneck each way.
 ///
 /// `client — up queue → up link — delay → server`, and back through `down`. A flow from
@@ -65,8 +88,8 @@ pub struct Dumbbell {
     pub up: Hop,
     /// From server to client.
     pub down: Hop,
-    /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow has a
-    /// host of its own at both ends.
+    /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow must
+    /// have hosts of its own.
     pub access: Option<Rate>,
 }
 
@@ -166,12 +189,35 @@ pub enum HopRate {
     Trace(Arc<RateTrace>),
 }
 
+impl HopRate {
+    /// The rate, if it is constant and not infinite.
+    pub const fn fixed(&self) -> Option<Rate> {
+        match self {
+            Self::Fixed(rate) => Some(*rate),
+            Self::Infinite | Self::Trace(_) => None,
+        }
+    }
+}
+
 /// A mahimahi trace: at each time a packet of up to 1500 bytes (or several smaller ones) may
 /// leave; the trace repeats after its last time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTrace {
     /// Milliseconds of each opportunity, not decreasing, not empty; the last is above zero.
     pub opportunities_ms: Vec<u64>,
+}
+
+/// What becomes of a link while the cell runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// The link, as an index into [`Cell::hops`].
+    pub hop: usize,
+    /// The rate from then on; a packet that is being sent is sent as it began.
+    pub rate: Option<HopRate>,
+    /// The queue from then on; no packet is lost by the change itself.
+    pub qdisc: Option<QdiscSpec>,
 }
 
 /// What carries a flow, with its parameters.
@@ -193,10 +239,15 @@ pub struct Flow {
     pub from: usize,
     /// Index of the node with the app's second end.
     pub to: usize,
+    /// Numbers of its hosts at `from` and at `to`. Each node counts its own: flows with the same
+    /// number share a host there, in the live world an address.
+    pub hosts: [u16; 2],
     /// When it begins.
     pub start: Time,
     /// When its app is stopped; the end of the run by default.
     pub stop: Option<Time>,
+    /// When set, it begins anew after each such time, and stops as long after each beginning.
+    pub every: Option<Span>,
     /// Round-trip time of the empty path without serialisation. In a dumbbell the delay stage
     /// adds what the links' own delays do not give, half each way. In a graph it must not be
     /// below the sum of the links' delays; the rest is added at the far end, half each way.
@@ -207,6 +258,39 @@ pub struct Flow {
     pub transport: Transport,
     /// The traffic model.
     pub app: AppSpec,
+}
+
+impl Flow {
+    /// Each of its beginnings before `end`, as a flow that begins once. All have sockets of their
+    /// own; from the second on the name carries a number, which names their dice.
+    pub fn instances(&self, end: Time) -> impl Iterator<Item = Self> + '_ {
+        let every = self.every.filter(|every| !every.is_zero());
+        let more = every
+            .into_iter()
+            .flat_map(|every| (1_u64..).map(move |n| every * n));
+        let more = more.take_while(move |&shift| self.start + shift < end);
+        let shifts = std::iter::once(Span::ZERO).chain(more);
+        shifts.enumerate().map(|(number, shift)| Self {
+            name: match number {
+                0 => self.name.clone(),
+                _ => format!("{}#{}", self.name, number + 1),
+            },
+            start: self.start + shift,
+            stop: self.stop.map(|stop| stop + shift),
+            every: None,
+            ..self.clone()
+        })
+    }
+}
+
+/// One beginning of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// The flow that it belongs to, as an index into [`Cell::flows`]: its results are gathered
+    /// there.
+    pub flow: usize,
+    /// The flow with its own times.
+    pub spec: Flow,
 }
 
 #[cfg(test)]

@@ -11,17 +11,24 @@ mod cell;
 mod record;
 mod result;
 mod scenario;
+mod spp;
+mod tap;
 mod transmit;
 
 pub use cell::{
-    Cell, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, RateTrace, Topology, Transport,
+    Cell, Change, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, Instance, RateTrace, Topology,
+    Transport,
 };
-pub use record::{Control, FlowRecorder, LinkRecorder, Window};
+pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use result::{
-    Aggregate, Cost, Distribution, FlowResult, LinkResult, Point, RunResult, Series, jain,
+    Aggregate, Amount, Cost, Distribution, FlowResult, LinkResult, Measured, Point, RunResult,
+    Series, jain,
 };
 pub use scenario::{Axis, ScenarioInfo};
+pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
+pub use tap::{Tap, TapPoint, Taps};
 
+pub use sojourn_apps::{Gathering, Metric};
 use std::ops::ControlFlow;
 pub use transmit::{TraceClock, Transmitter};
 
@@ -41,6 +48,20 @@ pub trait World {
     /// When this world cannot run the cell (the message says which part and what it could run),
     /// or, in the live world, when the machine refuses something.
     fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError>;
+
+    /// The same, and shows its packets to `taps`.
+    ///
+    /// # Errors
+    /// As [`World::run`]; a world need not be able to.
+    fn run_tapped(
+        &self,
+        _cell: &Cell,
+        _taps: Taps,
+        _progress: Progress<'_>,
+    ) -> Result<RunResult, WorldError> {
+        let name = self.name();
+        Err(WorldError(format!("the {name} world shows no packets")))
+    }
 }
 
 /// Why a world could not run a cell; a sentence for the user.

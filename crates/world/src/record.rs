@@ -1,13 +1,23 @@
 //! Recorders: observations in, results out, streaming, with memory that does not grow with the
 //! length of the run.
 
-use crate::result::{Distribution, FlowResult, LinkResult, Point, Series};
+mod samples;
+
+use crate::result::{Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series};
 use hdrhistogram::Histogram;
-use sojourn_qdisc::{Backlog, Report};
+use samples::{Samples, Sliding};
+use sojourn_apps::{Gathering, Metric};
+use sojourn_qdisc::{Backlog, Gauge, Report};
 use sojourn_units::{Rate, Span, Time};
+
+mod spp;
+
+pub use spp::SppRecorder;
 
 /// Longest series kept.
 const MAX_POINTS: u64 = 2000;
+/// How often a queue's variables are looked at.
+const GAUGES_PER_INTERVAL: u64 = 4;
 /// One hour in microseconds: above that a latency is a broken clock, and the histogram stays
 /// small.
 const LARGEST_US: u64 = 3_600_000_000;
@@ -97,17 +107,29 @@ impl Spread {
             let high = self.histogram.next_non_equivalent(us);
             (self.base.as_millis_f64() + (low + high) as f64 / 2000.0).clamp(min, max)
         };
-        let at = |q: f64| (value(self.histogram.value_at_quantile(q)) - base_ms).max(0.0);
-        let steps: Vec<_> = self.histogram.iter_recorded().collect();
-        let stride = steps.len().div_ceil(MAX_CDF_POINTS);
+        // Buckets that hold something, with the samples up to each: of the whole histogram one
+        // pass, where a question for a quantile is one each.
+        let mut rank = 0;
+        let steps: Vec<(u64, u64)> = (self.histogram.iter_recorded())
+            .map(|step| {
+                rank += step.count_since_last_iteration();
+                (rank, step.value_iterated_to())
+            })
+            .collect();
         let last = steps.len() - 1;
+        let at = |q: f64| {
+            let wanted = (q * count as f64).ceil() as u64;
+            let reached = steps.partition_point(|&(rank, _)| rank < wanted);
+            (value(steps[reached.min(last)].1) - base_ms).max(0.0)
+        };
+        let stride = steps.len().div_ceil(MAX_CDF_POINTS);
         let cdf = steps
             .iter()
             .enumerate()
             .filter(|(i, _)| i % stride == 0 || *i == last)
-            .map(|(_, s)| {
-                let ms = (value(s.value_iterated_to()) - base_ms).max(0.0);
-                (ms, (s.quantile_iterated_to()).min(1.0))
+            .map(|(_, &(rank, us))| {
+                let ms = (value(us) - base_ms).max(0.0);
+                (ms, rank as f64 / count as f64)
             })
             .collect();
         Distribution {
@@ -162,6 +184,12 @@ impl Bins {
         self.current.1 += 1;
     }
 
+    /// Only the last value of an interval counts.
+    fn set(&mut self, now: Time, value: f64) {
+        self.add(now, 0.0);
+        self.current = (value, 1);
+    }
+
     #[cold]
     fn close_until(&mut self, now: Time) {
         while now > self.ends && self.done.len() < self.count {
@@ -205,6 +233,9 @@ fn mean(sum: f64, count: u32) -> f64 {
 pub struct LinkRecorder {
     window: Window,
     rate: Option<Rate>,
+    rate_since: Time,
+    /// Bits that the link could have sent within the window; None once it had no rate.
+    capacity: Option<f64>,
     offered: (u64, u64),
     dequeued: (u64, u64),
     dropped: u64,
@@ -218,6 +249,10 @@ pub struct LinkRecorder {
     drops: Bins,
     sojourns: Bins,
     backlogs: Bins,
+    /// The queue's own variables, as they come.
+    gauges: Vec<(Gauge, Bins)>,
+    /// When they are next wanted.
+    gauges_due: Time,
 }
 
 impl LinkRecorder {
@@ -227,6 +262,8 @@ impl LinkRecorder {
         Self {
             window,
             rate,
+            rate_since: Time::ZERO,
+            capacity: Some(0.0),
             offered: (0, 0),
             dequeued: (0, 0),
             dropped: 0,
@@ -239,6 +276,30 @@ impl LinkRecorder {
             drops: bins.clone(),
             sojourns: bins.clone(),
             backlogs: bins,
+            gauges: Vec::new(),
+            gauges_due: Time::ZERO,
+        }
+    }
+
+    /// Whether the queue's own variables are to be told now: a few times an interval.
+    #[inline]
+    pub fn wants_gauges(&mut self, now: Time) -> bool {
+        let due = now >= self.gauges_due;
+        if due {
+            self.gauges_due = now + self.window.every / GAUGES_PER_INTERVAL;
+        }
+        due
+    }
+
+    /// A variable of the queue. Its series has the last value of each interval.
+    pub fn gauge(&mut self, now: Time, gauge: Gauge) {
+        let known = self.gauges.iter_mut().find(|(g, _)| g.name == gauge.name);
+        if let Some((_, bins)) = known {
+            bins.set(now, gauge.value);
+        } else {
+            let mut bins = Bins::new(&self.window);
+            bins.set(now, gauge.value);
+            self.gauges.push((gauge, bins));
         }
     }
 
@@ -286,12 +347,35 @@ impl LinkRecorder {
         self.backlog_since = now;
     }
 
+    /// The link's rate is `rate` from now on.
+    pub fn rate(&mut self, now: Time, rate: Option<Rate>) {
+        let from = self.rate_since.max(self.window.from);
+        let length = now.min(self.window.to) - from;
+        if !length.is_zero() {
+            let bits = |rate: Rate| rate.as_bps() as f64 * length.as_secs_f64();
+            let sum = self.capacity.zip(self.rate.map(bits));
+            self.capacity = sum.map(|(sum, more)| sum + more);
+        }
+        (self.rate, self.rate_since) = (rate, now);
+    }
+
     /// The result, with the queue's own statistics.
     pub fn finish(mut self, qdisc: Report) -> LinkResult {
         let (window, to) = (self.window, self.window.to);
         self.backlog(to, self.backlog);
+        self.rate(to, self.rate);
         let seconds = window.length().as_secs_f64();
         let per_second = window.every.as_secs_f64();
+        let mut series = vec![
+            self.throughput
+                .series(to, "throughput", "bit/s", |sum, _| sum / per_second),
+            self.backlogs.series(to, "backlog", "packets", mean),
+            self.drops.series(to, "drops", "packets", |sum, _| sum),
+            self.sojourns.series(to, "sojourn", "ms", mean),
+        ];
+        for (gauge, bins) in self.gauges {
+            series.push(bins.series(to, gauge.name, gauge.unit, mean));
+        }
         LinkResult {
             offered_packets: self.offered.0,
             offered_bytes: self.offered.1,
@@ -300,41 +384,89 @@ impl LinkRecorder {
             dropped_packets: self.dropped,
             marked_packets: self.marked,
             utilisation: self
-                .rate
-                .map(|rate| self.dequeued.1 as f64 * 8.0 / (rate.as_bps() as f64 * seconds)),
+                .capacity
+                .map(|bits| self.dequeued.1 as f64 * 8.0 / bits),
             backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
             sojourn: self.sojourn.distribution(),
             qdisc,
-            series: vec![
-                self.throughput
-                    .series(to, "throughput", "bit/s", |sum, _| sum / per_second),
-                self.backlogs.series(to, "backlog", "packets", mean),
-                self.drops.series(to, "drops", "packets", |sum, _| sum),
-                self.sojourns.series(to, "sojourn", "ms", mean),
-            ],
+            series,
         }
     }
 }
 
 /// Records what happens to one flow. Times must not decrease.
+///
+/// In this order, so that sending a packet needs one cache line of it, and its arrival two.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct FlowRecorder {
     window: Window,
-    base_rtt: Span,
+    /// None where nobody asked for it.
+    series: Option<Box<FlowSeries>>,
+    /// None where nobody asked for it: most runs do without.
+    spp: Option<Box<SppRecorder>>,
     goodput: u64,
     sent: u64,
     retransmitted: u64,
+    throughput: Sliding,
+    rtt: Spread,
+    delay: Spread,
     datagrams_sent: u64,
     datagrams_received: u64,
     blocked: u64,
+    base_rtt: Span,
     completed: Option<Span>,
-    rtt: Spread,
-    delay: Spread,
+    /// Of the files whose flow began within the window.
+    completions: Spread,
+    observed: Vec<(Metric, Samples)>,
+}
+
+const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 64);
+
+/// The series of a flow, apart from its figures: of thousands of flows, whose series nobody
+/// would look at, they would be most of the memory, and far from everything in it.
+#[derive(Clone, Debug)]
+struct FlowSeries {
     goodputs: Bins,
     rtts: Bins,
     windows: Bins,
     thresholds: Bins,
     pacing_rates: Bins,
+}
+
+impl FlowSeries {
+    fn new(window: &Window) -> Self {
+        let bins = Bins::new(window);
+        Self {
+            goodputs: bins.clone(),
+            rtts: bins.clone(),
+            windows: bins.clone(),
+            thresholds: bins.clone(),
+            pacing_rates: bins,
+        }
+    }
+
+    fn control(&mut self, now: Time, control: Control) {
+        self.windows.add(now, f64::from(control.window));
+        if let Some(threshold) = control.threshold {
+            self.thresholds.add(now, f64::from(threshold));
+        }
+        if let Some(rate) = control.pacing_rate {
+            self.pacing_rates.add(now, rate.as_bps() as f64);
+        }
+    }
+
+    fn finish(self, window: &Window) -> Vec<Series> {
+        let (to, per_second) = (window.to, window.every.as_secs_f64());
+        vec![
+            self.goodputs
+                .series(to, "goodput", "bit/s", |sum, _| sum / per_second),
+            self.rtts.series(to, "rtt", "ms", mean),
+            self.windows.series(to, "cwnd", "segments", mean),
+            self.thresholds.series(to, "ssthresh", "segments", mean),
+            self.pacing_rates.series(to, "pacing_rate", "bit/s", mean),
+        ]
+    }
 }
 
 /// What a sender's congestion control allows.
@@ -351,7 +483,6 @@ pub struct Control {
 impl FlowRecorder {
     /// For a flow with this base RTT.
     pub fn new(window: Window, base_rtt: Span) -> Self {
-        let bins = Bins::new(&window);
         Self {
             window,
             base_rtt,
@@ -362,14 +493,31 @@ impl FlowRecorder {
             datagrams_received: 0,
             blocked: 0,
             completed: None,
+            completions: Spread::new(Span::ZERO),
             rtt: Spread::new(base_rtt),
             delay: Spread::new(Span::ZERO),
-            goodputs: bins.clone(),
-            rtts: bins.clone(),
-            windows: bins.clone(),
-            thresholds: bins.clone(),
-            pacing_rates: bins,
+            throughput: Sliding::new(&window),
+            observed: Vec::new(),
+            series: Some(Box::new(FlowSeries::new(&window))),
+            spp: None,
         }
+    }
+
+    /// Keeps the flow's figures only.
+    pub fn omit_series(&mut self) {
+        self.series = None;
+    }
+
+    /// Gives the flow round-trip times by synthetic packet pairs too; whoever sees packets at
+    /// both ends feeds them in through [`spp`](Self::spp), or gives them here at the end.
+    pub fn set_spp(&mut self, spp: SppRecorder) {
+        self.spp = Some(Box::new(spp));
+    }
+
+    /// What packets at both ends are to be told to; none where nobody asked for it.
+    #[inline]
+    pub fn spp(&mut self) -> Option<&mut SppRecorder> {
+        self.spp.as_deref_mut()
     }
 
     /// `from` sent `packets` data packets, of which `retransmitted` were not the first copy.
@@ -382,15 +530,53 @@ impl FlowRecorder {
 
     /// `bytes` of payload reached the app at `to`.
     pub fn delivered(&mut self, now: Time, bytes: u64) {
-        self.goodputs.add(now, bytes as f64 * 8.0);
+        if let Some(series) = &mut self.series {
+            series.goodputs.add(now, bytes as f64 * 8.0);
+        }
         if self.window.holds(now) {
             self.goodput += bytes;
         }
     }
 
+    /// An IP packet of `len` bytes came to `to`.
+    pub fn received(&mut self, now: Time, len: u32) {
+        self.throughput.add(now, len);
+    }
+
+    /// An app reports a figure.
+    pub fn observe(&mut self, now: Time, metric: Metric, value: f64) {
+        if !self.window.holds(now) || !value.is_finite() {
+            return;
+        }
+        let known = self.observed.iter().position(|(m, _)| *m == metric);
+        let index = known.unwrap_or_else(|| {
+            self.observed.push((metric, Samples::default()));
+            self.observed.len() - 1
+        });
+        self.observed[index].1.add(value);
+    }
+
+    /// What the app has measured, each of its metrics in their order.
+    fn measured(&self, app: &sojourn_apps::Spec) -> Vec<Measured> {
+        let of = |&metric: &Metric| {
+            let samples = self.observed.iter().find(|(m, _)| *m == metric);
+            let samples = samples.map(|(_, samples)| samples);
+            let amount = match metric.gathering() {
+                Gathering::Sum => Amount::Sum(samples.map_or(0.0, |s| s.sum)),
+                Gathering::Sample => {
+                    Amount::Spread(samples.map(Samples::distribution).unwrap_or_default())
+                }
+            };
+            Measured { metric, amount }
+        };
+        app.metrics().iter().map(of).collect()
+    }
+
     /// A round-trip time was measured.
     pub fn rtt(&mut self, now: Time, rtt: Span) {
-        self.rtts.add(now, rtt.as_millis_f64());
+        if let Some(series) = &mut self.series {
+            series.rtts.add(now, rtt.as_millis_f64());
+        }
         if self.window.holds(now) {
             self.rtt.add(rtt);
         }
@@ -414,12 +600,8 @@ impl FlowRecorder {
 
     /// What the sender's congestion control allows now. Worlds ask a few times an interval.
     pub fn control(&mut self, now: Time, control: Control) {
-        self.windows.add(now, f64::from(control.window));
-        if let Some(threshold) = control.threshold {
-            self.thresholds.add(now, f64::from(threshold));
-        }
-        if let Some(rate) = control.pacing_rate {
-            self.pacing_rates.add(now, rate.as_bps() as f64);
+        if let Some(series) = &mut self.series {
+            series.control(now, control);
         }
     }
 
@@ -430,17 +612,21 @@ impl FlowRecorder {
         }
     }
 
-    /// The whole file has arrived, `after` the flow's start.
-    pub fn completed(&mut self, after: Span) {
-        self.completed.get_or_insert(after);
+    /// The whole file of an instance that began at `start` has arrived. Told once each.
+    pub fn completed(&mut self, now: Time, start: Time) {
+        self.completed.get_or_insert(now - start);
+        if self.window.holds(start) {
+            self.completions.add(now - start);
+        }
     }
 
     /// The result of `flow`.
     pub fn finish(self, flow: &crate::Flow) -> FlowResult {
         let to = self.window.to;
         let active = to - self.window.from.max(flow.start);
-        let per_second = self.window.every.as_secs_f64();
         let datagrams = flow.transport == crate::Transport::Udp && self.datagrams_sent > 0;
+        let spp = self.spp.as_ref();
+        let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
             app: flow.app.name(),
             elastic: flow.app.is_elastic(),
@@ -449,19 +635,20 @@ impl FlowRecorder {
             retransmitted_packets: self.retransmitted,
             rtt: self.rtt.distribution(),
             induced_rtt: self.rtt.less(self.base_rtt),
+            spp_rtt: spp.map_or_else(Distribution::default, |spp| spp.less(Span::ZERO)),
+            spp_induced_rtt: spp.map_or_else(Distribution::default, |spp| spp.less(self.base_rtt)),
             delay: self.delay.distribution(),
+            measured: self.measured(&flow.app),
+            throughput: self.throughput.distribution(),
             loss_ratio: datagrams
                 .then(|| 1.0 - self.datagrams_received as f64 / self.datagrams_sent as f64),
             blocked_messages: self.blocked,
             completed: self.completed,
-            series: vec![
-                self.goodputs
-                    .series(to, "goodput", "bit/s", |sum, _| sum / per_second),
-                self.rtts.series(to, "rtt", "ms", mean),
-                self.windows.series(to, "cwnd", "segments", mean),
-                self.thresholds.series(to, "ssthresh", "segments", mean),
-                self.pacing_rates.series(to, "pacing_rate", "bit/s", mean),
-            ],
+            started: starts
+                .filter(|&at| at < to && self.window.holds(at))
+                .count() as u64,
+            completion: self.completions.distribution(),
+            series: (self.series).map_or_else(Vec::new, |series| series.finish(&self.window)),
         }
     }
 }

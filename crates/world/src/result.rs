@@ -1,5 +1,6 @@
 //! What a run yields.
 
+use sojourn_apps::Metric;
 use sojourn_qdisc::Report as QdiscReport;
 use sojourn_units::{Rate, Span};
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ pub struct LinkResult {
     /// The queue's own statistics at the end of the run, from its beginning.
     pub qdisc: QdiscReport,
     /// Over time: `throughput` (bit/s), `backlog` (packets), `drops` (packets per interval),
-    /// `sojourn` (ms, mean of the interval).
+    /// `sojourn` (ms, mean of the interval), and the queue's own variables (`target` and so on).
     pub series: Vec<Series>,
 }
 
@@ -71,20 +72,52 @@ pub struct FlowResult {
     pub rtt: Distribution,
     /// Round-trip time less the flow's base RTT.
     pub induced_rtt: Distribution,
+    /// Round-trip times by synthetic packet pairs: of packets at both ends, whatever they carry,
+    /// seen from `from`. Empty unless [`Cell::spp`](crate::Cell::spp) asks for it.
+    pub spp_rtt: Distribution,
+    /// The same less the flow's base RTT.
+    pub spp_induced_rtt: Distribution,
     /// One-way delay of every datagram that arrived (UDP).
     pub delay: Distribution,
+    /// IP-layer throughput at `to` in bit/s, in a window of 5 s that slides by 0.25 s.
+    pub throughput: Distribution,
+    /// What the app has measured of itself.
+    pub measured: Vec<Measured>,
     /// Datagrams lost over datagrams sent, both directions of an echo (UDP; none for TCP).
     pub loss_ratio: Option<f64>,
     /// Messages skipped because the send buffer was full (cbr over TCP).
     pub blocked_messages: u64,
-    /// When a `file` had been delivered in full, since the flow's start.
+    /// When the first `file` had been delivered in full, since the flow's start.
     pub completed: Option<Span>,
+    /// How often the flow began after the warm-up: more than once with `every`.
+    pub started: u64,
+    /// From each of those beginnings to the delivery of its whole `file`, of those that finished.
+    pub completion: Distribution,
     /// Over time: `goodput` (bit/s), `rtt` (ms, mean of the interval), `cwnd` and
     /// `ssthresh` (segments, TCP), `pacing_rate` (bit/s, TCP that spaces its segments).
     pub series: Vec<Series>,
 }
 
-/// A sample's distribution in milliseconds. Empty samples have `count` zero and no values.
+/// A figure that an app has measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// What.
+    pub metric: Metric,
+    /// How much of it.
+    pub amount: Amount,
+}
+
+/// How much an app has measured, in the metric's own unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Amount {
+    /// All reports added up.
+    Sum(f64),
+    /// The distribution of the reports.
+    Spread(Distribution),
+}
+
+/// A sample's distribution, in milliseconds unless its figure says otherwise. Empty samples have
+/// `count` zero and no values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
     /// Number of samples.
@@ -107,7 +140,7 @@ pub struct Distribution {
     pub p99: f64,
     /// Largest.
     pub max: f64,
-    /// Points of the cumulative distribution (ms, fraction at or below), rising, at most 200.
+    /// Points of the cumulative distribution (value, fraction at or below), rising, at most 200.
     pub cdf: Vec<(f64, f64)>,
 }
 

@@ -2,46 +2,7 @@
 
 use super::*;
 use crate::Spec;
-use std::vec::Vec;
-
-#[derive(Default)]
-struct Notes {
-    room: u64,
-    written: u64,
-    forever: bool,
-    sent: Vec<Datagram>,
-    wake: Option<Time>,
-    closed: bool,
-    rtts: Vec<Span>,
-}
-
-impl Port for Notes {
-    fn write(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.room);
-        self.room -= taken;
-        self.written += taken;
-        taken
-    }
-    fn write_forever(&mut self) {
-        self.forever = true;
-    }
-    fn send(&mut self, datagram: Datagram) {
-        self.sent.push(datagram);
-    }
-    fn wake_at(&mut self, time: Time) {
-        self.wake = Some(time);
-    }
-    fn close(&mut self) {
-        self.closed = true;
-    }
-    fn round_trip(&mut self, rtt: Span) {
-        self.rtts.push(rtt);
-    }
-}
-
-fn ms(millis: u64) -> Time {
-    Time::ZERO + Span::from_millis(millis)
-}
+use crate::harness::{Notes, ms};
 
 /// Wakes the app whenever it asks, until `end`.
 fn run(app: &mut dyn App, port: &mut Notes, end: Time) {
@@ -55,9 +16,9 @@ fn run(app: &mut dyn App, port: &mut Notes, end: Time) {
 fn cbr_sends_on_the_beat_and_keeps_its_phase() {
     let mut port = Notes::default();
     run(&mut Cbr::new(100, Span::from_millis(8)), &mut port, ms(80));
-    assert_eq!(port.sent.len(), 10);
+    assert_eq!(port.datagrams.len(), 10);
     assert!(
-        port.sent
+        port.datagrams
             .iter()
             .enumerate()
             .all(|(i, d)| d.sent == ms(8 * i as u64) && d.number == i as u32 && d.len == 100)
@@ -79,7 +40,7 @@ fn an_early_or_stray_timer_sends_nothing() {
     let mut cbr = Cbr::new(100, Span::from_millis(8));
     cbr.handle(Input::Start, ms(0), &mut port);
     cbr.handle(Input::Timer, ms(7), &mut port);
-    assert_eq!(port.sent.len(), 1);
+    assert_eq!(port.datagrams.len(), 1);
 }
 
 #[test]
@@ -101,8 +62,8 @@ fn ping_measures_what_echo_returns() {
     let (mut near, mut far) = (Notes::default(), Notes::default());
     let mut ping = Ping::new(64, Span::from_millis(20));
     ping.handle(Input::Start, ms(0), &mut near);
-    Echo.handle(Input::Datagram(near.sent[0]), ms(25), &mut far);
-    ping.handle(Input::Datagram(far.sent[0]), ms(51), &mut near);
+    Echo.handle(Input::Datagram(near.datagrams[0]), ms(25), &mut far);
+    ping.handle(Input::Datagram(far.datagrams[0]), ms(51), &mut near);
     assert_eq!(near.rtts, [Span::from_millis(51)]);
 }
 
@@ -121,7 +82,7 @@ fn onoff_has_the_rate_its_times_imply() {
         ms(400_000),
     );
     // 1000 datagrams a second, a quarter of the time; the last one of a burst is whole.
-    let rate = port.sent.len() as f64 / 400.0;
+    let rate = port.datagrams.len() as f64 / 400.0;
     assert!((rate - 250.0).abs() < 12.0, "{rate}");
 }
 

@@ -4,7 +4,7 @@ use super::paths::PathDelays;
 use crate::clock::Clock;
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
-use sojourn_world::{Hop, HopRate};
+use sojourn_world::{Change, Hop, HopRate};
 
 /// A bridge between two interfaces of the calling thread's network namespace.
 #[derive(Clone, Debug)]
@@ -17,6 +17,9 @@ pub struct BridgeConfig {
     pub up: Direction,
     /// From right to left.
     pub down: Direction,
+    /// What becomes of the two directions while it runs: link 0 is `up`, 1 is `down`. In the
+    /// order of time.
+    pub changes: Vec<Change>,
     /// Seed of the random streams (AQM, loss, jitter).
     pub seed: u64,
     /// The clock whose zero is [`sojourn_units::Time::ZERO`] in everything the bridge reports.
@@ -45,6 +48,7 @@ impl BridgeConfig {
             right: right.to_owned(),
             up: Direction::transparent("up"),
             down: Direction::transparent("down"),
+            changes: Vec::new(),
             seed: 1,
             clock: Clock::start(),
             busy_poll: false,

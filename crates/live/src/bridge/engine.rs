@@ -7,6 +7,7 @@ use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
 use crate::clock::Clock;
 use sojourn_units::Time;
+use sojourn_world::Change;
 use std::io;
 
 /// Most batches taken from one port before the other has its turn.
@@ -87,12 +88,30 @@ impl<P: FramePort> Engine<P> {
             } else {
                 lane.transmit(now, &mut self.pool, observer);
             }
-            lane.release(now);
+            lane.release(now, now, observer);
             to.send(&mut self.pool, &mut lane.ready)?;
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());
         }
         Ok(wait)
+    }
+
+    /// Makes a change at its own time: what could leave before it leaves as if it were not to
+    /// come.
+    pub(crate) fn change<O: Observer>(&mut self, change: &Change, observer: &mut O) {
+        let side = Side::BOTH[change.hop];
+        let lane = match side {
+            Side::Up => &mut self.up,
+            Side::Down => &mut self.down,
+        };
+        lane.transmit(change.at, &mut self.pool, observer);
+        if let Some(rate) = &change.rate {
+            observer.rate(side, change.at, rate.fixed());
+            lane.set_rate(rate.clone(), change.at);
+        }
+        if let Some(spec) = &change.qdisc {
+            lane.set_spec(spec.clone(), change.at);
+        }
     }
 
     /// Throws away what waits in the ports: somebody else has forwarded it. Stamps cannot tell,

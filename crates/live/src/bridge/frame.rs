@@ -1,8 +1,8 @@
 //! Frames in memory, and the pool that they come from and return to.
 
-use sojourn_qdisc::{AckFacts, Ecn, Packet};
+use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
-use sojourn_wire::{Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
+use sojourn_wire::{FlowKey, Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
 
 /// Room before the frame, for a VLAN tag that the kernel has taken out.
 pub(crate) const HEADROOM: usize = 16;
@@ -54,6 +54,12 @@ struct Inner {
     /// Bytes as Linux counts them in a queue.
     wire_len: u32,
     vnet: VnetHeader,
+    /// What a network address translation has made these addresses from, if it is known.
+    inside: Option<FlowKey>,
+    /// The firewall's mark.
+    mark: u32,
+    /// Segments that were cut off, while a super-packet is being cut.
+    cut: u16,
     /// Where the frame begins in `head`.
     start: u16,
     head: [u8; HEADROOM + HEAD],
@@ -104,6 +110,7 @@ impl Frame {
         // Other flags say what the receiver may trust; they have no meaning when sending.
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
         inner.arrived = arrived;
+        (inner.inside, inner.mark, inner.cut) = (None, 0, 0);
         if let Some(tag) = tag.filter(|_| len >= 12) {
             inner.put_tag_back(tag);
         }
@@ -131,6 +138,16 @@ impl Frame {
     /// When the kernel received it.
     pub fn arrived(&self) -> Time {
         self.0.arrived
+    }
+
+    /// The firewall's mark (`skb->mark`).
+    pub(crate) fn set_mark(&mut self, mark: u32) {
+        self.0.mark = mark;
+    }
+
+    /// The addresses inside a translation.
+    pub(crate) fn set_inside(&mut self, inside: Option<FlowKey>) {
+        self.0.inside = inside;
     }
 
     pub(crate) fn vnet(&self) -> &VnetHeader {
@@ -218,6 +235,18 @@ impl Packet for Frame {
         (flow.src_hash(perturbation), flow.dst_hash(perturbation))
     }
 
+    fn inside_hashes(&self, perturbation: u64) -> Option<InsideHashes> {
+        let inside = self.0.inside?;
+        Some(InsideHashes {
+            flow: inside.hash(perturbation),
+            hosts: (inside.src_hash(perturbation), inside.dst_hash(perturbation)),
+        })
+    }
+
+    fn mark(&self) -> u32 {
+        self.0.mark
+    }
+
     fn is_same_flow(&self, other: &Self) -> bool {
         self.0.parsed.flow == other.0.parsed.flow
     }
@@ -226,10 +255,10 @@ impl Packet for Frame {
         ack_facts(self.parts().0, &self.0.parsed)
     }
 
-    fn network_offset(&self) -> u32 {
+    fn network_offset(&self) -> Option<u32> {
         match self.0.parsed.network {
-            Network::Opaque => 14,
-            _ => u32::from(self.0.parsed.network_offset),
+            Network::Opaque => None,
+            _ => Some(u32::from(self.0.parsed.network_offset)),
         }
     }
 
@@ -278,6 +307,9 @@ impl Pool {
                 size: 0,
                 wire_len: 0,
                 vnet: VnetHeader::default(),
+                inside: None,
+                mark: 0,
+                cut: 0,
                 start: HEADROOM as u16,
                 head: [0; HEADROOM + HEAD],
                 tail: None,
@@ -308,5 +340,6 @@ impl Pool {
     }
 }
 
+mod cut;
 #[cfg(test)]
 mod tests;

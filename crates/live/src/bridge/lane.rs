@@ -3,8 +3,9 @@
 use super::config::{Direction, Side};
 use super::delay::DelayStage;
 use super::frame::{Frame, Pool};
-use super::observer::Observer;
+use super::observer::{Observer, Point};
 use super::paths::PathDelays;
+use crate::nat::{Conntrack, Nat};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -35,6 +36,8 @@ pub(crate) struct Lane {
     queue_time: Time,
     stage: DelayStage,
     paths: PathDelays,
+    /// Asked only when the queue's spec does.
+    nat: Option<Box<dyn Nat>>,
     shortest_delay: Span,
     dice: Stream,
     /// Frames to be sent now.
@@ -60,6 +63,18 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
     fn marked(&mut self, frame: &Frame) {
         self.observer.marked(self.side, self.now, frame.len());
     }
+
+    fn cut(&mut self, whole: &mut Frame) -> Option<Frame> {
+        let segment = self.pool.cut(whole)?;
+        self.observer.cut(self.side, self.now);
+        Some(segment)
+    }
+}
+
+/// The kernel's translations, when they are asked for.
+fn look_up(spec: &Spec) -> Option<Box<dyn Nat>> {
+    spec.asks_nat()
+        .then(|| Box::new(Conntrack::follow()) as Box<dyn Nat>)
 }
 
 impl Lane {
@@ -74,6 +89,7 @@ impl Lane {
                 seed,
                 name: &name,
                 mtu: mtu + u32::from(LINK_HEADER),
+                link_header: u32::from(LINK_HEADER),
             }),
             transmitter: Transmitter::new(&hop.rate, LINK_HEADER),
             free_at: Time::ZERO,
@@ -82,6 +98,7 @@ impl Lane {
             stage: DelayStage::new(direction.paths.classes().len(), hop.reorder),
             shortest_delay: hop.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
+            nat: look_up(&direction.hop.qdisc),
             dice: Stream::named(seed, &format!("{name}.line")),
             ready: VecDeque::new(),
             lost: Tally::default(),
@@ -96,7 +113,7 @@ impl Lane {
     /// queue's clock counts as now.
     pub(crate) fn arrive<O: Observer>(
         &mut self,
-        frame: Frame,
+        mut frame: Frame,
         now: Time,
         pool: &mut Pool,
         observer: &mut O,
@@ -105,6 +122,10 @@ impl Lane {
         self.transmit(arrived, pool, observer);
         self.queue_time = self.queue_time.max(arrived);
         let (side, at) = (self.side, self.queue_time);
+        if let Some(nat) = &self.nat {
+            frame.set_inside(nat.inside(&frame.parsed().flow));
+        }
+        observer.frame(Point::Offered, side, at, &frame);
         observer.offered(side, at, frame.len());
         let mut drain = Drain {
             side,
@@ -134,7 +155,12 @@ impl Lane {
             };
             match self.qdisc.dequeue(at, &mut drain) {
                 Dequeue::Packet { packet, sojourn } => {
+                    observer.frame(Point::Dequeued, side, at, &packet);
                     observer.dequeued(side, at, packet.len(), sojourn);
+                    if observer.wants_gauges(side, at) {
+                        let tell = &mut |gauge| observer.gauge(side, at, gauge);
+                        self.qdisc.gauges(at, tell);
+                    }
                     observer.backlog(side, at, self.qdisc.backlog());
                     self.free_at = self.transmitter.finish(at, packet.len());
                     self.launch(packet, pool);
@@ -170,9 +196,10 @@ impl Lane {
         self.stage.hold(frame, self.free_at + delay, class);
     }
 
-    /// Moves what is due to `ready`.
-    pub(crate) fn release(&mut self, now: Time) {
-        while let Some(frame) = self.stage.release(now) {
+    /// Moves what is due by `until` to `ready`, to be sent `now`.
+    pub(crate) fn release<O: Observer>(&mut self, until: Time, now: Time, observer: &mut O) {
+        while let Some(frame) = self.stage.release(until) {
+            observer.frame(Point::Sent, self.side, now, &frame);
             self.ready.push_back(frame);
         }
     }
@@ -199,7 +226,7 @@ impl Lane {
             // A shaper names the time; to the queue that time has come.
             at = at.max(self.held_until);
         }
-        self.release(Time::MAX);
+        self.release(Time::MAX, now, observer);
     }
 
     /// Sends at another rate from now on. A frame that is being sent is sent as it began.
@@ -217,9 +244,13 @@ impl Lane {
             seed: self.seed,
             name: &self.name,
             mtu: self.mtu,
+            link_header: u32::from(LINK_HEADER),
         };
         self.queue_time = self.queue_time.max(now);
         spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
+        if spec.asks_nat() != self.nat.is_some() {
+            self.nat = look_up(&spec);
+        }
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
         self.hop.qdisc = spec;

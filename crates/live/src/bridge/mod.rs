@@ -6,6 +6,7 @@
 //! wake-up delays frames on their way out but changes neither the average rate nor what the
 //! AQM sees.
 
+mod capture;
 mod config;
 mod control;
 mod delay;
@@ -18,11 +19,12 @@ mod paths;
 mod port;
 mod run;
 
+pub use capture::{CAPTURED, Capture};
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
 pub use error::BridgeError;
 pub use frame::{Frame, Pool};
 pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
-pub use observer::{NoObserver, Observer};
+pub use observer::{NoObserver, Observer, Point};
 pub use paths::PathDelays;
 pub use port::{BATCH, FramePort, PortCounters};
 pub use run::{Bridge, SideStats};

@@ -1,16 +1,35 @@
 //! What a bridge tells about its queues while it runs.
 
 use super::config::Side;
-use sojourn_qdisc::{Backlog, DropReason};
-use sojourn_units::{Span, Time};
+use super::frame::Frame;
+use sojourn_qdisc::{Backlog, DropReason, Gauge};
+use sojourn_units::{Rate, Span, Time};
+
+/// Where a frame is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// At the queue's entrance.
+    Offered,
+    /// At its exit, when the transmitter takes it.
+    Dequeued,
+    /// When it leaves the bridge, behind the delay stage: handed to the port it goes out of.
+    Sent,
+}
 
 /// Told of everything that happens at the two queues. Times do not decrease within a side.
 ///
 /// Times are those of the link, not of our wake-ups: a packet is dequeued when the transmitter
 /// was free for it, and it arrived when the kernel stamped it.
 pub trait Observer {
+    /// A frame passes a point. Told before what happens to it there.
+    fn frame(&mut self, _point: Point, _side: Side, _now: Time, _frame: &Frame) {}
+
     /// A packet of `len` bytes was offered to the queue.
     fn offered(&mut self, _side: Side, _now: Time, _len: u32) {}
+
+    /// Another segment was cut off the super-packet offered last: one packet more, with the same
+    /// bytes in all.
+    fn cut(&mut self, _side: Side, _now: Time) {}
 
     /// The queue dropped a packet of `len` bytes.
     fn dropped(&mut self, _side: Side, _now: Time, _len: u32, _reason: DropReason) {}
@@ -20,6 +39,17 @@ pub trait Observer {
 
     /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
     fn dequeued(&mut self, _side: Side, _now: Time, _len: u32, _sojourn: Span) {}
+
+    /// Whether [`Observer::gauge`] is to be told the queue's variables now.
+    fn wants_gauges(&mut self, _side: Side, _now: Time) -> bool {
+        false
+    }
+
+    /// A variable of the queue.
+    fn gauge(&mut self, _side: Side, _now: Time, _gauge: Gauge) {}
+
+    /// The link's rate is `rate` from now on; none: it has no constant one.
+    fn rate(&mut self, _side: Side, _now: Time, _rate: Option<Rate>) {}
 
     /// The backlog is now `backlog`; told after each change.
     fn backlog(&mut self, _side: Side, _now: Time, _backlog: Backlog) {}

@@ -13,7 +13,8 @@ use crate::packet_socket::PacketSocket;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
 use sojourn_units::{Span, Time, show_rate};
-use sojourn_world::HopRate;
+use sojourn_world::{Change, HopRate};
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -28,6 +29,8 @@ pub struct Bridge {
     engine: Engine<PacketSocket>,
     config: BridgeConfig,
     names: [String; 2],
+    /// Changes still to come.
+    changes: VecDeque<Change>,
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
     way_round: WayRound,
@@ -118,6 +121,7 @@ impl Bridge {
         Ok(Self {
             engine,
             names: [left.name, right.name],
+            changes: config.changes.clone().into(),
             _offloads: offloads,
             way_round,
             config,
@@ -186,7 +190,14 @@ impl Bridge {
         while !stop.load(Ordering::Relaxed) {
             self.wakeups += 1;
             let now = self.config.clock.now();
-            let wait = self.step(now, observer)?;
+            while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
+                self.engine.change(change, observer);
+                self.changes.pop_front();
+            }
+            let mut wait = self.step(now, observer)?;
+            if let Some(change) = self.changes.front() {
+                wait.until = wait.until.min(change.at);
+            }
             self.serve(now);
             self.sleep(wait)?;
         }

@@ -1,16 +1,19 @@
-//! One end of a flow: an app, and the socket that it speaks through.
+//! One end of a flow's connection: a socket, and the port through which the app speaks.
 
+use std::io::IoSlice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags, SendFlags, Shutdown, sockopt};
-use sojourn_apps::{App, Datagram, Input, Port};
+use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+use sojourn_apps::{App, Datagram, Input, Message, Metric, Port};
 use sojourn_units::{Span, Time};
 use sojourn_world::FlowRecorder;
 
+use super::Ends;
 use super::datagram;
+use super::message::{self, Reader};
 use super::socket::{self, TcpInfo};
 
 /// Bytes per write: enough for many segments, few enough to let other flows have their turn.
@@ -45,15 +48,20 @@ impl Socket {
     }
 }
 
-/// One end of a flow.
+/// One end of one of a flow's connections.
 pub(super) struct End {
     /// Index of its flow.
     pub(super) flow: usize,
-    /// Bytes after which the receiving end has everything.
+    /// Index of its flow's instance.
+    pub(super) instance: usize,
+    /// Number of the connection within the flow.
+    pub(super) connection: u8,
+    /// Bytes after which the receiving end has everything, until it has.
     pub(super) expected: Option<u64>,
     /// When the flow begins.
     pub(super) start: Time,
-    app: Box<dyn App>,
+    /// Finds the messages in what arrives; none where the stream carries plain bytes.
+    reader: Option<Reader>,
     pub(super) io: Io,
 }
 
@@ -69,24 +77,37 @@ pub(super) struct Io {
     forever: bool,
     /// The app waits for room.
     hungry: bool,
-    /// Bytes of a message that did not fit into the send buffer.
+    /// Bytes of a message that did not fit into the send buffer, and how many of them are the
+    /// last ones of `head`.
     rest: usize,
+    head_rest: usize,
+    head: [u8; message::HEAD],
     closing: bool,
-    stopped: bool,
+    pub(super) stopped: bool,
     /// When the app wants to be woken.
     pub(super) wake: Option<Time>,
     received: u64,
     last: TcpInfo,
 }
 
+/// What an app has asked for and its side has yet to do.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    /// Messages by the number of their connection.
+    pub(super) messages: Vec<(u8, Message)>,
+    pub(super) wake: Option<Time>,
+}
+
+/// An app's turn: something happened at one of its ends.
+pub(super) struct Turn<'a> {
+    pub(super) now: Time,
+    pub(super) recorder: &'a Mutex<FlowRecorder>,
+    pub(super) app: &'a mut dyn App,
+    pub(super) outbox: &'a mut Outbox,
+}
+
 impl End {
-    pub(super) fn new(
-        flow: (usize, &sojourn_world::Flow),
-        first: bool,
-        app: Box<dyn App>,
-        socket: Socket,
-    ) -> Self {
-        let (index, flow) = flow;
+    pub(super) fn new(flow: &sojourn_world::Flow, at: Ends, first: bool, socket: Socket) -> Self {
         let (stream, quick_ack) = match flow.transport {
             sojourn_world::Transport::Tcp(config) => {
                 (true, config.delayed_ack == sojourn_tcp::DelayedAck::Off)
@@ -98,10 +119,12 @@ impl End {
             _ => None,
         };
         Self {
-            flow: index,
+            flow: at.flow,
+            instance: at.instance,
+            connection: at.connection,
             expected,
             start: flow.start,
-            app,
+            reader: flow.app.has_messages().then(Reader::default),
             io: Io {
                 socket,
                 is_first: first,
@@ -110,6 +133,8 @@ impl End {
                 forever: false,
                 hungry: false,
                 rest: 0,
+                head_rest: 0,
+                head: [0; message::HEAD],
                 closing: false,
                 stopped: false,
                 wake: None,
@@ -120,35 +145,43 @@ impl End {
     }
 
     /// Tells the app something.
-    pub(super) fn tell(&mut self, input: Input, now: Time, recorder: &Mutex<FlowRecorder>) {
+    pub(super) fn tell(&mut self, input: Input, turn: &mut Turn<'_>) {
         let mut port = LivePort {
             io: &mut self.io,
-            now,
-            recorder,
+            now: turn.now,
+            recorder: turn.recorder,
+            outbox: turn.outbox,
         };
-        self.app.handle(input, now, &mut port);
+        turn.app.handle(input, turn.now, &mut port);
+    }
+
+    /// Tells the app that this end may begin.
+    pub(super) fn begin(&mut self, turn: &mut Turn<'_>) {
+        let input = match self.connection {
+            0 => Input::Start,
+            further => Input::Open(further),
+        };
+        self.tell(input, turn);
     }
 
     /// Reads what has arrived.
-    pub(super) fn readable(
-        &mut self,
-        now: Time,
-        recorder: &Mutex<FlowRecorder>,
-        buffer: &mut [u8],
-    ) {
+    pub(super) fn readable(&mut self, turn: &mut Turn<'_>, buffer: &mut [u8]) {
         if self.io.stream {
-            self.read_stream(now, recorder, buffer);
+            self.read_stream(turn, buffer);
         } else {
-            self.read_datagrams(now, recorder, buffer);
+            self.read_datagrams(turn, buffer);
         }
     }
 
-    fn read_stream(&mut self, now: Time, recorder: &Mutex<FlowRecorder>, buffer: &mut [u8]) {
+    fn read_stream(&mut self, turn: &mut Turn<'_>, buffer: &mut [u8]) {
         let Socket::Open(fd) = &self.io.socket else {
             return;
         };
-        // With MSG_TRUNC the kernel drops the bytes instead of copying them (tcp(7)).
-        let flags = RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+        let mut flags = RecvFlags::DONTWAIT;
+        if self.reader.is_none() {
+            // The kernel drops the bytes instead of copying them (tcp(7)).
+            flags |= RecvFlags::TRUNC;
+        }
         let bytes = match net::recv(fd, &mut *buffer, flags) {
             Ok((_, bytes)) => bytes as u64,
             Err(Errno::AGAIN | Errno::INTR) => return,
@@ -156,7 +189,7 @@ impl End {
             Err(_) => 0,
         };
         if bytes == 0 {
-            self.sample(now, recorder);
+            self.sample(turn.now, turn.recorder);
             self.io.socket = Socket::Closed;
             self.io.wake = None;
             return;
@@ -167,16 +200,30 @@ impl End {
         }
         self.io.received += bytes;
         if !self.io.is_first {
-            let mut recorder = locked(recorder);
-            recorder.delivered(now, bytes);
+            let mut recorder = locked(turn.recorder);
+            recorder.delivered(turn.now, bytes);
             if self.expected.is_some_and(|size| self.io.received >= size) {
-                recorder.completed(now - self.start);
+                self.expected = None;
+                recorder.completed(turn.now, self.start);
             }
         }
-        self.tell(Input::Delivered(bytes), now, recorder);
+        self.tell(Input::Delivered(bytes), turn);
+        let mut rest = &buffer[..(bytes as usize).min(buffer.len())];
+        while let Some(reader) = self.reader.as_mut().filter(|_| !rest.is_empty()) {
+            let (taken, message) = reader.take(rest);
+            rest = &rest[taken..];
+            if let Some(message) = message {
+                let connection = self.connection;
+                let input = Input::Message {
+                    connection,
+                    message,
+                };
+                self.tell(input, turn);
+            }
+        }
     }
 
-    fn read_datagrams(&mut self, now: Time, recorder: &Mutex<FlowRecorder>, buffer: &mut [u8]) {
+    fn read_datagrams(&mut self, turn: &mut Turn<'_>, buffer: &mut [u8]) {
         loop {
             let Some(fd) = self.io.socket.fd() else {
                 return;
@@ -190,22 +237,22 @@ impl End {
                 Err(_) => return,
             };
             {
-                let mut recorder = locked(recorder);
-                recorder.datagram_received(now, sent);
+                let mut recorder = locked(turn.recorder);
+                recorder.datagram_received(turn.now, sent);
                 if !self.io.is_first {
-                    recorder.delivered(now, u64::from(datagram.len));
+                    recorder.delivered(turn.now, u64::from(datagram.len));
                 }
             }
-            self.tell(Input::Datagram(datagram), now, recorder);
+            self.tell(Input::Datagram(datagram), turn);
         }
     }
 
     /// There is room in the send buffer.
-    pub(super) fn writable(&mut self, now: Time, recorder: &Mutex<FlowRecorder>) {
+    pub(super) fn writable(&mut self, turn: &mut Turn<'_>) {
         self.io.flush();
         if self.io.rest == 0 && self.io.hungry {
             self.io.hungry = false;
-            self.tell(Input::Writable, now, recorder);
+            self.tell(Input::Writable, turn);
         }
         self.io.pump();
     }
@@ -285,13 +332,39 @@ impl Io {
     /// Sends the rest of a message.
     fn flush(&mut self) {
         while self.rest > 0 {
-            let taken = self.push(self.rest);
+            let taken = self.push_rest();
             if taken == 0 {
                 return;
             }
+            self.head_rest -= taken.min(self.head_rest);
             self.rest -= taken;
         }
         self.finish();
+    }
+
+    /// Sends what the kernel takes of the rest of a message: its head, then zeros.
+    fn push_rest(&self) -> usize {
+        let Socket::Open(fd) = &self.socket else {
+            return 0;
+        };
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let head = &self.head[message::HEAD - self.head_rest..];
+        let body = &ZEROS[..(self.rest - self.head_rest).min(CHUNK)];
+        // One call, so that a small message leaves in one segment.
+        let parts = [IoSlice::new(head), IoSlice::new(body)];
+        net::sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), flags).unwrap_or(0)
+    }
+
+    /// Puts a message on the stream; false when an earlier one still waits for room.
+    pub(super) fn message(&mut self, message: Message) -> bool {
+        if self.rest > 0 {
+            return false;
+        }
+        self.head = message::head(message);
+        self.head_rest = message::HEAD;
+        self.rest = (message.len as usize).max(message::HEAD);
+        self.flush();
+        true
     }
 
     /// Keeps the send buffer full.
@@ -322,6 +395,7 @@ struct LivePort<'a> {
     io: &'a mut Io,
     now: Time,
     recorder: &'a Mutex<FlowRecorder>,
+    outbox: &'a mut Outbox,
 }
 
 impl Port for LivePort<'_> {
@@ -378,8 +452,12 @@ impl Port for LivePort<'_> {
         }
     }
 
+    fn message(&mut self, connection: u8, message: Message) {
+        self.outbox.messages.push((connection, message));
+    }
+
     fn wake_at(&mut self, time: Time) {
-        self.io.wake = (!self.io.stopped).then_some(time);
+        self.outbox.wake = Some(time);
     }
 
     fn close(&mut self) {
@@ -391,9 +469,13 @@ impl Port for LivePort<'_> {
         // A probe belongs to the time it was sent: those under way at the end count.
         locked(self.recorder).rtt(self.now - rtt, rtt);
     }
+
+    fn observe(&mut self, metric: Metric, value: f64) {
+        locked(self.recorder).observe(self.now, metric, value);
+    }
 }
 
 /// A recorder holds plain sums: one that a panicking thread left behind is still consistent.
-fn locked(recorder: &Mutex<FlowRecorder>) -> MutexGuard<'_, FlowRecorder> {
+pub(crate) fn locked(recorder: &Mutex<FlowRecorder>) -> MutexGuard<'_, FlowRecorder> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }

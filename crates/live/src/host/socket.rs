@@ -115,6 +115,12 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
     if !config.tick.is_zero() {
         return refused("the kernel's clock has a fixed tick");
     }
+    if config.rto_rule != default.rto_rule {
+        return refused("the kernel's timeout follows its own rule, not that of RFC 6298");
+    }
+    if config.timed_segment {
+        return refused("the kernel measures every ACK, not one timed_segment at a time");
+    }
     if config.algorithm == Algorithm::Vegas && config.vegas != default.vegas {
         return refused("the kernel's Vegas has its own thresholds");
     }
@@ -276,6 +282,7 @@ pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_tcp::RtoRule;
 
     fn info(smoothed_us: u64, segments_received: u32) -> TcpInfo {
         TcpInfo {
@@ -310,6 +317,16 @@ mod tests {
             ..Config::default()
         };
         assert!(check(&ticking).unwrap_err().contains("tick"));
+        let timed = Config {
+            timed_segment: true,
+            ..Config::default()
+        };
+        assert!(check(&timed).unwrap_err().contains("timed_segment"));
+        let rfc = Config {
+            rto_rule: RtoRule::Rfc6298,
+            ..Config::default()
+        };
+        assert!(check(&rfc).unwrap_err().contains("RFC 6298"));
         assert_eq!(lacks("vegas", "reno, cubic").matches("cubic").count(), 1);
     }
 

@@ -1,17 +1,23 @@
 //! The bridge's part of a run: its configuration, and what is recorded of its queues.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use sojourn_qdisc::{Backlog, DropReason, Report};
+use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet, Report};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Dumbbell, Hop, HopRate, LinkRecorder, LinkResult, Transport, Window};
+use sojourn_world::{
+    Cell, Dumbbell, FlowRecorder, Hop, LinkRecorder, LinkResult, SppRecorder, Transport, Window,
+};
 
 use super::{Outcome, Run};
-use crate::bridge::{Bridge, BridgeConfig, Direction, Observer, PathDelays, Side};
+use crate::bridge::{
+    Bridge, BridgeConfig, Capture, Direction, Frame, Observer, PathDelays, Point, Side,
+};
 use crate::clock::{Clock, read_nanos};
-use crate::host::Ends;
+use crate::host::{Ends, locked};
 use crate::lab::Lab;
 
 /// One frame in so many may be lost at the bridge's sockets before a run counts as failed.
@@ -34,16 +40,77 @@ struct Links<'a> {
     gauge: &'a Gauge,
     /// Packets sent from the start of the run, each side.
     sent: [u64; 2],
+    flows: Flows<'a>,
+    capture: Option<Capture>,
+}
+
+/// What the frames at the bridge's two ports tell of the flows. Between a port and the host beyond
+/// it is a veth pair, so the ports stand for the two ends of the path.
+struct Flows<'a> {
+    /// A flow's index, and whether it is the direction from its `from`, by source and destination
+    /// port; and whether the connection is the flow's first, whose packets are matched.
+    ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
+    /// By flow; empty when nobody asked for them.
+    pairs: Vec<SppRecorder>,
+    recorders: &'a [Mutex<FlowRecorder>],
+}
+
+impl<'a> Flows<'a> {
+    fn new(cell: &Cell, window: Window, recorders: &'a [Mutex<FlowRecorder>]) -> Self {
+        let mut ways = BTreeMap::new();
+        for ends in Ends::of(&cell.instances()) {
+            let (from, to) = (ends.from.port(), ends.to.port());
+            let first = ends.connection == 0;
+            ways.insert((from, to), (ends.flow, true, first));
+            ways.insert((to, from), (ends.flow, false, first));
+        }
+        let matched = cell.flows.iter().filter(|_| cell.spp);
+        Self {
+            ways,
+            pairs: matched
+                .map(|flow| SppRecorder::new(window, flow.base_rtt))
+                .collect(),
+            recorders,
+        }
+    }
+
+    fn frame(&mut self, point: Point, now: Time, frame: &Frame) {
+        let parsed = frame.parsed();
+        let ports = (parsed.flow.src_port, parsed.flow.dst_port);
+        let Some(&(flow, forth, first)) = self.ways.get(&ports) else {
+            return;
+        };
+        if point == Point::Sent && forth {
+            let len = frame
+                .len()
+                .saturating_sub(u32::from(super::ETHERNET_HEADER));
+            locked(&self.recorders[flow]).received(now, len);
+        }
+        let Some(spp) = self.pairs.get_mut(flow).filter(|_| first) else {
+            return;
+        };
+        let Some(identity) = sojourn_wire::identity(frame.parts().0, parsed) else {
+            return;
+        };
+        match point {
+            Point::Offered => spp.left(now, forth, identity),
+            Point::Sent => spp.reached(now, forth, identity),
+            Point::Dequeued => {}
+        }
+    }
 }
 
 impl<'a> Links<'a> {
-    fn new(cell: &Cell, dumbbell: &Dumbbell, gauge: &'a Gauge) -> Self {
+    fn new(run: &'a Run<'_>) -> Self {
+        let (cell, dumbbell) = (run.cell, run.dumbbell);
         let window = Window::of(cell);
-        let recorder = |hop: &Hop| LinkRecorder::new(window, fixed_rate(hop));
+        let recorder = |hop: &Hop| LinkRecorder::new(window, hop.rate.fixed());
         Self {
             recorders: [recorder(&dumbbell.up), recorder(&dumbbell.down)],
-            gauge,
+            gauge: &run.gauge,
             sent: [0; 2],
+            flows: Flows::new(cell, window, &run.shared.recorders),
+            capture: None,
         }
     }
 
@@ -59,8 +126,19 @@ impl<'a> Links<'a> {
 }
 
 impl Observer for Links<'_> {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
+        if let Some(capture) = &mut self.capture {
+            capture.frame(point, side, now, frame);
+        }
+        self.flows.frame(point, now, frame);
+    }
+
     fn offered(&mut self, side: Side, now: Time, len: u32) {
         self.recorders[side as usize].offered(now, len);
+    }
+
+    fn cut(&mut self, side: Side, now: Time) {
+        self.recorders[side as usize].offered(now, 0);
     }
 
     fn dropped(&mut self, side: Side, now: Time, _len: u32, _reason: DropReason) {
@@ -76,27 +154,32 @@ impl Observer for Links<'_> {
         self.recorders[side as usize].dequeued(now, len, sojourn);
     }
 
+    fn wants_gauges(&mut self, side: Side, now: Time) -> bool {
+        self.recorders[side as usize].wants_gauges(now)
+    }
+
+    fn gauge(&mut self, side: Side, now: Time, gauge: QueueGauge) {
+        self.recorders[side as usize].gauge(now, gauge);
+    }
+
+    fn rate(&mut self, side: Side, now: Time, rate: Option<Rate>) {
+        self.recorders[side as usize].rate(now, rate);
+    }
+
     fn backlog(&mut self, side: Side, now: Time, backlog: Backlog) {
         self.gauge.0[side as usize].store(backlog.packets, Ordering::Relaxed);
         self.recorders[side as usize].backlog(now, backlog);
     }
 }
 
-fn fixed_rate(hop: &Hop) -> Option<Rate> {
-    match hop.rate {
-        HopRate::Fixed(rate) => Some(rate),
-        HopRate::Infinite | HopRate::Trace(_) => None,
-    }
-}
-
 /// The delay of each flow beyond that of the two links, half each way, by its ports.
 fn paths(cell: &Cell, dumbbell: &Dumbbell) -> PathDelays {
     let links = dumbbell.up.delay + dumbbell.down.delay;
-    let own_host = dumbbell.access.is_some();
     let mut paths = PathDelays::new(Span::ZERO);
-    for (index, flow) in cell.flows.iter().enumerate() {
+    let instances = cell.instances();
+    for ends in Ends::of(&instances) {
+        let flow = &instances[ends.instance].spec;
         let half = (flow.base_rtt - links) / 2;
-        let ends = Ends::of(index, flow, own_host);
         for port in [ends.from.port(), ends.to.port()] {
             paths = match flow.transport {
                 Transport::Tcp(_) => paths.tcp(port, half),
@@ -109,12 +192,19 @@ fn paths(cell: &Cell, dumbbell: &Dumbbell) -> PathDelays {
 
 /// The thread of the bridge.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
+    let taps = run
+        .taps
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .take();
+    let capture = taps.map(Capture::start).transpose()?;
     let opened = run.lab.bridge.enter();
     let opened = opened.and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
     let mut bridge = opened?;
-    let mut links = Links::new(run.cell, run.dumbbell, &run.gauge);
+    let mut links = Links::new(run);
+    links.capture = capture;
     bridge
         .run(&run.shared.stop, &mut links)
         .map_err(io::Error::other)?;
@@ -133,6 +223,12 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
             frames + lost
         )));
     }
+    for (index, spp) in std::mem::take(&mut links.flows.pairs)
+        .into_iter()
+        .enumerate()
+    {
+        locked(&run.shared.recorders[index]).set_spp(spp);
+    }
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.finish(run.dumbbell, reports),
@@ -150,6 +246,7 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
     BridgeConfig {
         up: direction(&run.dumbbell.up),
         down: direction(&run.dumbbell.down),
+        changes: run.cell.changes.clone(),
         seed: run.cell.seed,
         clock,
         ..BridgeConfig::new(Lab::LEFT, Lab::RIGHT)

@@ -13,8 +13,8 @@
 //! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
 //! number per distance (the same distribution while the probability stands still); a drop into an
 //! empty queue does not end its idle time.
-//! Differs from ns-2: `wait_` is off unless asked for, as in the paper; the probability does not
-//! depend on the packet's size.
+//! Differs from ns-2: `wait` and `spare`, its rules, are off unless asked for, as in the paper; the
+//! probability does not depend on the packet's size.
 //!
 //! Not here: the hard limit, which the queue enforces.
 
@@ -306,6 +306,11 @@ impl Aqm for Red {
             self.adapt(state, now);
         }
         self.average(state, queue, now);
+        if self.params.spare && self.measure(queue) <= 1.0 {
+            // A large average outlives the queue: without this, drops would keep the link idle.
+            state.count = None;
+            return Verdict::Pass;
+        }
         let verdict = match self.zone(state) {
             Zone::Below => {
                 state.count = None;

@@ -1,7 +1,7 @@
 //! The small interface through which an AQM is steered: its delay target.
 
-use crate::{Aqm, Codel, CodelParams, Gsp, GspParams, Pie, PieParams};
-use sojourn_units::Span;
+use crate::{Aqm, Codel, CodelParams, Gsp, GspParams, GspState, Pie, PieParams};
+use sojourn_units::{Span, Time};
 
 /// An AQM whose delay target can be read and moved.
 pub trait Setpoint: Aqm {
@@ -10,6 +10,12 @@ pub trait Setpoint: Aqm {
 
     /// Moves the target, from the next packet on.
     fn set_target(&mut self, target: Span);
+
+    /// Whether a packet could be signalled now if the queue is above the target: not in a pause
+    /// that only time ends.
+    fn is_ready(&self, _state: &Self::State, _now: Time) -> bool {
+        true
+    }
 }
 
 impl Setpoint for Codel {
@@ -45,5 +51,10 @@ impl Setpoint for Gsp {
             threshold,
             ..params
         });
+    }
+
+    #[inline]
+    fn is_ready(&self, state: &GspState, now: Time) -> bool {
+        now > state.expiry
     }
 }

@@ -11,9 +11,9 @@
 //! - **Lowering**, at a drop or mark. The smallest sojourn time since the one before tells how
 //!   deep the queue swings below the target; what never drains can go. The target goes down to
 //!   the mean swing plus γ deviations, in steps of 0.2 ms, if the link is used well enough.
-//! - **Raising**, at an arrival above the target. If the link was idle since the last drop, and the
-//!   rate since then and the long-term rate are both below the policy's, the target doubles, so
-//!   that the AQM has no reason to drop yet.
+//! - **Raising**, at an arrival above the target for which the AQM is not in a pause. If the link
+//!   was idle since the last drop, and the rate since then and the long-term rate are both below
+//!   the policy's, the target doubles, so that the AQM has no reason to drop yet.
 //! - **Virtual queue**, with a ceiling. While the long-term rate is above the ceiling the target
 //!   goes down by a quarter at each drop. When it is at its least, the AQM is shown a virtual queue
 //!   instead, which drains slower than the link; its rate is controlled so that the long-term
@@ -232,15 +232,15 @@ impl<A: Setpoint> Steered<A> {
         average < wanted && (self.sent as f64) < wanted * elapsed
     }
 
-    /// An arrival above the target, after the link has been idle.
+    /// An arrival above the target, after the link has been idle. True if the target went up.
     #[cold]
-    fn consider_raising(&mut self, now: Time) {
+    fn consider_raising(&mut self, now: Time) -> bool {
         if !self.is_underused(now) {
-            return;
+            return false;
         }
         if self.virtual_queue.is_some() {
             self.move_virtual_rate(now);
-            return;
+            return false;
         }
         let target = self.aqm.target();
         let raised = (target * 2).max(LEAST_RAISE).min(self.params.delay);
@@ -253,6 +253,7 @@ impl<A: Setpoint> Steered<A> {
             self.unmet = Some(Unmet::Util);
             self.decide(Decision::KeptHighest, now);
         }
+        raised > target
     }
 
     /// The AQM has dropped or marked a packet of a queue that had drained to `least`; `held` bytes
@@ -398,8 +399,13 @@ impl<A: Setpoint> Aqm for Steered<A> {
         }
         // Only what came after a drop counts: before the first one nothing is known.
         self.emptied |= view.total_bytes == 0 && self.rate.rate().is_some();
-        if self.emptied && view.head_wait > self.aqm.target() {
-            self.consider_raising(now);
+        if self.emptied
+            && view.head_wait > self.aqm.target()
+            && self.aqm.is_ready(&state.aqm, now)
+            && self.consider_raising(now)
+        {
+            // No drop now, even if the delay is above the new target too.
+            view.head_wait = view.head_wait.min(self.aqm.target());
         }
         let verdict = self.aqm.arrive(&mut state.aqm, view, packet, now);
         if verdict != Verdict::Pass {

@@ -27,7 +27,7 @@ impl Sizes {
     pub(super) fn see<P: Packet>(&mut self, packet: &P, sharing: &Sharing) {
         let count = packet.segments().map_or(1, |(count, _)| count.max(1));
         let each = packet.segments().map_or(packet.len(), |(_, each)| each);
-        let offset = packet.network_offset();
+        let offset = sharing.network_offset(packet);
         let network = if sharing.link.raw {
             each
         } else {

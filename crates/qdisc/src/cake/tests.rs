@@ -30,7 +30,7 @@ fn cake(diffserv: crate::DiffServ) -> Cake<Tiny> {
         diffserv,
         ..CakeParams::default()
     };
-    Cake::new(params, 1514, Stream::named(1, "cake"))
+    Cake::new(params, 1514, 14, Stream::named(1, "cake"))
 }
 
 /// An ISP will want ten thousand of them.

@@ -4,7 +4,7 @@ use super::{DescribeFlows, DescribeSingle, same_flows};
 use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, int, micros};
-use crate::{Counters, DropReason, FlowParams, Gsp, GspState, Limit, Spec};
+use crate::{Counters, DropReason, FlowParams, Gauge, Gsp, GspState, Limit, Spec};
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
@@ -22,6 +22,14 @@ impl DescribeSingle for Gsp {
         };
         self.set_params(gsp);
         Ok(Limit::packets(limit))
+    }
+
+    fn gauges(&self, state: &GspState, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        tell(Gauge {
+            name: "pause",
+            unit: "ms",
+            value: self.interval(&self.state_at(state, now)).as_millis_f64(),
+        });
     }
 
     fn statistics(&self, state: &GspState, counters: &Counters, now: Time) -> Vec<Field> {

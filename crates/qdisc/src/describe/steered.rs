@@ -5,13 +5,13 @@ use crate::change::ChangeError;
 use crate::flow::FlowStatistics;
 use crate::report::{Field, Value, int, micros};
 use crate::{
-    Backlog, Counters, FlowParams, Limit, Report, Setpoint, Spec, SteerStatus, Steered,
+    Backlog, Counters, FlowParams, Gauge, Limit, Report, Setpoint, Spec, SteerStatus, Steered,
     SteeredState,
 };
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Rate, Span, Time};
 
 /// The policy around `inner`, whose target is what it was configured with.
 fn around<A: Setpoint>(steered: &Steered<A>, mut inner: Spec) -> Spec {
@@ -50,6 +50,29 @@ fn statistics(status: &SteerStatus, since: Option<Span>) -> Vec<Field> {
     fields
 }
 
+fn gauges(status: &SteerStatus, tell: &mut dyn FnMut(Gauge)) {
+    let mut tell = |name, unit, value| tell(Gauge { name, unit, value });
+    let bps = |rate: Rate| rate.as_bps() as f64;
+    tell("target", "ms", status.target.as_millis_f64());
+    tell("swing", "ms", status.swing.as_millis_f64());
+    tell("deviation", "ms", status.deviation.as_millis_f64());
+    if !status.link.is_zero() {
+        tell("link_rate", "bit/s", bps(status.link));
+    }
+    if !status.rate.is_zero() {
+        tell("avg_rate", "bit/s", bps(status.rate));
+    }
+    if let Some(rate) = status.virtual_rate {
+        tell("virtual_rate", "bit/s", bps(rate));
+    }
+    tell("decision", "", f64::from(status.decision as u8));
+    tell(
+        "unmet",
+        "",
+        f64::from(status.unmet.map_or(0, |unmet| unmet as u8)),
+    );
+}
+
 impl<A: Setpoint + DescribeSingle> DescribeSingle for Steered<A> {
     fn spec(&self, limit: Limit) -> Spec {
         around(self, DescribeSingle::spec(self.aqm(), limit))
@@ -71,8 +94,9 @@ impl<A: Setpoint + DescribeSingle> DescribeSingle for Steered<A> {
         self.aqm().overlimits()
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        Some(self.status())
+    fn gauges(&self, state: &Self::State, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        gauges(&self.status(), tell);
+        self.aqm().gauges(&state.aqm, now, tell);
     }
 
     fn below(
@@ -104,8 +128,9 @@ impl<A: Setpoint + DescribeFlows> DescribeFlows for Steered<A> {
         statistics(&self.status(), None)
     }
 
-    fn steering(&self) -> Option<SteerStatus> {
-        Some(self.status())
+    fn gauges(&self, tell: &mut dyn FnMut(Gauge)) {
+        gauges(&self.status(), tell);
+        self.aqm().gauges(tell);
     }
 
     fn below(

@@ -33,24 +33,30 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
         let newest = self.slab.at(last)?.0;
         let facts = newest.ack().filter(AckFacts::is_trigger)?;
-        let mut found = None;
+        let mut found: Option<(Place, u32, AckFacts)> = None;
         let (mut place, mut slot) = (Place::Head, flow.packets.first);
         while slot != last && slot != NONE {
             let (packet, next) = self.slab.at(slot)?;
             if let Some(older) = packet.ack()
-                && older.is_superseded_by(&facts)
                 && packet.is_same_flow(newest)
             {
-                // Two could go, so one redundant acknowledgement stays.
-                if let Some((first, _, _)) = found {
-                    return Some(first);
+                // A change of ECE or CWR is told by the acknowledgements on both sides of it.
+                found = found.filter(|(_, _, one)| one.ecn_flags() == older.ecn_flags());
+                if older.is_superseded_by(&facts) {
+                    // Two could go, so one redundant acknowledgement stays: one that tells, under
+                    // the same flags, all that goes with the other. The newest may have others.
+                    if let Some((first, _, one)) = found
+                        && one.is_superseded_by(&older)
+                    {
+                        return Some(first);
+                    }
+                    found = Some((place, next, older));
                 }
-                found = Some((place, next, older.ecn_flags()));
             }
             (place, slot) = (Place::Behind(slot), next);
         }
-        let (only, next, ecn) = found?;
+        let (only, next, one) = found?;
         let eager = self.policy.ack_filter() == AckFilter::Aggressive;
-        (eager && next == last && ecn == facts.ecn_flags()).then_some(only)
+        (eager && next == last && one.ecn_flags() == facts.ecn_flags()).then_some(only)
     }
 }

@@ -48,7 +48,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 id = flow.next;
             }
         }
-        fallback
+        let waiting = self.debts.first().filter(|_| fallback == Some(0));
+        let waiting = waiting.and_then(|id| self.slab.head(self.flows[id as usize].packets));
+        waiting.map_or(fallback, |(_, packet)| Some(packet.len()))
     }
 
     /// Bytes held.

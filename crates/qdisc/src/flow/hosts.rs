@@ -12,7 +12,7 @@
 
 use super::policy::FlowPolicy;
 use super::ways::{Tag, WAYS, Way, find};
-use crate::{AckFilter, LinkLayer, Packet};
+use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};
 
@@ -84,16 +84,27 @@ pub struct Sharing {
     pub isolation: Isolation,
     /// Which acknowledgements are dropped.
     pub ack_filter: AckFilter,
+    /// Take the addresses inside a network address translation.
+    pub nat: bool,
     /// What packets are charged with.
     pub link: LinkLayer,
     /// Packets that the AQM drops have used the link and are charged too.
     pub ingress: bool,
+    /// Bytes before the network header of packets that do not tell.
+    pub link_header: u32,
+    /// An emptied new flow waits for a round of the old ones (RFC 8290 section 4.2; not in CAKE).
+    pub emptied_wait: bool,
 }
 
 impl Sharing {
+    /// Bytes of a packet before its network header.
+    pub fn network_offset<P: Packet>(&self, packet: &P) -> u32 {
+        packet.network_offset().unwrap_or(self.link_header)
+    }
+
     /// Bytes of a packet on the link; of all of its segments, when it will be cut.
     pub fn size<P: Packet>(&self, packet: &P) -> u32 {
-        let (len, offset) = (packet.len(), packet.network_offset());
+        let (len, offset) = (packet.len(), self.network_offset(packet));
         match packet.segments() {
             Some((count, each)) if count > 1 => {
                 let last = len.saturating_sub(each.saturating_mul(count - 1));
@@ -195,9 +206,10 @@ impl Tag for HostFlow {
     }
 }
 
-/// Set-associative hashing, host isolation, ACK filter and link-layer sizes.
+/// Host isolation, ACK filter, link-layer sizes and, unless told otherwise, set-associative
+/// hashing.
 #[derive(Clone, Debug)]
-pub struct HostFair {
+pub struct HostFair<const ASSOCIATIVE: bool = true> {
     sharing: Sharing,
     dice: Stream,
     sources: Hosts,
@@ -207,7 +219,7 @@ pub struct HostFair {
     bulk_flows: u32,
 }
 
-impl HostFair {
+impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
     /// `dice` settle fractions of a byte.
     pub fn new(sharing: Sharing, dice: Stream) -> Self {
         Self {
@@ -230,11 +242,6 @@ impl HostFair {
         self.sharing = sharing;
     }
 
-    /// Flows that have a standing queue.
-    pub const fn bulk_flows(&self) -> u32 {
-        self.bulk_flows
-    }
-
     fn host_load(&self, flow: &HostFlow) -> u32 {
         let mut load = 1;
         if self.sharing.isolation.is_by_source() {
@@ -253,17 +260,25 @@ impl HostFair {
     }
 }
 
-impl FlowPolicy for HostFair {
+impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
     type Flow = HostFlow;
 
-    const ASSOCIATIVE: bool = true;
-    const EMPTIED_WAIT: bool = false;
+    const ASSOCIATIVE: bool = ASSOCIATIVE;
+    const SHARES_QUANTUM: bool = true;
     const CHARGES_DROPS: bool = true;
 
     fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
         let isolation = self.sharing.isolation;
+        let inside = if self.sharing.nat {
+            packet.inside_hashes(perturbation)
+        } else {
+            None
+        };
         if !matches!(isolation, Isolation::FlowBlind | Isolation::Flows) {
-            self.pair = packet.host_hashes(perturbation);
+            self.pair = match inside {
+                Some(inside) => inside.hosts,
+                None => packet.host_hashes(perturbation),
+            };
         }
         match isolation {
             Isolation::FlowBlind => 0,
@@ -273,8 +288,20 @@ impl FlowPolicy for HostFair {
                 let pair = u64::from(self.pair.0) << 32 | u64::from(self.pair.1);
                 mix(pair ^ perturbation) as u32
             }
-            _ => packet.flow_hash(perturbation),
+            _ => match inside {
+                Some(inside) => inside.flow,
+                None => packet.flow_hash(perturbation),
+            },
         }
+    }
+
+    #[inline]
+    fn emptied_wait(&self) -> bool {
+        self.sharing.emptied_wait
+    }
+
+    fn set_parts(&mut self, parts: &FlowParts) {
+        self.sharing.ack_filter = parts.ack_filter;
     }
 
     fn joined(&mut self, flow: &mut HostFlow) {
@@ -309,10 +336,10 @@ impl FlowPolicy for HostFair {
         }
     }
 
-    fn quantum(&mut self, flow: &HostFlow, quantum: u32) -> i64 {
+    fn quantum(&mut self, flow: &HostFlow, quanta: u64) -> i64 {
         let share = u64::from(65_535 / self.host_load(flow));
         let dither = self.dice.bits() >> 48;
-        ((u64::from(quantum) * share + dither) >> 16).cast_signed()
+        (quanta.saturating_mul(share).saturating_add(dither) >> 16).cast_signed()
     }
 
     fn load(&self, flow: &HostFlow) -> i64 {
@@ -329,6 +356,10 @@ impl FlowPolicy for HostFair {
         } else {
             0
         }
+    }
+
+    fn bulk_flows(&self) -> u32 {
+        self.bulk_flows
     }
 
     fn bulk_flows_that_matter(&self) -> u32 {

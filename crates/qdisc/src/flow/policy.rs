@@ -1,7 +1,7 @@
 //! What flow queues differ in, beside their AQM.
 
 use super::ways::Tag;
-use crate::{AckFilter, Packet};
+use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
 /// How the flows of a [`FlowQueue`](crate::FlowQueue) are told apart, and how they share.
@@ -14,8 +14,8 @@ pub trait FlowPolicy {
     /// Whether a flow may stand in any of the buckets of its set.
     const ASSOCIATIVE: bool = false;
 
-    /// Whether an emptied new flow waits for a round of the old ones (RFC 8290 section 4.2).
-    const EMPTIED_WAIT: bool = true;
+    /// Whether a flow's share of the quantum depends on other flows.
+    const SHARES_QUANTUM: bool = false;
 
     /// Whether drops may be charged to the flow.
     const CHARGES_DROPS: bool = false;
@@ -26,6 +26,15 @@ pub trait FlowPolicy {
     fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
         packet.flow_hash(perturbation)
     }
+
+    /// Whether an emptied new flow waits for a round of the old ones (RFC 8290 section 4.2).
+    #[inline]
+    fn emptied_wait(&self) -> bool {
+        true
+    }
+
+    /// Takes those of new parameters that may change while there are flows.
+    fn set_parts(&mut self, _parts: &FlowParts) {}
 
     /// The idle flow of the packet hashed last takes part.
     #[inline]
@@ -43,10 +52,11 @@ pub trait FlowPolicy {
     #[inline]
     fn left(&mut self, _flow: &mut Self::Flow) {}
 
-    /// Bytes that the flow may send in a turn, of `quantum` for a flow alone on its host.
+    /// Bytes that the flow may send for its turns, when a flow alone on its host may send
+    /// `quanta` bytes.
     #[inline]
-    fn quantum(&mut self, _flow: &Self::Flow, quantum: u32) -> i64 {
-        i64::from(quantum)
+    fn quantum(&mut self, _flow: &Self::Flow, quanta: u64) -> i64 {
+        i64::try_from(quanta).unwrap_or(i64::MAX)
     }
 
     /// Turns in which the flow may send a quantum, on average; at least 1.
@@ -64,6 +74,12 @@ pub trait FlowPolicy {
     /// What a packet that the AQM drops is charged with.
     #[inline]
     fn charge_of_drop<P: Packet>(&self, _packet: &P) -> i64 {
+        0
+    }
+
+    /// Flows that have a standing queue, where they are counted.
+    #[inline]
+    fn bulk_flows(&self) -> u32 {
         0
     }
 

@@ -5,6 +5,9 @@
 //! The order of looking: the flow's own bucket, then the other ways of its set for its tag, then
 //! an empty way, own bucket first. Only when all ways are busy with other flows does it share its
 //! own bucket.
+//!
+//! As in Linux, flows that share a bucket may be reordered when another way becomes free: a
+//! bucket has the tag of one flow only.
 
 use super::policy::FlowPolicy;
 use super::{FlowQueue, NONE, Turn};

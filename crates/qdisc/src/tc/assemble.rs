@@ -4,8 +4,8 @@
 use super::error::SpecError;
 use super::parse::{Amount, Given, end_of, error};
 use crate::params::{
-    CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit, RedWeight,
-    SteerParams, TbfParams,
+    CobaltParams, CodelParams, FlowParams, GspParams, HtbParams, PieParams, RedParams, RedUnit,
+    RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::spec::Spec;
@@ -115,6 +115,7 @@ impl Given<'_> {
             quantum: self.number("quantum").map(|bytes| bytes as u32),
             memory_limit: self.number("memory_limit").unwrap_or(initial.memory_limit),
             drop_batch: self.count("drop_batch", initial.drop_batch),
+            parts: self.parts(),
         }
     }
 
@@ -164,6 +165,7 @@ impl Given<'_> {
             nodrop: self.switch("nodrop", false),
             gentle: self.switch("gentle", false),
             wait: self.switch("wait", false),
+            spare: self.switch("spare", false),
         })
     }
 
@@ -221,6 +223,16 @@ impl Given<'_> {
                 format!("it must be more than avpkt, for example {}", mean * 5),
             )
         })
+    }
+
+    pub(super) fn htb(self) -> Result<Spec, SpecError> {
+        let Some(rate) = self.number("rate").map(Rate::from_bps) else {
+            return Err(self.missing("rate", "rate 20mbit"));
+        };
+        let burst = self.number("burst").unwrap_or(HtbParams::BURST);
+        let htb = HtbParams { rate, burst };
+        let inner = Box::new(self.inner.unwrap_or(Spec::Pfifo { limit: 1000 }));
+        Ok(Spec::Htb { htb, inner })
     }
 
     pub(super) fn tbf(self) -> Result<Spec, SpecError> {

@@ -14,6 +14,7 @@ use crate::params::CakeParams;
 use crate::report::{Field, Value, int, micros};
 use crate::{AckFilter, DiffServ, Framing, Isolation};
 use Initial::{From, Is, Off, On};
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt::{self, Write};
 use sojourn_units::{Rate, Span, show_rate, show_size, show_span};
@@ -41,7 +42,7 @@ const RTT_MICROS: [u64; 8] = [
 ];
 
 const FRAMING: [&str; 3] = ["noatm", "atm", "ptm"];
-const ACK_FILTER: [&str; 3] = ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
+pub(super) const ACK_FILTER: [&str; 3] = ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
 
 const LINKS: &[&str] = &[
     "raw",
@@ -126,10 +127,10 @@ pub(super) const CAKE: Kind = Kind {
             "what is a flow, and which hosts share fairly before their flows do",
         ),
         switch(
-            "nonat",
-            None,
-            On,
-            "take addresses as they are in the packet",
+            "nat",
+            Some("nonat"),
+            Off,
+            "take the addresses inside a network address translation, where the world knows them",
         ),
         switch(
             "wash",
@@ -154,7 +155,7 @@ pub(super) const CAKE: Kind = Kind {
             "split-gso",
             Some("no-split-gso"),
             On,
-            "cut super-packets; accepted, but they pass whole and are charged by segments",
+            "cut super-packets into their segments",
         ),
         opt(
             "rtt",
@@ -205,14 +206,15 @@ pub(super) const CAKE: Kind = Kind {
             From("4 times rate and rtt, at least 4Mb"),
             "memory at most; above it the longest queue of all tins loses its head",
         ),
-    ],
-    absent: &[
-        (
-            "nat",
-            "there is no conntrack to look addresses up in; give `nonat`",
+        opt(
+            "fwmark",
+            Unit::Count,
+            (0, u32::MAX as u64),
+            From("0: the DSCP alone chooses"),
+            "bits of the firewall's mark that choose a tin: 1 is the first one shown",
         ),
-        ("fwmark", "packets carry no firewall marks here"),
     ],
+    absent: &[],
     stats: &[
         stat("memory_used", "most memory used so far, bytes"),
         stat("memory_limit", "memory at most, bytes"),
@@ -264,6 +266,8 @@ impl Given<'_> {
                 "autorate-ingress" => cake.autorate = true,
                 "diffserv3" => cake.diffserv = DiffServ::ALL[choice],
                 "triple-isolate" => cake.isolation = Isolation::ALL[choice],
+                "nat" => cake.nat = on,
+                "fwmark" => cake.fwmark = number as u32,
                 "wash" => cake.wash = on,
                 "ingress" => cake.ingress = on,
                 "no-ack-filter" => cake.ack_filter = FILTERS[choice],
@@ -291,7 +295,8 @@ impl Given<'_> {
     }
 }
 
-const FILTERS: [AckFilter; 3] = [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive];
+pub(super) const FILTERS: [AckFilter; 3] =
+    [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive];
 const FRAMINGS: [Framing; 3] = [Framing::None, Framing::Atm, Framing::Ptm];
 
 fn either(on: bool, yes: &'static str, no: &'static str) -> &'static str {
@@ -308,7 +313,8 @@ pub(super) fn show(f: &mut fmt::Formatter<'_>, cake: &CakeParams) -> fmt::Result
         f.write_str(" autorate-ingress")?;
     }
     write!(f, " {} {}", cake.diffserv.word(), cake.isolation.word())?;
-    write!(f, " nonat {}", either(cake.wash, "wash", "nowash"))?;
+    write!(f, " {}", either(cake.nat, "nat", "nonat"))?;
+    write!(f, " {}", either(cake.wash, "wash", "nowash"))?;
     if cake.ingress {
         f.write_str(" ingress")?;
     }
@@ -333,6 +339,9 @@ pub(super) fn show(f: &mut fmt::Formatter<'_>, cake: &CakeParams) -> fmt::Result
     if let Some(bytes) = cake.memlimit {
         write!(f, " memlimit {}", show_size(bytes))?;
     }
+    if cake.fwmark != 0 {
+        write!(f, " fwmark {:#x}", cake.fwmark)?;
+    }
     Ok(())
 }
 
@@ -356,7 +365,7 @@ pub(super) fn options(fields: &mut alloc::vec::Vec<Field>, cake: &CakeParams) {
     fields.extend([
         text("diffserv", cake.diffserv.word()),
         text("flowmode", cake.isolation.word()),
-        Field::switch("nat", false),
+        Field::switch("nat", cake.nat),
         Field::switch("wash", cake.wash),
         Field::switch("ingress", cake.ingress),
         text("ack-filter", filter),
@@ -376,8 +385,12 @@ pub(super) fn options(fields: &mut alloc::vec::Vec<Field>, cake: &CakeParams) {
         fields.push(int("mpu", cake.link.mpu));
     }
     fields.extend(cake.memlimit.map(|bytes| int("memlimit", bytes)));
-    // Hexadecimal, as text: tc's way.
-    fields.push(text("fwmark", "0"));
+    // Hexadecimal, as text, and zero without a prefix: tc's way.
+    let mark = match cake.fwmark {
+        0 => "0".to_string(),
+        mask => format!("{mask:#x}"),
+    };
+    fields.push(text("fwmark", &mark));
 }
 
 /// The first line of `tc qdisc show`, made from the fields of the JSON.
@@ -409,6 +422,7 @@ pub(super) fn text_options(out: &mut String, options: &[Field]) {
             ("memlimit", Value::Int(bytes)) => {
                 write!(out, "memlimit {} ", size(bytes.unsigned_abs()))
             }
+            ("fwmark", Value::Text(mask)) if mask != "0" => write!(out, "fwmark {mask} "),
             _ => Ok(()),
         };
     }

@@ -4,11 +4,17 @@
 //! paper named in each row for meanings.
 
 mod gsp;
+mod htb;
 mod steer;
 
 use super::catalogue::{Initial, Kind, Opt, Stat, Style, Unit};
+use super::parts::{
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, ISOLATION, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS,
+    WAY_MISSES,
+};
 use Initial::{From, Is, Off, On, Required};
 use gsp::{FQ_GSP, GSP};
+use htb::HTB;
 use steer::STEER;
 
 /// tc keeps packet counts in 32 bits.
@@ -226,6 +232,7 @@ pub(super) const KINDS: &[Kind] = &[
     FQ_GSP,
     STEER,
     super::cake::CAKE,
+    HTB,
     TBF,
 ];
 
@@ -326,6 +333,12 @@ const RED: Kind = Kind {
             Off,
             "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
         )),
+        ours(switch(
+            "spare",
+            None,
+            Off,
+            "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
+        )),
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
     stats: &[
@@ -413,6 +426,10 @@ const FQ_CODEL: Kind = Kind {
             Is("64"),
             "packets dropped at most at once from the fattest queue",
         ),
+        ISOLATION,
+        ASSOCIATIVE,
+        NAT,
+        ACKS,
     ],
     absent: &[(
         "ce_threshold_selector",
@@ -431,6 +448,11 @@ const FQ_CODEL: Kind = Kind {
         stat("drop_overmemory", "packets dropped at the memory limit"),
         first(stat("new_flows_len", "flows on the list of new ones")),
         stat("old_flows_len", "flows on the list of old ones"),
+        BULK_FLOWS,
+        WAY_INDIRECT_HITS,
+        WAY_MISSES,
+        WAY_COLLISIONS,
+        ACK_DROPS,
     ],
 };
 
@@ -452,6 +474,10 @@ const FQ_PIE: Kind = Kind {
         ECN,
         BYTEMODE,
         DQ_RATE_ESTIMATOR,
+        ISOLATION,
+        ASSOCIATIVE,
+        NAT,
+        ACKS,
     ],
     absent: &[],
     stats: &[
@@ -464,6 +490,11 @@ const FQ_PIE: Kind = Kind {
         stat("new_flows_len", "flows on the list of new ones"),
         stat("old_flows_len", "flows on the list of old ones"),
         stat("memory_used", "bytes held"),
+        BULK_FLOWS,
+        WAY_INDIRECT_HITS,
+        WAY_MISSES,
+        WAY_COLLISIONS,
+        ACK_DROPS,
     ],
 };
 
@@ -573,7 +604,6 @@ pub(super) const ELSEWHERE: &[&str] = &[
     "gred",
     "hfsc",
     "hhf",
-    "htb",
     "ingress",
     "mq",
     "mqprio",

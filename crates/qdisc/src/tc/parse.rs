@@ -166,6 +166,7 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
             pie: given.pie(),
         }),
         "steer" => given.steer(),
+        "htb" => given.htb(),
         "fq_gsp" => Ok(Spec::FqGsp {
             flows: given.flows(),
             gsp: given.gsp()?,

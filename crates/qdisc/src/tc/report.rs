@@ -51,6 +51,7 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             fields.push(int("memory_limit", flows.memory_limit));
             when(&mut fields, "ecn", codel.ecn);
             fields.push(int("drop_batch", flows.drop_batch));
+            super::parts::options(&mut fields, flows.parts);
         }
         Spec::FqPie { flows, pie } => {
             flow_options(&mut fields, flows);
@@ -59,6 +60,7 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             fields.push(int("memory_limit", flows.memory_limit));
             fields.push(int("ecn_prob", percent(pie.ecn_limit)));
             pie_switches(&mut fields, pie);
+            super::parts::options(&mut fields, flows.parts);
         }
         Spec::FqGsp { flows, gsp } => {
             flow_options(&mut fields, flows);
@@ -66,6 +68,7 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             gsp_options(&mut fields, gsp);
             fields.push(int("memory_limit", flows.memory_limit));
             when(&mut fields, "ecn", gsp.ecn);
+            super::parts::options(&mut fields, flows.parts);
         }
         Spec::Steer { steer, .. } => {
             // As tc's rates: byte/s.
@@ -75,6 +78,11 @@ pub(crate) fn options(spec: &Spec) -> Vec<Field> {
             if steer.ceiling < 100 {
                 fields.push(int("ceiling", steer.ceiling));
             }
+        }
+        Spec::Htb { htb, .. } => {
+            // tc's JSON has rates in byte/s.
+            fields.push(int("rate", htb.rate.bytes_per_sec()));
+            fields.push(int("burst", htb.burst));
         }
         Spec::Tbf { tbf, inner } => tbf_options(&mut fields, tbf, inner),
     }
@@ -151,6 +159,7 @@ fn red_options(fields: &mut Vec<Field>, red: &RedParams) {
     }
     when(fields, "gentle", red.gentle);
     when(fields, "wait", red.wait);
+    when(fields, "spare", red.spare);
 }
 
 fn tbf_options(fields: &mut Vec<Field>, tbf: &TbfParams, inner: &Spec) {
@@ -277,6 +286,11 @@ impl Report {
                 (Value::Bool(false), _) => continue,
                 (Value::Bool(true), _) => {
                     let _ = write!(out, "{} ", field.name);
+                    continue;
+                }
+                // A bare word, from the parts of CAKE.
+                (Value::Text(word), _) if matches!(field.name, "flowmode" | "ack-filter") => {
+                    let _ = write!(out, "{word} ");
                     continue;
                 }
                 (Value::Int(number), Some(Unit::Packets)) => format!("{number}p"),

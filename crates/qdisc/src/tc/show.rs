@@ -26,6 +26,7 @@ impl Spec {
             Self::FqPie { .. } => "fq_pie",
             Self::FqGsp { .. } => "fq_gsp",
             Self::Steer { .. } => "steer",
+            Self::Htb { .. } => "htb",
             Self::Tbf { .. } => "tbf",
         }
     }
@@ -70,20 +71,23 @@ impl fmt::Display for Spec {
                 show_codel(f, codel)?;
                 write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
                 f.write_str(if codel.ecn { " ecn" } else { " noecn" })?;
-                write!(f, " drop_batch {}", flows.drop_batch)
+                write!(f, " drop_batch {}", flows.drop_batch)?;
+                super::parts::show(f, flows.parts)
             }
             Self::FqPie { flows, pie } => {
                 show_flows(f, flows)?;
                 show_pie(f, pie)?;
                 write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
                 write!(f, " ecn_prob {}", percent(pie.ecn_limit))?;
-                show_pie_switches(f, pie)
+                show_pie_switches(f, pie)?;
+                super::parts::show(f, flows.parts)
             }
             Self::FqGsp { flows, gsp } => {
                 show_flows(f, flows)?;
                 show_gsp(f, gsp)?;
                 write!(f, " memory_limit {}", show_size(flows.memory_limit))?;
-                show_switch(f, gsp.ecn, " ecn")
+                show_switch(f, gsp.ecn, " ecn")?;
+                super::parts::show(f, flows.parts)
             }
             Self::Steer { steer, inner } => {
                 if let Some(rate) = steer.rate {
@@ -94,6 +98,10 @@ impl fmt::Display for Spec {
                     write!(f, " ceiling {}%", steer.ceiling)?;
                 }
                 write!(f, " over {inner}")
+            }
+            Self::Htb { htb, inner } => {
+                let (rate, burst) = (show_rate(htb.rate), show_size(htb.burst));
+                write!(f, " rate {rate} burst {burst} over {inner}")
             }
             Self::Tbf { tbf, inner } => {
                 show_tbf(f, tbf)?;
@@ -190,7 +198,8 @@ fn show_red(f: &mut fmt::Formatter<'_>, red: &RedParams) -> fmt::Result {
     show_switch(f, red.harddrop, " harddrop")?;
     show_switch(f, red.nodrop, " nodrop")?;
     show_switch(f, red.gentle, " gentle")?;
-    show_switch(f, red.wait, " wait")
+    show_switch(f, red.wait, " wait")?;
+    show_switch(f, red.spare, " spare")
 }
 
 fn show_tbf(f: &mut fmt::Formatter<'_>, tbf: &TbfParams) -> fmt::Result {

@@ -2,6 +2,7 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod frame;
 pub(crate) mod operations;
 
 use sojourn_qdisc::{DropReason, Ecn, Outlet, Packet};

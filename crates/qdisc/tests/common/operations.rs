@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 25] = [
+pub(crate) const SPECS: [&str; 29] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -30,7 +30,11 @@ pub(crate) const SPECS: [&str; 25] = [
     "cake bandwidth 8mbit diffserv4 memlimit 9000 rtt 5ms ingress pppoe-llcsnap ack-filter",
     "cake bandwidth 8mbit precedence flowblind wash memlimit 20000 ack-filter-aggressive",
     "cake bandwidth 8mbit autorate-ingress besteffort dual-dsthost memlimit 9000 overhead -64",
+    "htb rate 8mbit burst 3000 over fq_codel limit 5",
     "tbf rate 8mbit burst 3000 over cake diffserv8 memlimit 9000",
+    "fq_codel limit 8 flows 16 triple-isolate set-associative quantum 300 memory_limit 9000",
+    "fq_pie limit 8 flows 4 target 1ms tupdate 1ms dual-srchost ack-filter",
+    "fq_gsp limit 8 flows 4 threshold 1ms dsthost nat ack-filter-aggressive set-associative",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];
@@ -39,6 +43,7 @@ const SETTING: Setting<'static> = Setting {
     seed: 7,
     name: "fuzz",
     mtu: 1514,
+    link_header: 14,
 };
 
 /// Reads a string. What is taken is shown and read back; what is refused says where.

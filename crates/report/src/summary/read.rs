@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{
-    Aggregate, Axis, Cost, Distribution, FlowResult, LinkResult, RunResult, ScenarioInfo,
+    Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
+    Metric, RunResult, ScenarioInfo,
 };
 
 /// What a summary holds.
@@ -217,6 +218,15 @@ fn distribution(node: &Node<'_>) -> Result<Distribution, String> {
     })
 }
 
+/// A distribution that older summaries lack.
+fn distribution_or_none(node: &Node<'_>, key: &str) -> Result<Distribution, String> {
+    if node.object()?.contains_key(key) {
+        distribution(&node.get(key)?)
+    } else {
+        Ok(Distribution::default())
+    }
+}
+
 fn link(node: &Node<'_>) -> Result<LinkResult, String> {
     Ok(LinkResult {
         offered_packets: node.count("offered_packets")?,
@@ -242,12 +252,34 @@ fn flow(node: &Node<'_>) -> Result<FlowResult, String> {
         retransmitted_packets: node.count("retransmitted_packets")?,
         rtt: distribution(&node.get("rtt_ms")?)?,
         induced_rtt: distribution(&node.get("induced_rtt_ms")?)?,
+        spp_rtt: distribution_or_none(node, "spp_rtt_ms")?,
+        spp_induced_rtt: distribution_or_none(node, "spp_induced_rtt_ms")?,
         delay: distribution(&node.get("delay_ms")?)?,
+        throughput: distribution(&node.get("throughput_bps")?)?,
+        measured: measured(node)?,
         loss_ratio: node.number_or_none("loss_ratio")?,
         blocked_messages: node.count("blocked_messages")?,
         completed: node.number_or_none("completed_s")?.map(Span::from_secs_f64),
+        started: node.count("started")?,
+        completion: distribution(&node.get("completion_ms")?)?,
         series: Vec::new(),
     })
+}
+
+/// What an app has measured: those of its metrics that are there.
+fn measured(node: &Node<'_>) -> Result<Vec<Measured>, String> {
+    let members = node.object()?;
+    let present = Metric::ALL.into_iter();
+    let present = present.filter(|metric| members.contains_key(metric.key()));
+    let read = |metric: Metric| {
+        let key = metric.key();
+        let amount = match metric.gathering() {
+            Gathering::Sum => Amount::Sum(node.number(key)?),
+            Gathering::Sample => Amount::Spread(distribution(&node.get(key)?)?),
+        };
+        Ok(Measured { metric, amount })
+    };
+    present.map(read).collect()
 }
 
 fn qdisc(node: &Node<'_>) -> Result<Report, String> {

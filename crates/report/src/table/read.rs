@@ -1,13 +1,14 @@
 //! Reads distributions' points and series back from a table into results that came from the
 //! summary beside it, and checks on the way that the two belong together.
 
+use crate::catalogue::{self, Kind};
 use crate::labels;
 use crate::names::lasting;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
-use sojourn_world::{Distribution, FlowResult, LinkResult, Point, RunResult, Series};
+use sojourn_world::{Amount, Distribution, FlowResult, LinkResult, Point, RunResult, Series};
 use std::collections::BTreeMap;
 
 /// Fills `results` from the table; the error says what is wrong and where.
@@ -228,9 +229,23 @@ fn spread_of_flow<'a>(
     match metric {
         "rtt" => Ok(&mut flow.rtt),
         "induced_rtt" => Ok(&mut flow.induced_rtt),
+        "spp_rtt" => Ok(&mut flow.spp_rtt),
+        "spp_induced_rtt" => Ok(&mut flow.spp_induced_rtt),
         "delay" => Ok(&mut flow.delay),
-        other => Err(format!(
-            "it holds a distribution of `{other}`, which flows lack"
-        )),
+        "completion" => Ok(&mut flow.completion),
+        "throughput" => Ok(&mut flow.throughput),
+        other => measured_spread(flow, other)
+            .ok_or_else(|| format!("it holds a distribution of `{other}`, which flows lack")),
     }
+}
+
+/// The distribution of what an app has measured under this name.
+fn measured_spread<'a>(flow: &'a mut FlowResult, metric: &str) -> Option<&'a mut Distribution> {
+    flow.measured.iter_mut().find_map(|one| {
+        let figure = catalogue::find(Kind::Flow, one.metric.key())?;
+        match &mut one.amount {
+            Amount::Spread(spread) if figure.metric == metric => Some(spread),
+            _ => None,
+        }
+    })
 }

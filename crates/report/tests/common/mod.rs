@@ -4,8 +4,8 @@
 use sojourn_qdisc::{Field, Report, Value};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{
-    Aggregate, Axis, Cost, Distribution, FlowResult, LinkResult, Point, RunResult, ScenarioInfo,
-    Series, jain,
+    Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
+    Metric, Point, RunResult, ScenarioInfo, Series, jain,
 };
 
 /// What to make up.
@@ -288,14 +288,37 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
         } else {
             spread(scale, 0.0, dice)
         },
+        spp_rtt: empty(),
+        spp_induced_rtt: empty(),
         delay: if silent || app == "ping" {
             spread(scale / 2.0, 20.0, dice)
         } else {
             empty()
         },
+        throughput: if elastic {
+            spread(rate, 0.0, dice)
+        } else {
+            empty()
+        },
+        measured: reports(dice),
         loss_ratio: (!elastic).then(|| 0.004 * dice.next()),
         blocked_messages: 0,
         completed: (app == "file").then(|| Span::from_millis(1234)),
+        started: 1,
+        completion: Distribution::default(),
         series: list,
     }
+}
+
+/// One of each way in which apps' own figures are gathered.
+fn reports(dice: &mut Dice) -> Vec<Measured> {
+    let first = |gathering| Metric::ALL.into_iter().find(|m| m.gathering() == gathering);
+    let sum = first(Gathering::Sum).map(|metric| (metric, Amount::Sum(3.0)));
+    let sample = first(Gathering::Sample);
+    let sample = sample.map(|metric| (metric, Amount::Spread(spread(5.0, 1.0, dice))));
+    let mut list: Vec<_> = [sum, sample].into_iter().flatten().collect();
+    list.sort_by_key(|(metric, _)| Metric::ALL.into_iter().position(|m| m == *metric));
+    list.into_iter()
+        .map(|(metric, amount)| Measured { metric, amount })
+        .collect()
 }

@@ -43,12 +43,15 @@ pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> 
         warmup: Span::ZERO,
         sample_every: ms(100),
         link_header: 0,
+        spp: false,
+        flow_series: true,
         topology: Topology::Dumbbell(Dumbbell {
             up,
             down,
             access: None,
         }),
         flows,
+        changes: Vec::new(),
     }
 }
 
@@ -57,8 +60,10 @@ fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
         name: name.into(),
         from: 0,
         to: 1,
+        hosts: [0; 2],
         start: Time::ZERO,
         stop: None,
+        every: None,
         base_rtt: rtt,
         dscp: 0,
         transport,

@@ -1,10 +1,11 @@
 //! Whether a check holds for the results of a study.
 
+use super::figure::Figure;
 use super::{
     Binder, Check, Compare, Expr, Operator, Reduce, Reference, Relation, Unit, Vocabulary,
 };
 use crate::runner::Outcome;
-use sojourn_world::{Cell, RunResult};
+use sojourn_world::{Cell, Distribution, RunResult};
 use std::fmt::Write as _;
 
 /// The cells of a scenario, with what they yielded.
@@ -97,13 +98,48 @@ pub(crate) struct Evaluator<'a> {
     words: &'a Vocabulary,
     cells: &'a Cells<'a>,
     place: Place,
+    /// Whether `rising` and `falling` go over the values that have a cell, and leave out others.
+    part: bool,
+    /// Whether repeated measurements of recorded values are taken for seeds.
+    repetitions: bool,
 }
 
-/// A sentence on why there is no value.
-type Evaluated<T> = Result<T, String>;
+/// A place in words: `tcp=cubic n=14`.
+pub(super) fn show<'p>(
+    words: &Vocabulary,
+    place: impl IntoIterator<Item = &'p (usize, usize)>,
+) -> String {
+    let words: Vec<String> = place
+        .into_iter()
+        .map(|(axis, value)| {
+            let axis = &words.axes[*axis];
+            format!("{}={}", axis.name, axis.values[*value].name)
+        })
+        .collect();
+    words.join(" ")
+}
+
+/// Why there is no value, in a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Missing {
+    /// No cell has what was asked for.
+    Cell(String),
+    /// What was asked for is not one thing.
+    Unclear(String),
+}
+
+impl Missing {
+    pub(crate) fn message(self) -> String {
+        match self {
+            Self::Cell(message) | Self::Unclear(message) => message,
+        }
+    }
+}
+
+type Evaluated<T> = Result<T, Missing>;
 
 /// Every combination of the binders' values; the last binder changes fastest.
-fn combinations(binders: &[Binder]) -> Vec<Place> {
+pub(crate) fn combinations(binders: &[Binder]) -> Vec<Place> {
     binders.iter().fold(vec![Vec::new()], |places, binder| {
         let longer = |place: Place| {
             binder.values.iter().map(move |value| {
@@ -133,19 +169,26 @@ impl<'a> Evaluator<'a> {
             words,
             cells,
             place: Place::new(),
+            part: false,
+            repetitions: false,
         }
     }
 
-    /// A place in words: `tcp=cubic n=14`.
+    /// For pictures: recorded values with the spread of their repetitions, as if of seeds.
+    pub(crate) fn with_repetitions(mut self) -> Self {
+        self.repetitions = true;
+        self
+    }
+
+    /// For a world that has some of the study's cells only.
+    pub(crate) fn over_part(mut self) -> Self {
+        self.part = true;
+        self
+    }
+
+    /// A place in words.
     pub(crate) fn show(&self, place: &Place) -> String {
-        let words: Vec<String> = place
-            .iter()
-            .map(|(axis, value)| {
-                let axis = &self.words.axes[*axis];
-                format!("{}={}", axis.name, axis.values[*value].name)
-            })
-            .collect();
-        words.join(" ")
+        show(self.words, place)
     }
 
     fn within<T>(&mut self, place: &Place, f: impl FnOnce(&mut Self) -> T) -> T {
@@ -157,7 +200,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Every case of a check.
-    pub(crate) fn check(&mut self, check: &Check) -> Evaluated<Vec<Case>> {
+    pub(crate) fn check(&mut self, check: &Check) -> Vec<Evaluated<Case>> {
         combinations(&check.binders)
             .into_iter()
             .map(|place| {
@@ -173,10 +216,26 @@ impl<'a> Evaluator<'a> {
         self.within(place, |inner| inner.quantity(expr))
     }
 
-    /// The results of the cell at a place.
-    pub(crate) fn runs(&self, place: &Place) -> Evaluated<Vec<&'a RunResult>> {
-        let group = self.group(place)?;
-        Ok(group.runs.iter().flatten().copied().collect())
+    /// Whether a place is one cell.
+    pub(crate) fn find(&self, place: &Place) -> Evaluated<()> {
+        self.group(place).map(drop)
+    }
+
+    /// The results of the first seed at a place, if there are any.
+    pub(crate) fn first_run(&self, place: &Place) -> Option<&'a RunResult> {
+        let group = self.group(place).ok()?;
+        group.runs.iter().flatten().next().copied()
+    }
+
+    /// The distribution that a figure is a statistic of, of the first seed at a place.
+    pub(crate) fn spread_at(&self, place: &Place, expr: &Expr) -> Option<&'a Distribution> {
+        let Expr::Figure(reference) = expr else {
+            return None;
+        };
+        let place = reference.place(place);
+        let run = self.first_run(&place)?;
+        let Reference { link, flow, .. } = reference;
+        reference.figure.spread_of(run, link, flow)
     }
 
     fn relation(&mut self, relation: &Relation) -> Evaluated<Case> {
@@ -273,8 +332,16 @@ impl<'a> Evaluator<'a> {
         slack: f64,
     ) -> Evaluated<Case> {
         let mut values = Vec::new();
+        let mut missing = None;
         for place in combinations(std::slice::from_ref(binder)) {
-            values.push(self.quantity_at(&place, body)?);
+            match self.quantity_at(&place, body) {
+                Ok(value) => values.push(value),
+                Err(Missing::Cell(message)) if self.part => missing = Some(message),
+                Err(other) => return Err(other),
+            }
+        }
+        if let Some(message) = missing.filter(|_| values.len() < 2) {
+            return Err(Missing::Cell(message));
         }
         let (mut held, mut margin) = (true, f64::INFINITY);
         for pair in values.windows(2) {
@@ -321,9 +388,15 @@ impl<'a> Evaluator<'a> {
             Expr::Binary(operator, left, right) => {
                 let (left, right) = (self.quantity(left)?, self.quantity(right)?);
                 let unit = match operator {
-                    Operator::Add | Operator::Subtract if left.unit == Unit::None => right.unit,
+                    // Twice as many milliseconds are milliseconds.
+                    Operator::Add | Operator::Subtract | Operator::Multiply
+                        if left.unit == Unit::None =>
+                    {
+                        right.unit
+                    }
                     Operator::Add | Operator::Subtract => left.unit,
-                    _ => Unit::None,
+                    Operator::Multiply | Operator::Divide if right.unit == Unit::None => left.unit,
+                    Operator::Multiply | Operator::Divide => Unit::None,
                 };
                 Ok(left.zip(&right, unit, |a, b| match operator {
                     Operator::Add => a + b,
@@ -347,7 +420,7 @@ impl<'a> Evaluator<'a> {
                 (Some(total), Reduce::Mean) => total.zip(&next, unit, |a, b| a + b),
             });
         }
-        let total = total.ok_or("an axis without values")?;
+        let total = total.ok_or_else(|| Missing::Unclear("an axis without values".into()))?;
         let unit = total.unit;
         Ok(match reduce {
             Reduce::Mean => {
@@ -359,11 +432,15 @@ impl<'a> Evaluator<'a> {
     }
 
     fn figure(&mut self, reference: &Reference) -> Evaluated<Quantity> {
-        // What stands at the figure itself goes before what stands around it.
-        let mut place = self.place.clone();
-        for (axis, value) in &reference.fixed {
-            place.retain(|(around, _)| around != axis);
-            place.push((*axis, *value));
+        let place = reference.place(&self.place);
+        if let Figure::Recorded(table, column, unit) = reference.figure {
+            let values = self.words.recorded[table].at(column, &place, self.words)?;
+            return Ok(Quantity {
+                median: median(&values),
+                // Not paired with our seeds: no repetition belongs to one of them.
+                seeds: if self.repetitions { values } else { Vec::new() },
+                unit,
+            });
         }
         let group = self.group(&place)?;
         let Reference {
@@ -390,13 +467,13 @@ impl<'a> Evaluator<'a> {
         let fits = |group: &&Group<'_>| {
             wanted().all(|(field, value)| {
                 let mut params = group.params.iter();
-                params.any(|(key, have)| key == field && have == value)
+                params.any(|(key, have)| key == field && value.contains(have))
             })
         };
         let mut found = self.cells.groups.iter().filter(fits);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
-            (None, _) => Err(format!("no cell has {}", self.show(place))),
+            (None, _) => Err(Missing::Cell(format!("no cell has {}", self.show(place)))),
             (Some(one), Some(other)) => {
                 let differing = one.params.iter().zip(other.params);
                 let fields: Vec<&str> = differing
@@ -407,7 +484,8 @@ impl<'a> Evaluator<'a> {
                     "" => "nothing is said of the cell".to_owned(),
                     said => format!("{said} is several cells"),
                 };
-                Err(format!("{what}; they differ in {}", fields.join(", ")))
+                let fields = fields.join(", ");
+                Err(Missing::Unclear(format!("{what}; they differ in {fields}")))
             }
         }
     }

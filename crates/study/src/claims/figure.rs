@@ -1,16 +1,25 @@
 //! The figures that a claim may name: those of `summary.json`, by the same keys.
 
+mod queue;
+
 use crate::problem::suggestion;
-use sojourn_world::{Distribution, FlowResult, LinkResult, RunResult};
+use sojourn_world::{Amount, Distribution, FlowResult, Gathering, LinkResult, Metric, RunResult};
 
 /// A figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Figure {
     Link(fn(&LinkResult) -> f64, Unit),
     LinkSpread(fn(&LinkResult) -> &Distribution, Statistic),
+    /// A count of the link's queue, by tc's name.
+    Queue(&'static str),
     Flow(fn(&FlowResult) -> f64, Unit),
     FlowSpread(fn(&FlowResult) -> &Distribution, Statistic),
+    Throughput(Statistic),
+    /// What an app has measured; a statistic of it where it is a distribution.
+    App(Metric, Option<Statistic>),
     Run(fn(&RunResult) -> f64, Unit),
+    /// No figure of a run but a value measured elsewhere: a table and its column.
+    Recorded(usize, usize, Unit),
 }
 
 /// How a value is shown.
@@ -27,11 +36,44 @@ pub enum Unit {
     Seconds,
     /// bit/s.
     Bps,
+    /// kbit/s.
+    Kbps,
     /// Packets.
     Packets,
 }
 
 impl Unit {
+    /// The unit of this name, and what a value in it is multiplied with to be as figures are.
+    pub(crate) fn named(name: &str) -> Option<(Self, f64)> {
+        Some(match name {
+            "" => (Self::None, 1.0),
+            "%" => (Self::Share, 0.01),
+            "share" => (Self::Share, 1.0),
+            "ms" => (Self::Ms, 1.0),
+            "s" => (Self::Seconds, 1.0),
+            "bit/s" => (Self::Bps, 1.0),
+            "kbit/s" => (Self::Bps, 1e3),
+            "Mbit/s" => (Self::Bps, 1e6),
+            "Gbit/s" => (Self::Bps, 1e9),
+            "packets" => (Self::Packets, 1.0),
+            _ => return None,
+        })
+    }
+
+    /// What [`Unit::named`] knows.
+    pub(crate) const NAMES: [&str; 9] = [
+        "%", "share", "ms", "s", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "packets",
+    ];
+
+    /// A value as it stands on a chart's axis: shares in per cent, rates in Mbit/s.
+    pub(crate) fn on_axis(self, value: f64) -> f64 {
+        match self {
+            Self::Share => value * 100.0,
+            Self::Bps => value / 1e6,
+            Self::None | Self::Ms | Self::Seconds | Self::Kbps | Self::Packets => value,
+        }
+    }
+
     /// A value with three to four digits and its unit.
     pub fn show(self, value: f64) -> String {
         if !value.is_finite() {
@@ -49,6 +91,7 @@ impl Unit {
             Self::Ms => format!("{} ms", digits(value)),
             Self::Seconds => format!("{} s", digits(value)),
             Self::Bps => format!("{} Mbit/s", digits(value / 1e6)),
+            Self::Kbps => format!("{} kbit/s", digits(value)),
             Self::Packets => format!("{} packets", digits(value)),
         }
     }
@@ -112,7 +155,7 @@ fn retransmit_ratio(flow: &FlowResult) -> f64 {
     ratio(flow.retransmitted_packets, flow.sent_packets)
 }
 
-const SCALARS: [(&str, Figure); 18] = {
+const SCALARS: [(&str, Figure); 19] = {
     use Figure::{Flow, Link, Run};
     [
         (
@@ -182,6 +225,7 @@ const SCALARS: [(&str, Figure); 18] = {
                 Unit::Seconds,
             ),
         ),
+        ("flow.started", Flow(|f| f.started as f64, Unit::None)),
         (
             "aggregate.jain",
             Run(|r| r.aggregate.jain.unwrap_or(f64::NAN), Unit::None),
@@ -193,11 +237,14 @@ const SCALARS: [(&str, Figure); 18] = {
     ]
 };
 
-const SPREADS: [&str; 4] = [
+const SPREADS: [&str; 7] = [
     "link.sojourn_ms",
     "flow.rtt_ms",
     "flow.induced_rtt_ms",
+    "flow.spp_rtt_ms",
+    "flow.spp_induced_rtt_ms",
     "flow.delay_ms",
+    "flow.completion_ms",
 ];
 
 fn spread(name: &str, statistic: Statistic) -> Option<Figure> {
@@ -205,8 +252,56 @@ fn spread(name: &str, statistic: Statistic) -> Option<Figure> {
         "link.sojourn_ms" => Figure::LinkSpread(|l| &l.sojourn, statistic),
         "flow.rtt_ms" => Figure::FlowSpread(|f| &f.rtt, statistic),
         "flow.induced_rtt_ms" => Figure::FlowSpread(|f| &f.induced_rtt, statistic),
+        "flow.spp_rtt_ms" => Figure::FlowSpread(|f| &f.spp_rtt, statistic),
+        "flow.spp_induced_rtt_ms" => Figure::FlowSpread(|f| &f.spp_induced_rtt, statistic),
         "flow.delay_ms" => Figure::FlowSpread(|f| &f.delay, statistic),
+        "flow.completion_ms" => Figure::FlowSpread(|f| &f.completion, statistic),
         _ => return None,
+    })
+}
+
+/// The throughput, and what apps measure: its name, and the figure by its statistic.
+const THROUGHPUT: &str = "flow.throughput_bps";
+
+fn app_metric(name: &str) -> Option<Metric> {
+    let key = name.strip_prefix("flow.")?;
+    Metric::ALL.into_iter().find(|metric| metric.key() == key)
+}
+
+fn is_sum(metric: Metric) -> bool {
+    metric.gathering() == Gathering::Sum
+}
+
+/// The unit of what an app measures, which its key ends with.
+fn unit_of(metric: Metric) -> Unit {
+    match metric.key().rsplit_once('_') {
+        Some((_, "ms")) => Unit::Ms,
+        Some((_, "s")) => Unit::Seconds,
+        Some((_, "kbps")) => Unit::Kbps,
+        Some((_, "ratio")) => Unit::Share,
+        _ => Unit::None,
+    }
+}
+
+/// The statistic of this name of the distribution `base`.
+fn statistic(
+    base: &str,
+    name: &str,
+    threshold: Option<f64>,
+) -> Result<Statistic, (String, String)> {
+    match (name, threshold) {
+        ("below", Some(value)) => return Ok(Statistic::Below(value)),
+        ("below", None) => {
+            let help = format!("{base}.below(25): the share of samples up to 25");
+            return Err(("`below` needs a number".into(), help));
+        }
+        _ => {}
+    }
+    let found = STATISTICS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, statistic)| *statistic).ok_or_else(|| {
+        let known: Vec<&str> = STATISTICS.iter().map(|s| s.0).chain(["below"]).collect();
+        let help = suggestion(name, &known);
+        (format!("`{name}` is no statistic"), help)
     })
 }
 
@@ -218,34 +313,43 @@ pub(crate) fn find(name: &str, threshold: Option<f64>) -> Result<Figure, (String
     if let Some((_, figure)) = SCALARS.iter().find(|(known, _)| *known == name) {
         return Ok(*figure);
     }
-    let (base, statistic) = name.rsplit_once('.').unwrap_or((name, ""));
-    if SPREADS.contains(&name) {
+    if let Some(wanted) = name.strip_prefix("link.qdisc.") {
+        let found = queue::NAMES.into_iter().find(|known| *known == wanted);
+        return found.map(Figure::Queue).ok_or_else(|| {
+            let message = format!("`{wanted}` is no count of a queue");
+            (message, suggestion(wanted, &queue::NAMES))
+        });
+    }
+    if let Some(sum) = app_metric(name).filter(|metric| is_sum(*metric)) {
+        return Ok(Figure::App(sum, None));
+    }
+    let is_spread = |name: &str| {
+        let measured = app_metric(name).is_some_and(|metric| !is_sum(metric));
+        SPREADS.contains(&name) || name == THROUGHPUT || measured
+    };
+    if is_spread(name) {
         let help = format!("say what of it: {name}.mean, {name}.p50, {name}.below(25)");
         return Err((format!("`{name}` is a distribution"), help));
     }
-    if SPREADS.contains(&base) {
-        let statistic = match (statistic, threshold) {
-            ("below", Some(ms)) => Statistic::Below(ms),
-            ("below", None) => {
-                let help = format!("{base}.below(25): the share of samples up to 25 ms");
-                return Err(("`below` needs a time in milliseconds".into(), help));
-            }
-            _ => {
-                let Some((_, found)) = STATISTICS.iter().find(|(known, _)| *known == statistic)
-                else {
-                    let known: Vec<&str> =
-                        STATISTICS.iter().map(|s| s.0).chain(["below"]).collect();
-                    let help = suggestion(statistic, &known);
-                    return Err((format!("`{statistic}` is no statistic"), help));
-                };
-                *found
-            }
-        };
-        if let Some(figure) = spread(base, statistic) {
-            return Ok(figure);
-        }
+    let (base, word) = name.rsplit_once('.').unwrap_or((name, ""));
+    if is_spread(base) {
+        let statistic = statistic(base, word, threshold)?;
+        let metric = app_metric(base);
+        let figure = spread(base, statistic)
+            .or(metric.map(|metric| Figure::App(metric, Some(statistic))))
+            .unwrap_or(Figure::Throughput(statistic));
+        return Ok(figure);
     }
-    let known: Vec<&str> = SCALARS.iter().map(|s| s.0).chain(SPREADS).collect();
+    let apps: Vec<String> = Metric::ALL
+        .iter()
+        .map(|m| format!("flow.{}", m.key()))
+        .collect();
+    let known = SCALARS
+        .iter()
+        .map(|s| s.0)
+        .chain(SPREADS)
+        .chain([THROUGHPUT]);
+    let known: Vec<&str> = known.chain(apps.iter().map(String::as_str)).collect();
     let help = suggestion(name, &known);
     Err((format!("`{name}` is no figure"), help))
 }
@@ -294,15 +398,56 @@ pub(crate) fn fits(name: &str, pattern: &str) -> bool {
     }
 }
 
+/// What the app of a flow has measured; NaN when it does not measure that.
+fn measured(flow: &FlowResult, metric: Metric, statistic: Option<Statistic>) -> f64 {
+    let found = flow.measured.iter().find(|m| m.metric == metric);
+    match (found.map(|m| &m.amount), statistic) {
+        (Some(Amount::Sum(sum)), None) => *sum,
+        (Some(Amount::Spread(spread)), Some(statistic)) => statistic.of(spread),
+        _ => f64::NAN,
+    }
+}
+
 impl Figure {
     pub(crate) fn unit(&self) -> Unit {
         match self {
-            Self::Link(_, unit) | Self::Flow(_, unit) | Self::Run(_, unit) => *unit,
+            Self::Link(_, unit)
+            | Self::Flow(_, unit)
+            | Self::Run(_, unit)
+            | Self::Recorded(_, _, unit) => *unit,
             Self::LinkSpread(_, statistic) | Self::FlowSpread(_, statistic) => match statistic {
                 Statistic::Named(_) => Unit::Ms,
                 Statistic::Below(_) => Unit::Share,
                 Statistic::Count => Unit::None,
             },
+            Self::App(metric, None | Some(Statistic::Named(_))) => unit_of(*metric),
+            Self::Throughput(Statistic::Named(_)) => Unit::Bps,
+            Self::Throughput(Statistic::Below(_)) | Self::App(_, Some(Statistic::Below(_))) => {
+                Unit::Share
+            }
+            Self::Queue(_)
+            | Self::Throughput(Statistic::Count)
+            | Self::App(_, Some(Statistic::Count)) => Unit::None,
+        }
+    }
+
+    /// The distribution that it is a statistic of, in a run; of several flows the first one's.
+    pub(crate) fn spread_of<'a>(
+        &self,
+        run: &'a RunResult,
+        link: &str,
+        flow: &str,
+    ) -> Option<&'a Distribution> {
+        match self {
+            Self::LinkSpread(spread, _) => {
+                let (_, link) = run.links.iter().find(|(name, _)| name == link)?;
+                Some(spread(link))
+            }
+            Self::FlowSpread(spread, _) => {
+                let (_, flow) = run.flows.iter().find(|(name, _)| fits(name, flow))?;
+                Some(spread(flow))
+            }
+            _ => None,
         }
     }
 
@@ -318,10 +463,16 @@ impl Figure {
         };
         match self {
             Self::Link(value, _) => one_link(value),
+            Self::Queue(name) => {
+                one_link(&|l| queue::statistic(&l.qdisc, name).unwrap_or(f64::NAN))
+            }
             Self::LinkSpread(spread, statistic) => one_link(&|l| statistic.of(spread(l))),
             Self::Flow(value, _) => flows(value),
             Self::FlowSpread(spread, statistic) => flows(&|f| statistic.of(spread(f))),
+            Self::Throughput(statistic) => flows(&|f| statistic.of(&f.throughput)),
+            Self::App(metric, statistic) => flows(&|f| measured(f, *metric, *statistic)),
             Self::Run(value, _) => value(run),
+            Self::Recorded(..) => f64::NAN,
         }
     }
 }

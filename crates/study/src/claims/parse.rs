@@ -2,7 +2,9 @@
 
 use super::figure::{Figure, Take, find};
 use super::lex::{Kind, Token, lex};
-use super::{Binder, Check, Compare, Expr, Operator, Reduce, Reference, Relation, Vocabulary};
+use super::{
+    Binder, Check, Compare, Expr, Operator, Place, Reduce, Reference, Relation, Vocabulary,
+};
 use crate::problem::suggestion;
 use std::ops::Range;
 
@@ -49,7 +51,28 @@ pub(crate) fn quantity(text: &str, words: &Vocabulary) -> Parsed<Expr> {
     Ok(expr)
 }
 
-/// Reads the axes of a chart or table: `tcp in six`.
+/// Reads the axes of a table: `tcp in six, n`.
+pub(crate) fn binders(text: &str, words: &Vocabulary) -> Parsed<Vec<Binder>> {
+    let mut parser = Parser::new(text, words)?;
+    let binders = parser.binders()?;
+    parser.end()?;
+    Ok(binders)
+}
+
+/// Reads a place: `codel, n=14`.
+pub(crate) fn place(text: &str, words: &Vocabulary) -> Parsed<Place> {
+    let mut parser = Parser::new(text, words)?;
+    let mut place = Place::new();
+    loop {
+        place.push(parser.axis_and_value()?);
+        if !parser.takes(",") {
+            parser.end()?;
+            return Ok(place);
+        }
+    }
+}
+
+/// Reads an axis of a chart or table: `tcp in six`.
 pub(crate) fn binder(text: &str, words: &Vocabulary) -> Parsed<Binder> {
     let mut parser = Parser::new(text, words)?;
     let binder = parser.binder()?;
@@ -383,6 +406,9 @@ impl<'a> Parser<'a> {
     }
 
     fn figure(&mut self, name: &str, span: Range<usize>) -> Parsed<Figure> {
+        if name.starts_with("ref.") {
+            return self.recorded(name, span);
+        }
         let threshold = if matches!(self.peek(), Kind::Mark("(")) {
             self.advance();
             let number = self.plain_number()?;
@@ -399,6 +425,23 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// A value measured elsewhere: `ref.kernel`, `ref.kernel.goodput`.
+    fn recorded(&self, name: &str, span: Range<usize>) -> Parsed<Figure> {
+        let mut known = Vec::new();
+        for (table, recorded) in self.words.recorded.iter().enumerate() {
+            let columns = recorded.words().into_iter().zip(&recorded.columns);
+            for (column, (word, about)) in columns.enumerate() {
+                if word == name {
+                    return Ok(Figure::Recorded(table, column, about.unit));
+                }
+                known.push(word);
+            }
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let message = format!("no reference has `{name}`");
+        Self::complain(span, message, Some(suggestion(name, &known)))
+    }
+
     /// `[codel, n=14, flow=voip-*]`
     fn selectors(&mut self, expr: &mut Expr) -> Parsed<()> {
         loop {
@@ -409,26 +452,41 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn selector(&mut self, expr: &mut Expr) -> Parsed<()> {
-        let span = self.span();
-        let keyed = matches!(
-            self.tokens.get(self.next + 1).map(|token| &token.kind),
-            Some(Kind::Mark("="))
-        );
-        if !keyed {
+    /// Whether a key stands here: a name with `=` behind it.
+    fn at_key(&self) -> bool {
+        let next = self.tokens.get(self.next + 1).map(|token| &token.kind);
+        matches!(next, Some(Kind::Mark("=")))
+    }
+
+    /// `n=14`, or a value that belongs to one axis only.
+    fn axis_and_value(&mut self) -> Parsed<(usize, usize)> {
+        if !self.at_key() {
+            let span = self.span();
             let text = self.value_text()?;
-            let (axis, value) = self.bare(&text, span)?;
-            expr.each(&mut |reference| reference.fix(axis, value));
-            return Ok(());
+            return self.bare(&text, span);
         }
-        let key = self.value_text()?;
+        let axis = self.axis()?;
         self.expect("=")?;
+        Ok((axis, self.value(axis)?))
+    }
+
+    fn selector(&mut self, expr: &mut Expr) -> Parsed<()> {
+        let key = match self.peek() {
+            Kind::Name(name) if self.at_key() => name.clone(),
+            _ => String::new(),
+        };
+        let mut takes_key = || {
+            self.advance();
+            self.expect("=")
+        };
         match key.as_str() {
             "link" => {
+                takes_key()?;
                 let link = self.value_text()?;
                 expr.each(&mut |reference| reference.link.clone_from(&link));
             }
             "flow" => {
+                takes_key()?;
                 let flow = if self.takes("*") {
                     "*".to_owned()
                 } else {
@@ -437,6 +495,7 @@ impl<'a> Parser<'a> {
                 expr.each(&mut |reference| reference.flow.clone_from(&flow));
             }
             "take" => {
+                takes_key()?;
                 let span = self.span();
                 let word = self.value_text()?;
                 let Some(take) = Take::named(&word) else {
@@ -447,10 +506,7 @@ impl<'a> Parser<'a> {
                 expr.each(&mut |reference| reference.take = take);
             }
             _ => {
-                self.next -= 2;
-                let axis = self.axis()?;
-                self.expect("=")?;
-                let value = self.value(axis)?;
+                let (axis, value) = self.axis_and_value()?;
                 expr.each(&mut |reference| reference.fix(axis, value));
             }
         }

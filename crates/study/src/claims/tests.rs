@@ -1,11 +1,11 @@
 //! The claim language: what it reads, what it refuses, and what it finds in made-up results.
 
-use super::evaluate::{Cells, Evaluator};
+use super::evaluate::{Cells, Evaluator, Missing};
 use super::figure::Unit;
 use super::parse::{check, quantity};
 use super::{Axis, AxisValue, Set, Vocabulary};
 use crate::runner::Outcome;
-use sojourn_qdisc::{Report, Spec};
+use sojourn_qdisc::{Field, Report, Spec, Value};
 use sojourn_units::Span;
 use sojourn_world::{
     Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, RunResult, Topology,
@@ -19,7 +19,7 @@ fn axis(name: &str, values: &[&str]) -> Axis {
             .iter()
             .map(|value| AxisValue {
                 name: (*value).into(),
-                params: vec![(format!("field.{name}"), (*value).into())],
+                params: vec![(format!("field.{name}"), vec![(*value).into()])],
             })
             .collect(),
     }
@@ -44,6 +44,13 @@ fn words() -> Vocabulary {
 
 /// Two queues by three numbers of flows, three seeds each. CoDel's mean delays are 10, 20 and
 /// 30 ms, RED's ten times as much; the seeds differ by −1, 0 and +5 ms.
+fn count(name: &'static str, number: i64) -> Field {
+    Field {
+        name,
+        value: Value::Int(number),
+    }
+}
+
 fn results() -> (Vec<Cell>, Vec<Outcome>) {
     let hop = |name: &str| Hop {
         name: name.into(),
@@ -69,18 +76,36 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                     warmup: Span::ZERO,
                     sample_every: Span::from_secs(1),
                     link_header: 0,
+                    spp: false,
+                    flow_series: true,
                     topology: Topology::Dumbbell(Dumbbell {
                         up: hop("up"),
                         down: hop("down"),
                         access: None,
                     }),
                     flows: Vec::new(),
+                    changes: Vec::new(),
                 };
                 let mut link = LinkRecorder::new(Window::of(&cell), None).finish(Report {
-                    kind: "pfifo",
+                    kind: "htb",
                     options: Vec::new(),
-                    stats: Vec::new(),
-                    inner: None,
+                    stats: vec![count("drops", 3)],
+                    inner: Some(Box::new(Report {
+                        kind: "cake",
+                        options: Vec::new(),
+                        stats: vec![
+                            count("drops", 4),
+                            count("max_adj_size", 1552),
+                            Field {
+                                name: "tins",
+                                value: Value::Groups(vec![
+                                    vec![count("way_collisions", 2), count("ack_drops", 1)],
+                                    vec![count("way_collisions", 5), count("ack_drops", 0)],
+                                ]),
+                            },
+                        ],
+                        inner: None,
+                    })),
                 });
                 link.sojourn = Distribution {
                     count: 100,
@@ -115,8 +140,10 @@ fn held(text: &str) -> (usize, usize) {
     let (cells, outcomes) = results();
     let cells = Cells::new(&cells, &outcomes);
     let check = check(text, &words).unwrap_or_else(|complaint| panic!("{text}: {complaint:?}"));
-    let cases = Evaluator::new(&words, &cells).check(&check);
-    let cases = cases.unwrap_or_else(|message| panic!("{text}: {message}"));
+    let cases = Evaluator::new(&words, &cells).check(&check).into_iter();
+    let cases: Vec<_> = cases
+        .map(|case| case.unwrap_or_else(|missing| panic!("{text}: {missing:?}")))
+        .collect();
     (cases.iter().filter(|case| case.held).count(), cases.len())
 }
 
@@ -173,6 +200,21 @@ fn a_check_runs_over_its_axes() {
 }
 
 #[test]
+fn a_queues_counts_are_its_own_its_tins_or_those_below_a_shaper() {
+    // The shaper's own three drops, not the four below it.
+    assert_eq!(held("link.qdisc.drops[codel, n=3] in 3 .. 3"), (1, 1));
+    assert_eq!(
+        held("link.qdisc.max_adj_size[codel, n=3] in 1552 .. 1552"),
+        (1, 1)
+    );
+    assert_eq!(
+        held("link.qdisc.way_collisions[codel, n=3] in 7 .. 7"),
+        (1, 1)
+    );
+    assert_eq!(held("link.qdisc.new_flow_count[codel, n=3] >= 0"), (0, 1));
+}
+
+#[test]
 fn nothing_is_no_value() {
     assert_eq!(held("link.utilisation[codel, n=3] >= 0"), (0, 1));
     assert_eq!(held("link.utilisation[codel, n=3] <= 1"), (0, 1));
@@ -188,7 +230,8 @@ fn seeds_and_words_of_a_case() {
     let mut evaluator = Evaluator::new(&words, &cells);
     let mut case = |text: &str| {
         let check = check(text, &words).expect("it is right");
-        evaluator.check(&check).expect("its cells exist").remove(0)
+        let case = evaluator.check(&check).remove(0);
+        case.expect("its cells exist")
     };
     let value = case("delay[codel, n=3] < 50");
     assert_eq!(value.seeds, [9.0, 10.0, 15.0]);
@@ -211,22 +254,57 @@ fn a_figure_must_mean_one_cell() {
     let cells = Cells::new(&cells, &[]);
     let message = |text: &str| {
         let check = check(text, &words).expect("its words are right");
-        Evaluator::new(&words, &cells)
-            .check(&check)
-            .expect_err(text)
+        let case = Evaluator::new(&words, &cells).check(&check).remove(0);
+        case.expect_err(text)
     };
     assert_eq!(
         message("delay[codel] < 1"),
-        "aqm=codel is several cells; they differ in field.n"
+        Missing::Unclear("aqm=codel is several cells; they differ in field.n".into())
     );
     let mut outside = words.clone();
-    outside.axes[1].values[0].params[0].1 = "4".into();
+    outside.axes[1].values[0].params[0].1 = vec!["4".into()];
     let check = check("delay[codel, n=3] < 1", &outside).expect("its words are right");
-    let found = Evaluator::new(&outside, &cells).check(&check);
+    let found = Evaluator::new(&outside, &cells).check(&check).remove(0);
     assert_eq!(
         found.expect_err("no such cell"),
-        "no cell has aqm=codel n=3"
+        Missing::Cell("no cell has aqm=codel n=3".into())
     );
+    // Another name for the same value.
+    outside.axes[1].values[0].params[0].1.push("3".into());
+    let found = Evaluator::new(&outside, &cells).check(&check).remove(0);
+    assert!(found.is_ok(), "{found:?}");
+}
+
+#[test]
+fn a_part_of_the_grid_decides_what_it_can() {
+    let words = words();
+    let (cells, outcomes) = results();
+    // Without the cells of six flows.
+    let pairs = cells.into_iter().zip(outcomes);
+    let (cells, outcomes): (Vec<_>, Vec<_>) =
+        pairs.filter(|(cell, _)| cell.params[1].1 != "6").unzip();
+    let cells = Cells::new(&cells, &outcomes);
+    let held = |text: &str| -> Vec<Option<bool>> {
+        let check = check(text, &words).expect("its words are right");
+        let cases = Evaluator::new(&words, &cells).over_part().check(&check);
+        let cases = cases.into_iter();
+        cases
+            .map(|case| match case {
+                Ok(case) => Some(case.held),
+                Err(Missing::Cell(_)) => None,
+                Err(Missing::Unclear(message)) => panic!("{message}"),
+            })
+            .collect()
+    };
+    assert_eq!(
+        held("for n: delay[codel] < delay[red]"),
+        [Some(true), None, Some(true)]
+    );
+    assert_eq!(held("rising(n: delay[codel])"), [Some(true)]);
+    assert_eq!(held("rising(n in {3, 6}: delay[codel])"), [None]);
+    // The mean of a part is another figure, and so is a number of combinations.
+    assert_eq!(held("mean(n: delay[codel]) > 0"), [None]);
+    assert_eq!(held("count(n: delay[codel] > 0) > 0"), [None]);
 }
 
 #[test]
@@ -306,7 +384,7 @@ fn complaints_say_where_and_what_would_be_right() {
         (
             "link.sojourn_ms.below < 1",
             0..21,
-            "`below` needs a time",
+            "`below` needs a number",
             "",
         ),
     ] {

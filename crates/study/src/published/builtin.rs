@@ -19,5 +19,21 @@ macro_rules! study {
 }
 
 /// In alphabetical order.
-pub(super) const STUDIES: &[Study] =
-    &[study!("codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml")];
+pub(super) const STUDIES: &[Study] = &[
+    study!(
+        "cake": "study.toml", "rrul-be.toml", "rrul.toml", "host-isolation.toml",
+        "ack-filter.toml", "ef-call.toml", "home.toml", "collisions.toml", "shaper.toml",
+        "after-idle.toml", "overhead.toml", "linux-rrul-be.csv", "linux-rrul.csv",
+        "linux-host-isolation.csv", "linux-ack-filter.csv", "linux-ef-call.csv",
+        "linux-home.csv", "arithmetic.csv", "rrul-be-live.toml", "rrul-live.toml",
+        "host-isolation-live.toml", "ack-filter-live.toml", "ef-call-live.toml",
+        "shaper-live.toml", "after-idle-live.toml",
+    ),
+    study!("codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "published.csv"),
+    study!("home-broadband": "study.toml", "home.toml", "live.toml"),
+    study!(
+        "steering": "study.toml", "long-10g.toml", "short-10g.toml", "join-10g.toml",
+        "onoff-10g.toml", "ceiling-10g.toml", "long-1g.toml", "short-1g.toml", "join-1g.toml",
+        "onoff-1g.toml", "ceiling-1g.toml", "map-1g.toml",
+    ),
+];

@@ -1,27 +1,30 @@
 //! Claims held against results.
 
-use super::{Claim, Expected, Published};
-use crate::claims::{Case, Cells, Evaluator, Unit};
-use crate::runner::Outcome;
+use super::{Claim, Expected, Published, Results, WorldName};
+use crate::claims::{Case, Cells, Evaluator, Missing, Unit, Vocabulary};
+use crate::study::Study;
 
-/// How a claim came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a claim came out; the greater outweighs the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// Every check holds.
+    /// The world has none of the cells that it is about.
+    NotRun,
+    /// Every check holds that could be made, and one could.
     Pass,
-    /// A check fails, and nobody has said why.
-    Fail,
     /// Every check that fails is a known deviation.
     Deviation,
+    /// A check fails, and nobody has said why.
+    Fail,
 }
 
 impl Status {
-    /// `pass`, `fail` or `deviation`.
+    /// `pass`, `fail`, `deviation` or `not run`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::NotRun => "not run",
             Self::Pass => "pass",
-            Self::Fail => "fail",
             Self::Deviation => "deviation",
+            Self::Fail => "fail",
         }
     }
 }
@@ -57,10 +60,12 @@ pub struct Checked {
     pub check: String,
     /// How it came out.
     pub status: Status,
-    /// Number of combinations.
+    /// Number of combinations, without those that were not run.
     pub cases: usize,
     /// Those in which it holds.
     pub held: usize,
+    /// Combinations whose cells this world does not have.
+    pub not_run: usize,
     /// The combination nearest to failing, with its values.
     pub closest: String,
     /// Combinations in which it fails, with their values.
@@ -68,36 +73,55 @@ pub struct Checked {
 }
 
 impl Published {
-    /// Holds the chosen claims against the results; `outcomes` has an entry for every setting,
-    /// in the order of its cells, empty where nothing was run.
-    pub fn judge(&self, chosen: &[usize], outcomes: &[Vec<Outcome>]) -> Vec<Judgement> {
+    /// Holds the chosen claims against the results of one world.
+    pub fn judge(&self, chosen: &[usize], results: &Results) -> Vec<Judgement> {
         let claims = chosen.iter().map(|index| &self.claims[*index]);
         claims
             .map(|claim| {
-                let study = &self.settings[claim.setting].study;
-                let cells = Cells::new(&study.cells, &outcomes[claim.setting]);
-                judge(claim, &mut Evaluator::new(&self.words, &cells))
+                let study = self.settings[claim.setting].in_world(results.world);
+                let cells = study.map_or(&[][..], |study| &study.cells);
+                let cells = Cells::new(cells, &results.outcomes[claim.setting]);
+                let evaluator = Evaluator::new(&self.words, &cells).over_part();
+                judge(claim, results.world, evaluator)
             })
             .collect()
     }
+
+    /// Those of the chosen claims that have a cell in a world.
+    pub fn testable(&self, chosen: &[usize], world: WorldName) -> Vec<usize> {
+        let testable = |index: &usize| {
+            let claim = &self.claims[*index];
+            let study = self.settings[claim.setting].in_world(world);
+            study.is_some_and(|study| claim.finds(study, &self.words))
+        };
+        chosen.iter().copied().filter(testable).collect()
+    }
 }
 
-fn judge(claim: &Claim, evaluator: &mut Evaluator<'_>) -> Judgement {
-    let mut checks = Vec::new();
+impl Claim {
+    /// Whether a scenario has a cell for one of its checks.
+    pub(super) fn finds(&self, study: &Study, words: &Vocabulary) -> bool {
+        let cells = Cells::new(&study.cells, &[]);
+        let mut evaluator = Evaluator::new(words, &cells).over_part();
+        let mut checks = self.checks.iter();
+        checks.any(|expected| evaluator.check(&expected.check).iter().any(Result::is_ok))
+    }
+}
+
+fn judge(claim: &Claim, world: WorldName, mut evaluator: Evaluator<'_>) -> Judgement {
+    let mut checks: Vec<Checked> = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut decisive: Option<Case> = None;
     for expected in &claim.checks {
-        let known = expected.deviation.as_ref().or(claim.deviation.as_ref());
-        let (checked, closest) = hold(expected, known.is_some(), evaluator);
+        let own = expected.deviation.of(world);
+        let known = own.or(claim.deviation.of(world));
+        let (checked, closest) = hold(expected, known.is_some(), &mut evaluator);
         let reason = match (checked.status, known) {
             (Status::Deviation, Some(reason)) => Some(reason.clone()),
-            (Status::Fail, _) if closest.is_none() => Some(checked.closest.clone()),
-            (Status::Pass, Some(_)) if expected.deviation.is_some() || claim.checks.len() == 1 => {
-                Some(format!(
-                    "marked as a known deviation, but it holds: {}",
-                    expected.text
-                ))
-            }
+            (Status::Pass, Some(_)) if own.is_some() || claim.checks.len() == 1 => Some(format!(
+                "marked as a known deviation, but it holds: {}",
+                expected.text
+            )),
             _ => None,
         };
         reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
@@ -108,19 +132,11 @@ fn judge(claim: &Claim, evaluator: &mut Evaluator<'_>) -> Judgement {
             decisive = Some(case);
         }
     }
-    let has = |status| {
-        checks
-            .iter()
-            .any(|checked: &Checked| checked.status == status)
-    };
-    let status = if has(Status::Fail) {
-        Status::Fail
-    } else if has(Status::Deviation) {
-        Status::Deviation
-    } else {
-        Status::Pass
-    };
-    let ours: Vec<String> = checks.iter().map(ours).collect();
+    let status = checks.iter().map(|checked| checked.status).max();
+    let status = status.unwrap_or(Status::NotRun);
+    reasons.extend(left_out(&checks));
+    let made = checks.iter().filter(|c| c.status != Status::NotRun);
+    let ours: Vec<String> = made.map(ours).collect();
     Judgement {
         id: claim.id.clone(),
         statement: claim.statement.clone(),
@@ -129,7 +145,7 @@ fn judge(claim: &Claim, evaluator: &mut Evaluator<'_>) -> Judgement {
         unit: decisive.as_ref().map_or(Unit::None, |case| case.unit),
         seeds: decisive.map_or_else(Vec::new, |case| case.seeds),
         status,
-        reason: reasons.join(" "),
+        reason: sentences(&reasons),
         checks,
     }
 }
@@ -150,6 +166,30 @@ fn ours(checked: &Checked) -> String {
     )
 }
 
+/// Reasons behind one another, each with its full stop.
+fn sentences(reasons: &[String]) -> String {
+    let Some((last, others)) = reasons.split_last() else {
+        return String::new();
+    };
+    let others = others
+        .iter()
+        .map(|reason| format!("{}. ", reason.trim_end_matches('.')));
+    others.chain(std::iter::once(last.clone())).collect()
+}
+
+/// What this world could not say, in a sentence.
+fn left_out(checks: &[Checked]) -> Option<String> {
+    let missing: usize = checks.iter().map(|checked| checked.not_run).sum();
+    let all: usize = checks.iter().map(|checked| checked.cases).sum::<usize>() + missing;
+    match missing {
+        0 => None,
+        _ if missing == all => Some("this world has none of its cells".into()),
+        _ => Some(format!(
+            "{missing} of {all} comparisons not run: this world has no such cells."
+        )),
+    }
+}
+
 fn hold(
     expected: &Expected,
     known: bool,
@@ -160,21 +200,17 @@ fn hold(
     } else {
         Status::Fail
     };
-    let cases = match evaluator.check(&expected.check) {
-        Ok(cases) => cases,
-        // A study is read only when every check finds its cells: what is missing is a result.
-        Err(message) => {
-            let checked = Checked {
-                check: expected.text.clone(),
-                status: Status::Fail,
-                cases: 0,
-                held: 0,
-                closest: message,
-                failures: Vec::new(),
-            };
-            return (checked, None);
+    let mut cases = Vec::new();
+    let mut not_run = 0;
+    for case in evaluator.check(&expected.check) {
+        match case {
+            Ok(case) => cases.push(case),
+            Err(Missing::Cell(_)) => not_run += 1,
+            Err(Missing::Unclear(message)) => {
+                unreachable!("a study is read only when its checks are clear: {message}")
+            }
         }
-    };
+    }
     let words = |case: &Case| match &evaluator.show(&case.place)[..] {
         "" => case.text.clone(),
         place => format!("{place}: {}", case.text),
@@ -192,13 +228,14 @@ fn hold(
         .cloned();
     let checked = Checked {
         check: expected.text.clone(),
-        status: if held == cases.len() {
-            Status::Pass
-        } else {
-            failed
+        status: match cases.len() {
+            0 => Status::NotRun,
+            all if all == held => Status::Pass,
+            _ => failed,
         },
         cases: cases.len(),
         held,
+        not_run,
         closest: closest.as_ref().map_or_else(String::new, words),
         failures,
     };

@@ -1,38 +1,71 @@
-//! A study's charts and tables, from our results.
+//! A study's charts and tables: how they are made, and what they show of our results.
 
-use super::Published;
-use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Unit};
-use crate::runner::Outcome;
-use sojourn_world::{RunResult, Series};
+mod chart;
+mod table;
 
-/// What a chart shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartKind {
-    /// A quantity along an axis; the median over seeds and its range.
-    Lines,
-    /// Cumulative distributions of the sojourn time, of the first seed.
-    Distribution,
-    /// A series over time, of the first seed.
-    Time,
-}
+use super::{Published, Results, WorldName};
+use crate::claims::{Binder, Cells, Expr, Place, Vocabulary, combinations};
 
 /// How a chart is made.
 #[derive(Clone, Debug)]
 pub(crate) struct ChartPlan {
     pub(crate) title: String,
     pub(crate) setting: usize,
-    pub(crate) kind: ChartKind,
+    pub(crate) shape: Shape,
+    /// What all its cells have in common.
+    pub(crate) at: Place,
     pub(crate) panels: Option<Binder>,
-    pub(crate) lines: Binder,
-    /// Along the axis, of [`ChartKind::Lines`].
-    pub(crate) x: Option<Binder>,
-    pub(crate) y: Option<Expr>,
-    /// Metric of the series, and the flow or link it is of.
-    pub(crate) series: Option<(String, String)>,
+    pub(crate) lines: Option<Binder>,
+    /// Beside the horizontal axis, where the study has a better word than its axis' name.
+    pub(crate) x_label: Option<String>,
+    /// Beside the vertical axis.
     pub(crate) label: String,
+    pub(crate) log: Log,
+}
+
+/// What a chart shows; the binders are its own, beside panels and lines.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    /// A quantity along an axis.
+    Along {
+        bars: bool,
+        x: Binder,
+        y: Expr,
+        reference: Option<Expr>,
+    },
+    /// Five quantiles of a distribution for each value of an axis.
+    Boxes { x: Binder, of: Box<[Expr; 5]> },
+    /// One quantity against another.
+    Scatter {
+        points: Vec<Binder>,
+        x: Expr,
+        y: Expr,
+    },
+    /// A quantity over two axes.
+    Map { x: Binder, y: Binder, value: Expr },
+    /// A series of the flows or links whose names fit.
+    Time { series: String, of: String },
+    /// A cumulative distribution: of a figure, or of the sojourn time at the study's link.
+    Distribution { of: Option<Expr> },
+}
+
+/// Which axes are logarithmic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// The horizontal one.
+    pub x: bool,
+    /// The vertical one.
+    pub y: bool,
 }
 
 /// How a table is made.
+#[derive(Clone, Debug)]
+pub(crate) enum TablePlan {
+    Grid(GridPlan),
+    Difference(DifferencePlan),
+}
+
+/// A quantity over two axes.
 #[derive(Clone, Debug)]
 pub(crate) struct GridPlan {
     pub(crate) title: String,
@@ -42,6 +75,86 @@ pub(crate) struct GridPlan {
     pub(crate) value: Expr,
 }
 
+/// Our values beside those measured elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct DifferencePlan {
+    pub(crate) title: String,
+    pub(crate) setting: usize,
+    pub(crate) rows: Vec<Binder>,
+    pub(crate) value: Expr,
+    pub(crate) reference: Expr,
+    /// Relative differences above it need a reason.
+    pub(crate) above: f64,
+    pub(crate) why: Vec<Why>,
+}
+
+/// Why ours differs from the reference.
+#[derive(Clone, Debug)]
+pub(crate) struct Why {
+    /// In one row; none: in all that have no reason of their own.
+    pub(crate) row: Option<usize>,
+    pub(crate) text: String,
+}
+
+impl Why {
+    /// The word for all rows.
+    pub(crate) const ALL: &str = "all";
+}
+
+impl Shape {
+    /// Its quantities, each with the key under which it stands and the binders around it beside
+    /// panels and lines.
+    pub(crate) fn quantities(&self) -> Vec<(&'static str, Vec<Binder>, &Expr)> {
+        match self {
+            Self::Along {
+                x, y, reference, ..
+            } => {
+                let mut all = vec![("y", vec![x.clone()], y)];
+                let reference = reference.iter();
+                all.extend(reference.map(|expr| ("reference", vec![x.clone()], expr)));
+                all
+            }
+            Self::Boxes { x, of } => vec![("of", vec![x.clone()], &of[2])],
+            Self::Scatter { points, x, y } => {
+                vec![("x", points.clone(), x), ("y", points.clone(), y)]
+            }
+            Self::Map { x, y, value } => vec![("value", vec![x.clone(), y.clone()], value)],
+            Self::Time { .. } => Vec::new(),
+            Self::Distribution { of } => of.iter().map(|of| ("of", Vec::new(), of)).collect(),
+        }
+    }
+}
+
+/// What a chart shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChartKind {
+    /// A quantity along an axis; the median over seeds and its range.
+    Lines,
+    /// The same as bars.
+    Bars,
+    /// Quantiles 5, 25, 50, 75 and 95 per cent, each the median over seeds.
+    Boxes,
+    /// A quantity against another; medians over seeds and their ranges.
+    Scatter,
+    /// A quantity over two axes; medians over seeds.
+    Map,
+    /// Cumulative distributions, of the first seed.
+    Distribution,
+    /// A series over time, of the first seed.
+    Time,
+}
+
+/// Where a line's points come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The simulated world.
+    Sim,
+    /// The live world.
+    Live,
+    /// Measured elsewhere.
+    Reference,
+}
+
 /// A chart: small panels of the same kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
@@ -49,10 +162,16 @@ pub struct Chart {
     pub title: String,
     /// What it shows.
     pub kind: ChartKind,
+    /// Its logarithmic axes.
+    pub log: Log,
     /// What stands along the horizontal axis.
     pub x_label: String,
     /// What stands along the vertical axis.
     pub y_label: String,
+    /// Names of the places 0, 1, ... on the horizontal axis; none when it has numbers.
+    pub x_names: Vec<String>,
+    /// The same of the vertical axis.
+    pub y_names: Vec<String>,
     /// Its panels.
     pub panels: Vec<Panel>,
 }
@@ -66,13 +185,34 @@ pub struct Panel {
     pub lines: Vec<Line>,
 }
 
-/// One line.
+/// One line, or one group of bars, boxes or points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// For the legend.
     pub name: String,
-    /// Points: x, y, and the lowest and highest of the seeds.
-    pub points: Vec<[f64; 4]>,
+    /// Number of its value: what belongs together has the same colour.
+    pub colour: usize,
+    /// Where its points come from.
+    pub from: Source,
+    /// Its points.
+    pub points: Vec<Dot>,
+}
+
+/// A point of a chart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dot {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// Lowest and highest x of the seeds.
+    pub x_range: (f64, f64),
+    /// Lowest and highest y of the seeds; of a box the quantiles 5 and 95 per cent.
+    pub y_range: (f64, f64),
+    /// Of a box the quartiles.
+    pub inner: (f64, f64),
+    /// The value in words, and what it is of, where the picture does not tell.
+    pub text: String,
 }
 
 /// A table: medians over the seeds.
@@ -87,168 +227,39 @@ pub struct Grid {
 }
 
 fn places(binder: Option<&Binder>) -> Vec<Place> {
-    match binder {
-        None => vec![Place::new()],
-        Some(binder) => binder
-            .values
-            .iter()
-            .map(|value| vec![(binder.axis, *value)])
-            .collect(),
-    }
+    combinations(binder.map_or(&[], std::slice::from_ref))
+}
+
+/// The rows that several axes make, with the names of their values.
+pub(super) fn rows(binders: &[Binder], words: &Vocabulary) -> Vec<(String, Place)> {
+    let places = combinations(binders).into_iter();
+    places.map(|place| (name(&place, words), place)).collect()
+}
+
+/// The names of the values of a place.
+fn name(place: &Place, words: &Vocabulary) -> String {
+    let names: Vec<&str> = place
+        .iter()
+        .map(|(axis, value)| words.axes[*axis].values[*value].name.as_str())
+        .collect();
+    names.join(" ")
 }
 
 impl Published {
-    fn value_name(&self, place: &Place) -> String {
-        let name = |(axis, value): &(usize, usize)| &self.words.axes[*axis].values[*value].name;
-        place.first().map(name).cloned().unwrap_or_default()
-    }
-
-    /// The charts of all settings that were run; `outcomes` as for [`Published::judge`].
-    pub fn charts(&self, outcomes: &[Vec<Outcome>]) -> Vec<Chart> {
-        let plans = self.charts.iter();
-        plans
-            .filter(|plan| !outcomes[plan.setting].is_empty())
-            .map(|plan| {
-                let study = &self.settings[plan.setting].study;
-                let cells = Cells::new(&study.cells, &outcomes[plan.setting]);
-                self.chart(plan, &mut Evaluator::new(&self.words, &cells))
-            })
-            .collect()
-    }
-
-    /// The tables of all settings that were run.
-    pub fn grids(&self, outcomes: &[Vec<Outcome>]) -> Vec<Grid> {
-        let plans = self.grids.iter();
-        plans
-            .filter(|plan| !outcomes[plan.setting].is_empty())
-            .map(|plan| {
-                let study = &self.settings[plan.setting].study;
-                let cells = Cells::new(&study.cells, &outcomes[plan.setting]);
-                self.grid(plan, &mut Evaluator::new(&self.words, &cells))
-            })
-            .collect()
-    }
-
-    fn chart(&self, plan: &ChartPlan, evaluator: &mut Evaluator<'_>) -> Chart {
-        let mut panels = Vec::new();
-        for panel in places(plan.panels.as_ref()) {
-            let mut lines = Vec::new();
-            for line in places(Some(&plan.lines)) {
-                let place: Place = panel.iter().chain(&line).copied().collect();
-                lines.push(Line {
-                    name: self.value_name(&line),
-                    points: self.points(plan, &place, evaluator),
-                });
-            }
-            panels.push(Panel {
-                title: self.value_name(&panel),
-                lines,
-            });
-        }
-        let x_label = match plan.kind {
-            ChartKind::Lines => plan
-                .x
-                .as_ref()
-                .map_or_else(String::new, |x| self.words.axes[x.axis].name.clone()),
-            ChartKind::Distribution => "queueing delay, ms".into(),
-            ChartKind::Time => "s".into(),
-        };
-        Chart {
-            title: plan.title.clone(),
-            kind: plan.kind,
-            x_label,
-            y_label: plan.label.clone(),
-            panels,
-        }
-    }
-
-    fn points(
-        &self,
-        plan: &ChartPlan,
-        place: &Place,
-        evaluator: &mut Evaluator<'_>,
-    ) -> Vec<[f64; 4]> {
-        let run = || evaluator.runs(place).ok()?.first().copied();
-        match plan.kind {
-            ChartKind::Lines => self.along(plan, place, evaluator),
-            ChartKind::Distribution => run().map_or_else(Vec::new, |run| {
-                let links = run.links.iter();
-                let link = links.filter(|(name, _)| *name == self.words.link);
-                let cdf = link.flat_map(|(_, link)| &link.sojourn.cdf);
-                cdf.map(|(ms, share)| [*ms, *share, *share, *share])
-                    .collect()
-            }),
-            ChartKind::Time => match (run(), &plan.series) {
-                (Some(run), Some((metric, of))) => series(run, metric, of),
-                _ => Vec::new(),
-            },
-        }
-    }
-
-    fn along(
-        &self,
-        plan: &ChartPlan,
-        place: &Place,
-        evaluator: &mut Evaluator<'_>,
-    ) -> Vec<[f64; 4]> {
-        let (Some(x), Some(y)) = (&plan.x, &plan.y) else {
-            return Vec::new();
-        };
-        let mut points = Vec::new();
-        for (number, at) in places(Some(x)).into_iter().enumerate() {
-            let name = self.value_name(&at);
-            let place: Place = place.iter().chain(&at).copied().collect();
-            let Ok(quantity) = evaluator.quantity_at(&place, y) else {
-                continue;
-            };
-            let scale = if quantity.unit == Unit::Share {
-                100.0
-            } else {
-                1.0
-            };
-            let seeds = || quantity.seeds.iter().map(|v| v * scale);
-            if quantity.median.is_finite() {
-                points.push([
-                    name.parse().unwrap_or(number as f64),
-                    quantity.median * scale,
-                    seeds().fold(f64::INFINITY, f64::min),
-                    seeds().fold(f64::NEG_INFINITY, f64::max),
-                ]);
-            }
-        }
-        points
-    }
-
-    fn grid(&self, plan: &GridPlan, evaluator: &mut Evaluator<'_>) -> Grid {
-        let columns = places(Some(&plan.columns));
-        let rows = places(Some(&plan.rows)).into_iter().map(|row| {
-            let values = columns.iter().map(|column| {
-                let place: Place = row.iter().chain(column).copied().collect();
-                let value = evaluator.quantity_at(&place, &plan.value);
-                value.map_or_else(|_| "–".into(), |q| q.unit.show(q.median))
-            });
-            (self.value_name(&row), values.collect())
-        });
-        Grid {
-            title: plan.title.clone(),
-            rows: rows.collect(),
-            columns: columns.iter().map(|place| self.value_name(place)).collect(),
-        }
+    /// The cells of a setting with what they yielded; none when they yielded nothing.
+    fn cells<'a>(&'a self, setting: usize, results: &'a Results) -> Option<Cells<'a>> {
+        let study = self.settings[setting].in_world(results.world)?;
+        let outcomes = &results.outcomes[setting];
+        let some = outcomes.iter().any(Result::is_ok);
+        some.then(|| Cells::new(&study.cells, outcomes))
     }
 }
 
-/// A series of a flow or a link by its name.
-fn series(run: &RunResult, metric: &str, of: &str) -> Vec<[f64; 4]> {
-    let flow = run.flows.iter().find(|(name, _)| name == of);
-    let link = run.links.iter().find(|(name, _)| name == of);
-    let lists = [
-        flow.map(|(_, flow)| &flow.series),
-        link.map(|(_, link)| &link.series),
-    ];
-    let mut all = lists.into_iter().flatten().flatten();
-    let found = all.find(|series: &&Series| series.metric == metric);
-    found.map_or_else(Vec::new, |series| {
-        let points = series.points.iter().filter(|p| p.value.is_finite());
-        points.map(|p| [p.t, p.value, p.value, p.value]).collect()
-    })
+impl From<WorldName> for Source {
+    fn from(world: WorldName) -> Self {
+        match world {
+            WorldName::Sim => Self::Sim,
+            WorldName::Live => Self::Live,
+        }
+    }
 }

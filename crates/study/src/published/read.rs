@@ -1,14 +1,16 @@
 //! `study.toml`: from its text to a checked study.
 
-use super::picture::{ChartKind, ChartPlan, GridPlan};
-use super::{Claim, Expected, Published, Setting};
-use crate::claims::{
-    Axis, AxisValue, Binder, Cells, Check, Complaint, Evaluator, Expr, Set, Vocabulary,
-};
+mod claims;
+mod pictures;
+mod recorded;
+mod words;
+
+use super::{Deviation, Files, Published, Setting};
+use crate::claims::{Complaint, Vocabulary};
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::read::{Fields, Read, join, wrong_type};
-use crate::study::Study;
-use crate::tree::{Entry, Node, Value};
+use crate::study::{Options, Study};
+use crate::tree::{Node, Value};
 
 /// The only format so far.
 const FORMAT: &str = "sojourn-study/1";
@@ -36,11 +38,38 @@ impl Read for Raw {
     }
 }
 
-/// Reads a study; see [`Published::parse`].
+impl Read for Deviation {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        if let Value::Text(reason) = &node.value {
+            let reason = Some(reason.clone());
+            return Some(Self {
+                sim: reason.clone(),
+                live: reason,
+            });
+        }
+        if !matches!(node.value, Value::Table(_)) {
+            let wanted = "a string, or a table with `sim` or `live`";
+            problems.add(wrong_type(node, path, wanted));
+            return None;
+        }
+        let fields = Fields::open(node, path, &["sim", "live"], problems)?;
+        Some(Self {
+            sim: fields.field("sim", problems)?,
+            live: fields.field("live", problems)?,
+        })
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Reads a study; see [`Published::read`].
 pub(super) fn study(
     file: &str,
     text: &str,
-    scenario: &dyn Fn(&str) -> Result<Study, Problems>,
+    files: &dyn Files,
+    options: &Options,
 ) -> Result<Published, Problems> {
     let mut problems = Problems::with_source(file, text);
     let tree = match toml_edit::Document::parse(text) {
@@ -56,6 +85,7 @@ pub(super) fn study(
         problems,
         settings: Vec::new(),
         words: Vocabulary::default(),
+        files: vec![(super::FILE.to_owned(), text.to_owned())],
     };
     let known = [
         "format",
@@ -68,6 +98,7 @@ pub(super) fn study(
         "setting",
         "axes",
         "sets",
+        "reference",
         "define",
         "claim",
         "chart",
@@ -77,16 +108,21 @@ pub(super) fn study(
     let Some((top, mut study)) = head else {
         return Err(reader.problems);
     };
-    reader.settings(&top, scenario)?;
-    reader.vocabulary(&top);
+    let live = reader.settings(&top, files, options)?;
+    reader.axes(&top);
+    reader.recorded(&top, files);
+    reader.definitions(&top);
+    reader.sweeps_of_live(&live);
     study.claims = reader.claims(&top);
+    reader.use_of_live(&live, &study.claims);
     study.charts = reader.list(&top, "chart", Reader::chart);
-    study.grids = reader.list(&top, "table", Reader::table);
+    study.tables = reader.list(&top, "table", Reader::table);
     if !reader.problems.is_empty() {
         reader.problems.sort();
         return Err(reader.problems);
     }
     study.settings = reader.settings;
+    study.files = reader.files;
     study.words = reader.words;
     text.clone_into(&mut study.text);
     Ok(study)
@@ -96,6 +132,8 @@ struct Reader {
     problems: Problems,
     settings: Vec<Setting>,
     words: Vocabulary,
+    /// Names and texts of the files of the study.
+    files: Vec<(String, String)>,
 }
 
 impl Reader {
@@ -136,8 +174,9 @@ impl Reader {
             claims: Vec::new(),
             words: Vocabulary::default(),
             charts: Vec::new(),
-            grids: Vec::new(),
+            tables: Vec::new(),
             text: String::new(),
+            files: Vec::new(),
         };
         Some((top, study))
     }
@@ -164,145 +203,47 @@ impl Reader {
             .collect()
     }
 
-    /// Reads the scenarios. A problem in one of them is reported alone, with its own file.
+    /// Reads the scenarios; for every setting, where its live scenario is named. A problem in a
+    /// scenario is reported alone, with its own file.
     fn settings(
         &mut self,
         top: &Fields<'_>,
-        scenario: &dyn Fn(&str) -> Result<Study, Problems>,
-    ) -> Result<(), Problems> {
-        let names = self.list(top, "setting", |reader, node, path| {
-            let known = ["name", "scenario"];
+        files: &dyn Files,
+        options: &Options,
+    ) -> Result<Vec<Option<Origin>>, Problems> {
+        let named = self.list(top, "setting", |reader, node, path| {
+            let known = ["name", "scenario", "live"];
             let fields = Fields::open(node, path, &known, &mut reader.problems)?;
             let name: String = fields.field("name", &mut reader.problems)?;
             let file: String = fields.field("scenario", &mut reader.problems)?;
-            Some((name, file))
+            let live: Option<Written> = fields.field("live", &mut reader.problems)?;
+            Some((name, file, live))
         });
-        for (name, file) in names {
+        let mut texts = std::mem::take(&mut self.files);
+        let mut scenario = |file: &str| {
+            let shown = files.shown(file);
+            let text = files.read(file);
+            let text = text.map_err(|message| super::nowhere(&shown, message))?;
+            let study = Study::parse(&shown, &text, &files.base(), options);
+            if texts.iter().all(|(name, _)| name != file) {
+                texts.push((file.to_owned(), text));
+            }
+            study
+        };
+        let mut places = Vec::new();
+        for (name, file, live) in named {
             let study = scenario(&file)?;
-            self.settings.push(Setting { name, study });
+            places.push(live.as_ref().map(|live| live.at));
+            let live = live.map(|live| scenario(&live.text)).transpose()?;
+            self.settings.push(Setting { name, study, live });
         }
+        self.files = texts;
         if self.settings.is_empty() {
             let message = "a study needs at least one `[[setting]]`".to_owned();
             self.add(Origin::NOWHERE, "setting", message, None);
             return Err(std::mem::take(&mut self.problems));
         }
-        Ok(())
-    }
-
-    fn entries(&mut self, top: &Fields<'_>, key: &str) -> Vec<Entry> {
-        let table: Option<Option<Raw>> = top.field(key, &mut self.problems);
-        let Some(Raw(node)) = table.flatten() else {
-            return Vec::new();
-        };
-        self.table_of(&node, key)
-    }
-
-    fn table_of(&mut self, node: &Node, path: &str) -> Vec<Entry> {
-        if let Value::Table(entries) = &node.value {
-            return entries.clone();
-        }
-        self.problems.add(wrong_type(node, path, "a table"));
-        Vec::new()
-    }
-
-    /// Axes, sets and definitions.
-    fn vocabulary(&mut self, top: &Fields<'_>) {
-        for entry in self.entries(top, "axes") {
-            let values = match &entry.node.value {
-                Value::Text(field) => self.swept(field, &entry),
-                _ => self.axis_values(&entry),
-            };
-            self.words.axes.push(Axis {
-                name: entry.key,
-                values,
-            });
-        }
-        for entry in self.entries(top, "sets") {
-            let axes: Vec<&str> = self.words.axes.iter().map(|a| a.name.as_str()).collect();
-            let Some(axis) = axes.iter().position(|name| *name == entry.key) else {
-                let help = suggestion(&entry.key, &axes);
-                let message = format!("no axis is named `{}`", entry.key);
-                self.add(entry.at, "sets", message, Some(help));
-                continue;
-            };
-            for set in self.table_of(&entry.node, &join("sets", &entry.key)) {
-                self.set(axis, &set);
-            }
-        }
-        for entry in self.entries(top, "define") {
-            let path = join("define", &entry.key);
-            let Some(written) = Written::read(&entry.node, &path, &mut self.problems) else {
-                continue;
-            };
-            let read = crate::claims::quantity(&written.text, &self.words);
-            if let Some(expr) = self.understood(read, &written, &path) {
-                self.words.definitions.push((entry.key, expr));
-            }
-        }
-    }
-
-    /// The values that a field takes in the scenarios' sweeps.
-    fn swept(&mut self, field: &str, entry: &Entry) -> Vec<AxisValue> {
-        let mut values: Vec<AxisValue> = Vec::new();
-        let axes = || self.settings.iter().flat_map(|s| &s.study.info.axes);
-        for value in axes().filter(|a| a.field == field).flat_map(|a| &a.values) {
-            if values.iter().all(|known| known.name != *value) {
-                values.push(AxisValue {
-                    name: value.clone(),
-                    params: vec![(field.to_owned(), value.clone())],
-                });
-            }
-        }
-        if values.is_empty() {
-            let known: Vec<&str> = axes().map(|axis| axis.field.as_str()).collect();
-            let help = suggestion(field, &known);
-            let message = format!("no scenario of the study sweeps `{field}`");
-            self.add(entry.node.at, "axes", message, Some(help));
-        }
-        values
-    }
-
-    /// `{ codel = { "dumbbell.up.qdisc" = "codel" } }`
-    fn axis_values(&mut self, entry: &Entry) -> Vec<AxisValue> {
-        let path = join("axes", &entry.key);
-        let values = self.table_of(&entry.node, &path);
-        values
-            .into_iter()
-            .map(|value| {
-                let path = join(&path, &value.key);
-                let mut params = Vec::new();
-                for param in self.table_of(&value.node, &path) {
-                    flatten(&param, "", &mut params);
-                }
-                AxisValue {
-                    name: value.key,
-                    params,
-                }
-            })
-            .collect()
-    }
-
-    fn set(&mut self, axis: usize, set: &Entry) {
-        let path = format!("sets.{}.{}", self.words.axes[axis].name, set.key);
-        let list = <Vec<Raw>>::read(&set.node, &path, &mut self.problems);
-        let mut values = Vec::new();
-        for Raw(node) in list.unwrap_or_default() {
-            let known = &self.words.axes[axis].values;
-            if let Some(value) = known.iter().position(|value| value.name == node.text) {
-                values.push(value);
-                continue;
-            }
-            let names: Vec<&str> = known.iter().map(|v| v.name.as_str()).collect();
-            let help = suggestion(&node.text, &names);
-            let name = &self.words.axes[axis].name;
-            let message = format!("axis `{name}` has no value `{}`", node.text);
-            self.add(node.at, &path, message, Some(help));
-        }
-        self.words.sets.push(Set {
-            name: set.key.clone(),
-            axis,
-            values,
-        });
+        Ok(places)
     }
 
     /// What was read, or the complaint at its place in the file.
@@ -331,19 +272,6 @@ impl Reader {
         None
     }
 
-    fn claims(&mut self, top: &Fields<'_>) -> Vec<Claim> {
-        let claims = self.list(top, "claim", |reader, node, path| {
-            Some((reader.claim(node, path)?, node.at))
-        });
-        for (i, (claim, at)) in claims.iter().enumerate() {
-            if claims[..i].iter().any(|(other, _)| other.id == claim.id) {
-                let message = format!("another claim has the id `{}`", claim.id);
-                self.add(*at, "claim", message, None);
-            }
-        }
-        claims.into_iter().map(|(claim, _)| claim).collect()
-    }
-
     fn setting(&mut self, fields: &Fields<'_>, path: &str) -> Option<usize> {
         let name: Written = fields.field("setting", &mut self.problems)?;
         let names: Vec<&str> = self.settings.iter().map(|s| s.name.as_str()).collect();
@@ -354,151 +282,5 @@ impl Reader {
             self.add(name.at, &join(path, "setting"), message, Some(help));
         }
         found
-    }
-
-    fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let known = [
-            "id",
-            "setting",
-            "statement",
-            "published",
-            "check",
-            "deviation",
-        ];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
-        let id = fields.field("id", &mut self.problems);
-        let statement = fields.field("statement", &mut self.problems);
-        let published = fields.field("published", &mut self.problems);
-        let deviation = fields.field("deviation", &mut self.problems);
-        let checks: Option<Vec<Raw>> = fields.field("check", &mut self.problems);
-        let setting = self.setting(&fields, path)?;
-        let path = join(path, "check");
-        let mut expected = Vec::new();
-        for Raw(node) in checks? {
-            expected.push(self.expected(&node, &path, setting)?);
-        }
-        if expected.is_empty() {
-            self.add(node.at, &path, "a claim needs a check".into(), None);
-        }
-        Some(Claim {
-            id: id?,
-            setting,
-            statement: statement?,
-            published: published?,
-            checks: expected,
-            deviation: deviation?,
-        })
-    }
-
-    /// A check alone, or `{ holds = "...", deviation = "..." }`.
-    fn expected(&mut self, node: &Node, path: &str, setting: usize) -> Option<Expected> {
-        let (written, deviation) = match &node.value {
-            Value::Table(_) => {
-                let known = ["holds", "deviation"];
-                let fields = Fields::open(node, path, &known, &mut self.problems)?;
-                let holds: Option<Written> = fields.field("holds", &mut self.problems);
-                (holds?, fields.field("deviation", &mut self.problems)?)
-            }
-            _ => (Written::read(node, path, &mut self.problems)?, None),
-        };
-        let read = crate::claims::check(&written.text, &self.words);
-        let check = self.understood(read, &written, path)?;
-        self.finds_cells(&check, &written, path, setting);
-        Some(Expected {
-            text: written.text,
-            check,
-            deviation,
-        })
-    }
-
-    /// A check must find its cells before anything is run.
-    fn finds_cells(&mut self, check: &Check, written: &Written, path: &str, setting: usize) {
-        let cells = Cells::new(&self.settings[setting].study.cells, &[]);
-        if let Err(message) = Evaluator::new(&self.words, &cells).check(check) {
-            let name = &self.settings[setting].name;
-            let message = format!("{message} (in setting {name})");
-            self.add(written.at, path, message, None);
-        }
-    }
-
-    fn binder(&mut self, fields: &Fields<'_>, key: &str, path: &str) -> Option<Binder> {
-        let written: Written = fields.field(key, &mut self.problems)?;
-        let read = crate::claims::binder(&written.text, &self.words);
-        self.understood(read, &written, &join(path, key))
-    }
-
-    fn quantity(&mut self, fields: &Fields<'_>, key: &str, path: &str) -> Option<Expr> {
-        let written: Written = fields.field(key, &mut self.problems)?;
-        let read = crate::claims::quantity(&written.text, &self.words);
-        self.understood(read, &written, &join(path, key))
-    }
-
-    fn chart(&mut self, node: &Node, path: &str) -> Option<ChartPlan> {
-        let known = [
-            "title", "setting", "kind", "panels", "lines", "x", "y", "series", "of", "label",
-        ];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
-        let setting = self.setting(&fields, path)?;
-        let lines = self.binder(&fields, "lines", path)?;
-        let panels = match node.get("panels") {
-            Some(_) => Some(self.binder(&fields, "panels", path)?),
-            None => None,
-        };
-        let kind: Written = fields.field("kind", &mut self.problems)?;
-        let mut plan = ChartPlan {
-            title: fields.field("title", &mut self.problems)?,
-            setting,
-            kind: ChartKind::Lines,
-            panels,
-            lines,
-            x: None,
-            y: None,
-            series: None,
-            label: fields.field("label", &mut self.problems)?,
-        };
-        match kind.text.as_str() {
-            "lines" => {
-                plan.x = Some(self.binder(&fields, "x", path)?);
-                plan.y = Some(self.quantity(&fields, "y", path)?);
-            }
-            "distribution" => plan.kind = ChartKind::Distribution,
-            "time" => {
-                plan.kind = ChartKind::Time;
-                let series = fields.field("series", &mut self.problems)?;
-                plan.series = Some((series, fields.field("of", &mut self.problems)?));
-            }
-            other => {
-                let help = suggestion(other, &["lines", "distribution", "time"]);
-                let message = format!("`{other}` is no kind of chart");
-                self.add(kind.at, &join(path, "kind"), message, Some(help));
-                return None;
-            }
-        }
-        Some(plan)
-    }
-
-    fn table(&mut self, node: &Node, path: &str) -> Option<GridPlan> {
-        let known = ["title", "setting", "rows", "columns", "value"];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
-        Some(GridPlan {
-            title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields, path)?,
-            rows: self.binder(&fields, "rows", path)?,
-            columns: self.binder(&fields, "columns", path)?,
-            value: self.quantity(&fields, "value", path)?,
-        })
-    }
-}
-
-/// `"tcp.cc" = "reno"` and `tcp.cc = "reno"` mean the same.
-fn flatten(entry: &Entry, above: &str, params: &mut Vec<(String, String)>) {
-    let path = join(above, &entry.key);
-    match &entry.node.value {
-        Value::Table(entries) => {
-            for entry in entries {
-                flatten(entry, &path, params);
-            }
-        }
-        _ => params.push((path, entry.node.text.clone())),
     }
 }

@@ -1,27 +1,21 @@
 //! The flows of a cell.
 
 use super::Resolver;
+use super::hosts::Hosts;
 use crate::format::{
-    App, CongestionControl, Direction, FlowTable, ScenarioFile, SlowStartWord, TcpTable,
+    App, CongestionControl, Direction, FlowTable, RtoWord, ScenarioFile, SlowStartWord, TcpTable,
     TransportWord, VegasWord,
 };
 use crate::problem::suggestion;
-use crate::quantity::{AckDelay, Bytes, Duration, Name};
-use sojourn_apps::Spec as AppSpec;
+use crate::quantity::{AckDelay, Duration, Name};
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart, VegasConfig};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Dumbbell, Flow, Topology, Transport};
 use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
-/// Largest payload of a message, so that it fits an IP packet with its headers.
-const MOST_PAYLOAD: u64 = 65_000;
-/// Defaults of `ping`: a common probe, ten times a second.
-const PING_SIZE: u16 = 64;
-const PING_INTERVAL: Span = Span::from_millis(100);
-
 impl Resolver<'_> {
     pub(super) fn flows(
         &mut self,
@@ -32,17 +26,20 @@ impl Resolver<'_> {
         if file.flow.is_empty() {
             self.complain("flow", "at least one flow is needed");
         }
-        let unique = self.check_unique("flow", file.flow.iter().map(|flow| &flow.name));
+        let unique = self.check_unique("flow", file.flow.iter().map(|flow| Some(&flow.name)));
         let mut flows: Vec<Flow> = Vec::new();
         let mut names = BTreeSet::new();
+        let mut hosts = Hosts::default();
         for table in &file.flow {
-            for flow in self.flow(file, table, topology, seed).into_iter().flatten() {
+            let made = self.flow(file, table, topology, seed).into_iter().flatten();
+            for mut flow in made {
                 if !names.insert(flow.name.clone()) && unique {
                     let path = format!("flow.{}", table.name.0);
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
                     self.complain(&path, message);
                     break;
                 }
+                flow.hosts = hosts.of(&flow, table, topology, flows.len());
                 flows.push(flow);
             }
         }
@@ -61,6 +58,7 @@ impl Resolver<'_> {
         let ends = self.ends(table, topology, &path);
         let app = self.app(&table.app, &path);
         let transport = self.transport(file, table, &path);
+        self.check_hosts(table, topology, &path);
         let (from, to) = ends?;
         let base_rtt = self.base_rtt(file, table, topology, (from, to), &path);
         let times = self.times(file, table, &path);
@@ -69,13 +67,16 @@ impl Resolver<'_> {
             self.complain(&format!("{path}.count"), message);
             return None;
         }
+        let every = self.every(file, table, &path);
         let ((start, stop), spread) = (times?, table.start_spread.map_or(Span::ZERO, |s| s.0));
         let model = Flow {
             name: table.name.0.clone(),
             from,
             to,
+            hosts: [0; 2],
             start,
             stop,
+            every,
             base_rtt: base_rtt?,
             dscp: table.dscp.map_or(0, |dscp| dscp.0),
             transport: transport?,
@@ -234,70 +235,30 @@ impl Resolver<'_> {
         Some((time(start), table.stop.map(|stop| time(stop.0))))
     }
 
-    fn app(&mut self, app: &App, path: &str) -> Option<AppSpec> {
-        let path = format!("{path}.app");
-        match app {
-            App::Bulk => Some(AppSpec::Bulk),
-            App::File(file) => {
-                if file.size.0 == 0 {
-                    self.complain(&format!("{path}.size"), "must be above zero");
-                    return None;
-                }
-                Some(AppSpec::File { size: file.size.0 })
-            }
-            App::Cbr(cbr) => {
-                let size = self.payload(cbr.size, &path)?;
-                let interval = match (cbr.interval, cbr.rate) {
-                    (Some(interval), None) => self.above_zero(interval, &path, "interval")?,
-                    (None, Some(rate)) => rate.0.time_for(u64::from(size)),
-                    (Some(_), Some(_)) => {
-                        let path = format!("{path}.rate");
-                        self.complain(&path, "cbr has either an `interval` or a `rate`");
-                        return None;
-                    }
-                    (None, None) => {
-                        self.complain(&path, "missing key `interval` (or `rate`)");
-                        return None;
-                    }
-                };
-                Some(AppSpec::Cbr { size, interval })
-            }
-            App::Ping(ping) => Some(AppSpec::Ping {
-                size: match ping.size {
-                    None => PING_SIZE,
-                    Some(size) => self.payload(size, &path)?,
-                },
-                interval: match ping.interval {
-                    None => PING_INTERVAL,
-                    Some(interval) => self.above_zero(interval, &path, "interval")?,
-                },
-            }),
-            App::OnOff(onoff) => Some(AppSpec::OnOff {
-                size: self.payload(onoff.size, &path)?,
-                rate: onoff.rate.0,
-                on: self.above_zero(onoff.on, &path, "on")?,
-                off: self.above_zero(onoff.off, &path, "off")?,
-            }),
-        }
-    }
-
-    fn payload(&mut self, size: Bytes, path: &str) -> Option<u16> {
-        match size.0 {
-            1..=MOST_PAYLOAD => Some(size.0 as u16),
-            other => {
-                let message = format!("{other} is not a payload of 1 to {MOST_PAYLOAD} bytes");
-                self.complain(&format!("{path}.size"), message);
-                None
-            }
-        }
-    }
-
-    fn above_zero(&mut self, time: Duration, path: &str, key: &str) -> Option<Span> {
-        if time.0.is_zero() {
-            self.complain(&format!("{path}.{key}"), "must be above zero");
+    /// After how long it begins anew, if it does.
+    fn every(&mut self, file: &ScenarioFile, table: &FlowTable, path: &str) -> Option<Span> {
+        let Duration(every) = table.every?;
+        let start = table.start.map_or(Span::ZERO, |start| start.0);
+        let length = (file.duration.0 - start).as_nanos();
+        let path = format!("{path}.every");
+        if file.spp == Some(true) {
+            self.complain(
+                &path,
+                "packets are matched on one connection: leave out `spp`",
+            );
             return None;
         }
-        Some(time.0)
+        let Some(times) = length.checked_div(every.as_nanos()) else {
+            self.complain(&path, "must be above zero");
+            return None;
+        };
+        let flows = times.saturating_mul(table.count.unwrap_or(1).into());
+        if flows > u64::from(MOST_FLOWS) {
+            let message = format!("makes {flows} flows, more than {MOST_FLOWS}");
+            self.complain(&path, message);
+            return None;
+        }
+        Some(every)
     }
 
     fn transport(
@@ -307,9 +268,13 @@ impl Resolver<'_> {
         path: &str,
     ) -> Option<Transport> {
         let (default, fixed) = match table.app {
-            App::Bulk | App::File(_) => (TransportWord::Tcp, true),
-            App::Ping(_) | App::OnOff(_) => (TransportWord::Udp, true),
             App::Cbr(_) => (TransportWord::Udp, false),
+            App::Bulk | App::File(_) | App::Telemetry(_) | App::Dash(_) | App::Web(_) => {
+                (TransportWord::Tcp, true)
+            }
+            App::Ping(_) | App::OnOff(_) | App::Voip(_) | App::Video(_) | App::Game(_) => {
+                (TransportWord::Udp, true)
+            }
         };
         let transport = table.transport.unwrap_or(default);
         if fixed && transport != default {
@@ -358,7 +323,7 @@ impl Resolver<'_> {
             };
         }
         if let Some(mss) = keys.mss {
-            config.mss = self.tcp_range(mss.0, 1..=MOST_PAYLOAD, path, "mss") as u16;
+            config.mss = self.tcp_range(mss.0, 1..=super::apps::MOST_PAYLOAD, path, "mss") as u16;
         }
         if let Some(window) = keys.initial_window {
             let window = self.tcp_range(window.into(), 1..=1_000_000, path, "initial_window");
@@ -374,9 +339,14 @@ impl Resolver<'_> {
         ] {
             *field = key.map_or(*field, |time| time.0);
         }
+        config.rto_rule = match keys.rto {
+            Some(RtoWord::Rfc6298) => RtoRule::Rfc6298,
+            Some(RtoWord::Linux) | None => RtoRule::Linux,
+        };
         self.tcp_recovery(keys, &mut config, path);
         for (key, field) in [
             (keys.timestamps, &mut config.timestamps),
+            (keys.timed_segment, &mut config.timed_segment),
             (keys.nagle, &mut config.nagle),
             (keys.ecn, &mut config.ecn),
             (keys.pacing, &mut config.pacing),

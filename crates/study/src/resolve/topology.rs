@@ -150,7 +150,7 @@ impl Resolver<'_> {
     }
 
     fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Graph> {
-        let mut good = self.check_unique("node", nodes.iter().map(|node| &node.name));
+        let mut good = self.check_unique("node", nodes.iter().map(|node| Some(&node.name)));
         let names: Vec<&str> = nodes.iter().map(|node| node.name.0.as_str()).collect();
         let mut resolved = Vec::new();
         let mut link_names: Vec<Name> = Vec::new();

@@ -4,17 +4,19 @@
 //! and the order of steps as Linux 6.x `tcp_bbr`, with its allowance for aggregated ACKs and for
 //! segmentation offload in the window.
 //! Rates are in payload bytes a second, windows in segments.
-//! Differences: no detection of policers (Linux `lt_bw`); the paths here have none. Sending is
-//! paced segment by segment, so there is no pacing quantum.
+//! Difference: sending is paced segment by segment, so there is no pacing quantum.
 
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
+use policer::Policer;
 use sojourn_units::{Rate, Span, Time};
 
+mod base;
 mod filter;
-pub(super) use filter::{
-    AckAggregation, Dice, MARGIN, MIN_WINDOW, MaxFilter, Repair, initial_rate, offload_unit,
-};
+mod policer;
+pub(super) use base::{Base, MIN_WINDOW};
+use filter::MaxFilter;
+pub(super) use filter::{Dice, MARGIN, offload_unit};
 
 /// 2/ln 2, as Linux rounds it (2885/1000): doubles the rate every round trip.
 const HIGH_GAIN: f64 = 2.885;
@@ -32,6 +34,7 @@ const FULL_ROUNDS: u32 = 3;
 /// How old the shortest RTT may get before it is measured afresh, with 4 segments for 200 ms.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -43,74 +46,49 @@ enum Mode {
 /// Linux `tcp_bbr`'s congestion control.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    config: Config,
-    mss: f64,
-    window: u32,
+    base: Base,
     ssthresh: u32,
     mode: Mode,
-    dice: Dice,
-    /// Bytes a second.
-    pacing: f64,
-
     rounds: u64,
-    round_end: u64,
-    round_start: bool,
     bandwidth: MaxFilter,
-    aggregation: AckAggregation,
-
+    policer: Policer,
     full_bandwidth: f64,
     full_rounds: u32,
-    full: bool,
-
-    min_rtt: Option<Span>,
-    min_rtt_at: Time,
     probe_done_at: Option<Time>,
     probe_round_done: bool,
-    idle_restart: bool,
-    app_limited: bool,
-
     phase: usize,
     phase_since: Time,
-
-    repair: Repair,
 }
 
 impl Bbr {
     /// With the initial window of `config`.
     pub fn new(config: &Config) -> Self {
-        let window = config.initial_window.clamp(1, INFINITE);
         Self {
-            config: *config,
-            mss: f64::from(config.mss.max(1)),
-            window,
+            base: Base::new(config, HIGH_GAIN),
             ssthresh: INFINITE,
             mode: Mode::Startup,
-            dice: Dice::default(),
-            pacing: initial_rate(config, HIGH_GAIN, None),
             rounds: 0,
-            round_end: 0,
-            round_start: false,
             bandwidth: MaxFilter::default(),
-            aggregation: AckAggregation::default(),
+            policer: Policer::default(),
             full_bandwidth: 0.0,
             full_rounds: 0,
-            full: false,
-            min_rtt: None,
-            min_rtt_at: Time::ZERO,
             probe_done_at: None,
             probe_round_done: false,
-            idle_restart: false,
-            app_limited: false,
             phase: 0,
             phase_since: Time::ZERO,
-            repair: Repair::default(),
         }
+    }
+
+    /// The estimate in force: a policer's rate goes before the largest one measured.
+    fn rate(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.bandwidth.max())
     }
 
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBandwidth if self.policer.rate().is_some() => 1.0,
             Mode::ProbeBandwidth => CYCLE[self.phase],
             Mode::ProbeRtt => 1.0,
         }
@@ -124,39 +102,32 @@ impl Bbr {
         }
     }
 
-    /// `gain` bandwidth-delay products in segments; the initial window before any RTT.
-    fn bdp(&self, gain: f64) -> u32 {
-        let Some(rtt) = self.min_rtt else {
-            return self.config.initial_window;
-        };
-        let bytes = self.bandwidth.max() * rtt.as_secs_f64() * gain;
-        libm::ceil(bytes / self.mss).min(f64::from(INFINITE)) as u32
-    }
-
     /// What a window needs beyond the BDP to keep the links busy (`bbr_quantization_budget`).
     fn with_allowance(&self, window: u32) -> u32 {
-        let unit = offload_unit(self.pacing, self.mss);
+        let unit = offload_unit(self.base.pacing, self.base.mss);
         let even = (window + 3 * unit).next_multiple_of(2);
         let probing = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even + if probing { 2 } else { 0 }
     }
 
     fn inflight(&self, gain: f64) -> u32 {
-        self.with_allowance(self.bdp(gain))
+        self.with_allowance(self.base.bdp(self.rate(), gain))
     }
 
     fn update_bandwidth(&mut self, ack: &AckEvent) {
-        self.round_start = false;
+        self.base.round_start = false;
+        self.policer.note_losses(ack);
         let Some(sample) = ack.rate else {
             return;
         };
-        if sample.prior_delivered >= self.round_end {
-            self.round_end = ack.delivered_total;
+        if sample.prior_delivered >= self.base.round_end {
+            self.base.round_end = ack.delivered_total;
             self.rounds += 1;
-            self.round_start = true;
-            self.repair.conserving = false;
+            self.base.round_start = true;
+            self.base.repair.conserving = false;
         }
-        self.app_limited = sample.app_limited;
+        self.look_for_policers(ack);
+        self.base.app_limited = sample.app_limited;
         let rate = sample.delivered as f64 / sample.interval.as_secs_f64();
         if !sample.app_limited || rate >= self.bandwidth.max() {
             self.bandwidth.update(BANDWIDTH_ROUNDS, self.rounds, rate);
@@ -168,6 +139,7 @@ impl Bbr {
             return;
         }
         let full = self
+            .base
             .min_rtt
             .is_some_and(|rtt| ack.now - self.phase_since > rtt);
         let gain = CYCLE[self.phase];
@@ -192,12 +164,12 @@ impl Bbr {
     fn start_probing(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
         // Any phase but the draining one, so that flows do not probe in step.
-        self.phase = CYCLE.len() - 1 - self.dice.below(CYCLE.len() as u64 - 1) as usize;
+        self.phase = CYCLE.len() - 1 - self.base.dice.below(CYCLE.len() as u64 - 1) as usize;
         self.next_phase(now);
     }
 
     fn check_full(&mut self) {
-        if self.full || !self.round_start || self.app_limited {
+        if self.base.full || !self.base.round_start || self.base.app_limited {
             return;
         }
         if self.bandwidth.max() >= self.full_bandwidth * FULL_GROWTH {
@@ -206,11 +178,11 @@ impl Bbr {
             return;
         }
         self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
+        self.base.full = self.full_rounds >= FULL_ROUNDS;
     }
 
     fn check_drain(&mut self, ack: &AckEvent) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.base.full {
             self.mode = Mode::Drain;
             self.ssthresh = self.inflight(1.0);
         }
@@ -220,16 +192,16 @@ impl Bbr {
     }
 
     fn update_min_rtt(&mut self, ack: &AckEvent) {
-        let expired = ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let expired = ack.now > self.base.min_rtt_at + MIN_RTT_WINDOW;
         if let Some(rtt) = ack.rtt
-            && (expired || self.min_rtt.is_none_or(|least| rtt < least))
+            && (expired || self.base.min_rtt.is_none_or(|least| rtt < least))
         {
-            self.min_rtt = Some(rtt);
-            self.min_rtt_at = ack.now;
+            self.base.min_rtt = Some(rtt);
+            self.base.min_rtt_at = ack.now;
         }
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+        if expired && !self.base.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
-            self.repair.save(self.window, false);
+            self.base.repair.save(self.base.window, false);
             self.probe_done_at = None;
         }
         if self.mode == Mode::ProbeRtt {
@@ -237,11 +209,11 @@ impl Bbr {
                 None if ack.in_flight <= MIN_WINDOW => {
                     self.probe_done_at = Some(ack.now + PROBE_RTT_TIME);
                     self.probe_round_done = false;
-                    self.round_end = ack.delivered_total;
+                    self.base.round_end = ack.delivered_total;
                 }
                 None => {}
                 Some(_) => {
-                    self.probe_round_done |= self.round_start;
+                    self.probe_round_done |= self.base.round_start;
                     if self.probe_round_done {
                         self.check_probe_done(ack.now);
                     }
@@ -249,7 +221,7 @@ impl Bbr {
             }
         }
         if ack.delivered > 0 {
-            self.idle_restart = false;
+            self.base.idle_restart = false;
         }
     }
 
@@ -257,57 +229,42 @@ impl Bbr {
         if self.probe_done_at.is_none_or(|done| now <= done) {
             return;
         }
-        self.min_rtt_at = now;
-        self.window = self.window.max(self.repair.saved());
-        if self.full {
+        self.base.min_rtt_at = now;
+        self.base.window = self.base.window.max(self.base.repair.saved());
+        if self.base.full {
             self.start_probing(now);
         } else {
             self.mode = Mode::Startup;
         }
     }
 
-    fn set_pacing(&mut self) {
-        let rate = self.bandwidth.max() * self.pacing_gain() * MARGIN;
-        if self.full || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
     fn set_window(&mut self, ack: &AckEvent) {
-        if ack.delivered > 0 {
-            self.grow_window(ack);
+        if ack.delivered > 0 && self.base.repair(ack) {
+            let extra = self.base.extra(self.bandwidth.max());
+            let bdp = self.base.bdp(self.rate(), self.window_gain());
+            self.base.grow(ack, self.with_allowance(bdp + extra));
         }
         if self.mode == Mode::ProbeRtt {
-            self.window = self.window.min(MIN_WINDOW);
+            self.base.window = self.base.window.min(MIN_WINDOW);
         }
     }
 
-    fn grow_window(&mut self, ack: &AckEvent) {
-        if self.repair.modulate(&mut self.window, ack) {
-            self.round_end = ack.delivered_total;
+    /// Whoever was held to a policer's rate for long enough probes again.
+    fn look_for_policers(&mut self, ack: &AckEvent) {
+        let probing = self.mode == Mode::ProbeBandwidth;
+        let mss = self.base.mss;
+        if self
+            .policer
+            .on_ack(ack, mss, self.base.round_start, probing)
+        {
+            self.start_probing(ack.now);
         }
-        if self.repair.conserving {
-            return;
-        }
-        let extra = if self.full {
-            (self.aggregation.bytes(self.bandwidth.max()) / self.mss) as u32
-        } else {
-            0
-        };
-        let target = self.with_allowance(self.bdp(self.window_gain()) + extra);
-        let first = u64::from(self.config.initial_window) * u64::from(self.config.mss);
-        if self.full {
-            self.window = (self.window + ack.delivered).min(target);
-        } else if self.window < target || ack.delivered_total < first {
-            self.window += ack.delivered;
-        }
-        self.window = self.window.max(MIN_WINDOW);
     }
 }
 
 impl CongestionControl for Bbr {
     fn window(&self) -> u32 {
-        self.window
+        self.base.window
     }
 
     fn ssthresh(&self) -> u32 {
@@ -315,7 +272,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(Rate::from_bps_f64(self.pacing * 8.0))
+        Some(self.base.pacing_rate())
     }
 
     fn controls_recovery(&self) -> bool {
@@ -327,71 +284,59 @@ impl CongestionControl for Bbr {
     }
 
     fn seed(&mut self, bits: u64) {
-        self.dice = Dice::new(bits);
+        self.base.dice = Dice::new(bits);
     }
 
     fn on_established(&mut self, rtt: Option<Span>, now: Time) {
-        self.min_rtt = rtt;
-        self.min_rtt_at = now;
-        self.pacing = initial_rate(&self.config, HIGH_GAIN, rtt);
+        self.base.establish(HIGH_GAIN, rtt, now);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
         self.update_bandwidth(ack);
-        self.aggregation.update(
-            ack,
-            self.bandwidth.max(),
-            self.window,
-            self.mss,
-            self.round_start,
-        );
+        let bandwidth = self.rate();
+        self.base.update_aggregation(ack, bandwidth);
         self.update_phase(ack);
         self.check_full();
         self.check_drain(ack);
         self.update_min_rtt(ack);
-        self.set_pacing();
+        self.base.pace(self.rate() * self.pacing_gain());
         self.set_window(ack);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        if why == Congestion::Mark {
-            // Version 1 does not react to marks.
-            return;
-        }
-        self.repair.save(self.window, self.mode == Mode::ProbeRtt);
-        self.repair.begin(why.is_timeout());
-        if why.is_timeout() {
-            self.full_bandwidth = 0.0;
-            self.window = in_flight.saturating_add(1).min(self.window);
+        // Version 1 does not react to marks.
+        if why != Congestion::Mark {
+            self.base
+                .on_loss(why, in_flight, self.mode == Mode::ProbeRtt);
+            if why.is_timeout() {
+                self.full_bandwidth = 0.0;
+            }
         }
     }
 
     fn on_recovery_end(&mut self, _now: Time) {
-        self.repair.end();
+        self.base.repair.end();
     }
 
     fn on_undo(&mut self) {
         self.full_bandwidth = 0.0;
         self.full_rounds = 0;
-        self.repair.end();
+        self.policer.forget();
+        self.base.repair.end();
     }
 
     fn on_transmit_start(&mut self, _idle: Span, now: Time) {
-        if !self.app_limited {
-            return;
-        }
-        self.idle_restart = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBandwidth => self.pacing = self.bandwidth.max() * MARGIN,
-            Mode::ProbeRtt => self.check_probe_done(now),
-            _ => {}
+        if self.base.wake(now) {
+            match self.mode {
+                Mode::ProbeBandwidth => self.base.pacing = self.rate() * MARGIN,
+                Mode::ProbeRtt => self.check_probe_done(now),
+                _ => {}
+            }
         }
     }
 
     fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
-        // Only after a lost SYN: the sender leaves idle times to a control that paces.
-        self.window = self.window.min(restart.max(1));
+        self.base.restart(restart);
     }
 
     fn on_application_limited(&mut self, _used: u32) {}

@@ -5,17 +5,20 @@
 //! Differences: a sample's volume in flight when sent (RS.tx_in_flight) is taken as what was
 //! delivered or lost during its flight, which is the same while nothing is reordered; the volume
 //! at which a probe failed is judged at the ACK that shows the loss, not segment by segment;
-//! startup counts ACKs that show losses, as Linux's version, for the draft's lost ranges; ECN is
-//! not used (the draft has none); a spurious loss does not restore the bounds.
+//! startup counts ACKs that show losses, as Linux's version, for the draft's lost ranges; a
+//! spurious loss does not restore the bounds. The answer to ECN, which the draft leaves open, is
+//! that of the authors' Linux version (`ecn`).
 
+mod ecn;
 mod flight;
 mod rtt;
 
-use super::bbr::{AckAggregation, Dice, MARGIN, MIN_WINDOW, Repair, initial_rate, offload_unit};
+use super::bbr::{Base, Dice, MARGIN, MIN_WINDOW, offload_unit};
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::RateSample;
 use crate::config::Config;
-use flight::{Flight, LossLog};
+use ecn::Ecn;
+use flight::{Flight, Log};
 use sojourn_units::{Rate, Span, Time};
 
 /// 4·ln 2: doubles the delivery rate every round trip.
@@ -70,24 +73,17 @@ enum Acks {
 /// The congestion control of draft-ietf-ccwg-bbr.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
-    config: Config,
-    mss: f64,
+    base: Base,
     mode: Mode,
-    window: u32,
-    pacing: f64,
-    dice: Dice,
-    repair: Repair,
-    aggregation: AckAggregation,
-    losses: LossLog,
+    losses: Log,
 
-    round_end: u64,
-    round_start: bool,
-    /// A round that counts losses ends when this much is delivered.
+    /// A round that counts losses and marks ends when this much is delivered.
     loss_round_end: u64,
     loss_round_start: bool,
     loss_events: u32,
     latest_rate: f64,
     latest_delivered: u32,
+    ecn: Ecn,
 
     /// Largest rates of this probing cycle and the last.
     bandwidth: [f64; 2],
@@ -99,17 +95,12 @@ pub struct Bbr3 {
     full_bandwidth: f64,
     full_rounds: u32,
     full_now: bool,
-    full: bool,
 
-    min_rtt: Option<Span>,
-    min_rtt_at: Time,
     recent_rtt: Option<Span>,
     recent_rtt_at: Time,
     rtt_expired: bool,
     probe_done_at: Option<Time>,
     probe_round_done: bool,
-    idle_restart: bool,
-    app_limited: bool,
 
     acks: Acks,
     phase_since: Time,
@@ -126,22 +117,15 @@ impl Bbr3 {
     /// With the initial window of `config`.
     pub fn new(config: &Config) -> Self {
         Self {
-            config: *config,
-            mss: f64::from(config.mss.max(1)),
+            base: Base::new(config, STARTUP_GAIN),
             mode: Mode::Startup,
-            window: config.initial_window.clamp(1, INFINITE),
-            pacing: initial_rate(config, STARTUP_GAIN, None),
-            dice: Dice::default(),
-            repair: Repair::default(),
-            aggregation: AckAggregation::default(),
-            losses: LossLog::default(),
-            round_end: 0,
-            round_start: false,
+            losses: Log::default(),
             loss_round_end: 0,
             loss_round_start: false,
             loss_events: 0,
             latest_rate: 0.0,
             latest_delivered: 0,
+            ecn: Ecn::default(),
             bandwidth: [0.0; 2],
             rate_low: f64::INFINITY,
             low: INFINITE,
@@ -149,16 +133,11 @@ impl Bbr3 {
             full_bandwidth: 0.0,
             full_rounds: 0,
             full_now: false,
-            full: false,
-            min_rtt: None,
-            min_rtt_at: Time::ZERO,
             recent_rtt: None,
             recent_rtt_at: Time::ZERO,
             rtt_expired: false,
             probe_done_at: None,
             probe_round_done: false,
-            idle_restart: false,
-            app_limited: false,
             acks: Acks::Plain,
             phase_since: Time::ZERO,
             probe_wait: PROBE_WAIT,
@@ -179,22 +158,14 @@ impl Bbr3 {
         self.max_bandwidth().min(self.rate_low)
     }
 
-    fn bdp(&self, rate: f64, gain: f64) -> u32 {
-        let Some(rtt) = self.min_rtt else {
-            return self.config.initial_window;
-        };
-        let bytes = rate * rtt.as_secs_f64() * gain;
-        libm::ceil(bytes / self.mss).min(f64::from(INFINITE)) as u32
-    }
-
     /// BBRQuantizationBudget.
     fn with_allowance(&self, inflight: u32) -> u32 {
-        let floor = (3 * offload_unit(self.pacing, self.mss)).max(MIN_WINDOW);
+        let floor = (3 * offload_unit(self.base.pacing, self.base.mss)).max(MIN_WINDOW);
         inflight.max(floor) + if self.mode == Mode::Up { 2 } else { 0 }
     }
 
     fn inflight(&self, gain: f64) -> u32 {
-        self.with_allowance(self.bdp(self.max_bandwidth(), gain))
+        self.with_allowance(self.base.bdp(self.max_bandwidth(), gain))
     }
 
     /// What leaves room for others to start.
@@ -225,15 +196,15 @@ impl Bbr3 {
     }
 
     fn start_round(&mut self, ack: &AckEvent) {
-        self.round_end = ack.delivered_total;
+        self.base.round_end = ack.delivered_total;
     }
 
     fn update_rounds(&mut self, ack: &AckEvent, sample: RateSample, flight: &Flight) {
-        if sample.prior_delivered >= self.round_end {
+        if sample.prior_delivered >= self.base.round_end {
             self.start_round(ack);
-            self.round_start = true;
+            self.base.round_start = true;
             self.rounds_since_probe += 1;
-            self.repair.conserving = false;
+            self.base.repair.conserving = false;
         }
         if sample.prior_delivered >= self.loss_round_end {
             self.loss_round_end = ack.delivered_total;
@@ -241,28 +212,37 @@ impl Bbr3 {
         }
         self.latest_rate = self.latest_rate.max(flight.rate);
         self.latest_delivered = self.latest_delivered.max(flight.delivered);
-        self.app_limited = flight.app_limited;
+        self.base.app_limited = flight.app_limited;
         if flight.rate >= self.max_bandwidth() || !flight.app_limited {
             self.bandwidth[0] = self.bandwidth[0].max(flight.rate);
         }
     }
 
-    /// BBRAdaptLowerBoundsFromCongestion: once a round with losses, unless a probe caused them.
+    /// BBRAdaptLowerBoundsFromCongestion: once a round with losses or marks, unless a probe
+    /// caused them. Marks lower the volume alone, by their share.
     fn adapt_lower_bounds(&mut self) {
         let probing = matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up);
-        if probing || self.loss_events == 0 {
+        if probing || (self.loss_events == 0 && !self.ecn.in_round) {
             return;
         }
-        if self.rate_low.is_infinite() {
-            self.rate_low = self.max_bandwidth();
-        }
         if self.low == INFINITE {
-            self.low = self.window;
+            self.low = self.base.window;
         }
-        self.rate_low = self.latest_rate.max(self.rate_low * BETA);
-        self.low = self
-            .latest_delivered
-            .max((f64::from(self.low) * BETA) as u32);
+        let marked = if self.ecn.in_round {
+            (f64::from(self.low) * self.ecn.remainder()) as u32
+        } else {
+            INFINITE
+        };
+        if self.loss_events > 0 {
+            if self.rate_low.is_infinite() {
+                self.rate_low = self.max_bandwidth();
+            }
+            self.rate_low = self.latest_rate.max(self.rate_low * BETA);
+            self.low = self
+                .latest_delivered
+                .max((f64::from(self.low) * BETA) as u32);
+        }
+        self.low = self.low.min(marked);
     }
 
     fn reset_lower_bounds(&mut self) {
@@ -282,22 +262,25 @@ impl Bbr3 {
         }
         if flight.rate >= self.full_bandwidth * FULL_GROWTH {
             self.reset_full(flight.rate);
-        } else if self.round_start {
+        } else if self.base.round_start {
             self.full_rounds += 1;
             self.full_now = self.full_rounds >= FULL_ROUNDS;
-            self.full |= self.full_now;
+            self.base.full |= self.full_now;
         }
     }
 
     fn check_startup(&mut self, ack: &AckEvent, flight: &Flight) {
         if self.mode == Mode::Startup {
-            let lossy = self.repair.active && self.loss_round_start;
-            if lossy && self.loss_events >= FULL_LOSSES && flight.too_lossy() {
-                self.full = true;
-                let bdp = self.bdp(self.max_bandwidth(), 1.0);
+            let lossy = self.base.repair.active
+                && self.loss_round_start
+                && self.loss_events >= FULL_LOSSES
+                && flight.too_lossy();
+            if lossy || self.ecn.too_marked_in_startup() {
+                self.base.full = true;
+                let bdp = self.base.bdp(self.max_bandwidth(), 1.0);
                 self.high = bdp.max(self.latest_delivered);
             }
-            if self.full {
+            if self.base.full {
                 self.mode = Mode::Drain;
             }
         }
@@ -311,8 +294,8 @@ impl Bbr3 {
         self.latest_rate = 0.0;
         self.latest_delivered = 0;
         self.up_count = u32::MAX;
-        self.rounds_since_probe = self.dice.below(2) as u32;
-        let extra = self.dice.below(PROBE_WAIT_RANDOM_MILLIS + 1);
+        self.rounds_since_probe = self.base.dice.below(2) as u32;
+        let extra = self.base.dice.below(PROBE_WAIT_RANDOM_MILLIS + 1);
         self.probe_wait = PROBE_WAIT + Span::from_millis(extra);
         self.phase_since = ack.now;
         self.acks = Acks::ProbeStopping;
@@ -342,12 +325,12 @@ impl Bbr3 {
     fn raise_slope(&mut self) {
         let growth = 1_u32 << self.up_rounds;
         self.up_rounds = (self.up_rounds + 1).min(30);
-        self.up_count = (self.window / growth).max(1);
+        self.up_count = (self.base.window / growth).max(1);
     }
 
     /// BBRUpdateProbeBWCyclePhase.
     fn update_phase(&mut self, ack: &AckEvent, flight: &Flight) {
-        if !self.full {
+        if !self.base.full {
             return;
         }
         self.adapt_upper_bound(ack, flight);
@@ -359,12 +342,12 @@ impl Bbr3 {
                     self.mode = Mode::Cruise;
                 }
             }
-            Mode::Refill if self.round_start => {
+            Mode::Refill if self.base.round_start => {
                 self.probed = true;
                 self.start_up(ack, flight);
             }
             Mode::Up => {
-                if ack.window_limited && self.window >= self.high {
+                if ack.window_limited && self.base.window >= self.high {
                     // The bound, not the path, holds the rate back.
                     self.reset_full(flight.rate);
                 } else if self.full_now {
@@ -377,14 +360,14 @@ impl Bbr3 {
 
     /// After the random wait, or when Reno with this window would have grown by one BDP.
     fn time_to_probe(&self, now: Time) -> bool {
-        let target = self.bdp(self.rate(), 1.0).min(self.window);
+        let target = self.base.bdp(self.rate(), 1.0).min(self.base.window);
         now - self.phase_since > self.probe_wait
             || self.rounds_since_probe >= target.min(MAX_PROBE_ROUNDS)
     }
 
     /// BBRAdaptUpperBounds.
     fn adapt_upper_bound(&mut self, ack: &AckEvent, flight: &Flight) {
-        if self.round_start {
+        if self.base.round_start {
             match self.acks {
                 Acks::ProbeStarting => self.acks = Acks::ProbeFeedback,
                 Acks::ProbeStopping => {
@@ -398,7 +381,7 @@ impl Bbr3 {
                 _ => {}
             }
         }
-        if flight.too_lossy() {
+        if flight.too_lossy() || flight.too_marked() {
             if self.probed {
                 self.probe_failed(ack, flight);
             }
@@ -424,7 +407,7 @@ impl Bbr3 {
     fn probe_failed(&mut self, ack: &AckEvent, flight: &Flight) {
         self.probed = false;
         if !flight.app_limited {
-            let target = self.bdp(self.rate(), 1.0).min(self.window);
+            let target = self.base.bdp(self.rate(), 1.0).min(self.base.window);
             let floor = (f64::from(target) * BETA) as u32;
             self.high = flight.volume.max(floor).min(INFINITE);
         }
@@ -434,7 +417,7 @@ impl Bbr3 {
     }
 
     fn probe_upward(&mut self, ack: &AckEvent) {
-        if !ack.window_limited || self.window < self.high {
+        if !ack.window_limited || self.base.window < self.high {
             return;
         }
         self.up_acks += ack.delivered;
@@ -443,62 +426,44 @@ impl Bbr3 {
             self.up_acks -= steps * self.up_count;
             self.high = (self.high + steps).min(INFINITE);
         }
-        if self.round_start {
+        if self.base.round_start {
             self.raise_slope();
         }
     }
 
-    fn set_pacing(&mut self) {
-        let rate = self.rate() * self.pacing_gain() * MARGIN;
-        if self.full || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
     fn set_window(&mut self, ack: &AckEvent) {
-        if ack.delivered > 0 {
-            if self.repair.modulate(&mut self.window, ack) {
-                self.start_round(ack);
-            }
-            if !self.repair.conserving {
-                self.grow_window(ack);
-            }
+        if ack.delivered > 0 && self.base.repair(ack) {
+            let extra = self.base.extra(self.max_bandwidth());
+            let bdp = self.base.bdp(self.rate(), self.window_gain());
+            self.base.grow(ack, self.with_allowance(bdp + extra));
         }
         if self.mode == Mode::ProbeRtt {
-            self.window = self.window.min(self.probe_rtt_window());
+            self.base.window = self.base.window.min(self.probe_rtt_window());
         }
         let bound = match self.mode {
             Mode::Down | Mode::Refill | Mode::Up => self.high,
             Mode::Cruise | Mode::ProbeRtt => self.with_headroom(),
             Mode::Startup | Mode::Drain => INFINITE,
         };
-        self.window = self.window.min(bound.min(self.low).max(MIN_WINDOW));
-    }
-
-    fn grow_window(&mut self, ack: &AckEvent) {
-        let extra = if self.full {
-            (self.aggregation.bytes(self.max_bandwidth()) / self.mss) as u32
-        } else {
-            0
-        };
-        let target = self.with_allowance(self.bdp(self.rate(), self.window_gain()) + extra);
-        let first = u64::from(self.config.initial_window) * u64::from(self.config.mss);
-        if self.full {
-            self.window = (self.window + ack.delivered).min(target);
-        } else if self.window < target || ack.delivered_total < first {
-            self.window += ack.delivered;
-        }
-        self.window = self.window.max(MIN_WINDOW);
+        self.base.window = self.base.window.min(bound.min(self.low).max(MIN_WINDOW));
     }
 
     /// BBRUpdateModelAndState, for an ACK with a rate sample.
     fn update_model(&mut self, ack: &AckEvent, sample: RateSample) {
-        let flight = Flight::read(ack, sample, &mut self.losses, self.mss);
+        let flight = Flight::read(
+            ack,
+            sample,
+            &mut self.losses,
+            &mut self.ecn.log,
+            self.base.mss,
+        );
         self.update_rounds(ack, sample, &flight);
         let bandwidth = self.max_bandwidth();
-        self.aggregation
-            .update(ack, bandwidth, self.window, self.mss, self.round_start);
+        self.base.update_aggregation(ack, bandwidth);
         self.loss_events += u32::from(ack.lost > 0);
+        if self.base.round_start {
+            self.ecn.end_round(self.base.full);
+        }
         if self.loss_round_start {
             self.adapt_lower_bounds();
         }
@@ -506,6 +471,7 @@ impl Bbr3 {
         self.check_startup(ack, &flight);
         if self.loss_round_start {
             self.loss_events = 0;
+            self.ecn.in_round = false;
         }
         self.update_phase(ack, &flight);
         if self.loss_round_start {
@@ -517,7 +483,7 @@ impl Bbr3 {
 
 impl CongestionControl for Bbr3 {
     fn window(&self) -> u32 {
-        self.window
+        self.base.window
     }
 
     fn ssthresh(&self) -> u32 {
@@ -525,7 +491,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(Rate::from_bps_f64(self.pacing * 8.0))
+        Some(self.base.pacing_rate())
     }
 
     fn controls_recovery(&self) -> bool {
@@ -537,18 +503,19 @@ impl CongestionControl for Bbr3 {
     }
 
     fn seed(&mut self, bits: u64) {
-        self.dice = Dice::new(bits);
+        self.base.dice = Dice::new(bits);
     }
 
     fn on_established(&mut self, rtt: Option<Span>, now: Time) {
-        (self.min_rtt, self.recent_rtt) = (rtt, rtt);
-        (self.min_rtt_at, self.recent_rtt_at) = (now, now);
-        self.pacing = initial_rate(&self.config, STARTUP_GAIN, rtt);
+        self.base.establish(STARTUP_GAIN, rtt, now);
+        self.recent_rtt = rtt;
+        self.recent_rtt_at = now;
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.round_start = false;
+        self.base.round_start = false;
         self.loss_round_start = false;
+        self.ecn.note(ack);
         if let Some(sample) = ack.rate {
             self.update_model(ack, sample);
         } else {
@@ -557,45 +524,36 @@ impl CongestionControl for Bbr3 {
         }
         self.update_min_rtt(ack);
         self.check_probe_rtt(ack);
-        self.set_pacing();
+        self.base.pace(self.rate() * self.pacing_gain());
         self.set_window(ack);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        if why == Congestion::Mark {
-            return;
-        }
-        self.repair.save(self.window, self.mode == Mode::ProbeRtt);
-        self.repair.begin(why.is_timeout());
-        if why.is_timeout() {
-            self.window = in_flight.saturating_add(1).min(self.window);
+        // Marks count by their share, ACK by ACK.
+        if why != Congestion::Mark {
+            self.base
+                .on_loss(why, in_flight, self.mode == Mode::ProbeRtt);
         }
     }
 
     fn on_recovery_end(&mut self, _now: Time) {
-        self.repair.end();
+        self.base.repair.end();
     }
 
     fn on_undo(&mut self) {
         self.loss_events = 0;
         self.reset_full(0.0);
-        self.repair.end();
+        self.base.repair.end();
     }
 
     fn on_transmit_start(&mut self, _idle: Span, now: Time) {
-        if !self.app_limited {
-            return;
-        }
-        self.idle_restart = true;
-        self.aggregation.restart(now);
-        if self.mode.probes_bandwidth() {
-            self.pacing = self.rate() * MARGIN;
+        if self.base.wake(now) && self.mode.probes_bandwidth() {
+            self.base.pacing = self.rate() * MARGIN;
         }
     }
 
     fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
-        // Only after a lost SYN: the sender leaves idle times to a control that paces.
-        self.window = self.window.min(restart.max(1));
+        self.base.restart(restart);
     }
 
     fn on_application_limited(&mut self, _used: u32) {}

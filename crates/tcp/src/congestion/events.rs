@@ -22,6 +22,7 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         paced: false,
         pacing_rate: Rate::ZERO,
         ecn_echo: false,
+        marked: 0,
         may_grow: true,
     }
 }

@@ -209,6 +209,14 @@ impl Sender {
         if let Some(newest) = newest {
             self.rtt.observe_min(newest, now);
         }
+        let sample = match self.timed.segment {
+            _ if !self.timed.alone => sample,
+            Some((end, sent)) if self.una >= end => {
+                self.timed.segment = None;
+                Some(now - sent)
+            }
+            _ => None,
+        };
         if let Some(sample) = sample {
             self.rtt.sample(sample, self.una, self.next);
             self.rtt.reset_backoff();
@@ -274,6 +282,7 @@ impl Sender {
                 crate::Rate::ZERO
             },
             ecn_echo: facts.ece,
+            marked: if facts.ece { facts.delivered } else { 0 },
             may_grow: !reducing && facts.advanced,
         });
         if self.control.limits_itself() {

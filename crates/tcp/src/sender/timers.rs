@@ -204,6 +204,7 @@ impl Sender {
         self.recovery.high = self.next;
         self.recovery.tail_probe = None;
         self.recovery.timeouts += 1;
+        self.timed.segment = None;
         self.rtt.back_off();
         self.arm_rto(now);
     }

@@ -394,3 +394,30 @@ fn throughput_at_periodic_loss_is_that_of_mathis() {
         }
     }
 }
+
+/// 20 segments that leave together meet a queue: their ACKs come at 1 ms distance. By every ACK,
+/// SRTT follows within the round; by one timed segment, the sample is that of the first of them.
+#[test]
+fn one_timed_segment_a_round_trip_is_measured() {
+    let measured = |timed_segment: bool| {
+        let config = Config {
+            timed_segment,
+            timestamps: false,
+            initial_window: 20,
+            ..reno()
+        };
+        let mut pair = Pair::with_script(&config, millis(50), Box::new(|_, _, _, _| Fate::Pass));
+        pair.limit(sojourn_units::Rate::from_bps(8_320_000), 1000);
+        pair.ends[A].write(20_000);
+        pair.run_until(Time::ZERO + millis(250));
+        assert_eq!(pair.delivered[B], 20_000);
+        pair.ends[A].info().srtt
+    };
+    let handshake = millis(100);
+    // The first segment waits for nothing: 1 ms of serialisation in one sample of eight.
+    let once = measured(true) - handshake;
+    assert!(once < Span::from_micros(250), "{once:?}");
+    // The last of twenty has waited for 20 ms.
+    let every = measured(false) - handshake;
+    assert!(every > millis(5), "{every:?}");
+}

@@ -58,6 +58,22 @@ fn quantiles_are_within_half_a_percent() {
 }
 
 #[test]
+fn quantiles_are_the_nearest_rank_of_few_samples() {
+    let mut spread = Spread::new(Span::ZERO);
+    for millis in [40, 10, 30, 20] {
+        spread.add(Span::from_millis(millis));
+    }
+    let d = spread.distribution();
+    let near = |value: f64, expected: f64| (value - expected).abs() <= 0.005 * expected;
+    for (value, expected) in [(d.p5, 10.0), (d.p25, 10.0), (d.p50, 20.0), (d.p75, 30.0)] {
+        assert!(near(value, expected), "{value} {expected}");
+    }
+    assert!(near(d.p95, 40.0) && near(d.p99, 40.0), "{d:?}");
+    let shares: Vec<_> = d.cdf.iter().map(|&(_, share)| share).collect();
+    assert_eq!(shares, [0.25, 0.5, 0.75, 1.0]);
+}
+
+#[test]
 fn what_exceeds_a_base_is_resolved_finely() {
     // 2.2 ms above 200 ms: the histogram's half per cent is of the 2.2 ms.
     let mut spread = Spread::new(Span::from_millis(200));
@@ -97,8 +113,10 @@ fn fairness_is_among_flows_that_compete() {
             name: format!("{from}-{bps}"),
             from,
             to,
+            hosts: [0; 2],
             start: Time::ZERO,
             stop: None,
+            every: None,
             base_rtt: Span::ZERO,
             dscp: 0,
             transport: crate::Transport::Udp,

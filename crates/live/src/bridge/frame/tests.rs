@@ -106,3 +106,141 @@ fn marking_reaches_the_bytes() {
     assert_eq!(frame.ecn(), Ecn::Ce);
     assert_eq!(frame.parts().0[15], 3);
 }
+
+/// A super-packet of `payload` counted bytes with all that a sender leaves to the hardware:
+/// sequence number 1000, FIN, PSH and CWR set, identification 7.
+fn super_packet(payload: usize, v6: bool) -> (Vec<u8>, VnetHeader) {
+    let mut ip = if v6 {
+        let mut ip = vec![0; 40];
+        ip[0] = 0x60;
+        ip[4..6].copy_from_slice(&((20 + payload) as u16).to_be_bytes());
+        (ip[6], ip[7]) = (6, 64);
+        ip[8..40]
+            .iter_mut()
+            .zip(1..)
+            .for_each(|(byte, i)| *byte = i);
+        ip
+    } else {
+        let mut ip = vec![0x45, 0, 0, 0, 0, 7, 0x40, 0, 64, 6, 0, 0];
+        ip.extend([10, 0, 0, 1, 192, 0, 2, 9]);
+        ip[2..4].copy_from_slice(&((40 + payload) as u16).to_be_bytes());
+        let sum = !sum_of(&ip, 0);
+        ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        ip
+    };
+    let mut bytes = vec![0; 12];
+    bytes.extend(if v6 { [0x86, 0xdd] } else { [0x08, 0x00] });
+    bytes.append(&mut ip);
+    let start = bytes.len();
+    bytes.extend([0x10, 0x92, 0, 80, 0, 0, 0x03, 0xe8, 0, 0, 0, 1, 0x50, 0x99]);
+    bytes.extend([0; 6]);
+    bytes.extend((0..payload).map(|i| (i % 251) as u8));
+    let vnet = VnetHeader {
+        flags: VnetHeader::NEEDS_CSUM,
+        gso_type: if v6 { 4 } else { 1 },
+        hdr_len: start as u16 + 20,
+        gso_size: 1400,
+        csum_start: start as u16,
+        csum_offset: 16,
+    };
+    (bytes, vnet)
+}
+
+/// RFC 1071, the plain way.
+fn sum_of(bytes: &[u8], start: u32) -> u16 {
+    let mut sum = u64::from(start);
+    for pair in bytes.chunks(2) {
+        sum += u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u64::from(low));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// Segments as any host would have sent them: checked from their bytes alone.
+#[test]
+fn a_super_packet_is_cut_into_right_packets() {
+    let tag = VlanTag {
+        protocol: 0x8100,
+        tci: 5,
+    };
+    for (v6, tag) in [(false, None), (true, None), (false, Some(tag))] {
+        for payload in [1401, 2800, 4300, 30_000] {
+            let (bytes, vnet) = super_packet(payload, v6);
+            let mut pool = Pool::new(30);
+            let mut whole = receive(&mut pool, &bytes, vnet, tag);
+            whole.set_mark(9);
+            let counted = whole.len();
+            let mut parts = Vec::new();
+            while let Some(segment) = pool.cut(&mut whole) {
+                parts.push(segment);
+            }
+            parts.push(whole);
+            assert_eq!(parts.len(), payload.div_ceil(1400));
+            assert_eq!(parts.iter().map(Frame::len).sum::<u32>(), counted);
+            let mut data = Vec::new();
+            for (index, frame) in parts.iter().enumerate() {
+                let is_last = index + 1 == parts.len();
+                let (head, tail) = frame.parts();
+                assert!(tail.is_empty() && frame.segments().is_none());
+                assert_eq!((frame.mark(), frame.vnet().gso_type), (9, 0));
+                // What parsing the bytes anew says is what is remembered.
+                let parsed = *frame.parsed();
+                assert_eq!(parse(head), parsed);
+                let ip = &head[usize::from(parsed.network_offset)..];
+                let tcp = &head[usize::from(parsed.transport_offset)..];
+                let len = tcp.len() as u32;
+                if v6 {
+                    assert_eq!(u16::from_be_bytes([ip[4], ip[5]]), len as u16);
+                } else {
+                    assert_eq!(u16::from_be_bytes([ip[2], ip[3]]), 20 + len as u16);
+                    assert_eq!(u16::from_be_bytes([ip[4], ip[5]]), 7 + index as u16);
+                    assert_eq!(sum_of(&ip[..20], 0), 0xffff);
+                }
+                let number = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
+                assert_eq!(number, 1000 + 1400 * index as u32);
+                let flags = match (index, is_last) {
+                    (0, _) => 0x90,
+                    (_, false) => 0x10,
+                    (_, true) => 0x19,
+                };
+                assert_eq!(tcp[13], flags);
+                // As the hardware completes it: the sum from `csum_start` on goes to its place.
+                let vnet = frame.vnet();
+                assert_eq!(usize::from(vnet.csum_start) + tcp.len(), head.len());
+                let mut tcp = tcp.to_vec();
+                let sum = !sum_of(&tcp, 0);
+                tcp[16..18].copy_from_slice(&sum.to_be_bytes());
+                let addresses = if v6 { &ip[8..40] } else { &ip[12..20] };
+                let pseudo = sum_of(addresses, 6 + len);
+                assert_eq!(sum_of(&tcp, u32::from(pseudo)), 0xffff);
+                data.extend_from_slice(&tcp[20..]);
+            }
+            assert_eq!(data, bytes[bytes.len() - payload..]);
+            for frame in parts {
+                pool.give(frame);
+            }
+            assert_eq!(pool.lent(), 0);
+        }
+    }
+}
+
+/// Without room for all segments, without a checksum left to the hardware, or in segments longer
+/// than a usual frame, a super-packet stays whole.
+#[test]
+fn what_cannot_be_cut_stays_whole() {
+    let (bytes, vnet) = super_packet(4300, false);
+    let complete = VnetHeader { flags: 0, ..vnet };
+    let jumbo = VnetHeader {
+        gso_size: 2100,
+        ..vnet
+    };
+    for (room, vnet) in [(4, vnet), (30, complete), (30, jumbo)] {
+        let mut pool = Pool::new(room);
+        let mut whole = receive(&mut pool, &bytes, vnet, None);
+        let before = (whole.len(), *whole.vnet(), pool.lent());
+        assert!(pool.cut(&mut whole).is_none());
+        assert_eq!((whole.len(), *whole.vnet(), pool.lent()), before);
+    }
+}

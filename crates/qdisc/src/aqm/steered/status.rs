@@ -2,35 +2,50 @@
 
 use sojourn_units::{Rate, Span, Time};
 
-/// What Steering did last, and why.
+/// What Steering did last, and why. Series show the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing yet: no drop so far.
     #[default]
-    None,
+    None = 0,
     /// The target went down: part of the queue never drained.
-    Lowered,
+    Lowered = 1,
     /// The target went up: the link ran idle and was under-used.
-    Raised,
+    Raised = 2,
     /// The target went down by a quarter: the rate is above the ceiling.
-    SteppedDown,
+    SteppedDown = 3,
     /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
-    VirtualQueue,
+    VirtualQueue = 4,
     /// The virtual queue's rate moved towards the ceiling.
-    VirtualRate,
+    VirtualRate = 5,
     /// The AQM was given the real queue back: the virtual one took the whole link.
-    RealQueue,
+    RealQueue = 6,
     /// No change: the queue swings as deep as the target.
-    KeptSwing,
+    KeptSwing = 7,
     /// No change: the link is not used well enough to lower the target.
-    KeptUnderused,
+    KeptUnderused = 8,
     /// No change: the delay was never below the target, so the AQM has not converged.
-    KeptStanding,
+    KeptStanding = 9,
     /// No change: the link is under-used, but the target is at its highest.
-    KeptHighest,
+    KeptHighest = 10,
 }
 
 impl Decision {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 11] = [
+        Self::None,
+        Self::Lowered,
+        Self::Raised,
+        Self::SteppedDown,
+        Self::VirtualQueue,
+        Self::VirtualRate,
+        Self::RealQueue,
+        Self::KeptSwing,
+        Self::KeptUnderused,
+        Self::KeptStanding,
+        Self::KeptHighest,
+    ];
+
     /// As a statistic shows it.
     pub const fn text(self) -> &'static str {
         match self {
@@ -49,15 +64,15 @@ impl Decision {
     }
 }
 
-/// The part of a policy that is not met at present.
+/// The part of a policy that is not met at present. Series show the number, and 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmet {
     /// The utilisation is below, though the target is at its highest.
-    Util,
+    Util = 1,
     /// The delay has not been below the highest since the last drop.
-    Delay,
+    Delay = 2,
     /// The rate is above the ceiling, though the virtual queue is as slow as it may be.
-    Ceiling,
+    Ceiling = 3,
 }
 
 impl Unmet {

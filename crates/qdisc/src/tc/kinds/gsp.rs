@@ -1,6 +1,10 @@
 //! GSP's rows.
 
 use super::super::catalogue::{Initial, Kind, Opt, Style, Unit};
+use super::super::parts::{
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, ISOLATION, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS,
+    WAY_MISSES,
+};
 use super::{ECN, FLOWS, MEMORY_LIMIT, TIME, first, opt, packet_limit, quantum, stat, styled};
 use Initial::{From, Is};
 
@@ -92,6 +96,10 @@ pub(super) const FQ_GSP: Kind = Kind {
         MIN_INTERVAL,
         MEMORY_LIMIT,
         ECN,
+        ISOLATION,
+        ASSOCIATIVE,
+        NAT,
+        ACKS,
     ],
     absent: &[],
     stats: &[
@@ -107,5 +115,10 @@ pub(super) const FQ_GSP: Kind = Kind {
         stat("memory_used", "bytes held"),
         stat("new_flows_len", "flows on the list of new ones"),
         stat("old_flows_len", "flows on the list of old ones"),
+        BULK_FLOWS,
+        WAY_INDIRECT_HITS,
+        WAY_MISSES,
+        WAY_COLLISIONS,
+        ACK_DROPS,
     ],
 };

@@ -2,8 +2,8 @@
 
 use super::read;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, GspParams, PieParams, RedParams, RedUnit,
-    RedWeight, SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
+    RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -76,15 +76,36 @@ fn gsp() -> impl Strategy<Value = GspParams> {
     )
 }
 
+fn filter() -> impl Strategy<Value = AckFilter> {
+    proptest::sample::select(vec![
+        AckFilter::Off,
+        AckFilter::Normal,
+        AckFilter::Aggressive,
+    ])
+}
+
+fn parts() -> impl Strategy<Value = FlowParts> {
+    let isolation = proptest::sample::select(&Isolation::ALL[..]);
+    (isolation, any::<[bool; 2]>(), filter()).prop_map(
+        |(isolation, [set_associative, nat], ack_filter)| FlowParts {
+            isolation,
+            set_associative,
+            nat,
+            ack_filter,
+        },
+    )
+}
+
 fn flows() -> impl Strategy<Value = FlowParams> {
     let quantum = proptest::option::of(256_u32..);
-    (1_u32.., 1_u32..=65_536, quantum, size(), 1_u32..).prop_map(
-        |(limit, flows, quantum, memory_limit, drop_batch)| FlowParams {
+    (1_u32.., 1_u32..=65_536, quantum, size(), 1_u32.., parts()).prop_map(
+        |(limit, flows, quantum, memory_limit, drop_batch, parts)| FlowParams {
             limit,
             flows,
             quantum,
             memory_limit,
             drop_batch,
+            parts,
         },
     )
 }
@@ -95,7 +116,7 @@ fn red() -> impl Strategy<Value = Spec> {
         (1e-6_f64..=1.0).prop_map(RedWeight::Exact),
     ];
     let lengths = (1_u64..1 << 40, 1_u64..1 << 38, 0_u64..1 << 30);
-    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 7]>());
+    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 8]>());
     (lengths, weight, rest)
         .prop_map(
             |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| RedParams {
@@ -117,6 +138,7 @@ fn red() -> impl Strategy<Value = Spec> {
                 nodrop: on[3],
                 gentle: on[4],
                 wait: on[6],
+                spare: on[7],
             },
         )
         .prop_filter("a burst that tc takes", |red| match red.weight {
@@ -193,19 +215,18 @@ fn link() -> impl Strategy<Value = LinkLayer> {
 }
 
 fn cake() -> impl Strategy<Value = CakeParams> {
-    let filters = [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive];
     (
         proptest::option::of(rate()),
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
         proptest::sample::select(&DiffServ::ALL[..]),
         proptest::sample::select(&Isolation::ALL[..]),
-        proptest::sample::select(filters.to_vec()),
+        filter(),
         (1_u64..=4_294_967_295).prop_map(Span::from_micros),
         proptest::option::of(size()),
-        link(),
+        (link(), any::<u32>()),
     )
         .prop_map(
-            |(bandwidth, on, diffserv, isolation, ack_filter, rtt, memlimit, link)| CakeParams {
+            |(bandwidth, on, diffserv, isolation, ack_filter, rtt, memlimit, rest)| CakeParams {
                 bandwidth,
                 autorate: on[0],
                 diffserv,
@@ -216,7 +237,9 @@ fn cake() -> impl Strategy<Value = CakeParams> {
                 split_gso: on[3],
                 rtt,
                 memlimit,
-                link,
+                link: rest.0,
+                nat: on[4],
+                fwmark: rest.1,
             },
         )
 }
@@ -253,10 +276,15 @@ fn any_spec() -> impl Strategy<Value = Spec> {
     ];
     let leaf = prop_oneof![8 => leaf, 2 => steer()];
     leaf.prop_recursive(2, 4, 1, |inner| {
-        (tbf(), inner).prop_map(|(tbf, inner)| Spec::Tbf {
+        let over_tbf = (tbf(), inner.clone()).prop_map(|(tbf, inner)| Spec::Tbf {
             tbf,
             inner: Box::new(inner),
-        })
+        });
+        let over_htb = (rate(), size(), inner).prop_map(|(rate, burst, inner)| Spec::Htb {
+            htb: HtbParams { rate, burst },
+            inner: Box::new(inner),
+        });
+        prop_oneof![over_tbf, over_htb]
     })
 }
 
@@ -318,14 +346,15 @@ proptest! {
     #[test]
     fn cakes_words_come_in_any_order(
         order in Just([
-            "bandwidth 20mbit", "diffserv4", "dual-srchost", "nonat", "wash", "ingress",
-            "ack-filter", "no-split-gso", "rtt 30ms", "memlimit 8mb", "mpu 64",
+            "bandwidth 20mbit", "diffserv4", "dual-srchost", "nat", "wash", "ingress",
+            "ack-filter", "no-split-gso", "rtt 30ms", "memlimit 8mb", "mpu 64", "fwmark 0xf0",
         ])
             .prop_shuffle()
     ) {
         let spec = read(&format!("cake {}", order.join(" ")));
-        prop_assert_eq!(spec.to_string(), "cake bandwidth 20Mbit diffserv4 dual-srchost nonat \
-            wash ingress ack-filter no-split-gso rtt 30ms raw overhead 0 mpu 64 memlimit 8Mb");
+        prop_assert_eq!(spec.to_string(), "cake bandwidth 20Mbit diffserv4 dual-srchost nat \
+            wash ingress ack-filter no-split-gso rtt 30ms raw overhead 0 mpu 64 memlimit 8Mb \
+            fwmark 0xf0");
     }
 
     #[test]

@@ -43,6 +43,21 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "cake bandwidth unlimited autorate-ingress diffserv3 triple-isolate nonat nowash \
              no-ack-filter split-gso rtt 100ms raw overhead 0",
     ),
+    (
+        "cake nat fwmark 0x0f wash",
+        "cake bandwidth unlimited diffserv3 triple-isolate nat wash no-ack-filter split-gso \
+             rtt 100ms raw overhead 0 fwmark 0xf",
+    ),
+    (
+        "fq_pie ack-filter set-associative triple-isolate",
+        "fq_pie limit 10240 flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 \
+             memory_limit 32Mb ecn_prob 10 triple-isolate set-associative ack-filter",
+    ),
+    (
+        "fq_codel nonat no-ack-filter dual-dsthost flows 16",
+        "fq_codel limit 10240 flows 16 target 5ms interval 100ms memory_limit 32Mb ecn \
+             drop_batch 64 dual-dsthost",
+    ),
     ("codel", "codel limit 1000 target 5ms interval 100ms"),
     (
         "codel ecn limit 0x64 interval 30ms target 2ms",
@@ -130,15 +145,23 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              bandwidth 10Mbit harddrop",
     ),
     (
-        "red min 5p max 15p limit 1000p weight 0.002 probability 0.1 gentle wait",
+        "red min 5p max 15p limit 1000p weight 0.002 probability 0.1 gentle wait spare",
         "red limit 1000p min 5p max 15p avpkt 500 weight 0.002 probability 0.1 \
-             bandwidth 10Mbit gentle wait",
+             bandwidth 10Mbit gentle wait spare",
     ),
     // DCTCP's marking at one threshold.
     (
         "red limit 1000000 min 30000 max 30001 avpkt 1500 burst 21 probability 1 ecn",
         "red limit 1000000b min 30000b max 30001b avpkt 1500 burst 21 probability 1 \
              bandwidth 10Mbit ecn",
+    ),
+    (
+        "htb rate 10mbit over codel",
+        "htb rate 10Mbit burst 1600b over codel limit 1000 target 5ms interval 100ms",
+    ),
+    (
+        "htb rate 1mbit buffer 3kb",
+        "htb rate 1Mbit burst 3Kb over pfifo limit 1000",
     ),
     (
         "tbf rate 20mbit burst 5kb latency 50ms",
@@ -168,7 +191,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
         "",
     ),
     (
@@ -179,13 +202,13 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tc qdisc add dev eth0 root cake_mq bandwidth 20mbit",
         "`cake_mq` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
         "cake_mq",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
+             codel, cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
         "wondershaper",
     ),
     (
@@ -210,15 +233,25 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "2ms",
     ),
     (
-        "cake bandwidth 20mbit nat",
-        "`nat` of cake is not in Sojourn; there is no conntrack to look addresses up in; give \
-             `nonat`",
-        "nat",
+        "cake nat nonat",
+        "`nat` or `nonat` is given twice; which one is meant? Leave out the other",
+        "nonat",
     ),
     (
-        "cake fwmark 0x3",
-        "`fwmark` of cake is not in Sojourn; packets carry no firewall marks here",
-        "fwmark",
+        "cake fwmark some",
+        "`some` is not what `fwmark` takes; a whole number, 0 to 4294967295",
+        "some",
+    ),
+    (
+        "fq_pie triple-isolate dsthost",
+        "`dsthost` is one too many of triple-isolate, dual-srchost, dual-dsthost, hosts, \
+             srchost, dsthost, flowblind; which one is meant? Leave out the other",
+        "dsthost",
+    ),
+    (
+        "fq_gsp ack-filtre",
+        "`ack-filtre` is not an option of fq_gsp; did you mean `ack-filter`?",
+        "ack-filtre",
     ),
     (
         "cake overhead -65",
@@ -381,6 +414,11 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "2",
     ),
     (
+        "htb burst 5kb",
+        "htb needs `rate`; for example `rate 20mbit`",
+        "",
+    ),
+    (
         "tbf burst 5kb latency 50ms",
         "tbf needs `rate`; for example `rate 20mbit`",
         "",
@@ -425,7 +463,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, tbf",
+             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
         "",
     ),
     (

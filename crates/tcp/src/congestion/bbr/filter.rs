@@ -44,8 +44,6 @@ impl MaxFilter {
     }
 }
 
-/// The least window that keeps ACKs coming.
-pub(crate) const MIN_WINDOW: u32 = 4;
 /// Pace a little below the estimate, so that the queue drains on average.
 pub(crate) const MARGIN: f64 = 0.99;
 /// The RTT that the first pacing rate assumes when the handshake gave none.

@@ -117,7 +117,7 @@ fn the_window_is_two_bandwidth_delay_products() {
     let (mut control, mut path) = steady();
     for _ in 0..8 {
         path.round(&mut control, 100);
-        let extra = (control.aggregation.bytes(control.bandwidth.max()) / MSS as f64) as u32;
+        let extra = (control.base.aggregation.bytes(control.bandwidth.max()) / MSS as f64) as u32;
         assert!(extra <= 2, "evenly spaced ACKs are not aggregated: {extra}");
         let window = control.window() - extra;
         assert!((204..=210).contains(&window), "{window}");
@@ -177,7 +177,7 @@ fn the_shortest_rtt_is_measured_afresh() {
     }
     assert!(control.limits_itself());
     assert_eq!(control.window(), 4);
-    let before = control.repair.saved();
+    let before = control.base.repair.saved();
     path.in_flight = 3;
     let since = path.now;
     while control.mode == Mode::ProbeRtt {
@@ -190,7 +190,7 @@ fn the_shortest_rtt_is_measured_afresh() {
         "{} {before}",
         control.window()
     );
-    assert_eq!(control.min_rtt, Some(RTT + Span::from_millis(20)));
+    assert_eq!(control.base.min_rtt, Some(RTT + Span::from_millis(20)));
 }
 
 /// Packet conservation for a round, then the window of before the loss.

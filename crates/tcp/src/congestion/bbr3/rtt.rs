@@ -19,28 +19,28 @@ impl Bbr3 {
         let Some(recent) = self.recent_rtt else {
             return;
         };
-        let expired = ack.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        if expired || self.min_rtt.is_none_or(|least| recent < least) {
-            self.min_rtt = Some(recent);
-            self.min_rtt_at = self.recent_rtt_at;
+        let expired = ack.now > self.base.min_rtt_at + MIN_RTT_WINDOW;
+        if expired || self.base.min_rtt.is_none_or(|least| recent < least) {
+            self.base.min_rtt = Some(recent);
+            self.base.min_rtt_at = self.recent_rtt_at;
         }
     }
 
     pub(super) fn probe_rtt_window(&self) -> u32 {
-        self.bdp(self.rate(), PROBE_RTT_GAIN).max(MIN_WINDOW)
+        self.base.bdp(self.rate(), PROBE_RTT_GAIN).max(MIN_WINDOW)
     }
 
     pub(super) fn check_probe_rtt(&mut self, ack: &AckEvent) {
-        if self.mode != Mode::ProbeRtt && self.rtt_expired && !self.idle_restart {
+        if self.mode != Mode::ProbeRtt && self.rtt_expired && !self.base.idle_restart {
             self.mode = Mode::ProbeRtt;
-            self.repair.save(self.window, false);
+            self.base.repair.save(self.base.window, false);
             self.probe_done_at = None;
             self.acks = Acks::ProbeStopping;
             self.start_round(ack);
         }
         if self.mode == Mode::ProbeRtt {
             if self.probe_done_at.is_some() {
-                self.probe_round_done |= self.round_start;
+                self.probe_round_done |= self.base.round_start;
                 if self.probe_round_done {
                     self.check_probe_done(ack);
                 }
@@ -51,7 +51,7 @@ impl Bbr3 {
             }
         }
         if ack.delivered > 0 {
-            self.idle_restart = false;
+            self.base.idle_restart = false;
         }
     }
 
@@ -60,9 +60,9 @@ impl Bbr3 {
             return;
         }
         self.recent_rtt_at = ack.now;
-        self.window = self.window.max(self.repair.saved());
+        self.base.window = self.base.window.max(self.base.repair.saved());
         self.reset_lower_bounds();
-        if self.full {
+        if self.base.full {
             self.start_down(ack);
             self.mode = Mode::Cruise;
         } else {

@@ -14,6 +14,8 @@ struct Path {
     last: u64,
     in_flight: u32,
     rtt: Span,
+    /// Every segment carries a mark.
+    marked: bool,
 }
 
 impl Path {
@@ -29,6 +31,7 @@ impl Path {
             event.prior_in_flight = self.in_flight + 1;
             event.in_flight = self.in_flight;
             event.lost = u32::from(i > segments - lost);
+            event.marked = u32::from(self.marked);
             event.rate = Some(RateSample {
                 delivered: segments * MSS,
                 interval: RTT,
@@ -55,6 +58,7 @@ fn start() -> (Bbr3, Path) {
         last: 0,
         in_flight: 90,
         rtt: RTT,
+        marked: false,
     };
     (control, path)
 }
@@ -197,7 +201,7 @@ fn the_shortest_rtt_is_measured_with_half_a_bdp() {
 
 #[test]
 fn losses_are_counted_by_flight() {
-    let mut log = LossLog::default();
+    let mut log = Log::default();
     log.note(100, 2);
     log.note(200, 0);
     log.note(300, 5);
@@ -205,4 +209,77 @@ fn losses_are_counted_by_flight() {
     assert_eq!(log.since(100), 5);
     assert_eq!(log.since(50), 5, "what is forgotten stays so");
     assert_eq!(log.since(300), 0);
+}
+
+/// ecn_alpha begins at 1 and moves by a sixteenth of the difference: after a round without marks
+/// 15/16, after one with half of the segments marked 15/16·15/16 + 1/32.
+#[test]
+fn the_share_of_marks_is_smoothed() {
+    let mut ecn = Ecn::default();
+    let mut round = |marked: u32| {
+        let mut event = ack(Time::ZERO, RTT);
+        event.delivered = 10;
+        event.marked = marked;
+        ecn.note(&event);
+        ecn.end_round(true);
+        // What is cut: a third of alpha.
+        (1.0 - ecn.remainder()) * 3.0
+    };
+    let first: f64 = 15.0 / 16.0;
+    assert!((round(0) - first).abs() < 1e-12);
+    assert!((round(5) - (first * first + 1.0 / 32.0)).abs() < 1e-12);
+    for _ in 0..400 {
+        round(3);
+    }
+    assert!((round(3) - 0.3).abs() < 1e-3);
+}
+
+/// Every segment of a round is marked while cruising: the volume falls by a third of alpha in
+/// each of the two rounds of the control that these ACKs touch, the rate not at all.
+#[test]
+fn marks_lower_the_volume_by_their_share() {
+    let (mut control, mut path) = steady();
+    let before = control.window();
+    let left = control.ecn.remainder();
+    path.marked = true;
+    path.round(&mut control, 100, 0);
+    path.marked = false;
+    path.round(&mut control, 100, 0);
+    assert!(control.rate_low.is_infinite());
+    assert!(
+        control.low < before
+            && f64::from(control.low) >= f64::from(before) * (left - 0.02) * (left - 0.02),
+        "{} of {before}, {left}",
+        control.low
+    );
+    assert!(control.window() <= control.low);
+}
+
+/// Half of a probe's segments, or more, carry a mark: the probe has failed, as with losses.
+#[test]
+fn a_marked_probe_sets_the_long_term_bound() {
+    let (mut control, mut path) = steady();
+    while control.mode != Mode::Up {
+        path.round(&mut control, 100, 0);
+    }
+    assert_eq!(control.high, INFINITE);
+    path.in_flight = 130;
+    path.marked = true;
+    path.round(&mut control, 100, 0);
+    assert_eq!(control.mode, Mode::Down);
+    assert!(control.high < INFINITE);
+}
+
+/// Growth goes on, but two rounds with at least half of the segments marked end startup.
+#[test]
+fn two_marked_rounds_end_startup() {
+    let (mut control, mut path) = start();
+    path.in_flight = 500;
+    path.round(&mut control, 10, 0);
+    path.marked = true;
+    path.round(&mut control, 20, 0);
+    path.round(&mut control, 40, 0);
+    assert_eq!(control.mode, Mode::Startup);
+    path.round(&mut control, 80, 0);
+    assert_eq!(control.mode, Mode::Drain);
 }

@@ -1,0 +1,266 @@
+//! The player: asks for chunk after chunk, fills its buffer, plays from it, stalls when it is
+//! empty.
+//!
+//! Buffer and schedule as dash.js: the next chunk is asked for when the one before is there and
+//! the buffer is below its target, which is higher while the highest rate plays. Playing begins
+//! when the buffer holds the pre-fill, and goes on after a stall with the next chunk.
+//!
+//! Quality of experience: the linear model of Yin, Jindal, Sekar and Sinopoli 2015 (SIGCOMM,
+//! "balanced"), per chunk and in kbit/s: its rate, less the change of rate, less 3000 for each
+//! second of stall or of waiting for the first picture.
+
+use super::bola::Bola;
+use super::throughput::Estimate;
+use super::{ChunkName, Manifest, Rule};
+use crate::{App, Input, Message, Metric, Port};
+use alloc::sync::Arc;
+use sojourn_units::{Rate, Span, Time};
+
+/// Bytes of a request.
+const REQUEST: u32 = 350;
+/// The first chunk's rate is the highest up to this (dash.js' `initialBitrate`).
+const FIRST_BPS: f64 = 1e6;
+/// What a second without a picture costs, in kbit/s (Yin et al. 2015).
+const STALL_COST: f64 = 3000.0;
+/// How often a stall is looked at, so that the end of a run does not hide it.
+const STALL_STEP: Span = Span::from_millis(500);
+
+/// How a video is watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Viewing {
+    /// The video.
+    pub manifest: Arc<Manifest>,
+    /// How the player chooses.
+    pub rule: Rule,
+    /// Playing begins with so much in the buffer.
+    pub prefill: Span,
+    /// Below this the next chunk is asked for.
+    pub buffer: Span,
+    /// The same while the highest rate plays.
+    pub buffer_at_top: Span,
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Fetch {
+    chunk: ChunkName,
+    asked: Time,
+    first_byte: Option<Time>,
+}
+
+/// The player's end of a DASH flow.
+#[derive(Clone, Debug)]
+pub struct Player {
+    viewing: Viewing,
+    estimate: Estimate,
+    bola: Option<Bola>,
+    /// Unplayed video, as of `seen`.
+    buffer: Span,
+    seen: Time,
+    playing: bool,
+    /// The pre-fill has been reached once.
+    began: bool,
+    fetch: Option<Fetch>,
+    /// When the next request is due.
+    planned: Option<Time>,
+    /// From here on the next request waits for the buffer, not for the rule.
+    waits_since: Time,
+    number: usize,
+    last_rate: Option<Rate>,
+    /// Time without a picture since the last chunk.
+    dark: Span,
+}
+
+impl Player {
+    /// Watches a video.
+    pub fn new(viewing: Viewing) -> Self {
+        let bola = match viewing.rule {
+            Rule::Bola => Bola::new(&viewing.manifest, viewing.buffer),
+            Rule::Throughput => None,
+        };
+        Self {
+            viewing,
+            estimate: Estimate::default(),
+            bola,
+            buffer: Span::ZERO,
+            seen: Time::ZERO,
+            playing: false,
+            began: false,
+            fetch: None,
+            planned: None,
+            waits_since: Time::ZERO,
+            number: 0,
+            last_rate: None,
+            dark: Span::ZERO,
+        }
+    }
+
+    /// Plays until now.
+    fn play(&mut self, now: Time, port: &mut dyn Port) {
+        let passed = now - self.seen;
+        self.seen = self.seen.max(now);
+        if self.playing {
+            let played = passed.min(self.buffer);
+            self.buffer -= played;
+            if self.buffer.is_zero() && passed > played {
+                self.playing = false;
+                port.observe(Metric::Stalls, 1.0);
+                self.darken(passed - played, port);
+            }
+        } else {
+            self.darken(passed, port);
+        }
+    }
+
+    fn darken(&mut self, time: Span, port: &mut dyn Port) {
+        self.dark += time;
+        if self.began {
+            port.observe(Metric::StalledS, time.as_secs_f64());
+        }
+    }
+
+    fn target(&self) -> Span {
+        let top = self.viewing.manifest.rates().last().copied();
+        if self.last_rate.is_some() && self.last_rate == top {
+            self.viewing.buffer.max(self.viewing.buffer_at_top)
+        } else {
+            self.viewing.buffer
+        }
+    }
+
+    /// Plans the next request: at once, or when the buffer has fallen below its target.
+    fn plan(&mut self, now: Time) {
+        // Before the playing begins nothing falls.
+        let above = if self.began && self.buffer >= self.target() {
+            self.buffer - self.target() + Span::from_millis(1)
+        } else {
+            Span::ZERO
+        };
+        (self.waits_since, self.planned) = (now, Some(now + above));
+    }
+
+    /// Which chunk to ask for now, or how long to wait first.
+    fn choose(&mut self, now: Time) -> (usize, Span) {
+        let manifest = &self.viewing.manifest;
+        let sustained = self.estimate.choose(manifest);
+        let sustained = sustained.unwrap_or_else(|| manifest.fitting(FIRST_BPS));
+        let Some(bola) = &mut self.bola else {
+            return (sustained, Span::ZERO);
+        };
+        bola.waited(now - self.waits_since);
+        let (choice, wait) = bola.choose(self.buffer, manifest.chunk(), sustained);
+        self.waits_since = now + wait;
+        (choice, wait)
+    }
+
+    /// Asks for the next chunk if its time has come.
+    fn go_on(&mut self, now: Time, port: &mut dyn Port) {
+        if self.planned.is_none_or(|at| at > now) {
+            return;
+        }
+        let (choice, wait) = self.choose(now);
+        // A player that does not play would wait for ever.
+        if wait.is_zero() || !self.playing {
+            self.ask(choice, now, port);
+        } else {
+            self.planned = Some(now + wait);
+        }
+    }
+
+    fn ask(&mut self, representation: usize, now: Time, port: &mut dyn Port) {
+        let chunk = ChunkName {
+            representation,
+            number: self.number,
+        };
+        self.planned = None;
+        self.fetch = Some(Fetch {
+            chunk,
+            asked: now,
+            first_byte: None,
+        });
+        port.message(0, Message::new(chunk.tag(), REQUEST));
+    }
+
+    /// A chunk is complete.
+    fn arrived(&mut self, message: Message, now: Time, port: &mut dyn Port) {
+        let expected = |fetch: &Fetch| fetch.chunk.tag() == message.tag;
+        let Some(fetch) = self.fetch.take_if(|fetch| expected(fetch)) else {
+            return; // an answer to nothing
+        };
+        let manifest = Arc::clone(&self.viewing.manifest);
+        let index = fetch.chunk.representation;
+        let size = manifest.size(index, fetch.chunk.number).unwrap_or(0);
+        let took = now - fetch.asked;
+        if size > 0 && !took.is_zero() {
+            let kbps = f64::from(size) * 8.0 / took.as_secs_f64() / 1e3;
+            port.observe(Metric::AchievedKbps, kbps);
+            let first = fetch.first_byte.unwrap_or(now);
+            self.estimate
+                .add(size.into(), first - fetch.asked, now - first);
+        }
+        self.buffer += manifest.chunk();
+        self.number += 1;
+        let enough = if self.began {
+            manifest.chunk()
+        } else {
+            self.viewing.prefill
+        };
+        if !self.playing && self.buffer >= enough {
+            (self.playing, self.began) = (true, true);
+        }
+        self.judge(manifest.rates()[index], port);
+        port.observe(Metric::BufferS, self.buffer.as_secs_f64());
+    }
+
+    fn judge(&mut self, rate: Rate, port: &mut dyn Port) {
+        let kbps = rate.as_bps() as f64 / 1e3;
+        port.observe(Metric::RequestedKbps, kbps);
+        let before = self.last_rate.replace(rate);
+        let change = before.map_or(0.0, |rate| (rate.as_bps() as f64 / 1e3 - kbps).abs());
+        if change > 0.0 {
+            port.observe(Metric::Switches, 1.0);
+        }
+        let dark = core::mem::take(&mut self.dark).as_secs_f64();
+        port.observe(Metric::Qoe, kbps - change - STALL_COST * dark);
+    }
+
+    /// Sets the timer to whatever comes first.
+    fn rest(&mut self, now: Time, port: &mut dyn Port) {
+        let dry = if self.playing {
+            // One step beyond the end of the buffer: at its end nothing is missing yet.
+            now + self.buffer + Span::from_millis(1)
+        } else {
+            now + STALL_STEP
+        };
+        let next = self.planned.unwrap_or(Time::MAX);
+        port.wake_at(dry.min(next));
+    }
+}
+
+impl App for Player {
+    fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
+        match input {
+            Input::Start => {
+                self.seen = now;
+                self.plan(now);
+            }
+            Input::Delivered(_) => {
+                if let Some(fetch) = &mut self.fetch {
+                    fetch.first_byte.get_or_insert(now);
+                }
+                return;
+            }
+            Input::Message { message, .. } => {
+                self.play(now, port);
+                self.arrived(message, now, port);
+                if self.fetch.is_none() && self.planned.is_none() {
+                    self.plan(now);
+                }
+            }
+            Input::Timer => self.play(now, port),
+            _ => return,
+        }
+        self.go_on(now, port);
+        self.rest(now, port);
+    }
+}

@@ -1,0 +1,4 @@
+mod generator;
+mod manifests;
+mod rules;
+mod watching;

@@ -1,0 +1,453 @@
+//! Reading pcapng, and the choice between it and classic pcap.
+
+use crate::classic::Classic;
+use crate::pcapng::{self, option, padding};
+use crate::{Direction, LinkType, MOST_BLOCK};
+use sojourn_units::Time;
+use std::io::{self, Read};
+
+/// A packet of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Number of its interface, counted over all sections.
+    pub interface: usize,
+    /// When it was seen; none in a simple packet block. Nanoseconds since the writer's epoch,
+    /// rounded down where the file is finer.
+    pub at: Option<Time>,
+    /// Which way it went, where the file tells.
+    pub direction: Option<Direction>,
+    /// What its bytes begin with.
+    pub link_type: LinkType,
+    /// The bytes that were kept.
+    pub bytes: Vec<u8>,
+    /// Its length on the wire.
+    pub len: u32,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{problem} (byte {at})")]
+pub struct ReadError {
+    /// Where the block begins that is wrong, in bytes from the start of the file.
+    pub at: u64,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a file.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// Neither of the two formats.
+    #[error("this is no capture: a file begins with a pcapng section or a pcap header")]
+    NoCapture,
+    /// It ends within a block.
+    #[error("the file ends within a block: it was cut off, or its writer was killed")]
+    Truncated,
+    /// A length that cannot be.
+    #[error("a block says that it has {0} bytes; it must be 12 to {MOST_BLOCK} in steps of four")]
+    Length(u32),
+    /// The lengths before and behind a block differ.
+    #[error("a block says {0} bytes at its start and {1} at its end")]
+    Lengths(u32, u32),
+    /// A section of another major version than 1.
+    #[error("the section has version {0}; known is version 1")]
+    Version(u16),
+    /// A block is too short for its kind, or what is in it too long for the block.
+    #[error("{0} does not fit its block")]
+    Short(&'static str),
+    /// A packet of an interface that was not described before.
+    #[error("a packet is of interface {0}, which the section does not describe")]
+    Interface(u32),
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads a capture, packet by packet. Give it a buffered reader.
+///
+/// After an error there are no more packets.
+#[derive(Debug)]
+pub struct Reader<R>(Format<R>);
+
+#[derive(Debug)]
+enum Format<R> {
+    Pcapng(Pcapng<R>),
+    Classic(Classic<R>),
+}
+
+impl<R: Read> Reader<R> {
+    /// Looks at what kind of file it is.
+    ///
+    /// # Errors
+    /// When it is no capture.
+    pub fn new(input: R) -> Result<Self, ReadError> {
+        let mut input = Input { input, at: 0 };
+        let begin = |problem| ReadError { at: 0, problem };
+        let mut magic = [0; 4];
+        match input
+            .fill(&mut magic)
+            .map_err(|error| begin(error.into()))?
+        {
+            Filled::Whole => {}
+            Filled::Nothing | Filled::Part => return Err(begin(Problem::NoCapture)),
+        }
+        if u32::from_ne_bytes(magic) == pcapng::SECTION {
+            let reader = Pcapng {
+                input,
+                swapped: false,
+                section: 0,
+                interfaces: Vec::new(),
+                type_read: true,
+                failed: false,
+            };
+            return Ok(Self(Format::Pcapng(reader)));
+        }
+        Classic::new(input, magic).map(|classic| Self(Format::Classic(classic)))
+    }
+
+    /// The names of the interfaces described so far, in order.
+    pub fn interfaces(&self) -> Vec<&str> {
+        match &self.0 {
+            Format::Pcapng(reader) => reader.interfaces.iter().map(|i| i.name.as_str()).collect(),
+            Format::Classic(_) => vec![""],
+        }
+    }
+
+    /// The next packet; none at the end.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
+        match &mut self.0 {
+            Format::Pcapng(reader) => reader.next_record(),
+            Format::Classic(reader) => reader.next_record(),
+        }
+    }
+}
+
+/// How much of a buffer could be filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filled {
+    Whole,
+    Part,
+    Nothing,
+}
+
+/// The file, with the position in it.
+#[derive(Debug)]
+pub(crate) struct Input<R> {
+    input: R,
+    pub(crate) at: u64,
+}
+
+impl<R: Read> Input<R> {
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<Filled> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.input.read(&mut buffer[done..]) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.at += done as u64;
+        Ok(match done {
+            0 if !buffer.is_empty() => Filled::Nothing,
+            _ if done < buffer.len() => Filled::Part,
+            _ => Filled::Whole,
+        })
+    }
+
+    /// `len` bytes that must be there.
+    pub(crate) fn take(&mut self, len: usize) -> Result<Vec<u8>, Problem> {
+        // Read in pieces, so that a length in a damaged file takes no more memory than the file.
+        const PIECE: usize = 64 << 10;
+        let mut bytes = Vec::new();
+        while bytes.len() < len {
+            let from = bytes.len();
+            bytes.resize(len.min(from + PIECE), 0);
+            if self.fill(&mut bytes[from..])? != Filled::Whole {
+                return Err(Problem::Truncated);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+#[derive(Debug)]
+struct Described {
+    name: String,
+    link_type: LinkType,
+    snap_len: u32,
+    resolution: u8,
+    offset_seconds: i64,
+}
+
+#[derive(Debug)]
+struct Pcapng<R> {
+    input: Input<R>,
+    /// Whether the section has the other byte order.
+    swapped: bool,
+    /// Number of the section's first interface.
+    section: usize,
+    interfaces: Vec<Described>,
+    /// The type of the first block has been read to know the format.
+    type_read: bool,
+    failed: bool,
+}
+
+/// A block's body with its byte order.
+#[derive(Clone, Copy)]
+struct Body<'a> {
+    bytes: &'a [u8],
+    swapped: bool,
+}
+
+impl<'a> Body<'a> {
+    fn half(self, at: usize) -> Option<u16> {
+        let value = u16::from_ne_bytes(self.bytes.get(at..at + 2)?.try_into().ok()?);
+        Some(if self.swapped {
+            value.swap_bytes()
+        } else {
+            value
+        })
+    }
+
+    fn word(self, at: usize) -> Option<u32> {
+        let value = u32::from_ne_bytes(self.bytes.get(at..at + 4)?.try_into().ok()?);
+        Some(if self.swapped {
+            value.swap_bytes()
+        } else {
+            value
+        })
+    }
+
+    fn long(self, at: usize) -> Option<u64> {
+        let value = u64::from_ne_bytes(self.bytes.get(at..at + 8)?.try_into().ok()?);
+        Some(if self.swapped {
+            value.swap_bytes()
+        } else {
+            value
+        })
+    }
+
+    /// The options from `at` on. Damaged ones end the list: none of them is needed to read on.
+    fn options(self, mut at: usize) -> impl Iterator<Item = (u16, Body<'a>)> {
+        std::iter::from_fn(move || {
+            let (code, len) = (self.half(at)?, usize::from(self.half(at + 2)?));
+            let bytes = self.bytes.get(at + 4..at + 4 + len)?;
+            at += 4 + len + padding(len);
+            (code != option::END).then_some((code, Body { bytes, ..self }))
+        })
+    }
+}
+
+impl<R: Read> Pcapng<R> {
+    fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
+        while !self.failed {
+            // A block whose type has been read already began four bytes before.
+            let at = self.input.at - if self.type_read { 4 } else { 0 };
+            match self.block() {
+                Ok(Step::Packet(record)) => return Ok(Some(record)),
+                Ok(Step::Other) => {}
+                Ok(Step::End) => return Ok(None),
+                Err(problem) => {
+                    self.failed = true;
+                    return Err(ReadError { at, problem });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn block(&mut self) -> Result<Step, Problem> {
+        let mut word = [0; 4];
+        let kind = if std::mem::take(&mut self.type_read) {
+            pcapng::SECTION
+        } else {
+            match self.input.fill(&mut word)? {
+                Filled::Nothing => return Ok(Step::End),
+                Filled::Part => return Err(Problem::Truncated),
+                // The section's type reads the same in both byte orders.
+                Filled::Whole if u32::from_ne_bytes(word) == pcapng::SECTION => pcapng::SECTION,
+                Filled::Whole => self.order(word),
+            }
+        };
+        let len: [u8; 4] = self.array()?;
+        let mut body = Vec::new();
+        if kind == pcapng::SECTION {
+            // Its first word tells in which order its length is written.
+            let order: [u8; 4] = self.array()?;
+            self.swapped = match u32::from_ne_bytes(order) {
+                pcapng::BYTE_ORDER => false,
+                other if other.swap_bytes() == pcapng::BYTE_ORDER => true,
+                _ => return Err(Problem::NoCapture),
+            };
+            body.extend(order);
+        }
+        let len = self.order(len);
+        if !(12..=MOST_BLOCK).contains(&len)
+            || !len.is_multiple_of(4)
+            || len as usize - 12 < body.len()
+        {
+            return Err(Problem::Length(len));
+        }
+        let rest = len as usize - 12 - body.len();
+        body.extend(self.input.take(rest)?);
+        let again: [u8; 4] = self.array()?;
+        let again = self.order(again);
+        if again != len {
+            return Err(Problem::Lengths(len, again));
+        }
+        let body = Body {
+            bytes: &body,
+            swapped: self.swapped,
+        };
+        match kind {
+            pcapng::SECTION => self.section(body).map(|()| Step::Other),
+            pcapng::INTERFACE => self.interface(body).map(|()| Step::Other),
+            pcapng::ENHANCED_PACKET => self.packet(body, body.word(0)).map(Step::Packet),
+            pcapng::OLD_PACKET => {
+                // The number of packets dropped stands beside a shorter interface number.
+                let interface = body.half(0).map(u32::from);
+                self.packet(body, interface).map(Step::Packet)
+            }
+            pcapng::SIMPLE_PACKET => self.simple(body).map(Step::Packet),
+            _ => Ok(Step::Other),
+        }
+    }
+
+    fn order(&self, word: [u8; 4]) -> u32 {
+        let word = u32::from_ne_bytes(word);
+        if self.swapped {
+            word.swap_bytes()
+        } else {
+            word
+        }
+    }
+
+    fn array(&mut self) -> Result<[u8; 4], Problem> {
+        let mut word = [0; 4];
+        match self.input.fill(&mut word)? {
+            Filled::Whole => Ok(word),
+            Filled::Part | Filled::Nothing => Err(Problem::Truncated),
+        }
+    }
+
+    fn section(&mut self, body: Body<'_>) -> Result<(), Problem> {
+        let version = body.half(4).ok_or(Problem::Short("a section header"))?;
+        self.section = self.interfaces.len();
+        match version {
+            1 => Ok(()),
+            other => Err(Problem::Version(other)),
+        }
+    }
+
+    fn interface(&mut self, body: Body<'_>) -> Result<(), Problem> {
+        let short = || Problem::Short("an interface description");
+        let mut described = Described {
+            name: String::new(),
+            link_type: LinkType::from_number(body.half(0).ok_or_else(short)?),
+            snap_len: body.word(4).ok_or_else(short)?,
+            // Microseconds, says the format, unless told otherwise.
+            resolution: 6,
+            offset_seconds: 0,
+        };
+        for (code, value) in body.options(8) {
+            match code {
+                option::IF_NAME => {
+                    described.name = String::from_utf8_lossy(value.bytes).into_owned();
+                }
+                option::IF_RESOLUTION => {
+                    described.resolution = *value.bytes.first().unwrap_or(&6);
+                }
+                option::IF_OFFSET => {
+                    described.offset_seconds = value.long(0).unwrap_or(0).cast_signed();
+                }
+                _ => {}
+            }
+        }
+        self.interfaces.push(described);
+        Ok(())
+    }
+
+    fn described(&self, number: u32) -> Result<(usize, &Described), Problem> {
+        let index = self.section + number as usize;
+        let found = self.interfaces.get(index);
+        found
+            .map(|found| (index, found))
+            .ok_or(Problem::Interface(number))
+    }
+
+    /// An enhanced packet block, or its forerunner, which differs in its first word.
+    fn packet(&self, body: Body<'_>, interface: Option<u32>) -> Result<Record, Problem> {
+        let short = || Problem::Short("a packet");
+        let (interface, described) = self.described(interface.ok_or_else(short)?)?;
+        let field = |at| body.word(at).ok_or_else(short);
+        let ticks = u64::from(field(4)?) << 32 | u64::from(field(8)?);
+        let (kept, len) = (field(12)? as usize, field(16)?);
+        let bytes = body.bytes.get(20..20 + kept).ok_or_else(short)?;
+        let direction = body
+            .options(20 + kept + padding(kept))
+            .find(|(code, _)| *code == option::FLAGS)
+            .and_then(|(_, flags)| match flags.word(0)? & 3 {
+                1 => Some(Direction::Inbound),
+                2 => Some(Direction::Outbound),
+                _ => None,
+            });
+        Ok(Record {
+            interface,
+            at: Some(described.time(ticks)),
+            direction,
+            link_type: described.link_type,
+            bytes: bytes.to_vec(),
+            len,
+        })
+    }
+
+    /// A packet without anything else: of the first interface, cut at its snap length.
+    fn simple(&self, body: Body<'_>) -> Result<Record, Problem> {
+        let (interface, described) = self.described(0)?;
+        let short = || Problem::Short("a simple packet");
+        let len = body.word(0).ok_or_else(short)?;
+        let kept = match described.snap_len {
+            0 => len,
+            snap_len => len.min(snap_len),
+        };
+        let bytes = body
+            .bytes
+            .get(4..)
+            .and_then(|bytes| bytes.get(..kept as usize));
+        Ok(Record {
+            interface,
+            at: None,
+            direction: None,
+            link_type: described.link_type,
+            bytes: bytes.ok_or_else(short)?.to_vec(),
+            len,
+        })
+    }
+}
+
+impl Described {
+    fn time(&self, ticks: u64) -> Time {
+        let ticks = u128::from(ticks);
+        let exponent = u32::from(self.resolution & 0x7f);
+        let nanos = match self.resolution & 0x80 {
+            // Powers of ten: 10⁻³⁸ s is as fine as 128 bits tell; below, all is zero.
+            0 if exponent <= 9 => ticks * 10_u128.pow(9 - exponent),
+            0 => ticks / 10_u128.checked_pow(exponent - 9).unwrap_or(u128::MAX),
+            _ => (ticks * 1_000_000_000) >> exponent,
+        };
+        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
+        let nanos = nanos.saturating_add(i128::from(self.offset_seconds) * 1_000_000_000);
+        Time::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+enum Step {
+    Packet(Record),
+    Other,
+    End,
+}

@@ -1,0 +1,241 @@
+//! Captures of runs and of the bridge: the files behind `--pcap`.
+
+use anyhow::Context as _;
+use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
+use sojourn_units::{Span, Time};
+use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of each packet that are kept unless told otherwise: all headers, and a beginning.
+pub(crate) const SNAP_LEN: u32 = 192;
+
+/// A file under way, shared by its taps.
+type Shared = Arc<Mutex<Capture>>;
+
+/// A capture that is being written.
+struct Capture {
+    path: PathBuf,
+    /// None once it has been finished, or could not be written.
+    writer: Option<Writer<BufWriter<File>>>,
+    error: Option<io::Error>,
+    /// Time of the last packet.
+    last: Time,
+}
+
+impl Capture {
+    fn create(path: PathBuf, comment: &str) -> io::Result<Self> {
+        let out = BufWriter::new(File::create(&path)?);
+        let application = concat!("sojourn ", env!("SOJOURN_VERSION"));
+        Ok(Self {
+            writer: Some(Writer::new(out, application, comment)?),
+            path,
+            error: None,
+            last: Time::ZERO,
+        })
+    }
+
+    /// Writes something, unless that has failed before.
+    fn write(&mut self, what: impl FnOnce(&mut Writer<BufWriter<File>>) -> io::Result<()>) {
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = what(writer)
+        {
+            self.error = Some(error);
+            self.writer = None;
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        let finished = match (self.writer.take(), self.error.take()) {
+            (Some(writer), None) => writer.finish().map(drop),
+            (_, Some(error)) => Err(error),
+            (None, None) => Ok(()),
+        };
+        finished.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+    }
+}
+
+/// One interface of a file.
+struct FileTap {
+    capture: Shared,
+    interface: u32,
+    /// Added to every time: what the world's zero is on the clock of the file.
+    epoch: Span,
+    seen: u64,
+}
+
+impl FileTap {
+    fn boxed(capture: &Shared, interface: &Interface<'_>, epoch: Span) -> io::Result<Box<dyn Tap>> {
+        let mut open = capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = open.writer.as_mut();
+        let number = writer.map_or(Ok(0), |writer| writer.interface(interface))?;
+        Ok(Box::new(Self {
+            capture: Arc::clone(capture),
+            interface: number,
+            epoch,
+            seen: 0,
+        }))
+    }
+}
+
+impl Tap for FileTap {
+    fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32) {
+        self.seen += 1;
+        let (at, interface) = (at + self.epoch, self.interface);
+        let direction = if outgoing {
+            Direction::Outbound
+        } else {
+            Direction::Inbound
+        };
+        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        capture.last = capture.last.max(at);
+        capture.write(|writer| writer.packet(interface, at, direction, bytes, len));
+    }
+
+    fn lost(&mut self, lost: u64) {
+        let seen = Statistics {
+            received: self.seen + lost,
+            lost,
+        };
+        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = capture.last;
+        capture.write(|writer| writer.statistics(self.interface, at, seen));
+    }
+}
+
+/// A world that captures what the world behind it shows.
+pub(crate) struct Capturing<'a> {
+    pub(crate) world: &'a (dyn World + Sync),
+    /// All cells of the grid: a file is named after its cell's number.
+    pub(crate) cells: &'a [Cell],
+    /// Links and nodes.
+    pub(crate) points: &'a [String],
+    pub(crate) dir: &'a Path,
+    pub(crate) snap_len: u32,
+}
+
+impl Capturing<'_> {
+    /// Whether the names mean something in every cell.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for cell in self.cells {
+            for name in self.points {
+                TapPoint::find(name, cell).map_err(|problem| format!("--pcap: {problem}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of a point: `run-3-down.pcapng`, `run-3-down-in.pcapng`.
+    fn path(&self, cell: &Cell, point: &str) -> PathBuf {
+        let index = self
+            .cells
+            .iter()
+            .position(|known| std::ptr::eq(known, cell));
+        let number = index.map_or(0, |index| index + 1);
+        let point = point.replace(':', "-");
+        self.dir.join(format!("run-{number}-{point}.pcapng"))
+    }
+
+    /// Opens the files of a run.
+    fn open(&self, cell: &Cell) -> Result<(Vec<Shared>, Taps), WorldError> {
+        let mut files = Vec::new();
+        let mut taps = Taps {
+            points: Vec::new(),
+            snap_len: self.snap_len as usize,
+        };
+        let mut comment = format!("{}, {} world", cell.scenario, self.world.name());
+        for (key, value) in &cell.params {
+            let _ = write!(comment, ", {key} = {value}");
+        }
+        let _ = write!(comment, ", seed {}", cell.seed);
+        for name in self.points {
+            let point = TapPoint::find(name, cell).map_err(WorldError)?;
+            let description = match point {
+                TapPoint::Node(_) => "what leaves and reaches the node's hosts",
+                TapPoint::Offered(_) => "what is offered to the link's queue",
+                TapPoint::Dequeued(_) => "what leaves the link's queue",
+            };
+            let interface = Interface {
+                name,
+                description,
+                link_type: match cell.link_header {
+                    0 => LinkType::Raw,
+                    _ => LinkType::Ethernet,
+                },
+                snap_len: self.snap_len,
+            };
+            let path = self.path(cell, name);
+            let opened = Capture::create(path.clone(), &comment).and_then(|capture| {
+                let capture = Arc::new(Mutex::new(capture));
+                let tap = FileTap::boxed(&capture, &interface, Span::ZERO)?;
+                Ok((capture, tap))
+            });
+            let (capture, tap) = opened
+                .map_err(|error| WorldError(format!("cannot write {}: {error}", path.display())))?;
+            files.push(capture);
+            taps.points.push((point, tap));
+        }
+        Ok((files, taps))
+    }
+}
+
+impl World for Capturing<'_> {
+    fn name(&self) -> &'static str {
+        self.world.name()
+    }
+
+    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
+        let (files, taps) = self.open(cell)?;
+        let result = self.world.run_tapped(cell, taps, progress)?;
+        finish(&files).map_err(WorldError)?;
+        Ok(result)
+    }
+}
+
+fn finish(files: &[Shared]) -> Result<(), String> {
+    for file in files {
+        let mut capture = file.lock().unwrap_or_else(PoisonError::into_inner);
+        capture.finish()?;
+    }
+    Ok(())
+}
+
+/// The capture of a bridge: one file with its two ports as interfaces, on the clock of the day.
+pub(crate) struct BridgeCapture(Shared);
+
+impl BridgeCapture {
+    /// Creates the file; `epoch` is the time of day at the bridge's zero.
+    pub(crate) fn create(
+        path: &Path,
+        ports: [&str; 2],
+        epoch: Span,
+        snap_len: u32,
+    ) -> anyhow::Result<(Self, Taps)> {
+        let capture = Capture::create(path.to_owned(), "the two ports of a bridge");
+        let capture = capture.with_context(|| format!("--pcap {}", path.display()))?;
+        let capture = Arc::new(Mutex::new(capture));
+        let mut taps = Taps {
+            points: Vec::new(),
+            snap_len: snap_len as usize,
+        };
+        for (node, name) in ports.into_iter().enumerate() {
+            let interface = Interface {
+                name,
+                description: "as seen by the host beyond this port",
+                link_type: LinkType::Ethernet,
+                snap_len,
+            };
+            let tap = FileTap::boxed(&capture, &interface, epoch)?;
+            taps.points.push((TapPoint::Node(node), tap));
+        }
+        Ok((Self(capture), taps))
+    }
+
+    /// Ends the file, once its taps are gone.
+    pub(crate) fn finish(&self) -> anyhow::Result<()> {
+        finish(std::slice::from_ref(&self.0)).map_err(anyhow::Error::msg)
+    }
+}

@@ -1,0 +1,194 @@
+//! Captures of runs, read by tshark and by `sojourn rtt`.
+//!
+//! Needs tshark (Debian package `tshark`; `scripts/setup test` installs it).
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A lossy path with every kind of flow: greedy, with a size, small messages with ECN, datagrams.
+const SCENARIO: &str = r#"
+format = "sojourn-scenario/1"
+name = "captured"
+duration = "5s"
+spp = true
+[dumbbell]
+rtt = "30ms"
+up = { rate = "2mbit" }
+down = { rate = "10mbit" }
+qdisc = "fq_codel limit 60"
+[[flow]]
+name = "download"
+direction = "down"
+app = "bulk"
+[[flow]]
+name = "small"
+direction = "up"
+app = { kind = "cbr", size = 100, interval = "20ms" }
+transport = "tcp"
+tcp = { ecn = true }
+[[flow]]
+name = "file"
+direction = "up"
+app = { kind = "file", size = 300000 }
+tcp = { timestamps = false, mss = 1460 }
+[[flow]]
+name = "probe"
+direction = "up"
+app = "ping"
+"#;
+
+fn sojourn(arguments: &[&str], dir: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sojourn"))
+        .args(arguments)
+        .current_dir(dir)
+        .output()
+        .expect("it starts")
+}
+
+/// The lines that tshark prints for the packets of a display filter, with all checksums verified.
+fn tshark(file: &Path, filter: &str) -> Vec<String> {
+    let output = Command::new("tshark")
+        .args([
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "udp.check_checksum:TRUE",
+        ])
+        .args(["-o", "ip.check_checksum:TRUE", "-Y", filter, "-r"])
+        .arg(file)
+        .output()
+        .expect("tshark is installed: apt-get install tshark");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(str::to_owned).collect()
+}
+
+fn capture(more: &[&str]) -> (tempfile::TempDir, Value) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("scenario.toml"), SCENARIO).unwrap();
+    let points = "client,server,down,down:in";
+    let arguments = ["run", "scenario.toml", "--out", "out", "--pcap", points];
+    let output = sojourn(&[&arguments, more].concat(), dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let summary = fs::read_to_string(dir.path().join("out/summary.json")).unwrap();
+    (dir, serde_json::from_str(&summary).unwrap())
+}
+
+#[test]
+fn tshark_has_no_complaint() {
+    let (dir, summary) = capture(&["--snap-len", "65535"]);
+    let file = |point: &str| dir.path().join(format!("out/run-1-{point}.pcapng"));
+    let wrong = "_ws.malformed or _ws.expert.severity == error or ip.checksum.status == 0 \
+                 or tcp.checksum.status == 0 or udp.checksum.status == 0";
+    let good = "ip.checksum.status == 1 and (tcp.checksum.status == 1 or udp.checksum.status == 1)";
+    for point in ["client", "server", "down", "down-in"] {
+        assert_eq!(tshark(&file(point), wrong), Vec::<String>::new(), "{point}");
+        let (good, all) = (tshark(&file(point), good), tshark(&file(point), "frame"));
+        assert_eq!(
+            good.len(),
+            all.len(),
+            "{point}: checksums that were not verified"
+        );
+        assert!(all.len() > 500, "{point}: {}", all.len());
+    }
+    // What tshark takes for a second copy at the sender is what the sender counted.
+    let again = "tcp.len > 0 and (tcp.analysis.retransmission or \
+                 tcp.analysis.fast_retransmission or tcp.analysis.spurious_retransmission \
+                 or tcp.analysis.out_of_order)";
+    let mut most = 0;
+    for (flow, at, port) in [
+        ("download", "server", 30_001),
+        ("small", "client", 30_002),
+        ("file", "client", 30_003),
+    ] {
+        let filter = format!("tcp.srcport == {port} and {again}");
+        let counted = &summary["cells"][0]["flows"][flow]["retransmitted_packets"];
+        let seen = tshark(&file(at), &filter).len() as u64;
+        assert_eq!(Some(seen), counted.as_u64(), "{flow}");
+        most = most.max(seen);
+    }
+    assert!(most > 10, "a path without losses shows nothing: {most}");
+    // The queue's accounts: what went in and did not come out was dropped, or waits at the end.
+    let link = &summary["cells"][0]["links"]["down"];
+    let count = |point| tshark(&file(point), "frame.time_relative <= 5.0").len() as u64;
+    assert!(count("down-in") - count("down") >= link["dropped_packets"].as_u64().unwrap());
+    let syn = tshark(
+        &file("client"),
+        "tcp.flags.syn == 1 and tcp.srcport == 30002",
+    );
+    assert!(
+        syn[0].contains("MSS=1460 SACK_PERM TSval=0 TSecr=0 WS=128"),
+        "{syn:?}"
+    );
+}
+
+#[test]
+fn two_captures_give_the_round_trips_of_the_run() {
+    let (dir, summary) = capture(&[]);
+    let files = ["out/run-1-client.pcapng", "out/run-1-server.pcapng"];
+    let output = sojourn(&["rtt", files[0], files[1], "--json"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let flows = found["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 4);
+    // Seen from the flow's first end in both: the flows that begin at the client.
+    for (flow, end) in [("small", 30_002), ("file", 30_003), ("probe", 30_004)] {
+        let own = &summary["cells"][0]["flows"][flow]["spp_rtt_ms"];
+        let end = format!("198.18.0.1:{end}");
+        let here = flows
+            .iter()
+            .find(|f| f["a"] == end.as_str())
+            .expect("it is listed");
+        let here = &here["rtt_ms"];
+        for statistic in ["min", "p50", "p95", "mean"] {
+            let [own, here] = [own, here].map(|d| d[statistic].as_f64().unwrap());
+            // The run's quantiles are those of a histogram, and it ends at 5 s sharp.
+            assert!(
+                (own / here - 1.0).abs() < 0.02,
+                "{flow} {statistic}: {own} {here}"
+            );
+        }
+    }
+    let csv = sojourn(&["rtt", files[0], files[1], "--csv"], dir.path());
+    assert_eq!(String::from_utf8_lossy(&csv.stdout).lines().count(), 5);
+    let text = sojourn(&["rtt", files[0], files[1]], dir.path());
+    assert!(String::from_utf8_lossy(&text.stdout).contains("198.18.0.1:30003"));
+}
+
+#[test]
+fn what_cannot_be_used_is_named() {
+    let (dir, _) = capture(&[]);
+    let whole = dir.path().join("out/run-1-client.pcapng");
+    let bytes = fs::read(&whole).unwrap();
+    fs::write(dir.path().join("cut.pcapng"), &bytes[..bytes.len() - 10]).unwrap();
+    let fails = |arguments: &[&str], status, words: &str| {
+        let output = sojourn(arguments, dir.path());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{text}");
+        assert!(text.contains(words), "{text}");
+    };
+    let whole = "out/run-1-client.pcapng";
+    fails(
+        &["rtt", whole, "cut.pcapng"],
+        2,
+        "cut.pcapng: the file ends within a block",
+    );
+    fails(
+        &["rtt", whole, "scenario.toml"],
+        2,
+        "scenario.toml: this is no capture",
+    );
+    fails(&["rtt", whole, "missing"], 2, "missing: No such file");
+    fails(&["rtt", whole], 2, "1 interfaces");
+    let run = ["run", "scenario.toml", "--out", "more", "--pcap"];
+    fails(
+        &[&run[..], &["upp"]].concat(),
+        2,
+        "`upp` is no link (up, down)",
+    );
+    fails(&["run", "scenario.toml", "--pcap", "up"], 2, "--out");
+    let command = ["run", "scenario.toml", "--client-command", "true"];
+    fails(&command, 2, "need --world live");
+}

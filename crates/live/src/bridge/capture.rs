@@ -1,0 +1,223 @@
+//! Shows frames of a running bridge to taps, which may be slow.
+//!
+//! The bridge copies a frame's first bytes into a queue of fixed length and goes on; a thread of
+//! its own hands them to the taps. When the queue is full the copy is left out and counted: the
+//! bridge never waits, and its memory does not grow.
+
+use super::config::Side;
+use super::frame::Frame;
+use super::observer::{Observer, Point};
+use sojourn_units::Time;
+use sojourn_world::{TapPoint, Taps};
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+/// Most bytes of a frame that are shown.
+pub const CAPTURED: usize = 256;
+/// Frames that may wait for the taps: 5 MB, a tenth of a second at 400 000 packets/s.
+const WAITING: usize = 16 << 10;
+
+/// A frame's first bytes.
+struct Copy {
+    tap: usize,
+    at: Time,
+    outgoing: bool,
+    len: u32,
+    kept: u16,
+    bytes: [u8; CAPTURED],
+}
+
+/// An observer that shows frames to taps. Dropping it ends the thread once it has seen all.
+pub struct Capture {
+    sender: Option<SyncSender<Copy>>,
+    thread: Option<JoinHandle<Taps>>,
+    /// Taps with their places, as the bridge names these.
+    places: Vec<Place>,
+    lost: Vec<u64>,
+    snap_len: usize,
+}
+
+/// Where a tap sits, and whether frames go out of the node or queue there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    tap: usize,
+    side: Side,
+    point: Point,
+    outgoing: bool,
+}
+
+impl Capture {
+    /// Starts the thread. Links 0 and 1 are up and down, nodes 0 and 1 what is beyond the left and
+    /// the right port. Call it before the bridge takes its priority.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn start(taps: Taps) -> io::Result<Self> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let points = taps.points.iter().enumerate();
+        let places = points.flat_map(|(tap, (point, _))| places(tap, *point));
+        let places = places.collect();
+        let lost = vec![0; taps.points.len()];
+        let snap_len = taps.snap_len.min(CAPTURED);
+        let thread = thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || show(taps, &receiver))?;
+        Ok(Self {
+            sender: Some(sender),
+            thread: Some(thread),
+            places,
+            lost,
+            snap_len,
+        })
+    }
+
+    /// Packets that were left out because the taps were too slow.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().sum()
+    }
+
+    fn copy(&mut self, place: Place, at: Time, frame: &Frame) {
+        let Some(sender) = &self.sender else { return };
+        let (head, tail) = frame.parts();
+        let kept = head.len().min(self.snap_len);
+        let mut copy = Copy {
+            tap: place.tap,
+            at,
+            outgoing: place.outgoing,
+            len: (head.len() + tail.len()) as u32,
+            kept: kept as u16,
+            bytes: [0; CAPTURED],
+        };
+        copy.bytes[..kept].copy_from_slice(&head[..kept]);
+        match sender.try_send(copy) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.lost[place.tap] += 1;
+            }
+        }
+    }
+}
+
+impl Observer for Capture {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
+        for index in 0..self.places.len() {
+            let place = self.places[index];
+            if place.point == point && place.side == side {
+                self.copy(place, now, frame);
+            }
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        // The thread ends when it has emptied the queue.
+        self.sender = None;
+        let taps = self.thread.take().map(JoinHandle::join);
+        if let Some(Ok(mut taps)) = taps {
+            for ((_, tap), lost) in taps.points.iter_mut().zip(&self.lost) {
+                tap.lost(*lost);
+            }
+        }
+    }
+}
+
+fn show(mut taps: Taps, receiver: &Receiver<Copy>) -> Taps {
+    for copy in receiver {
+        let bytes = &copy.bytes[..usize::from(copy.kept)];
+        let (_, tap) = &mut taps.points[copy.tap];
+        tap.frame(copy.at, copy.outgoing, bytes, copy.len);
+    }
+    taps
+}
+
+/// The places in the bridge where a point's frames are seen.
+fn places(tap: usize, point: TapPoint) -> Vec<Place> {
+    let place = |side, point, outgoing| Place {
+        tap,
+        side,
+        point,
+        outgoing,
+    };
+    let side = |index: usize| Side::BOTH.get(index).copied();
+    match point {
+        TapPoint::Offered(link) => side(link)
+            .map(|side| place(side, Point::Offered, false))
+            .into_iter()
+            .collect(),
+        TapPoint::Dequeued(link) => side(link)
+            .map(|side| place(side, Point::Dequeued, true))
+            .into_iter()
+            .collect(),
+        TapPoint::Node(node) => {
+            // What leaves a host is offered to the queue behind its port.
+            let (leaves, reaches) = if node == 0 {
+                (Side::Up, Side::Down)
+            } else {
+                (Side::Down, Side::Up)
+            };
+            vec![
+                place(leaves, Point::Offered, true),
+                place(reaches, Point::Sent, false),
+            ]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::Pool;
+    use sojourn_world::Tap;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    type Seen = Arc<Mutex<Vec<(Time, bool, usize, u32)>>>;
+
+    /// Waits for the lock at each frame, and so for whoever holds it.
+    struct Slow(Seen, Arc<Mutex<u64>>);
+
+    impl Tap for Slow {
+        fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32) {
+            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push((at, outgoing, bytes.len(), len));
+        }
+
+        fn lost(&mut self, packets: u64) {
+            *self.1.lock().unwrap() = packets;
+        }
+    }
+
+    #[test]
+    fn a_slow_tap_loses_frames_and_the_bridge_goes_on() {
+        let (seen, lost) = (Seen::default(), Arc::new(Mutex::new(0)));
+        let tap = Slow(Arc::clone(&seen), Arc::clone(&lost));
+        let taps = Taps {
+            points: vec![(TapPoint::Node(0), Box::new(tap))],
+            snap_len: 60,
+        };
+        let mut capture = Capture::start(taps).unwrap();
+        let mut pool = Pool::new(1);
+        let at = Time::from_nanos(9);
+        let frame = Frame::from_bytes(&mut pool, &[0; 100], at).unwrap();
+        let many = WAITING as u64 + 100;
+        {
+            let _held = seen.lock().unwrap();
+            capture.frame(Point::Offered, Side::Down, at, &frame);
+            capture.frame(Point::Dequeued, Side::Up, at, &frame);
+            for _ in 0..many {
+                capture.frame(Point::Offered, Side::Up, at, &frame);
+            }
+            // One may be in the thread's hands.
+            assert!((99..=100).contains(&capture.lost()), "{}", capture.lost());
+        }
+        capture.frame(Point::Sent, Side::Down, at, &frame);
+        let left_out = capture.lost();
+        drop(capture);
+        assert_eq!(*lost.lock().unwrap(), left_out);
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len() as u64 + left_out, many + 1);
+        assert_eq!(seen[0], (at, true, 60, 100));
+        pool.give(frame);
+    }
+}

@@ -1,0 +1,58 @@
+//! Programs of other people as hosts of a run: a real server, a real client.
+//!
+//! Each is started in the network namespace of its host, in a process namespace of its own, and
+//! ends with the run. However this process ends, the kernel ends the program and all that it has
+//! started: `setpriv` ties it to us, and with the first process of a process namespace go all
+//! others (util-linux does both, `prctl(PR_SET_PDEATHSIG)` and `unshare(CLONE_NEWPID)`).
+
+use crate::lab::Host;
+use std::io;
+use std::process::{Child, Command};
+
+/// The live world with a program beside its own hosts on either side. Their packets cross the
+/// same queues; the delay that they see is that of the links.
+#[derive(Clone, Debug, Default)]
+pub struct Guests {
+    /// Command for the shell on the clients' side, in the working directory of this process.
+    pub client: Option<String>,
+    /// The same on the servers' side.
+    pub server: Option<String>,
+}
+
+/// A program that is running; ends when dropped.
+pub(super) struct Guest(Child);
+
+impl Guests {
+    /// Starts the program of a host from a thread in the host's namespace. The thread must live
+    /// as long as the program shall.
+    pub(super) fn start(&self, host: Host) -> io::Result<Option<Guest>> {
+        let command = match host {
+            Host::Client => &self.client,
+            Host::Server => &self.server,
+        };
+        let Some(command) = command else {
+            return Ok(None);
+        };
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL"])
+            .args(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"])
+            .args(["sh", "-c", command])
+            .spawn()
+            .map_err(|error| {
+                let advice = "it takes setpriv and unshare of util-linux";
+                io::Error::new(
+                    error.kind(),
+                    format!("cannot run {command:?}: {error}; {advice}"),
+                )
+            })?;
+        Ok(Some(Guest(child)))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

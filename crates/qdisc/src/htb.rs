@@ -1,0 +1,131 @@
+//! One class of HTB: shapes what another discipline holds, and charges a packet once it has left.
+//!
+//! Source: `tc-htb(8)`, Linux `sch_htb.c` (`htb_class_mode`, `htb_accnt_tokens`).
+//! Units: bytes, bit/s, integer nanoseconds.
+//!
+//! A packet may leave while the bucket is not in debt, whatever its length, and is charged then:
+//! at its rate a link sends the packet's first bit when HTB lets it go, not its last one. Counted
+//! in time that is a clock which is due once the debt is paid; an idle class earns at most `burst`.
+//!
+//! Invariants: in any window of length t at most `burst + rate·t` bytes and one packet leave;
+//! [`Dequeue::NotBefore`] is the first nanosecond at which a packet may leave.
+//!
+//! Differs from Linux: one class, with `ceil` equal to `rate` and `cburst` to `burst`; no debt is
+//! forgiven after a minute; an unknown class's packets do not pass unshaped.
+//!
+//! Not here: classes that borrow from each other.
+
+use crate::tbf::Audit;
+use crate::{
+    Backlog, ChangeError, Counters, Dequeue, Gauge, HtbParams, Outlet, Packet, Qdisc, Report, Spec,
+};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use sojourn_units::{Span, Time, TxClock};
+
+/// A class of HTB over the discipline `Q`.
+#[derive(Clone, Debug)]
+pub struct Htb<Q> {
+    params: HtbParams,
+    inner: Q,
+    clock: TxClock,
+    /// Time in which the bucket fills: how far before `full_at` the debt is paid.
+    credit: Span,
+    /// When the bucket is full again.
+    full_at: Time,
+    counters: Counters,
+}
+
+impl<Q> Htb<Q> {
+    /// Shapes what `inner` holds. The bucket starts full.
+    pub fn new(params: HtbParams, inner: Q) -> Self {
+        Self {
+            params,
+            inner,
+            clock: TxClock::new(params.rate),
+            credit: params.rate.time_for(params.burst),
+            full_at: Time::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    fn charge(&mut self, len: u32, now: Time) {
+        self.full_at = self.full_at.max(now) + self.clock.advance(len);
+    }
+}
+
+impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        let counters = &mut self.counters;
+        counters.offered.add(packet.len());
+        self.inner
+            .enqueue(packet, now, &mut Audit { counters, out });
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        let due = self.full_at - self.credit;
+        if due > now && self.inner.backlog().packets > 0 {
+            self.counters.overlimits += 1;
+            return Dequeue::NotBefore(due);
+        }
+        let counters = &mut self.counters;
+        let answer = self.inner.dequeue(now, &mut Audit { counters, out });
+        if let Dequeue::Packet { packet, .. } = &answer {
+            let len = packet.len();
+            self.counters.dequeued.add(len);
+            self.charge(len, now);
+        }
+        answer
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn report(&self, now: Time) -> Report {
+        let spec = self.spec();
+        let mut report = Report::new(&spec, &self.counters, self.backlog(), Vec::new());
+        report.inner = Some(Box::new(self.inner.report(now)));
+        report
+    }
+
+    fn spec(&self) -> Spec {
+        Spec::Htb {
+            htb: self.params,
+            inner: Box::new(self.inner.spec()),
+        }
+    }
+
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        let Spec::Htb { htb, inner } = spec else {
+            return Err(ChangeError::other_kind("htb", spec));
+        };
+        self.inner.change(inner, now)?;
+        // What is missing from a full bucket stays missing, in time at the old rate.
+        self.clock = TxClock::new(htb.rate);
+        self.credit = htb.rate.time_for(htb.burst);
+        self.params = *htb;
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        self.inner.head_len()
+    }
+
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.inner.gauges(now, tell);
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        self.inner.drain()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        self.inner.adopt(held, counters);
+    }
+}

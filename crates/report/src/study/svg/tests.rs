@@ -1,0 +1,150 @@
+use super::scale::{Scale, decades, even};
+use super::{Dot, Draw, Drawing, Scaling, Strip, Stroke};
+
+fn drawing(draw: Draw) -> Drawing {
+    let dot = |x: f64, y: f64| Dot {
+        x,
+        y,
+        x_range: (x, x),
+        y_range: (y * 0.5, y * 2.0),
+        inner: (y * 0.8, y * 1.2),
+        text: format!("{y} <ms>"),
+    };
+    let strip = |name: &str, stroke| Strip {
+        name: name.into(),
+        colour: 1,
+        stroke,
+        points: vec![dot(0.0, 1.0), dot(1.0, 100.0)],
+    };
+    Drawing {
+        title: "a <b>\" onload=\"".into(),
+        draw,
+        x: Scaling {
+            label: "n & m".into(),
+            names: vec!["<i>".into(), "y".into()],
+            log: false,
+        },
+        y: Scaling {
+            label: "ms".into(),
+            log: draw != Draw::Map,
+            names: if draw == Draw::Map {
+                vec!["0".into(), "1".into()]
+            } else {
+                Vec::new()
+            },
+        },
+        panels: vec![(
+            "<script>".into(),
+            vec![strip("x<y", Stroke::Solid), strip("ref", Stroke::Dotted)],
+        )],
+    }
+}
+
+#[test]
+fn ticks_are_round_and_cover_the_range() {
+    assert_eq!(even(0.0, 70.0), [0.0, 20.0, 40.0, 60.0]);
+    assert_eq!(even(0.0, 1.0), [0.0, 0.2, 0.4, 3.0 * 0.2, 0.8, 1.0]);
+    assert_eq!(even(3.0, 3.0), [3.0]);
+    assert_eq!(decades(0.9, 60.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+    assert_eq!(decades(1.0, 1e5), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
+}
+
+#[test]
+fn a_logarithmic_scale_has_equal_steps_for_equal_factors() {
+    let scale = Scale {
+        from: (1.0, 10_000.0),
+        to: (0.0, 400.0),
+        log: true,
+    };
+    let at: Vec<f64> = [1.0, 10.0, 100.0, 1000.0].map(|v| scale.at(v)).into();
+    for (have, want) in at.iter().zip([0.0, 100.0, 200.0, 300.0]) {
+        assert!((have - want).abs() < 1e-9, "{at:?}");
+    }
+    // There is no logarithm of zero: it stands at the edge.
+    assert!((scale.at(0.0) + 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn names_cannot_break_the_picture() {
+    for draw in [
+        Draw::Points,
+        Draw::Lines,
+        Draw::Distribution,
+        Draw::Bars,
+        Draw::Boxes,
+        Draw::Scatter,
+        Draw::Map,
+    ] {
+        let drawing = drawing(draw);
+        let svg = drawing.svg(0) + &drawing.panels[0].1[0].key(draw);
+        for wrong in [
+            "<b>",
+            "<script>",
+            "<i>",
+            "<ms>",
+            "x<y",
+            "\" onload",
+            "NaN",
+            "inf",
+        ] {
+            assert!(!svg.contains(wrong), "{draw:?}: {wrong}: {svg}");
+        }
+        assert!(svg.contains("n &amp; m"), "{svg}");
+    }
+}
+
+#[test]
+fn every_kind_shows_its_marks() {
+    let count = |draw: Draw, mark: &str| drawing(draw).svg(0).matches(mark).count();
+    assert_eq!(count(Draw::Points, "<circle"), 4);
+    assert_eq!(count(Draw::Points, "<path"), 2);
+    assert_eq!(count(Draw::Bars, "<rect"), 4);
+    assert_eq!(count(Draw::Bars, "class=\"range\""), 4);
+    assert_eq!(count(Draw::Boxes, "class=\"median\""), 4);
+    assert_eq!(count(Draw::Scatter, "<path"), 0);
+    assert_eq!(count(Draw::Map, "class=\"field\""), 4);
+    // From 0.5 to 200 on a logarithmic axis: whiskers, boxes and medians in their order.
+    let svg = drawing(Draw::Boxes).svg(0);
+    assert!(
+        svg.contains("&lt;ms&gt;"),
+        "a pointer is told the values: {svg}"
+    );
+}
+
+#[test]
+fn tiny_samples_do_not_stretch_a_logarithmic_axis() {
+    let mut boxes = drawing(Draw::Boxes);
+    let dot = &mut boxes.panels[0].1[0].points[0];
+    dot.y_range.0 = 1e-7;
+    // The highest whisker ends at 200, the lowest box begins at 0.8.
+    let (low, high) = boxes.y_range();
+    assert!((low * 1.2 - 0.02).abs() < 1e-9 && (high / 1.2 - 200.0).abs() < 1e-9);
+    // A box is shown however deep it is.
+    boxes.panels[0].1[0].points[0].inner.0 = 1e-5;
+    assert!((boxes.y_range().0 * 1.2 - 1e-5).abs() < 1e-12);
+}
+
+#[test]
+fn one_strip_of_a_name_stands_in_the_legend() {
+    let mut drawing = drawing(Draw::Lines);
+    drawing.panels.push(drawing.panels[0].clone());
+    assert_eq!(drawing.legend().len(), 2);
+    assert!(drawing.legend()[1].key(Draw::Lines).contains("dasharray"));
+    drawing.draw = Draw::Map;
+    assert!(drawing.legend().is_empty());
+}
+
+#[test]
+fn nothing_is_a_picture_too() {
+    for log in [false, true] {
+        let mut empty = drawing(Draw::Points);
+        empty.panels[0].1.clear();
+        empty.x = Scaling {
+            log,
+            ..Scaling::default()
+        };
+        empty.y.log = log;
+        let svg = empty.svg(0);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Simulated packets as frames for a capture.
+//!
+//! Addresses and ports are those that the live world gives to the same flows, so that one display
+//! filter fits the captures of both worlds. Payloads are zeros, but a datagram begins with its
+//! number and times as a live one does.
+//!
+//! Differs from what the model counts: a SYN carries the options that it would have, 4 to 20 bytes
+//! that the model's SYN lacks. Sequence numbers begin at the model's zero. The IPv4 identification
+//! is a hash of the headers.
+
+use crate::host::segment_datagram;
+use crate::packet::{Packet, Way};
+use sojourn_tcp::{Config, Flags, Segment};
+use sojourn_units::Time;
+use sojourn_wire::build::{ETHERNET, Envelope, Headers, TcpSegment};
+use sojourn_world::{Cell, Flow, TapPoint, Taps, Topology, Transport};
+
+/// Ports of the first connection's two ends; the others follow, as in the live world.
+const PORTS: [u16; 2] = [30_001, 5_001];
+/// Addresses are of 198.18.0.0/15, the block for benchmarks (RFC 2544).
+const NETWORK: u32 = 0xc612_0000;
+
+/// The taps of a run, and what is needed to make frames.
+pub(crate) struct Tapped {
+    taps: Taps,
+    ways: Vec<WayFacts>,
+    ethernet: bool,
+    frame: Vec<u8>,
+}
+
+/// What the packets of one direction have in common.
+struct WayFacts {
+    envelope: Envelope,
+    /// None for UDP.
+    tcp: Option<Config>,
+    from: usize,
+    to: usize,
+}
+
+impl Tapped {
+    pub(crate) fn new(cell: &Cell, taps: Taps) -> Self {
+        let dumbbell = matches!(cell.topology, Topology::Dumbbell(_));
+        let way = |index: usize, flow: &Flow, forth: bool| {
+            let ends = [
+                Host::new(dumbbell, flow.from, flow.hosts[0]),
+                Host::new(dumbbell, flow.to, flow.hosts[1]),
+            ];
+            let mut envelope = Envelope {
+                macs: ends.map(|host| host.mac),
+                addresses: ends.map(|host| host.address.to_be_bytes()),
+                ports: PORTS.map(|port| port.wrapping_add(index as u16)),
+                ..Envelope::default()
+            };
+            let (mut from, mut to) = (flow.from, flow.to);
+            if !forth {
+                envelope.macs.reverse();
+                envelope.addresses.reverse();
+                envelope.ports.reverse();
+                (from, to) = (to, from);
+            }
+            WayFacts {
+                envelope,
+                tcp: match flow.transport {
+                    Transport::Tcp(config) => Some(config),
+                    Transport::Udp => None,
+                },
+                from,
+                to,
+            }
+        };
+        let instances = cell.instances();
+        let connections = instances.iter().flat_map(|instance| {
+            let count = usize::from(instance.spec.app.connections());
+            std::iter::repeat_n(&instance.spec, count)
+        });
+        Self {
+            taps,
+            ways: connections
+                .enumerate()
+                .flat_map(|(index, flow)| [way(index, flow, true), way(index, flow, false)])
+                .collect(),
+            ethernet: cell.link_header > 0,
+            frame: Vec::new(),
+        }
+    }
+
+    /// A packet leaves its host.
+    pub(crate) fn emitted(&mut self, packet: &Packet, now: Time) {
+        let node = self.way(packet.way()).from;
+        self.show(TapPoint::Node(node), true, packet, now);
+    }
+
+    /// A packet reaches its host.
+    pub(crate) fn received(&mut self, packet: &Packet, now: Time) {
+        let node = self.way(packet.way()).to;
+        self.show(TapPoint::Node(node), false, packet, now);
+    }
+
+    /// A packet is offered to a link's queue.
+    pub(crate) fn offered(&mut self, link: usize, packet: &Packet, now: Time) {
+        self.show(TapPoint::Offered(link), false, packet, now);
+    }
+
+    /// A packet leaves a link's queue.
+    pub(crate) fn dequeued(&mut self, link: usize, packet: &Packet, now: Time) {
+        self.show(TapPoint::Dequeued(link), true, packet, now);
+    }
+
+    fn way(&self, way: Way) -> &WayFacts {
+        &self.ways[way.index()]
+    }
+
+    fn show(&mut self, point: TapPoint, outgoing: bool, packet: &Packet, now: Time) {
+        if !self.taps.points.iter().any(|(at, _)| *at == point) {
+            return;
+        }
+        let headers = self.way(packet.way()).headers(packet);
+        let skip = if self.ethernet { 0 } else { ETHERNET };
+        let len = headers.frame_len() - skip;
+        debug_assert!(
+            len == usize::from(packet.len) || packet.segment.flags.has(Flags::SYN),
+            "a frame of {len} bytes from a packet of {}",
+            packet.len
+        );
+        self.frame.clear();
+        self.frame.extend(&headers.bytes()[skip..]);
+        self.frame.resize(len.min(self.taps.snap_len), 0);
+        for (_, tap) in self.taps.points.iter_mut().filter(|(at, _)| *at == point) {
+            tap.frame(now, outgoing, &self.frame, len as u32);
+        }
+    }
+}
+
+/// A host's addresses: those of the live world's lab in a dumbbell, otherwise 256 for each node.
+#[derive(Clone, Copy)]
+struct Host {
+    address: u32,
+    mac: [u8; 6],
+}
+
+impl Host {
+    fn new(dumbbell: bool, node: usize, number: u16) -> Self {
+        let (node, number) = (node as u32, u32::from(number));
+        let within = if dumbbell { node << 16 } else { node << 8 };
+        let [_, _, high, low] = (node + 1).to_be_bytes();
+        Self {
+            address: NETWORK + within + 1 + number,
+            mac: [2, 0, 0, 0, high, low],
+        }
+    }
+}
+
+impl WayFacts {
+    fn headers(&self, packet: &Packet) -> Headers {
+        let segment = &packet.segment;
+        let envelope = Envelope {
+            tos: packet.tos,
+            identification: packet.identity() as u16,
+            ..self.envelope
+        };
+        let Some(config) = &self.tcp else {
+            let (datagram, copied) = segment_datagram(segment);
+            let mut prefix = [0; 20];
+            prefix[..4].copy_from_slice(&datagram.number.to_be_bytes());
+            prefix[4..12].copy_from_slice(&datagram.sent.as_nanos().to_be_bytes());
+            prefix[12..].copy_from_slice(&copied.as_nanos().to_be_bytes());
+            return envelope.udp(&prefix, datagram.len);
+        };
+        let mut blocks = [(0, 0); 3];
+        for (to, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
+            *to = (block.start, block.end);
+        }
+        envelope.tcp(&TcpSegment {
+            sack: &blocks[..segment.sack_blocks().len()],
+            ..tcp_header(segment, config)
+        })
+    }
+}
+
+/// The header and the options but for SACK blocks.
+fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
+    let syn = segment.flags.has(Flags::SYN);
+    let scale = window_scale(config.receive_window_max);
+    let window = segment.window >> if syn { 0 } else { scale };
+    // The option counts in milliseconds, as Linux's does; the model has nanoseconds.
+    let stamp = |time: Time| (time.as_nanos() / 1_000_000) as u32;
+    TcpSegment {
+        sequence: segment.seq,
+        acknowledgement: segment.ack,
+        flags: segment.flags.bits(),
+        window: window.min(u32::from(u16::MAX)) as u16,
+        // Timestamps are taken off what a segment may hold, not off the option (RFC 6691).
+        mss: syn.then(|| config.mss + config.header_len(0) - 40),
+        window_scale: syn.then_some(scale),
+        sack_permitted: syn && config.sack,
+        timestamps: config
+            .timestamps
+            .then(|| (stamp(segment.ts), stamp(segment.ts_echo))),
+        sack: &[],
+        payload: segment.payload,
+    }
+}
+
+/// The smallest shift by which the largest window fits 16 bits, at most 14 (RFC 7323 section 2.2).
+fn window_scale(largest: u32) -> u8 {
+    (0..14)
+        .find(|shift| u16::try_from(largest >> shift).is_ok())
+        .unwrap_or(14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_scaled_as_linux_does() {
+        // 6 MiB, Linux's default, takes 7.
+        for (largest, shift) in [(65_535, 0), (65_536, 1), (6 << 20, 7), (u32::MAX, 14)] {
+            assert_eq!(window_scale(largest), shift, "{largest}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Links that change and flows that begin again, against arithmetic.
+
+mod common;
+use common::*;
+use sojourn_apps::Spec as AppSpec;
+use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_tcp::Config;
+use sojourn_units::Time;
+use sojourn_world::{Change, HopRate, Series};
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + ms(millis)
+}
+
+fn rate(millis: u64, rate: HopRate) -> Change {
+    Change {
+        at: at(millis),
+        hop: 0,
+        rate: Some(rate),
+        qdisc: None,
+    }
+}
+
+fn queue(millis: u64, spec: &str) -> Change {
+    Change {
+        at: at(millis),
+        hop: 0,
+        rate: None,
+        qdisc: Some(spec.parse::<QdiscSpec>().expect("a test's own spec")),
+    }
+}
+
+fn series<'a>(list: &'a [Series], metric: &str) -> &'a Series {
+    list.iter().find(|s| s.metric == metric).expect("recorded")
+}
+
+#[test]
+fn a_slower_link_sends_what_began_as_it_began() {
+    // 1250 bytes every 20 ms. At 1 Mbit/s a packet takes 10 ms, at 0.8 Mbit/s 12.5 ms. The
+    // change at 1005 ms comes in the middle of one, which still takes 10 ms.
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", HopRate::Infinite),
+        ms(2000),
+        vec![cbr("load", 1250, ms(20), ms(0))],
+    );
+    cell.changes = vec![rate(1005, mbit(0.8))];
+    let result = run(&cell);
+    let load = flow_of(&result, "load");
+    // 51 packets from 0 to 1000 ms, 49 from 1020 ms to 1980 ms.
+    assert_eq!(load.delay.count, 100);
+    let mean = (51.0 * 10.0 + 49.0 * 12.5) / 100.0;
+    assert!((load.delay.mean - mean).abs() < 1e-6, "{}", load.delay.mean);
+    // Each second's share by its own rate: 1 Mbit/s for 1.005 s, 0.8 Mbit/s for 0.995 s.
+    let possible = 1e6 * 1.005 + 0.8e6 * 0.995;
+    let used = link(&result, "up").utilisation.expect("it has a rate");
+    assert!((used - 100.0 * 10_000.0 / possible).abs() < 1e-9, "{used}");
+}
+
+#[test]
+fn a_link_without_a_rate_for_a_while_has_no_utilisation() {
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", HopRate::Infinite),
+        ms(2000),
+        vec![cbr("load", 1250, ms(20), ms(0))],
+    );
+    cell.changes = vec![rate(500, HopRate::Infinite), rate(600, mbit(1.0))];
+    assert_eq!(link(&run(&cell), "up").utilisation, None);
+    // What happens before the warm-up is none of its business.
+    cell.warmup = ms(1000);
+    assert!(link(&run(&cell), "up").utilisation.is_some());
+}
+
+#[test]
+fn another_queue_takes_over_what_waits() {
+    // Twice the rate for a second fill a FIFO without loss; the one that follows takes its
+    // packets, and the end of a tbf does not leave the link waiting for it.
+    let mut up = hop("up", mbit(1.0));
+    up.qdisc = QdiscSpec::Pfifo { limit: 1000 };
+    let mut load = cbr("load", 1250, ms(5), ms(0));
+    load.stop = Some(at(1000));
+    let mut cell = dumbbell(up, hop("down", HopRate::Infinite), ms(4000), vec![load]);
+    cell.changes = vec![
+        queue(400, "tbf rate 8kbit burst 2kb limit 1mb"),
+        queue(500, "codel limit 1000 target 10s"),
+    ];
+    let result = run(&cell);
+    let up = link(&result, "up");
+    assert_eq!((up.dropped_packets, up.dequeued_packets), (0, 200));
+    assert_eq!(up.qdisc.kind, "codel");
+    // 100 a second, but for the tenth in which the bucket gave one or two.
+    let sent = series(&up.series, "throughput").points.iter();
+    let packets = |from: f64, to: f64| {
+        let within = sent
+            .clone()
+            .filter(|p| p.t > from + 0.01 && p.t < to + 0.01);
+        within
+            .map(|p| p.value * 0.1 / 10_000.0)
+            .sum::<f64>()
+            .round()
+    };
+    assert!((39.0..=41.0).contains(&packets(0.0, 0.4)));
+    assert!(packets(0.4, 0.5) <= 2.0);
+    assert!((99.0..=101.0).contains(&packets(0.5, 1.5)));
+}
+
+#[test]
+fn changes_at_one_time_happen_in_their_order() {
+    let mut cell = dumbbell(
+        hop("up", mbit(1.0)),
+        hop("down", HopRate::Infinite),
+        ms(1000),
+        vec![cbr("load", 1250, ms(20), ms(0))],
+    );
+    cell.changes = vec![rate(0, mbit(9.0)), rate(0, mbit(2.0))];
+    assert!((flow_of(&run(&cell), "load").delay.mean - 5.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_file_every_second_is_one_flow_with_many_completions() {
+    // 100 kB take a fraction of a second; from 0.5 s to 9.5 s ten begin, nine of them after the
+    // warm-up, and the last does not finish.
+    let app = AppSpec::File { size: 100_000 };
+    let mut file = tcp("file", app, ms(20), Config::default());
+    (file.start, file.every) = (at(500), Some(ms(1000)));
+    let mut cell = dumbbell(
+        hop("up", mbit(2.0)),
+        hop("down", mbit(2.0)),
+        ms(9600),
+        vec![file],
+    );
+    cell.warmup = ms(1000);
+    let result = run(&cell);
+    assert_eq!(result.flows.len(), 1);
+    let file = flow_of(&result, "file");
+    assert_eq!((file.started, file.completion.count), (9, 8));
+    // 100 kB in segments of 1448 bytes with 52 of headers are 828.8 kbit; every one meets the same
+    // empty link.
+    assert!(file.completion.min > 414.0 && file.completion.max < 600.0);
+    assert!(
+        file.completion.max - file.completion.min < 1e-6,
+        "{:?}",
+        file.completion
+    );
+    let first = file.completed.expect("it finished").as_millis_f64();
+    assert!((first - file.completion.mean).abs() < 1e-6);
+    // 8 files of 800 kbit in the 8.6 s after the warm-up, and what of the last came in 0.1 s.
+    let goodput = file.goodput.as_bps() as f64;
+    assert!(
+        (8.0 * 0.8e6 / 8.6..8.5 * 0.8e6 / 8.6).contains(&goodput),
+        "{goodput}"
+    );
+}
+
+#[test]
+fn a_flow_comes_and_goes() {
+    // On for 2 s of every 4 s.
+    let mut bulk = tcp("bulk", AppSpec::Bulk, ms(20), Config::default());
+    (bulk.start, bulk.stop, bulk.every) = (at(1000), Some(at(3000)), Some(ms(4000)));
+    let cell = dumbbell(
+        hop("up", mbit(10.0)),
+        hop("down", mbit(10.0)),
+        ms(12_000),
+        vec![bulk],
+    );
+    let result = run(&cell);
+    let bulk = flow_of(&result, "bulk");
+    assert_eq!(bulk.started, 3);
+    let goodput = &series(&bulk.series, "goodput").points;
+    let mean = |from: f64, to: f64| {
+        let within: Vec<f64> = (goodput.iter())
+            .filter(|p| p.t > from + 0.05 && p.t < to + 0.05)
+            .map(|p| p.value)
+            .collect();
+        within.iter().sum::<f64>() / within.len() as f64
+    };
+    for start in [1.0, 5.0, 9.0] {
+        assert!(mean(start + 0.5, start + 2.0) > 9e6, "on at {start}");
+        // A window of the queue's 1000 packets is sent after the stop: 1.2 s.
+        assert!(
+            mean(start + 3.4, start + 4.0) < 1.0 || start > 8.0,
+            "off after {start}"
+        );
+    }
+}

@@ -1,0 +1,378 @@
+//! Charts from our results.
+
+use super::{Chart, ChartKind, ChartPlan, Dot, Line, Panel, Shape, Source, name, places};
+use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Quantity, combinations, fits};
+use crate::published::{Published, Results};
+use sojourn_world::{RunResult, Series};
+
+impl Published {
+    /// The charts of all settings that were run, the worlds in the same picture.
+    pub fn charts(&self, results: &[Results]) -> Vec<Chart> {
+        let run = |plan: &&ChartPlan| {
+            let mut worlds = results.iter();
+            worlds.any(|world| self.cells(plan.setting, world).is_some())
+        };
+        let plans = self.charts.iter().filter(run);
+        plans.map(|plan| self.chart(plan, results)).collect()
+    }
+
+    fn chart(&self, plan: &ChartPlan, results: &[Results]) -> Chart {
+        let mut chart = self.frame(plan);
+        for panel in places(plan.panels.as_ref()) {
+            let title = name(&panel, &self.words);
+            let panel: Place = plan.at.iter().chain(&panel).copied().collect();
+            let mut lines = Vec::new();
+            for world in results {
+                let Some(cells) = self.cells(plan.setting, world) else {
+                    continue;
+                };
+                let evaluator = Evaluator::new(&self.words, &cells);
+                let mut found = self.lines(plan, &panel, evaluator, world.world.into());
+                // A line without points is none, in a world that has some of the cells only.
+                if results.len() > 1 {
+                    found.retain(|line| !line.points.is_empty());
+                }
+                // Maps cannot lie on one another.
+                if chart.kind == ChartKind::Map && results.len() > 1 {
+                    let world = world.world.name();
+                    let title = [title.as_str(), world].join(" ").trim().to_owned();
+                    let lines = found;
+                    chart.panels.push(Panel { title, lines });
+                } else {
+                    lines.extend(found);
+                }
+            }
+            lines.extend(self.reference_lines(plan, &panel));
+            if chart.kind != ChartKind::Map || results.len() == 1 {
+                chart.panels.push(Panel { title, lines });
+            }
+        }
+        chart
+    }
+
+    /// A chart without its panels.
+    fn frame(&self, plan: &ChartPlan) -> Chart {
+        let axis = |binder: &Binder| self.words.axes[binder.axis].name.clone();
+        let mut chart = Chart {
+            title: plan.title.clone(),
+            kind: ChartKind::Lines,
+            log: plan.log,
+            x_label: String::new(),
+            y_label: plan.label.clone(),
+            x_names: Vec::new(),
+            y_names: Vec::new(),
+            panels: Vec::new(),
+        };
+        match &plan.shape {
+            Shape::Along { bars, x, .. } => {
+                let unit = match self.numbers(x) {
+                    Some((_, unit)) if !bars => unit,
+                    _ => {
+                        chart.x_names = self.names(x);
+                        String::new()
+                    }
+                };
+                chart.kind = if *bars {
+                    ChartKind::Bars
+                } else {
+                    ChartKind::Lines
+                };
+                chart.x_label = [axis(x), unit].join(", ");
+                chart
+                    .x_label
+                    .truncate(chart.x_label.trim_end_matches(", ").len());
+            }
+            Shape::Boxes { x, .. } => {
+                chart.kind = ChartKind::Boxes;
+                (chart.x_label, chart.x_names) = (axis(x), self.names(x));
+            }
+            Shape::Scatter { .. } => chart.kind = ChartKind::Scatter,
+            Shape::Map { x, y, .. } => {
+                chart.kind = ChartKind::Map;
+                (chart.x_label, chart.x_names) = (axis(x), self.names(x));
+                (chart.y_label, chart.y_names) = (axis(y), self.names(y));
+            }
+            Shape::Time { .. } => {
+                chart.kind = ChartKind::Time;
+                chart.x_label = "s".into();
+            }
+            Shape::Distribution { .. } => {
+                chart.kind = ChartKind::Distribution;
+                chart.x_label = "ms".into();
+            }
+        }
+        if let Some(label) = &plan.x_label {
+            chart.x_label.clone_from(label);
+        }
+        chart
+    }
+
+    fn names(&self, binder: &Binder) -> Vec<String> {
+        let names = places(Some(binder)).into_iter();
+        names.map(|place| name(&place, &self.words)).collect()
+    }
+
+    /// The values of an axis as numbers with their unit, if they are numbers of one unit.
+    fn numbers(&self, binder: &Binder) -> Option<(Vec<f64>, String)> {
+        let names = self.names(binder);
+        let split = |name: &str| {
+            let end = name.find(|c: char| !c.is_ascii_digit() && c != '.');
+            let (number, unit) = name.split_at(end.unwrap_or(name.len()));
+            Some((number.parse::<f64>().ok()?, unit.trim().to_owned()))
+        };
+        let split: Vec<(f64, String)> = names.iter().map(|n| split(n)).collect::<Option<_>>()?;
+        let unit = split.first()?.1.clone();
+        let same = split.iter().all(|(_, other)| *other == unit);
+        same.then(|| (split.into_iter().map(|(number, _)| number).collect(), unit))
+    }
+
+    /// The lines of a panel in one world.
+    fn lines(
+        &self,
+        plan: &ChartPlan,
+        panel: &Place,
+        mut evaluator: Evaluator<'_>,
+        from: Source,
+    ) -> Vec<Line> {
+        if let (None, Shape::Time { series, of }) = (&plan.lines, &plan.shape) {
+            return all_series(evaluator.first_run(panel), series, of, from);
+        }
+        let lines = places(plan.lines.as_ref()).into_iter().enumerate();
+        lines
+            .map(|(colour, line)| {
+                let place: Place = panel.iter().chain(&line).copied().collect();
+                Line {
+                    name: name(&line, &self.words),
+                    colour,
+                    from,
+                    points: self.points(&plan.shape, &place, &mut evaluator),
+                }
+            })
+            .collect()
+    }
+
+    fn points(&self, shape: &Shape, place: &Place, evaluator: &mut Evaluator<'_>) -> Vec<Dot> {
+        match shape {
+            Shape::Along { bars, x, y, .. } => self.along(*bars, x, y, place, evaluator),
+            Shape::Boxes { x, of } => boxes(x, of, place, evaluator),
+            Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
+            Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
+            Shape::Time { series, of } => {
+                let lines = all_series(evaluator.first_run(place), series, of, Source::Sim);
+                lines.into_iter().next().map_or_else(Vec::new, |l| l.points)
+            }
+            Shape::Distribution { of } => {
+                let spread = match of {
+                    Some(of) => evaluator.spread_at(place, of),
+                    None => evaluator.first_run(place).and_then(|run| {
+                        let mut links = run.links.iter();
+                        let link = links.find(|(name, _)| *name == self.words.link);
+                        link.map(|(_, link)| &link.sojourn)
+                    }),
+                };
+                let cdf = spread.into_iter().flat_map(|spread| &spread.cdf);
+                cdf.map(|(x, share)| Dot::exact(*x, *share)).collect()
+            }
+        }
+    }
+
+    fn along(
+        &self,
+        bars: bool,
+        x: &Binder,
+        y: &Expr,
+        place: &Place,
+        evaluator: &mut Evaluator<'_>,
+    ) -> Vec<Dot> {
+        let numbers = self.numbers(x).filter(|_| !bars);
+        let mut points = Vec::new();
+        for (number, at) in places(Some(x)).into_iter().enumerate() {
+            let place: Place = place.iter().chain(&at).copied().collect();
+            let Ok(quantity) = evaluator.quantity_at(&place, y) else {
+                continue;
+            };
+            let x = numbers
+                .as_ref()
+                .map_or(number as f64, |(list, _)| list[number]);
+            points.push(Dot {
+                text: quantity.unit.show(quantity.median),
+                ..Dot::of(x, &quantity)
+            });
+        }
+        points.retain(|dot| dot.y.is_finite());
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        points
+    }
+
+    fn scatter(
+        &self,
+        points: &[Binder],
+        x: &Expr,
+        y: &Expr,
+        place: &Place,
+        evaluator: &mut Evaluator<'_>,
+    ) -> Vec<Dot> {
+        let mut dots = Vec::new();
+        for at in combinations(points) {
+            let place: Place = place.iter().chain(&at).copied().collect();
+            let pair = (
+                evaluator.quantity_at(&place, x),
+                evaluator.quantity_at(&place, y),
+            );
+            let (Ok(x), Ok(y)) = pair else { continue };
+            let words = [
+                name(&at, &self.words),
+                x.unit.show(x.median),
+                y.unit.show(y.median),
+            ];
+            dots.push(Dot {
+                x_range: x.range(),
+                text: words.join(" · ").trim_start_matches(" · ").to_owned(),
+                ..Dot::of(x.unit.on_axis(x.median), &y)
+            });
+        }
+        dots.retain(|dot| dot.x.is_finite() && dot.y.is_finite());
+        dots
+    }
+
+    /// What was measured elsewhere, in the colours of ours.
+    fn reference_lines(&self, plan: &ChartPlan, panel: &Place) -> Vec<Line> {
+        let Shape::Along {
+            bars,
+            x,
+            reference: Some(reference),
+            ..
+        } = &plan.shape
+        else {
+            return Vec::new();
+        };
+        let cells = Cells::new(&[], &[]);
+        let mut evaluator = Evaluator::new(&self.words, &cells).with_repetitions();
+        let mut lines = Vec::new();
+        for (colour, line) in places(plan.lines.as_ref()).into_iter().enumerate() {
+            let place: Place = panel.iter().chain(&line).copied().collect();
+            lines.push(Line {
+                name: name(&line, &self.words),
+                colour,
+                from: Source::Reference,
+                points: self.along(*bars, x, reference, &place, &mut evaluator),
+            });
+        }
+        lines.retain(|line| !line.points.is_empty());
+        lines
+    }
+}
+
+/// Quantiles of a distribution along an axis.
+fn boxes(x: &Binder, of: &[Expr; 5], place: &Place, evaluator: &mut Evaluator<'_>) -> Vec<Dot> {
+    let mut points = Vec::new();
+    for (number, at) in places(Some(x)).into_iter().enumerate() {
+        let place: Place = place.iter().chain(&at).copied().collect();
+        let quantiles: Result<Vec<Quantity>, _> = of
+            .iter()
+            .map(|q| evaluator.quantity_at(&place, q))
+            .collect();
+        let Ok(quantiles) = quantiles else { continue };
+        let shown: Vec<String> = quantiles.iter().map(|q| q.unit.show(q.median)).collect();
+        let at: Vec<f64> = quantiles.iter().map(|q| q.unit.on_axis(q.median)).collect();
+        points.push(Dot {
+            x: number as f64,
+            y: at[2],
+            x_range: (number as f64, number as f64),
+            y_range: (at[0], at[4]),
+            inner: (at[1], at[3]),
+            text: shown.join(", "),
+        });
+    }
+    points.retain(|dot| dot.y.is_finite());
+    points
+}
+
+/// A quantity over two axes.
+fn map(
+    x: &Binder,
+    y: &Binder,
+    value: &Expr,
+    place: &Place,
+    evaluator: &mut Evaluator<'_>,
+) -> Vec<Dot> {
+    let mut dots = Vec::new();
+    for (row, along_y) in places(Some(y)).iter().enumerate() {
+        for (column, along_x) in places(Some(x)).iter().enumerate() {
+            let place = place.iter().chain(along_y).chain(along_x);
+            let place: Place = place.copied().collect();
+            let Ok(quantity) = evaluator.quantity_at(&place, value) else {
+                continue;
+            };
+            let shade = quantity.unit.on_axis(quantity.median);
+            dots.push(Dot {
+                inner: (shade, shade),
+                text: quantity.unit.show(quantity.median),
+                ..Dot::exact(column as f64, row as f64)
+            });
+        }
+    }
+    dots.retain(|dot| dot.inner.0.is_finite());
+    dots
+}
+
+impl Quantity {
+    /// Lowest and highest of the seeds, as on an axis.
+    fn range(&self) -> (f64, f64) {
+        let seeds = self.seeds.iter().filter(|seed| seed.is_finite());
+        let seeds = seeds.chain(std::iter::once(&self.median));
+        let on_axis = seeds.map(|seed| self.unit.on_axis(*seed));
+        on_axis.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+            (low.min(v), high.max(v))
+        })
+    }
+}
+
+impl Dot {
+    /// A point without a spread.
+    fn exact(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            x_range: (x, x),
+            y_range: (y, y),
+            inner: (y, y),
+            text: String::new(),
+        }
+    }
+
+    /// A quantity at `x`.
+    fn of(x: f64, quantity: &Quantity) -> Self {
+        Self {
+            y_range: quantity.range(),
+            ..Self::exact(x, quantity.unit.on_axis(quantity.median))
+        }
+    }
+}
+
+/// A series of the flows and links whose names fit.
+fn all_series(run: Option<&RunResult>, metric: &str, of: &str, from: Source) -> Vec<Line> {
+    let Some(run) = run else { return Vec::new() };
+    let flows = run.flows.iter().map(|(name, flow)| (name, &flow.series));
+    let links = run.links.iter().map(|(name, link)| (name, &link.series));
+    let matching = flows.chain(links).filter(|(name, _)| fits(name, of));
+    let found = matching.filter_map(|(name, list)| {
+        let series = list.iter().find(|series| series.metric == metric)?;
+        Some((name, series))
+    });
+    found
+        .enumerate()
+        .map(|(colour, (name, series))| Line {
+            name: name.clone(),
+            colour,
+            from,
+            points: dots(series),
+        })
+        .collect()
+}
+
+fn dots(series: &Series) -> Vec<Dot> {
+    let scale = if series.unit == "bit/s" { 1e-6 } else { 1.0 };
+    let points = series.points.iter().filter(|p| p.value.is_finite());
+    points.map(|p| Dot::exact(p.t, p.value * scale)).collect()
+}

@@ -1,0 +1,135 @@
+//! Tables from our results.
+
+use super::{DifferencePlan, Grid, GridPlan, TablePlan, name, places, rows};
+use crate::claims::{Cells, Evaluator, Expr, Place, Quantity};
+use crate::published::{Published, Results, WorldName};
+
+/// A value that there is not.
+const NONE: &str = "–";
+/// A difference that nobody has explained yet.
+const UNEXPLAINED: &str = "not explained";
+
+impl Published {
+    /// The tables of all settings that were run. Of two worlds each has its own, but a table of
+    /// differences shows both.
+    pub fn grids(&self, results: &[Results]) -> Vec<Grid> {
+        let mut grids = Vec::new();
+        for plan in &self.tables {
+            match plan {
+                TablePlan::Grid(plan) => grids.extend(self.values(plan, results)),
+                TablePlan::Difference(plan) => grids.extend(self.differences(plan, results)),
+            }
+        }
+        grids
+    }
+
+    fn values(&self, plan: &GridPlan, results: &[Results]) -> Vec<Grid> {
+        let mut grids = Vec::new();
+        for world in results {
+            let Some(cells) = self.cells(plan.setting, world) else {
+                continue;
+            };
+            let mut evaluator = Evaluator::new(&self.words, &cells);
+            let columns = places(Some(&plan.columns));
+            let rows = places(Some(&plan.rows)).into_iter().map(|row| {
+                let values = columns.iter().map(|column| {
+                    let place: Place = row.iter().chain(column).copied().collect();
+                    show(finite(&mut evaluator, &place, &plan.value).as_ref())
+                });
+                (name(&row, &self.words), values.collect())
+            });
+            grids.push(Grid {
+                title: match results.len() {
+                    1 => plan.title.clone(),
+                    _ => format!("{}, {}", plan.title, world.world.name()),
+                },
+                rows: rows.collect(),
+                columns: columns
+                    .iter()
+                    .map(|place| name(place, &self.words))
+                    .collect(),
+            });
+        }
+        grids
+    }
+
+    fn differences(&self, plan: &DifferencePlan, results: &[Results]) -> Option<Grid> {
+        let worlds: Vec<(WorldName, Cells<'_>)> = results
+            .iter()
+            .filter_map(|world| Some((world.world, self.cells(plan.setting, world)?)))
+            .collect();
+        if worlds.is_empty() {
+            return None;
+        }
+        let empty = Cells::new(&[], &[]);
+        let mut elsewhere = Evaluator::new(&self.words, &empty);
+        let mut rows_shown = Vec::new();
+        for (number, (name, place)) in rows(&plan.rows, &self.words).into_iter().enumerate() {
+            let reference = finite(&mut elsewhere, &place, &plan.reference);
+            let ours: Vec<Option<Quantity>> = worlds
+                .iter()
+                .map(|(_, cells)| {
+                    let mut evaluator = Evaluator::new(&self.words, cells);
+                    finite(&mut evaluator, &place, &plan.value)
+                })
+                .collect();
+            let off: Vec<Option<f64>> = ours
+                .iter()
+                .map(|ours| relative(ours.as_ref()?, reference.as_ref()?))
+                .collect();
+            let mut values = vec![show(reference.as_ref())];
+            values.extend(ours.iter().map(|ours| show(ours.as_ref())));
+            values.extend(off.iter().map(|off| {
+                off.map_or_else(|| NONE.into(), |off| format!("{:+.1} %", off * 100.0))
+            }));
+            let notable = off.iter().flatten().any(|off| off.abs() > plan.above);
+            values.push(if notable {
+                plan.reason(number).unwrap_or(UNEXPLAINED).to_owned()
+            } else {
+                String::new()
+            });
+            rows_shown.push((name, values));
+        }
+        let called = |world: &WorldName| match world {
+            WorldName::Sim => "simulated",
+            WorldName::Live => "live",
+        };
+        let mut columns = vec!["reference".to_owned()];
+        columns.extend(worlds.iter().map(|(world, _)| called(world).to_owned()));
+        let apart = worlds
+            .iter()
+            .map(|(world, _)| format!("{} − reference", called(world)));
+        columns.extend(apart);
+        columns.push(format!("why, above {} %", plan.above * 100.0));
+        Some(Grid {
+            title: plan.title.clone(),
+            columns,
+            rows: rows_shown,
+        })
+    }
+}
+
+impl DifferencePlan {
+    /// Why a row differs.
+    fn reason(&self, row: usize) -> Option<&str> {
+        let own = self.why.iter().find(|why| why.row == Some(row));
+        let any = || self.why.iter().find(|why| why.row.is_none());
+        own.or_else(any).map(|why| why.text.as_str())
+    }
+}
+
+/// A quantity that has a value.
+fn finite(evaluator: &mut Evaluator<'_>, place: &Place, expr: &Expr) -> Option<Quantity> {
+    let quantity = evaluator.quantity_at(place, expr).ok()?;
+    quantity.median.is_finite().then_some(quantity)
+}
+
+fn show(quantity: Option<&Quantity>) -> String {
+    quantity.map_or_else(|| NONE.into(), |q| q.unit.show(q.median))
+}
+
+/// How far ours is from the reference, as a share of it; none when that is zero.
+fn relative(ours: &Quantity, reference: &Quantity) -> Option<f64> {
+    let off = (ours.median - reference.median) / reference.median.abs();
+    off.is_finite().then_some(off)
+}

@@ -1,0 +1,68 @@
+//! What becomes of a cell's links while it runs.
+
+use super::Resolver;
+use crate::format::{ChangeTable, ScenarioFile};
+use crate::problem::suggestion;
+use sojourn_units::{Time, show_span};
+use sojourn_world::{Change, HopRate, Topology};
+
+impl Resolver<'_> {
+    /// The changes in the order of time; those at the same time in that of the file.
+    pub(super) fn changes(&mut self, file: &ScenarioFile, topology: &Topology) -> Vec<Change> {
+        let named = file.change.iter().flatten();
+        self.check_unique("change", named.map(|table| table.name.as_ref()));
+        let names: Vec<&str> = topology.hops().map(|hop| hop.name.as_str()).collect();
+        let tables = file.change.iter().flatten().enumerate();
+        let mut changes: Vec<Change> = tables
+            .filter_map(|(index, table)| self.change(file, table, index, &names))
+            .collect();
+        changes.sort_by_key(|change| change.at);
+        changes
+    }
+
+    fn change(
+        &mut self,
+        file: &ScenarioFile,
+        table: &ChangeTable,
+        index: usize,
+        names: &[&str],
+    ) -> Option<Change> {
+        let path = match &table.name {
+            Some(name) => format!("change.{}", name.0),
+            None => format!("change[{}]", index + 1),
+        };
+        let mut complain = |key: &str, message: String, help: Option<String>| {
+            let at = self.tree.locate_key("change", index, key);
+            self.complain_at(at, &format!("{path}.{key}"), message, help);
+        };
+        let end = file.duration.0;
+        let at = table.at.0;
+        if at >= end && !end.is_zero() {
+            complain("at", format!("the run ends at {}", show_span(end)), None);
+            return None;
+        }
+        let link = table.link.0.as_str();
+        let Some(hop) = names.iter().position(|name| *name == link) else {
+            let message = format!("no link has the name `{link}`");
+            complain("link", message, Some(suggestion(link, names)));
+            return None;
+        };
+        if table.rate.is_none() && table.qdisc.is_none() {
+            let message = "it changes nothing".to_owned();
+            complain(
+                "link",
+                message,
+                Some("give a `rate`, a `qdisc` or both".into()),
+            );
+            return None;
+        }
+        Some(Change {
+            at: Time::ZERO + at,
+            hop,
+            rate: table
+                .rate
+                .map(|rate| rate.0.map_or(HopRate::Infinite, HopRate::Fixed)),
+            qdisc: table.qdisc.as_ref().map(|queue| queue.0.clone()),
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Where a world shows the packets of a run to somebody who keeps them.
+
+use crate::{Cell, Dumbbell, Topology};
+use sojourn_units::Time;
+
+/// A place where packets are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TapPoint {
+    /// All packets that leave or reach the hosts at a node, by its index.
+    Node(usize),
+    /// Packets offered to a link's queue, by the link's index: also those that it drops.
+    Offered(usize),
+    /// Packets as they leave a link's queue, when the transmitter takes them.
+    Dequeued(usize),
+}
+
+impl TapPoint {
+    /// The place of this name: a node, a link (behind its queue), or `LINK:in` (before it). Where
+    /// a link and a node have the same name, the link is meant.
+    ///
+    /// # Errors
+    /// What names there are.
+    pub fn find(name: &str, cell: &Cell) -> Result<Self, String> {
+        let (base, before) = match name.strip_suffix(":in") {
+            Some(base) => (base, true),
+            None => (name, false),
+        };
+        if let Some(link) = cell.hops().position(|hop| hop.name == base) {
+            return Ok(if before {
+                Self::Offered(link)
+            } else {
+                Self::Dequeued(link)
+            });
+        }
+        let nodes: Vec<&str> = match &cell.topology {
+            Topology::Dumbbell(_) => vec![Dumbbell::CLIENT, Dumbbell::SERVER],
+            Topology::Graph(graph) => graph.nodes.iter().map(String::as_str).collect(),
+        };
+        if let Some(node) = nodes.iter().position(|node| *node == name) {
+            return Ok(Self::Node(node));
+        }
+        let links: Vec<&str> = cell.hops().map(|hop| hop.name.as_str()).collect();
+        Err(format!(
+            "`{name}` is no link ({}) and no node ({}); `LINK:in` is before the queue",
+            links.join(", "),
+            nodes.join(", ")
+        ))
+    }
+}
+
+/// Takes the packets that pass one point.
+pub trait Tap: Send {
+    /// A packet of `len` bytes passes, `outgoing` from the node, or out of the link's queue. Its
+    /// first bytes are at hand: an Ethernet frame, or an IP packet where the cell's links have no
+    /// header ([`Cell::link_header`]). Times do not decrease by more than the world's clock does.
+    fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32);
+
+    /// So many packets could not be shown; told once, at the end.
+    fn lost(&mut self, _packets: u64) {}
+}
+
+/// All taps of a run.
+#[derive(Default)]
+pub struct Taps {
+    /// Each with its place.
+    pub points: Vec<(TapPoint, Box<dyn Tap>)>,
+    /// Bytes of each packet that are wanted; a world may show fewer.
+    pub snap_len: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Graph, GraphLink, Hop, HopRate};
+    use sojourn_qdisc::Spec;
+    use sojourn_units::Span;
+
+    #[test]
+    fn places_have_names() {
+        let hop = Hop {
+            name: "b".into(),
+            rate: HopRate::Infinite,
+            qdisc: Spec::Pfifo { limit: 1 },
+            delay: Span::ZERO,
+            jitter: Span::ZERO,
+            reorder: false,
+            loss: 0.0,
+        };
+        let link = GraphLink {
+            from: 0,
+            to: 1,
+            hop,
+        };
+        let nodes = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let cell = Cell {
+            scenario: String::new(),
+            params: Vec::new(),
+            seed: 1,
+            duration: Span::from_secs(1),
+            warmup: Span::ZERO,
+            sample_every: Span::from_secs(1),
+            link_header: 14,
+            spp: false,
+            flow_series: true,
+            topology: Topology::Graph(Graph {
+                nodes,
+                links: vec![link],
+            }),
+            flows: Vec::new(),
+            changes: Vec::new(),
+        };
+        let find = |name| TapPoint::find(name, &cell);
+        assert_eq!(find("a"), Ok(TapPoint::Node(0)));
+        assert_eq!(find("b"), Ok(TapPoint::Dequeued(0)));
+        assert_eq!(find("b:in"), Ok(TapPoint::Offered(0)));
+        let error = find("d").unwrap_err();
+        assert!(
+            error.contains("no link (b)") && error.contains("(a, b, c)"),
+            "{error}"
+        );
+        assert!(find("a:in").is_err());
+    }
+}
