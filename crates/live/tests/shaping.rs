@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Link, Raw, frame, plain};
+use common::{Link, Raw, frame, measured, plain};
 use sojourn_live::bridge::{Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 /// wakes up, and few enough for every socket on the way to hold.
 const AHEAD: usize = 500;
 
-/// Sends `count` full frames as fast as they are taken and measures the rate at which they come out, in bit/s of
-/// bytes as a queue counts them.
+/// Sends `count` full frames as fast as they are taken and measures the rate at which they come
+/// out, in bit/s of bytes as a queue counts them.
 fn rate_out(link: &Link, rate: HopRate, count: usize) -> f64 {
     let mut config = plain();
     config.up.hop.rate = rate;
@@ -52,23 +52,27 @@ fn rate_out(link: &Link, rate: HopRate, count: usize) -> f64 {
 
 #[test]
 fn the_rate_is_exact() {
-    let link = Link::new();
-    for (bps, count) in [(2_000_000, 400), (100_000_000, 10_000)] {
-        let rate = rate_out(&link, HopRate::Fixed(Rate::from_bps(bps)), count);
-        let error = (rate / bps as f64 - 1.0).abs();
-        assert!(error < 0.01, "{rate} instead of {bps} bit/s");
-    }
+    measured(|| {
+        let link = Link::new();
+        for (bps, count) in [(2_000_000, 400), (100_000_000, 10_000)] {
+            let rate = rate_out(&link, HopRate::Fixed(Rate::from_bps(bps)), count);
+            let error = (rate / bps as f64 - 1.0).abs();
+            assert!(error < 0.01, "{rate} instead of {bps} bit/s");
+        }
+    });
 }
 
 #[test]
 fn a_trace_is_a_rate() {
-    let link = Link::new();
-    // One opportunity each millisecond: 1500 bytes of IP packet, 1514 of frame.
-    let trace = RateTrace {
-        opportunities_ms: vec![1],
-    };
-    let rate = rate_out(&link, HopRate::Trace(Arc::new(trace)), 2000);
-    assert!((rate / 12_112_000.0 - 1.0).abs() < 0.01, "{rate}");
+    measured(|| {
+        let link = Link::new();
+        // One opportunity each millisecond: 1500 bytes of IP packet, 1514 of frame.
+        let trace = RateTrace {
+            opportunities_ms: vec![1],
+        };
+        let rate = rate_out(&link, HopRate::Trace(Arc::new(trace)), 2000);
+        assert!((rate / 12_112_000.0 - 1.0).abs() < 0.01, "{rate}");
+    });
 }
 
 /// Round-trip times of `count` echoes between these ports, one after the other.
@@ -107,20 +111,22 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[test]
 fn delays_add_up_by_flow() {
-    let link = Link::new();
-    let mut config = plain();
-    let by_port = |paths: PathDelays| paths.udp(5002, Span::from_millis(20));
-    config.up.hop.delay = Span::from_millis(8);
-    config.down.hop.delay = Span::from_millis(2);
-    config.up.paths = by_port(PathDelays::default());
-    config.down.paths = by_port(PathDelays::default());
-    link.bridged(config, || {
-        for (port, expected) in [(5001, 10.0), (5002, 50.0)] {
-            let rtts = round_trips(&link, port, 20);
-            assert!(rtts.iter().all(|&rtt| rtt >= expected), "{rtts:?}");
-            let median = median(rtts);
-            assert!(median < expected + 8.0, "{median} ms on port {port}");
-        }
+    measured(|| {
+        let link = Link::new();
+        let mut config = plain();
+        let by_port = |paths: PathDelays| paths.udp(5002, Span::from_millis(20));
+        config.up.hop.delay = Span::from_millis(8);
+        config.down.hop.delay = Span::from_millis(2);
+        config.up.paths = by_port(PathDelays::default());
+        config.down.paths = by_port(PathDelays::default());
+        link.bridged(config, || {
+            for (port, expected) in [(5001, 10.0), (5002, 50.0)] {
+                let rtts = round_trips(&link, port, 20);
+                assert!(rtts.iter().all(|&rtt| rtt >= expected), "{rtts:?}");
+                let median = median(rtts);
+                assert!(median < expected + 8.0, "{median} ms on port {port}");
+            }
+        });
     });
 }
 
@@ -160,25 +166,27 @@ impl Observer for Tallies {
 
 #[test]
 fn an_overfull_queue_drops_and_everything_is_accounted() {
-    let link = Link::new();
-    let mut config = plain();
-    config.up.hop.rate = HopRate::Fixed(Rate::from_bps(5_000_000));
-    config.up.hop.qdisc = Spec::Pfifo { limit: 50 };
-    config.up.hop.loss = 0.2;
-    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
-    let (count, stats, told) = link.observed(config, Tallies::default(), || {
-        for _ in 0..1000 {
-            left.send(&frame(0x88b5, &[0; 1000]));
-        }
-        right.count(|got| got[12..14] == [0x88, 0xb5])
+    measured(|| {
+        let link = Link::new();
+        let mut config = plain();
+        config.up.hop.rate = HopRate::Fixed(Rate::from_bps(5_000_000));
+        config.up.hop.qdisc = Spec::Pfifo { limit: 50 };
+        config.up.hop.loss = 0.2;
+        let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+        let (count, stats, told) = link.observed(config, Tallies::default(), || {
+            for _ in 0..1000 {
+                left.send(&frame(0x88b5, &[0; 1000]));
+            }
+            right.count(|got| got[12..14] == [0x88, 0xb5])
+        });
+        let queue = stats.up.queue;
+        assert_eq!(queue.offered.packets, 1000);
+        assert!(queue.dropped.packets > 0);
+        assert_eq!(queue.dequeued.packets + queue.dropped.packets, 1000);
+        assert_eq!(stats.up.lost.packets + count as u64, queue.dequeued.packets);
+        assert!(stats.up.lost.packets > 0);
+        assert_eq!(told.offered, [1000, stats.down.queue.offered.packets]);
+        assert_eq!(told.dropped[0], queue.dropped.packets);
+        assert_eq!(told.dequeued[0], queue.dequeued.packets);
     });
-    let queue = stats.up.queue;
-    assert_eq!(queue.offered.packets, 1000);
-    assert!(queue.dropped.packets > 0);
-    assert_eq!(queue.dequeued.packets + queue.dropped.packets, 1000);
-    assert_eq!(stats.up.lost.packets + count as u64, queue.dequeued.packets);
-    assert!(stats.up.lost.packets > 0);
-    assert_eq!(told.offered, [1000, stats.down.queue.offered.packets]);
-    assert_eq!(told.dropped[0], queue.dropped.packets);
-    assert_eq!(told.dequeued[0], queue.dequeued.packets);
 }
