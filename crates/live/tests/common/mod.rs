@@ -211,6 +211,10 @@ impl Raw {
                 libc::setsockopt(fd, libc::SOL_PACKET, 23, (&raw const one).cast(), 4);
                 let auxdata = libc::PACKET_AUXDATA;
                 libc::setsockopt(fd, libc::SOL_PACKET, auxdata, (&raw const one).cast(), 4);
+                // Room for what comes while the test is kept from the processor.
+                let room = 16 << 20_i32;
+                let force = libc::SO_RCVBUFFORCE;
+                libc::setsockopt(fd, libc::SOL_SOCKET, force, (&raw const room).cast(), 4);
                 let wait = libc::timeval {
                     tv_sec: 0,
                     tv_usec: 20_000,
