@@ -2,10 +2,11 @@
 //!
 //! Needs tshark (Debian package `tshark`; `scripts/setup test` installs it).
 
+mod common;
+
+use common::{sojourn, tshark};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
 /// A lossy path with every kind of flow: greedy, with a size, small messages with ECN, datagrams.
 const SCENARIO: &str = r#"
@@ -38,32 +39,6 @@ name = "probe"
 direction = "up"
 app = "ping"
 "#;
-
-fn sojourn(arguments: &[&str], dir: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sojourn"))
-        .args(arguments)
-        .current_dir(dir)
-        .output()
-        .expect("it starts")
-}
-
-/// The lines that tshark prints for the packets of a display filter, with all checksums verified.
-fn tshark(file: &Path, filter: &str) -> Vec<String> {
-    let output = Command::new("tshark")
-        .args([
-            "-o",
-            "tcp.check_checksum:TRUE",
-            "-o",
-            "udp.check_checksum:TRUE",
-        ])
-        .args(["-o", "ip.check_checksum:TRUE", "-Y", filter, "-r"])
-        .arg(file)
-        .output()
-        .expect("tshark is installed: apt-get install tshark");
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().map(str::to_owned).collect()
-}
 
 fn capture(more: &[&str]) -> (tempfile::TempDir, Value) {
     let dir = tempfile::tempdir().unwrap();

@@ -3,94 +3,19 @@
 
 mod common;
 
+use common::cells::{available, cell, flow, only, run, tcp};
 use common::measured;
 use sojourn_apps::Spec as App;
 use sojourn_live::{Live, Namespace};
-use sojourn_qdisc::{Spec as Qdisc, Value};
+use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{
-    Cell, Change, Dumbbell, Flow, FlowResult, Graph, Hop, HopRate, RunResult, Topology, Transport,
-    World,
-};
+use sojourn_world::{Cell, Change, Flow, Graph, HopRate, Topology, Transport, World};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Whether this machine can run the live world.
-fn available() -> bool {
-    match Live::available() {
-        Ok(()) => true,
-        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => panic!("{reason}"),
-        Err(reason) => {
-            eprintln!("passed over: {reason}");
-            false
-        }
-    }
-}
-
-fn hop(name: &str, mbit: u64) -> Hop {
-    Hop {
-        name: name.into(),
-        rate: HopRate::Fixed(Rate::from_bps(mbit * 1_000_000)),
-        qdisc: Qdisc::Pfifo { limit: 100 },
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    }
-}
-
-fn flow(name: &str, transport: Transport, app: App) -> Flow {
-    Flow {
-        name: name.into(),
-        from: 0,
-        to: 1,
-        hosts: [0; 2],
-        start: Time::ZERO,
-        stop: None,
-        every: None,
-        base_rtt: Span::from_millis(20),
-        dscp: 0,
-        transport,
-        app,
-    }
-}
-
-fn tcp() -> Transport {
-    Transport::Tcp(Config::default())
-}
-
-fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
-    Cell {
-        scenario: "test".into(),
-        params: Vec::new(),
-        seed: 1,
-        duration: Span::from_millis(millis),
-        warmup: Span::from_millis(millis / 3),
-        sample_every: Span::from_millis(100),
-        link_header: 14,
-        spp: false,
-        flow_series: true,
-        topology: Topology::Dumbbell(Dumbbell {
-            up: hop("up", 10),
-            down: hop("down", 10),
-            access: None,
-        }),
-        flows,
-        changes: Vec::new(),
-    }
-}
-
-fn run(cell: &Cell) -> RunResult {
-    Live.run(cell, &mut |_| ControlFlow::Continue(())).unwrap()
-}
-
-fn only(result: &RunResult) -> &FlowResult {
-    &result.flows[0].1
-}
 
 #[test]
 fn a_bulk_flow_fills_the_link_and_no_more() {

@@ -215,12 +215,23 @@ pub fn write_study(
             written.map_err(ReportError::io("write", &dir.join(name)))
         })
     };
-    let mut files = vec![
-        text(dir, PAGE, &study_html(page, results)?)?,
-        Pending::write(dir, TABLE, |file| write_table(file, page.info, results))?,
-        text(dir, SUMMARY, &summary_json(page.info, results))?,
-        text(dir, CLAIMS, claims)?,
-    ];
+    // The table takes as long as all else together.
+    let (table, rest) = std::thread::scope(|scope| {
+        let table = || Pending::write(dir, TABLE, |file| write_table(file, page.info, results));
+        let table = scope.spawn(table);
+        let rest = || -> Result<_, ReportError> {
+            Ok([
+                text(dir, PAGE, &study_html(page, results)?)?,
+                text(dir, SUMMARY, &summary_json(page.info, results))?,
+                text(dir, CLAIMS, claims)?,
+            ])
+        };
+        let rest = rest();
+        (table.join(), rest)
+    });
+    let table = table.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let mut files = vec![table?];
+    files.extend(rest?);
     let own = dir.join(STUDY);
     for (name, content) in page.files {
         let place = own.join(name);

@@ -179,17 +179,29 @@ fn write_run<W: Write + Send>(
         let value = run.params.iter().find(|(key, _)| key == field);
         columns.constant(value.map(|(_, value)| value.as_str()), true)?;
     }
-    let texts: [fn(&Row<'_>) -> ByteArray; 5] = [
-        |row| ByteArray::from(row.kind),
-        |row| ByteArray::from(row.name),
-        |row| ByteArray::from(row.metric),
-        |row| ByteArray::from(row.stat),
-        |row| ByteArray::from(row.unit),
+    let texts: [for<'r> fn(&'r Row<'_>) -> &'r str; 5] = [
+        |row| row.kind,
+        |row| row.name,
+        |row| row.metric,
+        |row| row.stat,
+        |row| row.unit,
     ];
     for text in texts {
-        columns.text(&rows.iter().map(text).collect::<Vec<_>>())?;
+        columns.text(&shared(rows.iter().map(text)))?;
     }
     columns.numbers(rows.iter().map(|row| row.q))?;
     columns.numbers(rows.iter().map(|row| row.t))?;
     columns.numbers(rows.iter().map(|row| Some(row.value)))
+}
+
+/// The texts of a column. Rows in a row mostly have the same one, which they share.
+fn shared<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<ByteArray> {
+    let mut last = ("", ByteArray::from(""));
+    let share = |text: &'a str| {
+        if text != last.0 {
+            last = (text, ByteArray::from(text));
+        }
+        last.1.clone()
+    };
+    texts.map(share).collect()
 }

@@ -4,6 +4,8 @@
 // The kernel's control messages are read unaligned.
 #![allow(clippy::cast_ptr_alignment)]
 
+pub mod cells;
+
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Side, SideStats};
 use std::fs::File;
 use std::io;

@@ -1,0 +1,32 @@
+//! What tests of captures share.
+#![allow(unreachable_pub)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program in a folder.
+pub fn sojourn(arguments: &[&str], dir: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sojourn"))
+        .args(arguments)
+        .current_dir(dir)
+        .output()
+        .expect("it starts")
+}
+
+/// The lines that tshark prints for the packets of a display filter, with all checksums verified.
+pub fn tshark(file: &Path, filter: &str) -> Vec<String> {
+    let output = Command::new("tshark")
+        .args([
+            "-o",
+            "tcp.check_checksum:TRUE",
+            "-o",
+            "udp.check_checksum:TRUE",
+        ])
+        .args(["-o", "ip.check_checksum:TRUE", "-Y", filter, "-r"])
+        .arg(file)
+        .output()
+        .expect("tshark is installed: apt-get install tshark");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,149 @@
+//! Applications over the kernel's sockets: each does on real packets what it is for, and measures
+//! itself. They need root; see `world.rs`.
+
+mod common;
+
+use common::cells::{available, cell, flow, only, run, tcp};
+use common::measured;
+use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing};
+use sojourn_apps::{Metric, Pages, Spec as App};
+use sojourn_units::{Rate, Span};
+use sojourn_world::{Amount, Distribution, Flow, FlowResult, Transport};
+use std::sync::Arc;
+
+/// Of the path that `flow` gives, one way and both, in milliseconds.
+const ONE_WAY: f64 = 10.0;
+const ROUND_TRIP: f64 = 20.0;
+
+fn back(flow: Flow) -> Flow {
+    Flow {
+        from: 1,
+        to: 0,
+        ..flow
+    }
+}
+
+/// Chunks of half a second in two rates, 0.4 and 0.8 Mbit/s.
+fn video(buffer: Span, outage: Option<Outage>) -> App {
+    let rates = [400_000, 800_000].map(Rate::from_bps).to_vec();
+    let sizes = vec![vec![25_000; 8], vec![50_000; 8]];
+    let manifest = Manifest::new(Span::from_millis(500), rates, sizes).expect("it is whole");
+    App::Dash {
+        viewing: Viewing {
+            manifest: Arc::new(manifest),
+            rule: Rule::Throughput,
+            prefill: Span::from_millis(500),
+            buffer,
+            buffer_at_top: buffer,
+        },
+        outage,
+    }
+}
+
+fn spread(flow: &FlowResult, metric: Metric) -> &Distribution {
+    let found = flow.measured.iter().find(|m| m.metric == metric);
+    match &found.expect("the app measures it").amount {
+        Amount::Spread(spread) => spread,
+        Amount::Sum(_) => panic!("{metric:?} is a sum"),
+    }
+}
+
+fn sum(flow: &FlowResult, metric: Metric) -> f64 {
+    let found = flow.measured.iter().find(|m| m.metric == metric);
+    match found.expect("the app measures it").amount {
+        Amount::Sum(sum) => sum,
+        Amount::Spread(_) => panic!("{metric:?} is a distribution"),
+    }
+}
+
+/// All at once: their 2.5 Mbit/s don't fill the link of ten.
+#[test]
+fn every_application_does_its_work() {
+    if !available() {
+        return;
+    }
+    let interval = Span::from_millis(20);
+    let report = App::Telemetry {
+        size: 100,
+        interval,
+    };
+    let speech = App::Voip {
+        size: 172,
+        interval,
+    };
+    let pictures = App::Video {
+        size: 700,
+        interval,
+    };
+    let game = App::Game {
+        command: 60,
+        picture: 200,
+        interval,
+    };
+    let pages = Pages {
+        objects: 12,
+        mean_size: 5000,
+        connections: 6,
+        pause: Span::from_millis(500),
+    };
+    let flows = vec![
+        flow("telemetry", tcp(), report),
+        flow("voip", Transport::Udp, speech),
+        flow("video", Transport::Udp, pictures),
+        flow("game", Transport::Udp, game),
+        back(flow("dash", tcp(), video(Span::from_secs(2), None))),
+        back(flow("web", tcp(), App::Web(pages))),
+    ];
+    measured(|| {
+        let result = run(&cell(9000, flows.clone()));
+        let of = |name: &str| {
+            let (_, flow) = result.flows.iter().find(|(n, _)| n == name).unwrap();
+            flow
+        };
+        // Six seconds are measured.
+        let age = spread(of("telemetry"), Metric::AgeMs);
+        assert!(age.count > 100 && age.min >= ONE_WAY, "{age:?}");
+        assert!(of("telemetry").goodput.as_bps() > 20_000);
+        for name in ["voip", "video"] {
+            let mos = spread(of(name), Metric::Mos);
+            assert!(mos.count >= 4 && mos.max > 4.0, "{name}: {mos:?}");
+            assert!(spread(of(name), Metric::MissingRatio).min < 0.1, "{name}");
+        }
+        let lag = spread(of("game"), Metric::LagMs);
+        assert!(lag.count > 100 && lag.min >= ROUND_TRIP, "{lag:?}");
+        // The higher rate by far fits, and the video plays in real time.
+        let asked = spread(of("dash"), Metric::RequestedKbps);
+        assert!(asked.count >= 8 && asked.p50 > 799.0, "{asked:?}");
+        assert!(spread(of("dash"), Metric::AchievedKbps).p50 > 800.0);
+        assert!(sum(of("dash"), Metric::Stalls) <= 0.0);
+        // The document, then eleven objects over six connections: three round trips at least.
+        let load = spread(of("web"), Metric::PageLoadMs);
+        assert!(load.count >= 3 && load.min >= 3.0 * ROUND_TRIP, "{load:?}");
+        assert!(spread(of("web"), Metric::ObjectMs).count >= 36);
+    });
+}
+
+#[test]
+fn a_player_recovers_from_a_server_that_was_away() {
+    if !available() {
+        return;
+    }
+    let outage = Outage {
+        after: Span::from_secs(2),
+        lasts: Span::from_secs(3),
+    };
+    let app = video(Span::from_secs(1), Some(outage));
+    let mut cell = cell(9000, vec![back(flow("dash", tcp(), app))]);
+    cell.warmup = Span::ZERO;
+    measured(|| {
+        let result = run(&cell);
+        let dash = only(&result);
+        assert!(sum(dash, Metric::Stalls) >= 1.0);
+        // Up to one and a half seconds of buffer against three without a chunk.
+        let dark = sum(dash, Metric::StalledS);
+        assert!((1.0..4.0).contains(&dark), "{dark}");
+        // Two chunks a second before and after.
+        let chunks = spread(dash, Metric::RequestedKbps).count;
+        assert!((9..=18).contains(&chunks), "{chunks}");
+    });
+}
