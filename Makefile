@@ -43,6 +43,8 @@ doc:
 bench: build
 	@scripts/setup bench
 	$(CARGO) bench --locked -p sojourn-qdisc
+	@if [ "$$(id -u)" -eq 0 ]; then $(CARGO) bench --locked -p sojourn-live; \
+	else echo 'make bench: the bridge takes root, left out' >&2; fi
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
 
 # Options of scripts/dash/run.py go into DASH: make dash DASH='--seconds 60'

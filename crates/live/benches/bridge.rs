@@ -1,0 +1,199 @@
+//! What the bridge carries on this machine, beside the kernel's own bridge on the same link.
+//!
+//! ```sh
+//! cargo bench -p sojourn-live --bench bridge        # as root, about 30 s
+//! ```
+//!
+//! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
+//! receiver share the machine's processors, so a figure is of all three; the kernel's bridge
+//! under the same load is what it compares with. Rounds are interleaved, medians are printed.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::{Link, plain};
+use sojourn_live::bridge::BridgeConfig;
+use sojourn_units::Rate;
+use sojourn_world::HopRate;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 3;
+/// How long each load lasts.
+const LENGTH: Duration = Duration::from_secs(1);
+/// Payload of a datagram: a frame of 100 bytes.
+const SMALL: usize = 58;
+
+/// What one load came to.
+#[derive(Clone, Copy)]
+struct Carried {
+    /// Bits a second of TCP payload, or datagrams a second.
+    per_second: f64,
+    /// Carried of what was offered.
+    share: f64,
+    /// Processor time of this process for each frame of 1514 bytes or datagram carried, in ns.
+    cpu_ns: f64,
+}
+
+fn cpu_ns() -> f64 {
+    // SAFETY: plain old data for which all zeros is valid, filled by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+/// One bulk connection with the kernel's defaults, offloads and all.
+fn bulk(link: &Link) -> Carried {
+    let listener = link
+        .server
+        .run(|| TcpListener::bind("10.9.0.2:5000").expect("a socket"));
+    let mut sender = link
+        .client
+        .run(|| TcpStream::connect("10.9.0.2:5000").expect("the way is open"));
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let (mut buffer, mut bytes, start) = (vec![0; 1 << 18], 0, Instant::now());
+            loop {
+                match stream.read(&mut buffer).expect("bytes") {
+                    0 => return bytes as f64 / start.elapsed().as_secs_f64(),
+                    more => bytes += more,
+                }
+            }
+        });
+        let (start, cpu, block) = (Instant::now(), cpu_ns(), vec![0; 1 << 16]);
+        let mut sent = 0;
+        while start.elapsed() < LENGTH {
+            sender.write_all(&block).expect("bytes are taken");
+            sent += block.len();
+        }
+        drop(sender);
+        let rate = receiver.join().expect("the receiver ends");
+        Carried {
+            per_second: rate * 8.0,
+            share: 1.0,
+            cpu_ns: (cpu_ns() - cpu) / (sent as f64 / 1448.0),
+        }
+    })
+}
+
+/// Small datagrams as fast as one thread sends them.
+fn flood(link: &Link) -> Carried {
+    let arrived = || {
+        let table = link
+            .server
+            .run(|| std::fs::read_to_string("/proc/thread-self/net/dev").expect("Linux has it"));
+        let line = table.lines().find(|line| line.trim().starts_with("b0:"));
+        let packets = line.and_then(|line| line.split_whitespace().nth(2)?.parse::<f64>().ok());
+        packets.expect("b0 counts its packets")
+    };
+    let sink = link
+        .server
+        .run(|| UdpSocket::bind("10.9.0.2:5001").expect("a socket"));
+    let socket = link
+        .client
+        .run(|| UdpSocket::bind("10.9.0.1:0").expect("a socket"));
+    socket.connect("10.9.0.2:5001").expect("an address");
+    socket.send(&[0; SMALL]).expect("ARP finds the way");
+    thread::sleep(Duration::from_millis(100));
+    let (before, start, cpu) = (arrived(), Instant::now(), cpu_ns());
+    let mut sent = 0;
+    while start.elapsed() < LENGTH {
+        for _ in 0..64 {
+            sent += u32::from(socket.send(&[0; SMALL]).is_ok());
+        }
+    }
+    let lasted = start.elapsed().as_secs_f64();
+    thread::sleep(Duration::from_millis(100));
+    let (carried, cpu) = (arrived() - before, cpu_ns() - cpu);
+    drop(sink);
+    Carried {
+        per_second: carried / lasted,
+        share: carried / f64::from(sent),
+        cpu_ns: cpu / carried,
+    }
+}
+
+/// Both loads through a bridge of ours, or without one through the kernel's.
+fn round(config: Option<BridgeConfig>) -> [Carried; 2] {
+    let link = Link::new();
+    let both = || [bulk(&link), flood(&link)];
+    let Some(config) = config else {
+        link.middle
+            .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
+             link set a1 master br9
+             link set b1 master br9
+             link set br9 up");
+        return both();
+    };
+    link.bridged(config, both).0
+}
+
+/// A bridge of ours with this queue both ways, and a link's rate if the queue has none itself.
+fn ours(qdisc: &str, rate: &HopRate) -> BridgeConfig {
+    let mut config = plain();
+    for side in [&mut config.up, &mut config.down] {
+        side.hop.qdisc = qdisc.parse().expect("a qdisc");
+        side.hop.rate = rate.clone();
+    }
+    config
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    // `cargo bench -- --test` and `cargo test --benches` only ask whether it starts.
+    if std::env::args().any(|word| word == "--test") {
+        return;
+    }
+    let fixed = HopRate::Fixed(Rate::from_bps(10_000_000_000));
+    let cases = [
+        ("kernel bridge", None),
+        ("pfifo", Some(ours("pfifo", &HopRate::Infinite))),
+        ("fq_codel at 10 Gbit/s", Some(ours("fq_codel", &fixed))),
+        (
+            "cake bandwidth 10gbit",
+            Some(ours("cake bandwidth 10gbit", &HopRate::Infinite)),
+        ),
+    ];
+    let mut rounds: Vec<Vec<[Carried; 2]>> = vec![Vec::new(); cases.len()];
+    for _ in 0..ROUNDS {
+        for (case, rounds) in cases.iter().zip(&mut rounds) {
+            rounds.push(round(case.1.clone()));
+        }
+    }
+    println!(
+        "{:24} {:>8} {:>9} {:>7} {:>9} {:>8} {:>9} {:>7}",
+        "", "TCP", "CPU", "to the", "100-byte", "of those", "CPU", "to the"
+    );
+    println!(
+        "{:24} {:>8} {:>9} {:>7} {:>9} {:>8} {:>9} {:>7}",
+        "", "Gbit/s", "ns/1514 B", "kernel", "kframes/s", "offered", "ns/frame", "kernel"
+    );
+    let figure = |case: usize, load: usize, of: fn(&Carried) -> f64| {
+        median(rounds[case].iter().map(|round| of(&round[load])).collect())
+    };
+    for (case, (name, _)) in cases.iter().enumerate() {
+        let cpu = |load| figure(case, load, |carried| carried.cpu_ns);
+        let kernel = |load| figure(0, load, |carried| carried.cpu_ns);
+        println!(
+            "{name:24} {:8.2} {:9.0} {:7.2} {:9.0} {:7.0}% {:9.0} {:7.2}",
+            figure(case, 0, |carried| carried.per_second) / 1e9,
+            cpu(0),
+            cpu(0) / kernel(0),
+            figure(case, 1, |carried| carried.per_second) / 1e3,
+            figure(case, 1, |carried| carried.share) * 100.0,
+            cpu(1),
+            cpu(1) / kernel(1),
+        );
+    }
+}
