@@ -179,6 +179,11 @@ impl Spec {
         }
     }
 
+    /// Whether it is one direction of a call.
+    pub const fn is_call(&self) -> bool {
+        matches!(self, Self::Voip { .. } | Self::Video { .. })
+    }
+
     /// Whether the flow takes all bandwidth it can get, so that its share measures fairness.
     pub const fn is_elastic(&self) -> bool {
         matches!(self, Self::Bulk | Self::File { .. })

@@ -231,8 +231,10 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
 /// As Ctrl-C, and waits for a clean end.
 fn interrupt(process: &mut Running) {
     let id = process.0.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &id]).status();
-    assert!(sent.expect("kill is there").success());
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -INT {id}")])
+        .status();
+    assert!(sent.expect("a shell is there").success());
     let ended = process.0.wait().unwrap();
     assert!(ended.success(), "{ended:?}");
 }

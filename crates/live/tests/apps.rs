@@ -88,14 +88,17 @@ fn every_application_does_its_work() {
     };
     let flows = vec![
         flow("telemetry", tcp(), report),
-        flow("voip", Transport::Udp, speech),
+        flow("voip", Transport::Udp, speech.clone()),
+        back(flow("voip-back", Transport::Udp, speech)),
         flow("video", Transport::Udp, pictures),
         flow("game", Transport::Udp, game),
         back(flow("dash", tcp(), video(Span::from_secs(2), None))),
         back(flow("web", tcp(), App::Web(pages))),
     ];
     measured(|| {
-        let result = run(&cell(9000, flows.clone()));
+        let mut cell = cell(9000, flows.clone());
+        cell.spp = true;
+        let result = run(&cell);
         let of = |name: &str| {
             let (_, flow) = result.flows.iter().find(|(n, _)| n == name).unwrap();
             flow
@@ -109,6 +112,12 @@ fn every_application_does_its_work() {
             assert!(mos.count >= 4 && mos.max > 4.0, "{name}: {mos:?}");
             assert!(spread(of(name), Metric::MissingRatio).min < 0.1, "{name}");
         }
+        // The two directions of a call answer each other's packets; the video has one only.
+        for name in ["voip", "voip-back"] {
+            let pairs = &of(name).spp_rtt;
+            assert!(pairs.count > 100 && pairs.min >= ROUND_TRIP, "{pairs:?}");
+        }
+        assert_eq!(of("video").spp_rtt.count, 0);
         let lag = spread(of("game"), Metric::LagMs);
         assert!(lag.count > 100 && lag.min >= ROUND_TRIP, "{lag:?}");
         // The higher rate by far fits, and the video plays in real time.

@@ -268,7 +268,8 @@ pub const FIGURES: &[Figure] = &[
         "Packet-pair RTT",
         "Round-trip time from packets seen at both ends of the path, whatever they carry: \
          synthetic pairs of one packet there and one back. What a host waits before it answers \
-         does not count. Empty unless the scenario says `spp = true`.",
+         does not count. Of a call the other direction's packets come back. Empty unless the \
+         scenario says `spp = true`.",
         "Zander and Armitage, CAIA Technical Report 060707A",
     ),
     figure(

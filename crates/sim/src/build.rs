@@ -90,6 +90,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
             .iter()
             .map(|f| recorder(cell, window, f))
             .collect(),
+        other_ways: cell.other_ways(),
         changes: Changes::new(cell),
         end: cell.end(),
         sample_every: window.every,

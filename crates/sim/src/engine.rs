@@ -95,6 +95,8 @@ pub(crate) struct Engine {
     pub(crate) downlinks: Vec<Option<Access>>,
     /// By flow of the cell; all its instances share one.
     pub(crate) recorders: Vec<FlowRecorder>,
+    /// By flow of the cell: the other direction of a call.
+    pub(crate) other_ways: Vec<Option<usize>>,
     pub(crate) changes: Changes,
     pub(crate) end: Time,
     pub(crate) sample_every: Span,
@@ -322,6 +324,11 @@ impl Engine {
                 recorder.datagram_received(now, sent);
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));
+                    if let Some(other) = self.other_ways[endpoint.flow]
+                        && let Some(spp) = self.recorders[other].spp()
+                    {
+                        spp.passed(now, false, sent);
+                    }
                 }
                 self.tell(index, Input::Datagram(datagram), now);
             }

@@ -2,10 +2,10 @@
 
 mod common;
 use common::*;
-use sojourn_apps::dash::{Outage, Rule, Viewing, big_clip};
+use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing, big_clip};
 use sojourn_apps::{Metric, Pages, Spec as AppSpec};
 use sojourn_tcp::{Config, DelayedAck};
-use sojourn_units::{Span, Time};
+use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, Hop, RunResult};
 use std::sync::Arc;
 
@@ -116,6 +116,28 @@ fn a_player_recovers_from_a_server_that_was_away() {
     let dark = sum(dash, Metric::StalledS);
     assert!((3.5..8.5).contains(&dark), "{dark}");
     assert!(requested(&result, "dash") >= 4200.0);
+}
+
+/// A video of one rate in which every second chunk is empty.
+#[test]
+fn a_video_of_one_rate_with_empty_chunks_plays() {
+    let sizes = vec![vec![250_000, 0, 250_000, 0]];
+    let manifest = Manifest::new(Span::from_secs(2), vec![Rate::from_bps(1_000_000)], sizes);
+    for rule in [Rule::Throughput, Rule::Bola] {
+        let mut flow = dash("dash", rule, None);
+        if let AppSpec::Dash { viewing, .. } = &mut flow.app {
+            viewing.manifest = Arc::new(manifest.clone().expect("it is whole"));
+        }
+        let result = run(&home(1.0, 10.0, 120, vec![flow]));
+        let dash = flow_of(&result, "dash");
+        // 90 s are measured: 45 chunks, and an achieved rate of those that have bytes.
+        let asked = spread(dash, Metric::RequestedKbps);
+        assert!((44..=46).contains(&asked.count), "{asked:?}");
+        assert!(near(asked.min, 1000.0, 1e-9) && near(asked.max, 1000.0, 1e-9));
+        let achieved = spread(dash, Metric::AchievedKbps);
+        assert!((22..=23).contains(&achieved.count), "{achieved:?}");
+        assert!(sum(dash, Metric::Stalls) + sum(dash, Metric::Switches) <= 0.0);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_tcp::{Config, DelayedAck};
-use sojourn_world::Cell;
+use sojourn_world::{Cell, Flow};
 
 /// 1250 bytes there every 20 ms, nothing back.
 fn one_way() -> Cell {
@@ -39,6 +39,38 @@ fn without_packets_back_there_are_no_pairs() {
     let mut cell = one_way();
     cell.spp = true;
     assert_eq!(flow_of(&run(&cell), "load").spp_rtt.count, 0);
+}
+
+/// The two directions of a call are two flows, and each answers the other's packets.
+#[test]
+fn the_two_directions_of_a_call_are_pairs() {
+    let speech = AppSpec::Voip {
+        size: 172,
+        interval: ms(20),
+    };
+    let way = |name: &str, from, to| Flow {
+        from,
+        to,
+        app: speech.clone(),
+        ..ping(name, ms(20), ms(40))
+    };
+    let mut cell = one_way();
+    cell.spp = true;
+    cell.flows = vec![way("up", 0, 1), way("down", 1, 0), way("alone", 0, 1)];
+    assert_eq!(cell.other_ways(), [Some(1), Some(0), None]);
+    // A call in the same packets that takes another way is another call.
+    cell.flows[2].base_rtt = ms(50);
+    cell.flows.push(way("other", 1, 0));
+    assert_eq!(cell.other_ways(), [Some(1), Some(0), None, None]);
+    cell.flows.truncate(2);
+    let result = run(&cell);
+    for name in ["up", "down"] {
+        // 200 bytes at 1 Mbit/s are 1.6 ms, both ways.
+        let rtt = &flow_of(&result, name).spp_rtt;
+        assert!((98..=100).contains(&rtt.count), "{name}: {rtt:?}");
+        assert!((rtt.min - 43.2).abs() < 1e-6, "{name}: {rtt:?}");
+        assert!((rtt.max - 43.2).abs() < 1e-6, "{name}: {rtt:?}");
+    }
 }
 
 /// Small messages over TCP: a message and its ACK make a pair, whether the segments carry their

@@ -56,6 +56,31 @@ impl Cell {
         };
         self.flows.iter().enumerate().flat_map(of).collect()
     }
+
+    /// Of each flow that is one direction of a call, the flow that is the other: the first such
+    /// flow one way between two hosts belongs to the first of the same kind the other way, and so
+    /// on. Their packets make the pairs of which round-trip times are measured.
+    pub fn other_ways(&self) -> Vec<Option<usize>> {
+        let alike = |a: &Flow, b: &Flow| a.app == b.app && a.base_rtt == b.base_rtt;
+        let same = |a: &Flow, b: &Flow| {
+            alike(a, b) && (a.from, a.to) == (b.from, b.to) && a.hosts == b.hosts
+        };
+        let back = |a: &Flow, b: &Flow| {
+            let [from, to] = b.hosts;
+            alike(a, b) && (a.from, a.to) == (b.to, b.from) && a.hosts == [to, from]
+        };
+        let of = |(index, flow): (usize, &Flow)| {
+            if !flow.app.is_call() {
+                return None;
+            }
+            let before = &self.flows[..index];
+            let rank = before.iter().filter(|other| same(flow, other)).count();
+            let others = self.flows.iter().enumerate();
+            let mut others = others.filter(|(_, other)| back(flow, other));
+            others.nth(rank).map(|(other, _)| other)
+        };
+        self.flows.iter().enumerate().map(of).collect()
+    }
 }
 
 /// Nodes and links.

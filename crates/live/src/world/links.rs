@@ -52,6 +52,8 @@ struct Flows<'a> {
     ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
     /// By flow; empty when nobody asked for them.
     pairs: Vec<SppRecorder>,
+    /// By flow: the other direction of a call.
+    other_ways: Vec<Option<usize>>,
     recorders: &'a [Mutex<FlowRecorder>],
 }
 
@@ -70,6 +72,7 @@ impl<'a> Flows<'a> {
             pairs: matched
                 .map(|flow| SppRecorder::new(window, flow.base_rtt))
                 .collect(),
+            other_ways: cell.other_ways(),
             recorders,
         }
     }
@@ -86,16 +89,20 @@ impl<'a> Flows<'a> {
                 .saturating_sub(u32::from(super::ETHERNET_HEADER));
             locked(&self.recorders[flow]).received(now, len);
         }
-        let Some(spp) = self.pairs.get_mut(flow).filter(|_| first) else {
+        if self.pairs.is_empty() || !first {
             return;
-        };
+        }
         let Some(identity) = sojourn_wire::identity(frame.parts().0, parsed) else {
             return;
         };
-        match point {
-            Point::Offered => spp.left(now, forth, identity),
-            Point::Sent => spp.reached(now, forth, identity),
-            Point::Dequeued => {}
+        // What one direction of a call sends forth comes back for the other.
+        let other = self.other_ways[flow].map(|other| (other, !forth));
+        for (flow, forth) in [Some((flow, forth)), other].into_iter().flatten() {
+            match point {
+                Point::Offered => self.pairs[flow].left(now, forth, identity),
+                Point::Sent => self.pairs[flow].reached(now, forth, identity),
+                Point::Dequeued => {}
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) const STUDIES: &[Study] = &[
         "shaper-live.toml", "after-idle-live.toml",
     ),
     study!("codel-red": "study.toml", "vcfp.toml", "vpfc.toml", "hchp.toml", "published.csv"),
-    study!("home-broadband": "study.toml", "home.toml", "live.toml"),
+    study!("home-broadband": "study.toml", "home.toml", "live.toml", "window.toml"),
     study!(
         "steering": "study.toml", "long-10g.toml", "short-10g.toml", "join-10g.toml",
         "onoff-10g.toml", "ceiling-10g.toml", "long-1g.toml", "short-1g.toml", "join-1g.toml",
