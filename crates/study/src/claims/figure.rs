@@ -1,8 +1,10 @@
 //! The figures that a claim may name: those of `summary.json`, by the same keys.
 
 mod queue;
+mod series;
 
 use crate::problem::suggestion;
+use series::Reading;
 use sojourn_world::{Amount, Distribution, FlowResult, Gathering, LinkResult, Metric, RunResult};
 
 /// A figure of a run.
@@ -12,8 +14,10 @@ pub(crate) enum Figure {
     LinkSpread(fn(&LinkResult) -> &Distribution, Statistic),
     /// A count of the link's queue, by tc's name.
     Queue(&'static str),
+    LinkSeries(Reading),
     Flow(fn(&FlowResult) -> f64, Unit),
     FlowSpread(fn(&FlowResult) -> &Distribution, Statistic),
+    FlowSeries(Reading),
     Throughput(Statistic),
     /// What an app has measured; a statistic of it where it is a distribution.
     App(Metric, Option<Statistic>),
@@ -284,14 +288,10 @@ fn unit_of(metric: Metric) -> Unit {
 }
 
 /// The statistic of this name of the distribution `base`.
-fn statistic(
-    base: &str,
-    name: &str,
-    threshold: Option<f64>,
-) -> Result<Statistic, (String, String)> {
-    match (name, threshold) {
-        ("below", Some(value)) => return Ok(Statistic::Below(value)),
-        ("below", None) => {
+fn statistic(base: &str, name: &str, numbers: &[f64]) -> Result<Statistic, (String, String)> {
+    match (name, numbers) {
+        ("below", &[value]) => return Ok(Statistic::Below(value)),
+        ("below", _) => {
             let help = format!("{base}.below(25): the share of samples up to 25");
             return Err(("`below` needs a number".into(), help));
         }
@@ -305,11 +305,27 @@ fn statistic(
     })
 }
 
-/// The figure of this name; `threshold` is the number behind `below`.
+/// The figure of this name; `numbers` are those in parentheses behind it.
 ///
 /// # Errors
 /// What is wrong with the name, and what would be right.
-pub(crate) fn find(name: &str, threshold: Option<f64>) -> Result<Figure, (String, String)> {
+pub(crate) fn find(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
+    if let Some(name) = name.strip_prefix("link.series.") {
+        return Reading::find(true, name, numbers).map(Figure::LinkSeries);
+    }
+    if let Some(name) = name.strip_prefix("flow.series.") {
+        return Reading::find(false, name, numbers).map(Figure::FlowSeries);
+    }
+    let figure = of_run(name, numbers)?;
+    if numbers.is_empty() || figure.takes_number() {
+        return Ok(figure);
+    }
+    let help = format!("`{name}` alone");
+    Err((format!("`{name}` takes no numbers"), help))
+}
+
+/// A figure of the whole run.
+fn of_run(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
     if let Some((_, figure)) = SCALARS.iter().find(|(known, _)| *known == name) {
         return Ok(*figure);
     }
@@ -333,7 +349,7 @@ pub(crate) fn find(name: &str, threshold: Option<f64>) -> Result<Figure, (String
     }
     let (base, word) = name.rsplit_once('.').unwrap_or((name, ""));
     if is_spread(base) {
-        let statistic = statistic(base, word, threshold)?;
+        let statistic = statistic(base, word, numbers)?;
         let metric = app_metric(base);
         let figure = spread(base, statistic)
             .or(metric.map(|metric| Figure::App(metric, Some(statistic))))
@@ -409,8 +425,27 @@ fn measured(flow: &FlowResult, metric: Metric, statistic: Option<Statistic>) -> 
 }
 
 impl Figure {
+    /// Whether a link must be named.
+    pub(crate) fn is_of_link(&self) -> bool {
+        matches!(
+            self,
+            Self::Link(..) | Self::LinkSpread(..) | Self::LinkSeries(_) | Self::Queue(_)
+        )
+    }
+
+    fn takes_number(&self) -> bool {
+        matches!(
+            self,
+            Self::LinkSpread(_, Statistic::Below(_))
+                | Self::FlowSpread(_, Statistic::Below(_))
+                | Self::Throughput(Statistic::Below(_))
+                | Self::App(_, Some(Statistic::Below(_)))
+        )
+    }
+
     pub(crate) fn unit(&self) -> Unit {
         match self {
+            Self::LinkSeries(reading) | Self::FlowSeries(reading) => reading.unit(),
             Self::Link(_, unit)
             | Self::Flow(_, unit)
             | Self::Run(_, unit)
@@ -467,8 +502,10 @@ impl Figure {
                 one_link(&|l| queue::statistic(&l.qdisc, name).unwrap_or(f64::NAN))
             }
             Self::LinkSpread(spread, statistic) => one_link(&|l| statistic.of(spread(l))),
+            Self::LinkSeries(reading) => one_link(&|l| reading.of(&l.series)),
             Self::Flow(value, _) => flows(value),
             Self::FlowSpread(spread, statistic) => flows(&|f| statistic.of(spread(f))),
+            Self::FlowSeries(reading) => flows(&|f| reading.of(&f.series)),
             Self::Throughput(statistic) => flows(&|f| statistic.of(&f.throughput)),
             Self::App(metric, statistic) => flows(&|f| measured(f, *metric, *statistic)),
             Self::Run(value, _) => value(run),

@@ -394,8 +394,7 @@ impl<'a> Parser<'a> {
         }
         let mut missing = false;
         expr.each(&mut |reference| {
-            let of_link = matches!(reference.figure, Figure::Link(..) | Figure::LinkSpread(..));
-            missing |= of_link && reference.link.is_empty();
+            missing |= reference.figure.is_of_link() && reference.link.is_empty();
         });
         if missing {
             let message = format!("`{name}` is a link's figure, and no link is named");
@@ -409,15 +408,15 @@ impl<'a> Parser<'a> {
         if name.starts_with("ref.") {
             return self.recorded(name, span);
         }
-        let threshold = if matches!(self.peek(), Kind::Mark("(")) {
-            self.advance();
-            let number = self.plain_number()?;
+        let mut numbers = Vec::new();
+        if self.takes("(") {
+            numbers.push(self.plain_number()?);
+            while self.takes(",") {
+                numbers.push(self.plain_number()?);
+            }
             self.expect(")")?;
-            Some(number)
-        } else {
-            None
-        };
-        find(name, threshold).or_else(|(message, help)| {
+        }
+        find(name, &numbers).or_else(|(message, help)| {
             let words = self.words.definitions.iter().map(|(word, _)| word.as_str());
             let near = crate::problem::nearest(name, words);
             let help = near.map_or(help, |word| format!("did you mean `{word}`?"));

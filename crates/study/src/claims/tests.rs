@@ -3,13 +3,13 @@
 use super::evaluate::{Cells, Evaluator, Missing};
 use super::figure::Unit;
 use super::parse::{check, quantity};
-use super::{Axis, AxisValue, Set, Vocabulary};
+use super::{Axis, AxisValue, Expr, Set, Vocabulary};
 use crate::runner::Outcome;
 use sojourn_qdisc::{Field, Report, Spec, Value};
 use sojourn_units::Span;
 use sojourn_world::{
-    Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, RunResult, Topology,
-    Window,
+    Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, Point, RunResult,
+    Series, Topology, Window,
 };
 
 fn axis(name: &str, values: &[&str]) -> Axis {
@@ -114,6 +114,14 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                     cdf: vec![(10.0, 0.25), (20.0, 0.75), (1000.0, 1.0)],
                     ..Distribution::default()
                 };
+                // Of the second of four intervals nothing is known.
+                let values = [8.0, f64::NAN, 2.0, 4.0 + off];
+                let points = values.iter().zip([0.5, 1.0, 1.5, 2.0]);
+                link.series.push(Series {
+                    metric: "target",
+                    unit: "ms",
+                    points: points.map(|(&value, t)| Point { t, value }).collect(),
+                });
                 outcomes.push(Ok(RunResult {
                     world: "sim",
                     seed,
@@ -212,6 +220,41 @@ fn a_queues_counts_are_its_own_its_tins_or_those_below_a_shaper() {
         (1, 1)
     );
     assert_eq!(held("link.qdisc.new_flow_count[codel, n=3] >= 0"), (0, 1));
+}
+
+#[test]
+fn a_series_is_read_between_two_times() {
+    let (yes, no) = ((1, 1), (0, 1));
+    for (reading, holds, expected) in [
+        ("mean(0, 2)", "~ 4.667 within 0.1%", yes),
+        // The interval that ends at 0.5 s is before that.
+        ("mean(0.5, 2)", "~ 3 within 0%", yes),
+        ("min(0, 2)", "~ 2 within 0%", yes),
+        ("max(0.5, 2)", "~ 4 within 0%", yes),
+        ("max(0, 0.5)", "~ 8 within 0%", yes),
+        ("first_below(4, 0, 2)", "~ 1.5 within 0%", yes),
+        ("first_above(2, 0.5, 2)", "~ 2 within 0%", yes),
+        // Neither what never comes nor an interval without a value is a value.
+        ("first_below(2, 0, 2)", ">= 0", no),
+        ("max(0.5, 1)", ">= 0", no),
+        ("mean(2, 9)", ">= 0", no),
+    ] {
+        let text = format!("link.series.target.{reading}[codel, n=3] {holds}");
+        assert_eq!(held(&text), expected, "{text}");
+    }
+    // No queue here shows its swing, and there are no flows.
+    assert_eq!(held("link.series.swing.mean(0, 2)[codel, n=3] >= 0"), no);
+    assert_eq!(held("flow.series.cwnd.mean(0, 2)[codel, n=3] >= 0"), no);
+    let unit = |text: &str| match quantity(text, &words()) {
+        Ok(Expr::Figure(reference)) => reference.figure.unit(),
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(unit("link.series.target.max(0, 1)"), Unit::Ms);
+    assert_eq!(
+        unit("link.series.target.first_above(5, 0, 1)"),
+        Unit::Seconds
+    );
+    assert_eq!(unit("flow.series.goodput.mean(0, 1)"), Unit::Bps);
 }
 
 #[test]
@@ -385,6 +428,48 @@ fn complaints_say_where_and_what_would_be_right() {
             "link.sojourn_ms.below < 1",
             0..21,
             "`below` needs a number",
+            "",
+        ),
+        (
+            "link.sojourn_ms.mean(3) < 1",
+            0..20,
+            "`link.sojourn_ms.mean` takes no numbers",
+            "`link.sojourn_ms.mean` alone",
+        ),
+        (
+            "link.series.targe.mean(1, 2) < 1",
+            0..22,
+            "`targe` is no series",
+            "did you mean `target`?",
+        ),
+        (
+            "flow.series.target.mean(1, 2) < 1",
+            0..23,
+            "`target` is no series",
+            "known here: goodput, rtt",
+        ),
+        (
+            "link.series.target.meen(1, 2) < 1",
+            0..23,
+            "`meen` is nothing that is read off a series",
+            "did you mean `mean`?",
+        ),
+        (
+            "link.series.target.mean < 1",
+            0..23,
+            "`mean` needs two times",
+            "target.mean(10, 20)",
+        ),
+        (
+            "link.series.target.first_below(1, 2) < 1",
+            0..30,
+            "`first_below` needs a value and two times",
+            "target.first_below(5, 10, 20)",
+        ),
+        (
+            "link.series.target.mean(2, 1) < 1",
+            0..23,
+            "nothing lies between 2 s and 1 s",
             "",
         ),
     ] {

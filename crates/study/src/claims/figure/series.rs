@@ -1,0 +1,140 @@
+//! What a claim reads off a series, between two times of the run.
+
+use super::Unit;
+use crate::problem::suggestion;
+use sojourn_world::Series;
+
+/// Series of a link's queue: what every link has, then what disciplines show of themselves.
+const LINK: [(&str, Unit); 14] = [
+    ("throughput", Unit::Bps),
+    ("backlog", Unit::Packets),
+    ("drops", Unit::Packets),
+    ("sojourn", Unit::Ms),
+    ("target", Unit::Ms),
+    ("swing", Unit::Ms),
+    ("deviation", Unit::Ms),
+    ("link_rate", Unit::Bps),
+    ("avg_rate", Unit::Bps),
+    ("virtual_rate", Unit::Bps),
+    ("decision", Unit::None),
+    ("unmet", Unit::None),
+    ("pause", Unit::Ms),
+    ("probability", Unit::Share),
+];
+
+/// Series of a flow.
+const FLOW: [(&str, Unit); 5] = [
+    ("goodput", Unit::Bps),
+    ("rtt", Unit::Ms),
+    ("cwnd", Unit::Packets),
+    ("ssthresh", Unit::Packets),
+    ("pacing_rate", Unit::Bps),
+];
+
+const STATISTICS: [&str; 5] = ["mean", "min", "max", "first_below", "first_above"];
+
+#[derive(Clone, Copy, Debug)]
+enum Statistic {
+    Mean,
+    Min,
+    Max,
+    /// When it first is below a value, which is in the series' own unit.
+    FirstBelow(f64),
+    FirstAbove(f64),
+}
+
+/// Which series, and what of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    metric: &'static str,
+    unit: Unit,
+    statistic: Statistic,
+    /// Seconds from the start of the run; an interval counts if it ends after this ...
+    from: f64,
+    /// ... and not after this.
+    to: f64,
+}
+
+impl Reading {
+    /// The reading that `name` means behind `link.series.` or `flow.series.`, as `target.mean`.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    pub(super) fn find(
+        is_of_link: bool,
+        name: &str,
+        numbers: &[f64],
+    ) -> Result<Self, (String, String)> {
+        let known = if is_of_link { &LINK[..] } else { &FLOW[..] };
+        let (metric, word) = name.split_once('.').unwrap_or((name, ""));
+        let Some(&(metric, unit)) = known.iter().find(|(known, _)| *known == metric) else {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            let message = format!("`{metric}` is no series");
+            return Err((message, suggestion(metric, &names)));
+        };
+        let (statistic, from, to) = match (word, numbers) {
+            ("mean", &[from, to]) => (Statistic::Mean, from, to),
+            ("min", &[from, to]) => (Statistic::Min, from, to),
+            ("max", &[from, to]) => (Statistic::Max, from, to),
+            ("first_below", &[value, from, to]) => (Statistic::FirstBelow(value), from, to),
+            ("first_above", &[value, from, to]) => (Statistic::FirstAbove(value), from, to),
+            ("mean" | "min" | "max", _) => {
+                let help = format!("{metric}.{word}(10, 20): from 10 s to 20 s of the run");
+                return Err((format!("`{word}` needs two times"), help));
+            }
+            ("first_below" | "first_above", _) => {
+                let help = format!("{metric}.{word}(5, 10, 20): 5, from 10 s to 20 s of the run");
+                return Err((format!("`{word}` needs a value and two times"), help));
+            }
+            _ => {
+                let message = format!("`{word}` is nothing that is read off a series");
+                return Err((message, suggestion(word, &STATISTICS)));
+            }
+        };
+        if from >= to {
+            let message = format!("nothing lies between {from} s and {to} s");
+            return Err((message, "the earlier time comes first".into()));
+        }
+        Ok(Self {
+            metric,
+            unit,
+            statistic,
+            from,
+            to,
+        })
+    }
+
+    pub(super) fn unit(&self) -> Unit {
+        match self.statistic {
+            Statistic::Mean | Statistic::Min | Statistic::Max => self.unit,
+            Statistic::FirstBelow(_) | Statistic::FirstAbove(_) => Unit::Seconds,
+        }
+    }
+
+    /// Its value; NaN when the series is not there or has nothing in that time.
+    pub(super) fn of(&self, series: &[Series]) -> f64 {
+        let Some(series) = series.iter().find(|series| series.metric == self.metric) else {
+            return f64::NAN;
+        };
+        // A point has the time at the end of its interval, which is a sum of rounded steps.
+        let slack = 1e-6;
+        let mut points = series.points.iter().filter(|point| {
+            let is_within = point.t > self.from + slack && point.t <= self.to + slack;
+            is_within && point.value.is_finite()
+        });
+        let first = |point: Option<&sojourn_world::Point>| point.map_or(f64::NAN, |point| point.t);
+        match self.statistic {
+            Statistic::FirstBelow(value) => first(points.find(|point| point.value < value)),
+            Statistic::FirstAbove(value) => first(points.find(|point| point.value > value)),
+            Statistic::Min => points.map(|point| point.value).fold(f64::NAN, f64::min),
+            Statistic::Max => points.map(|point| point.value).fold(f64::NAN, f64::max),
+            Statistic::Mean => {
+                let (sum, count) = points.fold((0.0, 0_u32), |(sum, count), point| {
+                    (sum + point.value, count + 1)
+                });
+                // Nothing by nothing is no value.
+                sum / f64::from(count)
+            }
+        }
+    }
+}
