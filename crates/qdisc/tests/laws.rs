@@ -206,6 +206,7 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
             }
         }
         account(queue, &mut log, &mut held);
+        shows_numbers(queue, now);
         let backlog = queue.backlog();
         assert!(backlog.packets <= most.0 && backlog.bytes <= most.1);
     }
@@ -298,6 +299,13 @@ fn account(
     assert_eq!(backlog.packets, held.len() as u64);
     let bytes: u64 = held.values().map(|(p, _)| u64::from(p.len)).sum();
     assert_eq!(backlog.bytes, bytes);
+}
+
+/// What a discipline shows of itself is a number, at any time.
+fn shows_numbers(queue: &dyn Qdisc<TestPacket>, now: u64) {
+    queue.gauges(Time::from_nanos(now), &mut |gauge| {
+        assert!(gauge.value.is_finite(), "{}: {}", gauge.name, gauge.value);
+    });
 }
 
 fn single<A: DescribeSingle>(limit: Limit, aqm: A, steps: &[Step]) {

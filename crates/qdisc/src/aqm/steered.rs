@@ -23,9 +23,11 @@
 //! Ours, because the paper leaves it open:
 //! - the rate of the link is measured while packets wait, unless it is given: it follows a link
 //!   whose rate changes, and counts headers as the packets do;
-//! - averages have a memory of 5 s (several drops of a few flows), γ is 1.5;
+//! - averages have a memory of 5 s, so that a crowd that stays for 20 s is followed; two flows at
+//!   1 Gbit/s drop about as seldom, and their target wanders with the last swings. γ is 1.5;
 //! - the gain of the virtual rate is 1 − e^(−D/4M) for D since the last step: with a rate that is
 //!   itself averaged over M, this is the critically damped loop whatever the distance of drops;
+//! - the virtual queue does not grow beyond 200 ms, or the policy's delay if that is more;
 //! - the virtual rate aims half a percent below the ceiling, so that the mean is not on it, and the
 //!   virtual queue stays while it has the whole link and the policy is met;
 //! - at the highest delay the AQM drops as ever, and the state says that the policy is not met.
@@ -56,6 +58,10 @@ const GAMMA: f64 = 1.5;
 const MEMORY: Span = Span::from_secs(5);
 /// Time constant of the virtual rate's control, in memories.
 const DAMPING: u64 = 4;
+/// Delay beyond which the virtual queue does not grow: two of CoDel's intervals, since an AQM that
+/// waits for a standing queue must see one between the bursts of a round trip. Without end,
+/// sources that do not answer would keep it long after they have gone.
+const LONGEST_VIRTUAL: Span = Span::from_millis(200);
 /// How far below the ceiling the long-term rate is aimed, or half the way to the least use wanted
 /// if that is less.
 const MARGIN: f64 = 0.005;
@@ -329,7 +335,7 @@ impl<A: Setpoint> Steered<A> {
             self.virtual_queue = Some(Virtual {
                 rate: link,
                 bytes: held as f64,
-                longest: self.params.delay,
+                longest: self.params.delay.max(LONGEST_VIRTUAL),
                 drained: now,
                 moved: now,
             });

@@ -9,8 +9,7 @@ pub(super) struct Virtual {
     /// Byte/s.
     pub(super) rate: f64,
     pub(super) bytes: f64,
-    /// Delay beyond which it does not grow: sources that do not answer would keep it long after
-    /// they have gone.
+    /// Delay beyond which it does not grow.
     pub(super) longest: Span,
     pub(super) drained: Time,
     /// When the rate was moved last.
