@@ -11,6 +11,7 @@ use sojourn_world::{
     Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, Point, RunResult,
     Series, Topology, Window,
 };
+use std::ops::Range;
 
 fn axis(name: &str, values: &[&str]) -> Axis {
     Axis {
@@ -350,10 +351,24 @@ fn a_part_of_the_grid_decides_what_it_can() {
     assert_eq!(held("count(n: delay[codel] > 0) > 0"), [None]);
 }
 
+/// Each text is refused: where, why, and what would be right.
+fn refused(texts: &[(&str, Range<usize>, &str, &str)]) {
+    let words = words();
+    for (text, at, message, help) in texts {
+        let complaint = check(text, &words).expect_err(text);
+        assert_eq!(complaint.span, *at, "{text}: {complaint:?}");
+        assert!(
+            complaint.message.starts_with(message),
+            "{text}: {complaint:?}"
+        );
+        let have = complaint.help.unwrap_or_default();
+        assert!(have.contains(help), "{text}: {have}");
+    }
+}
+
 #[test]
 fn complaints_say_where_and_what_would_be_right() {
-    let words = words();
-    for (text, at, message, help) in [
+    refused(&[
         (
             "dela[codel] < 1",
             0..4,
@@ -430,6 +445,15 @@ fn complaints_say_where_and_what_would_be_right() {
             "`below` needs a number",
             "",
         ),
+    ]);
+    let deep = format!("{}1{} < 2", "(".repeat(5000), ")".repeat(5000));
+    let complaint = check(&deep, &words()).expect_err("too deep");
+    assert_eq!(complaint.message, "nested too deeply");
+}
+
+#[test]
+fn numbers_behind_a_figure_must_fit_it() {
+    refused(&[
         (
             "link.sojourn_ms.mean(3) < 1",
             0..20,
@@ -472,19 +496,7 @@ fn complaints_say_where_and_what_would_be_right() {
             "nothing lies between 2 s and 1 s",
             "",
         ),
-    ] {
-        let complaint = check(text, &words).expect_err(text);
-        assert_eq!(complaint.span, at, "{text}: {complaint:?}");
-        assert!(
-            complaint.message.starts_with(message),
-            "{text}: {complaint:?}"
-        );
-        let have = complaint.help.unwrap_or_default();
-        assert!(have.contains(help), "{text}: {have}");
-    }
-    let deep = format!("{}1{} < 2", "(".repeat(5000), ")".repeat(5000));
-    let complaint = check(&deep, &words).expect_err("too deep");
-    assert_eq!(complaint.message, "nested too deeply");
+    ]);
 }
 
 proptest::proptest! {
