@@ -91,6 +91,14 @@ fn what_is_built_in_reads() {
 }
 
 #[test]
+fn no_file_of_a_study_that_is_built_in_is_missing() {
+    for name in ["home-broadband", "steering"] {
+        let study = Published::load(name, &Options::default());
+        assert!(study.is_ok(), "{name}: {:?}", study.err());
+    }
+}
+
+#[test]
 fn the_study_of_cake_reads_with_its_references() {
     // Reading checks every figure, axis and value that claims, charts and tables name.
     let study = Published::load("cake", &Options::default()).expect("it is built in");
