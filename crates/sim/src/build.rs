@@ -1,22 +1,24 @@
 //! From a cell to the engine that runs it: links, pipes, routes, endpoints.
 
+use crate::access::AccessLinks;
 use crate::calendar::{Calendar, MAX_SOURCES, Source};
 use crate::change::Changes;
-use crate::engine::{Engine, Leg, Next, Routes};
-use crate::host::{Access, Endpoint, Outbox, Transport};
+use crate::engine::Engine;
+use crate::host::{Endpoint, Outbox, Plan, Transport};
 use crate::link::{Impairment, Link};
 use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
+use crate::route::{Leg, Next, Route, Routes};
 use sojourn_apps::{App, Spec as AppSpec};
 use sojourn_qdisc::Setting;
 use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
-use sojourn_units::{Rate, Span, Time, TxClock};
+use sojourn_units::{Span, Time};
 use sojourn_world::{
     Cell, Flow, FlowRecorder, Hop, Instance, LinkRecorder, SppRecorder, Topology, Transmitter,
     Transport as CellTransport, Window, WorldError,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Largest IP packet of a link: the default quantum is made from it.
 const MTU: u32 = 1500;
@@ -30,8 +32,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let connections: usize = instances.iter().map(connections).sum();
     let ways = 2 * connections;
-    let mut layout = Layout::new(links.len(), ways);
-    let mut first = 0;
+    let mut layout = Layout::new(links.len());
     for Instance { spec, .. } in &instances {
         let paths = [
             path(cell, spec.from, spec.to, spec)?,
@@ -44,21 +45,18 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         };
         let spare = spec.base_rtt - (along(&paths[0]) + along(&paths[1]));
         let extra = [spare / 2, spare - spare / 2];
-        for connection in first..first + usize::from(spec.app.connections()) {
-            let way = Way::forth(connection);
-            layout.route(way, &paths[0], &delays, extra[0]);
-            layout.route(way.back(), &paths[1], &delays, extra[1]);
+        for _ in 0..spec.app.connections() {
+            layout.route(&paths[0], &delays, extra[0]);
+            layout.route(&paths[1], &delays, extra[1]);
         }
-        first += usize::from(spec.app.connections());
     }
     let access = match &cell.topology {
         Topology::Dumbbell(dumbbell) => dumbbell.access,
         Topology::Graph(_) => None,
     };
-    if access.is_some() {
-        layout.add_uplinks(ways);
-    }
-    if links.len() + layout.pipes.len() + ways >= MAX_SOURCES {
+    let uplinks = if access.is_some() { ways } else { 0 };
+    let endpoints = links.len() + layout.pipes.len() + uplinks;
+    if endpoints + ways >= MAX_SOURCES {
         return Err(WorldError(format!(
             "the simulator holds up to {MAX_SOURCES} links, delays and endpoints; this cell has \
              {} flows over {} links",
@@ -66,25 +64,16 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
             links.len()
         )));
     }
-    let accesses = |rate: Option<Rate>| -> Vec<Option<Access>> {
-        let one = || {
-            rate.map(|r| Access {
-                clock: TxClock::new(r),
-                free_at: Time::ZERO,
-            })
-        };
-        (0..ways).map(|_| one()).collect()
-    };
+    let calendar = Calendar::new(endpoints as Source);
     let (endpoints, apps) = ends(cell, &instances);
     Ok(Engine {
-        calendar: Calendar::new((links.len() + layout.pipes.len()) as Source),
+        calendar,
         links,
         pipes: layout.pipes,
         routes: layout.routes,
         endpoints,
         apps,
-        uplinks: accesses(access),
-        downlinks: accesses(access),
+        access: access.map(|rate| AccessLinks::new(rate, ways)),
         recorders: cell
             .flows
             .iter()
@@ -165,30 +154,31 @@ fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, 
 
 /// Pipes and routes while they are being laid out.
 struct Layout {
+    links: usize,
     pipes: Vec<Pipe>,
     routes: Routes,
-    /// The pipe of each row and delay.
+    /// The pipe of each link and delay.
     known: BTreeMap<(usize, Span), u32>,
 }
 
 impl Layout {
-    fn new(links: usize, ways: usize) -> Self {
+    fn new(links: usize) -> Self {
         Self {
+            links,
             pipes: Vec::new(),
-            routes: Routes::new(links + 1, ways),
+            routes: Routes::new(links),
             known: BTreeMap::new(),
         }
     }
 
-    fn add_pipe(&mut self, row: usize, delay: Span) -> u32 {
-        self.pipes.push(Pipe::new(row, delay));
+    fn add_pipe(&mut self, link: usize, delay: Span) -> u32 {
+        self.pipes.push(Pipe::new(link, delay));
         (self.pipes.len() - 1) as u32
     }
 
-    /// Lays the way over `path`; the last pipe is longer by `extra`.
-    fn route(&mut self, way: Way, path: &[usize], delays: &[Span], extra: Span) {
-        let access = self.routes.access_row();
-        self.routes.leg_mut(access, way).next = Next::Link(path[0] as u32);
+    /// Lays the next direction's way over `path`; the last pipe is longer by `extra`.
+    fn route(&mut self, path: &[usize], delays: &[Span], extra: Span) {
+        let mut route = Route::new(self.links, path[0]);
         for (hop, &link) in path.iter().enumerate() {
             let last = hop + 1 == path.len();
             let delay = delays[link] + if last { extra } else { Span::ZERO };
@@ -202,17 +192,9 @@ impl Layout {
             } else {
                 Next::Link(path[hop + 1] as u32)
             };
-            *self.routes.leg_mut(link, way) = Leg { pipe, next };
+            route.legs[link] = Leg { pipe, next };
         }
-    }
-
-    /// Gives each of the `ways` directions an access link of its own with its own pipe.
-    fn add_uplinks(&mut self, ways: usize) {
-        let row = self.routes.access_row();
-        for way in 0..ways {
-            let pipe = self.add_pipe(row, Span::ZERO);
-            self.routes.leg_mut(row, Way(way as u32)).pipe = pipe;
-        }
+        self.routes.push(route);
     }
 }
 
@@ -249,41 +231,34 @@ fn endpoints(
         Topology::Dumbbell(_) => 2,
         Topology::Graph(graph) => graph.nodes.len(),
     };
-    let host = |node, number: u16| node + nodes * usize::from(number);
+    let host = |node, number: u16| (node + nodes * usize::from(number)) as u8;
     let hosts = Hosts {
         src: host(flow.from, flow.hosts[0]),
         dst: host(flow.to, flow.hosts[1]),
     };
-    let end = |way: Way| Endpoint {
-        flow: instance.flow,
-        app: app + usize::from(!way.is_forth()),
-        connection,
-        opens: way.is_forth() != flow.app.second_opens(),
-        hosts: if way.is_forth() {
-            hosts
-        } else {
-            hosts.reversed()
-        },
-        transport: transport(cell, flow, connection, way),
-        way,
-        tos: flow.dscp << 2,
-        start: flow.start,
-        // Of a conversation both ends stop, of one-way traffic its source.
-        stop: if way.is_forth() || flow.app.has_messages() {
-            flow.stop.unwrap_or(Time::MAX)
-        } else {
-            Time::MAX
-        },
-        started: false,
-        stopped: false,
-        wake: Time::MAX,
-        armed: Time::MAX,
-        sample_at: Time::ZERO,
-        delivered: 0,
-        expected: if way.is_forth() { None } else { expected },
-        written: 0,
-        rest: 0,
-        mail: VecDeque::new(),
+    let end = |way: Way| {
+        Endpoint::new(Plan {
+            flow: instance.flow,
+            app: app + usize::from(!way.is_forth()),
+            connection,
+            transport: transport(cell, flow, connection, way),
+            way,
+            hosts: if way.is_forth() {
+                hosts
+            } else {
+                hosts.reversed()
+            },
+            dscp: flow.dscp,
+            opens: way.is_forth() != flow.app.second_opens(),
+            start: flow.start,
+            // Of a conversation both ends stop, of one-way traffic its source.
+            stop: if way.is_forth() || flow.app.has_messages() {
+                flow.stop.unwrap_or(Time::MAX)
+            } else {
+                Time::MAX
+            },
+            expected: if way.is_forth() { None } else { expected },
+        })
     };
     [end(way), end(way.back())]
 }
@@ -295,7 +270,7 @@ fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
         },
         CellTransport::Tcp(config) => {
             let config: &Config = config;
-            let mut connection = Box::new(Connection::new(config));
+            let mut connection = Connection::new(config);
             let (name, end) = (&flow.name, if way.is_forth() { "first" } else { "second" });
             let mut dice = Stream::named(cell.seed, &format!("flow.{name}.tcp.{end}"));
             for _ in 0..number {
@@ -305,11 +280,10 @@ fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
             if way.is_forth() == flow.app.second_opens() {
                 connection.listen();
             }
-            let headers = |blocks: u8| config.header_len(blocks) + cell.link_header;
             Transport::Tcp {
                 connection,
                 stamped: config.timestamps,
-                headers: [headers(0), headers(1), headers(2), headers(3)],
+                header: config.header_len(0) + cell.link_header,
             }
         }
     }

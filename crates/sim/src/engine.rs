@@ -1,13 +1,13 @@
 //! The event loop of one run.
 
+use crate::access::AccessLinks;
 use crate::calendar::{Calendar, Source};
 use crate::change::Changes;
-use crate::host::{
-    Access, Endpoint, Outbox, SimPort, Transport, datagram_segment, segment_datagram,
-};
+use crate::host::{Endpoint, Outbox, SimPort, Transport, datagram_segment, segment_datagram};
 use crate::link::{Link, Sent};
 use crate::packet::{Packet, Way};
 use crate::pipe::Pipe;
+use crate::route::{Next, Routes};
 use crate::tap::Tapped;
 use sojourn_apps::{App, Input, Message};
 use sojourn_qdisc::{Ecn, Report};
@@ -22,62 +22,6 @@ const DRAIN: Span = Span::from_secs(10);
 /// Events between two reports of progress.
 const PROGRESS_EVENTS: u64 = 1 << 16;
 
-/// Where a packet goes when it leaves a pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// To the queue of a link.
-    Link(u32),
-    /// To the endpoint at the end of its way.
-    Host,
-    /// Nowhere: this way does not pass here.
-    None,
-}
-
-/// What happens to a packet of one direction after one row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leg {
-    /// The pipe into which the row sends it.
-    pub(crate) pipe: u32,
-    /// Where it goes after that pipe.
-    pub(crate) next: Next,
-}
-
-/// The way of packets through the network. There is a row for each link, and a last one for the
-/// hosts' access links. All rows of a direction lie together: over the few links of most
-/// topologies, a packet finds its whole way in one or two cache lines.
-#[derive(Debug)]
-pub(crate) struct Routes {
-    rows: usize,
-    legs: Vec<Leg>,
-}
-
-impl Routes {
-    /// For `ways` directions over `rows` rows, none of which leads anywhere yet.
-    pub(crate) fn new(rows: usize, ways: usize) -> Self {
-        let nowhere = Leg {
-            pipe: u32::MAX,
-            next: Next::None,
-        };
-        Self {
-            rows,
-            legs: vec![nowhere; rows * ways],
-        }
-    }
-
-    /// The row of the hosts' access links.
-    pub(crate) fn access_row(&self) -> usize {
-        self.rows - 1
-    }
-
-    pub(crate) fn leg(&self, row: usize, way: Way) -> Leg {
-        self.legs[way.index() * self.rows + row]
-    }
-
-    pub(crate) fn leg_mut(&mut self, row: usize, way: Way) -> &mut Leg {
-        &mut self.legs[way.index() * self.rows + row]
-    }
-}
-
 /// One run.
 pub(crate) struct Engine {
     pub(crate) calendar: Calendar,
@@ -88,11 +32,8 @@ pub(crate) struct Engine {
     pub(crate) endpoints: Vec<Endpoint>,
     /// Those at both ends of each instance of a flow, the first end first.
     pub(crate) apps: Vec<Box<dyn App>>,
-    /// By direction: the sending host's access link, if its rate is limited.
-    pub(crate) uplinks: Vec<Option<Access>>,
-    /// By direction: the receiving host's access link. It is fed by one pipe only, so its times
-    /// are known when a packet enters that pipe, and it needs no event of its own.
-    pub(crate) downlinks: Vec<Option<Access>>,
+    /// The hosts' access links, if their rate is limited.
+    pub(crate) access: Option<AccessLinks>,
     /// By flow of the cell; all its instances share one.
     pub(crate) recorders: Vec<FlowRecorder>,
     /// By flow of the cell: the other direction of a call.
@@ -118,8 +59,17 @@ impl Engine {
         (self.links.len() + pipe) as Source
     }
 
+    fn uplink_source(&self, way: Way) -> Source {
+        self.pipe_source(self.pipes.len()) + way.index() as Source
+    }
+
     fn endpoint_source(&self, endpoint: usize) -> Source {
-        (self.links.len() + self.pipes.len() + endpoint) as Source
+        let uplinks = if self.access.is_some() {
+            self.endpoints.len()
+        } else {
+            0
+        };
+        self.pipe_source(self.pipes.len() + uplinks + endpoint)
     }
 
     /// The last source: links that change.
@@ -137,8 +87,9 @@ impl Engine {
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
         }
-        let (links, pipes) = (self.links.len(), self.pipes.len());
-        let changes = links + pipes + self.endpoints.len();
+        let (links, pipes) = (self.links.len(), self.links.len() + self.pipes.len());
+        let uplinks = self.endpoint_source(0) as usize;
+        let changes = self.change_source() as usize;
         let horizon = self.end + DRAIN;
         while let Some((now, source)) = self.calendar.first() {
             if now > horizon {
@@ -155,10 +106,12 @@ impl Engine {
             let index = source as usize;
             let again = if index < links {
                 self.link_event(index, now)
-            } else if index < links + pipes {
+            } else if index < pipes {
                 self.pipe_event(index - links, now)
+            } else if index < uplinks {
+                self.uplink_event(Way((index - pipes) as u32), now)
             } else if index < changes {
-                self.endpoint_event(index - links - pipes, now)
+                self.endpoint_event(index - uplinks, now)
             } else {
                 self.change_event(now)
             };
@@ -230,9 +183,9 @@ impl Engine {
             return;
         };
         if leg.next == Next::Host
-            && let Some(access) = &mut self.downlinks[packet.way().index()]
+            && let Some(access) = &mut self.access
         {
-            arrival = access.send(arrival, packet.len);
+            arrival = access.pass_down(packet.way(), arrival, packet.len);
         }
         self.fly(pipe, arrival, packet);
     }
@@ -251,18 +204,25 @@ impl Engine {
         if pipe.armed != now {
             return None; // stale
         }
-        let row = pipe.row as usize;
+        let link = pipe.link as usize;
         let packet = pipe.pop(now);
         // Armed before the packet goes on: what follows may put another into this pipe.
         let again = pipe.next();
         pipe.armed = again.unwrap_or(Time::MAX);
         if let Some(packet) = packet {
-            match self.routes.leg(row, packet.way()).next {
+            match self.routes.leg(link, packet.way()).next {
                 Next::Link(link) => self.offer(link as usize, packet, now),
                 Next::Host => self.receive(packet, now),
                 Next::None => debug_assert!(false, "a packet left its way"),
             }
         }
+        again
+    }
+
+    /// The packet at the head of an uplink arrives.
+    fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
+        let (packet, again) = self.access.as_mut()?.arrive(way)?;
+        self.offer(self.routes.first(way), packet, now);
         again
     }
 
@@ -308,7 +268,7 @@ impl Engine {
         let index = packet.way().back().index();
         let endpoint = &mut self.endpoints[index];
         let first = endpoint.is_first();
-        let recorder = &mut self.recorders[endpoint.flow];
+        let recorder = &mut self.recorders[endpoint.flow as usize];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
             match endpoint.transport.sent(&packet.segment) {
                 Some(sent) => spp.passed(now, !first, sent),
@@ -340,7 +300,7 @@ impl Engine {
                     && first
                 {
                     recorder.rtt(now, rtt);
-                    if now >= endpoint.sample_at {
+                    if recorder.keeps_series() && now >= endpoint.sample_at {
                         endpoint.sample_at = now + self.sample_every / 4;
                         let info = connection.info();
                         let control = Control {
@@ -361,18 +321,16 @@ impl Engine {
     fn heard(&mut self, index: usize, news: Received, now: Time) {
         if news.delivered > 0 {
             let endpoint = &mut self.endpoints[index];
-            endpoint.delivered += news.delivered;
+            let notable = endpoint.deliver(news.delivered);
             if !endpoint.is_first() {
-                let recorder = &mut self.recorders[endpoint.flow];
+                let recorder = &mut self.recorders[endpoint.flow as usize];
                 recorder.delivered(now, news.delivered);
-                let whole = |size| endpoint.delivered >= size;
-                if endpoint.expected.is_some_and(whole) {
-                    endpoint.expected = None;
+                if notable && endpoint.completes_file() {
                     recorder.completed(now, endpoint.start);
                 }
             }
             self.tell(index, Input::Delivered(news.delivered), now);
-            while let Some(message) = self.endpoints[index].next_message() {
+            while notable && let Some(message) = self.endpoints[index].next_message() {
                 let connection = self.endpoints[index].connection;
                 let input = Input::Message {
                     connection,
@@ -399,17 +357,17 @@ impl Engine {
     /// Tells the app at an endpoint something; [`flush`](Self::flush) does what it asks for.
     fn tell(&mut self, index: usize, input: Input, now: Time) {
         let endpoint = &mut self.endpoints[index];
-        let app = &mut self.apps[endpoint.app];
+        let app = &mut self.apps[endpoint.app as usize];
         let mut port = SimPort {
             transport: &mut endpoint.transport,
             now,
-            recorder: &mut self.recorders[endpoint.flow],
+            recorder: &mut self.recorders[endpoint.flow as usize],
             outbox: &mut self.outbox,
         };
         app.handle(input, now, &mut port);
         if let Some(wake) = self.outbox.wake.take() {
             let home = endpoint.home();
-            self.endpoints[home].wake = wake;
+            self.endpoints[home].wake_at(wake);
             if home != index {
                 self.arm_endpoint(home);
             }
@@ -423,8 +381,7 @@ impl Engine {
             return None; // stale, or over
         }
         endpoint.armed = Time::MAX;
-        if !endpoint.started && now >= endpoint.start {
-            endpoint.started = true;
+        if endpoint.starts(now) {
             match &mut endpoint.transport {
                 Transport::Tcp { connection, .. } if endpoint.opens => connection.open(now),
                 Transport::Tcp { .. } => {}
@@ -432,20 +389,17 @@ impl Engine {
             }
         }
         let endpoint = &mut self.endpoints[index];
-        if endpoint.started && !endpoint.stopped && now >= endpoint.stop {
-            endpoint.stopped = true;
-            endpoint.wake = Time::MAX;
-            if let Transport::Tcp { connection, .. } = &mut endpoint.transport {
-                connection.close();
-            }
+        if endpoint.stops(now)
+            && let Transport::Tcp { connection, .. } = &mut endpoint.transport
+        {
+            connection.close();
         }
         if let Transport::Tcp { connection, .. } = &mut endpoint.transport
             && connection.next_timer().is_some_and(|due| due <= now)
         {
             connection.on_timer(now);
         }
-        if endpoint.wake <= now {
-            endpoint.wake = Time::MAX;
+        if endpoint.wakes(now) {
             self.tell(index, Input::Timer, now);
         }
         self.flush(index, now);
@@ -456,15 +410,12 @@ impl Engine {
     fn post(&mut self, index: usize, message: Message, now: Time) {
         let endpoint = &mut self.endpoints[index];
         if endpoint.rest > 0 {
-            self.recorders[endpoint.flow].blocked(now);
+            self.recorders[endpoint.flow as usize].blocked(now);
             return;
         }
-        endpoint.rest = message.len.into();
-        endpoint.written += endpoint.rest;
-        endpoint.write_rest();
-        let end = endpoint.written;
+        let end = endpoint.write_message(message.len.into());
         let peer = endpoint.way.back().index();
-        self.endpoints[peer].mail.push_back((end, message));
+        self.endpoints[peer].expect(end, message);
     }
 
     /// Puts the messages of the app at an endpoint on its connections.
@@ -493,7 +444,7 @@ impl Engine {
             let Some(sent) = connection.poll_transmit(now) else {
                 break;
             };
-            let recorder = &mut self.recorders[endpoint.flow];
+            let recorder = &mut self.recorders[endpoint.flow as usize];
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
@@ -507,7 +458,7 @@ impl Engine {
             self.emit(packet, now);
         }
         if !self.outbox.datagrams.is_empty() {
-            let flow = self.endpoints[index].flow;
+            let flow = self.endpoints[index].flow as usize;
             let mut datagrams = std::mem::take(&mut self.outbox.datagrams);
             for datagram in datagrams.drain(..) {
                 if self.endpoints[index].is_first() {
@@ -527,12 +478,13 @@ impl Engine {
         if let Some(tapped) = &mut self.tapped {
             tapped.emitted(&packet, now);
         }
-        let leg = self.routes.leg(self.routes.access_row(), packet.way());
-        if let Some(access) = &mut self.uplinks[packet.way().index()] {
-            let arrival = access.send(now, packet.len);
-            self.fly(leg.pipe as usize, arrival, packet);
-        } else if let Next::Link(link) = leg.next {
-            self.offer(link as usize, packet, now);
+        let way = packet.way();
+        if let Some(access) = &mut self.access {
+            if let Some(arrival) = access.send_up(packet, now) {
+                self.calendar.push(arrival, self.uplink_source(way));
+            }
+        } else {
+            self.offer(self.routes.first(way), packet, now);
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::packet::{Hosts, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
-use sojourn_tcp::{Connection, Segment};
-use sojourn_units::{Span, Time, TxClock};
+use sojourn_tcp::{Config, Connection, Segment};
+use sojourn_units::{Span, Time};
 use sojourn_world::FlowRecorder;
 use std::collections::VecDeque;
 
@@ -12,13 +12,17 @@ use std::collections::VecDeque;
 const UDP_HEADERS: u16 = 28;
 
 /// What carries a flow, at one end.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are TCP, and must not be elsewhere"
+)]
 pub(crate) enum Transport {
     Tcp {
-        connection: Box<Connection>,
+        connection: Connection,
         /// Whether segments tell when they were sent.
         stamped: bool,
-        /// Header bytes of a segment by its number of SACK blocks, link header included.
-        headers: [u16; 4],
+        /// Header bytes of a segment without SACK blocks, link header included.
+        header: u16,
     },
     Udp {
         /// Link header.
@@ -37,61 +41,99 @@ impl Transport {
     }
 }
 
-/// A host's own access link: a transmitter with an endless queue.
-#[derive(Debug)]
-pub(crate) struct Access {
-    pub(crate) clock: TxClock,
-    pub(crate) free_at: Time,
-}
-
-impl Access {
-    /// When a packet that comes at `now` has been sent.
-    pub(crate) fn send(&mut self, now: Time, len: u16) -> Time {
-        self.free_at = self.clock.finish(now.max(self.free_at), u32::from(len));
-        self.free_at
-    }
-}
-
 /// One end of one of a flow's connections.
+///
+/// In this order, and with its connection in place, so that what a packet needs lies close
+/// together: of thousands of flows it is neither in the cache nor in the TLB.
+#[repr(C, align(64))]
 pub(crate) struct Endpoint {
     /// Index of its flow in the cell.
-    pub(crate) flow: usize,
+    pub(crate) flow: u32,
     /// Index of the app at this end.
-    pub(crate) app: usize,
-    /// Number of the connection within the flow.
-    pub(crate) connection: u8,
-    /// Whether it opens the connection.
-    pub(crate) opens: bool,
-    pub(crate) transport: Transport,
+    pub(crate) app: u32,
     /// Direction of what it sends.
     pub(crate) way: Way,
     /// This end's host and the other's.
     pub(crate) hosts: Hosts,
     /// DSCP of what it sends, in place in the TOS byte.
     pub(crate) tos: u8,
-    pub(crate) start: Time,
-    pub(crate) stop: Time,
-    pub(crate) started: bool,
-    pub(crate) stopped: bool,
-    /// When the app wants to be woken.
-    pub(crate) wake: Time,
-    /// Time of the event that counts in the calendar; others are stale.
-    pub(crate) armed: Time,
-    /// When the congestion window is next sampled.
-    pub(crate) sample_at: Time,
+    /// Number of the connection within the flow.
+    pub(crate) connection: u8,
     /// Payload delivered by the peer so far.
     pub(crate) delivered: u64,
+    /// At so much of it something is complete: a message or the file.
+    notable: u64,
+    /// Time of the event that counts in the calendar; others are stale.
+    pub(crate) armed: Time,
+    /// When its start, its stop or its app is due.
+    due: Time,
+    pub(crate) transport: Transport,
+
+    /// When the congestion window is next sampled.
+    pub(crate) sample_at: Time,
+    /// Whether it opens the connection.
+    pub(crate) opens: bool,
+    started: bool,
+    stopped: bool,
+    pub(crate) start: Time,
+    stop: Time,
+    /// When the app wants to be woken.
+    wake: Time,
     /// Size of the file that the peer sends, if it sends one and it has not yet arrived.
-    pub(crate) expected: Option<u64>,
+    expected: Option<u64>,
     /// Bytes of messages written so far.
-    pub(crate) written: u64,
+    written: u64,
     /// Bytes of the last message that wait for room in the send buffer.
     pub(crate) rest: u64,
     /// Messages that the peer has written, each with the byte that ends it.
-    pub(crate) mail: VecDeque<(u64, Message)>,
+    mail: VecDeque<(u64, Message)>,
+}
+
+const _: () = assert!(std::mem::offset_of!(Endpoint, transport) == 48);
+
+/// What is known of an endpoint before the run.
+pub(crate) struct Plan {
+    pub(crate) flow: usize,
+    pub(crate) app: usize,
+    pub(crate) connection: u8,
+    pub(crate) transport: Transport,
+    pub(crate) way: Way,
+    pub(crate) hosts: Hosts,
+    pub(crate) dscp: u8,
+    pub(crate) opens: bool,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+    pub(crate) expected: Option<u64>,
 }
 
 impl Endpoint {
+    pub(crate) fn new(plan: Plan) -> Self {
+        Self {
+            transport: plan.transport,
+            flow: plan.flow as u32,
+            app: plan.app as u32,
+            way: plan.way,
+            hosts: plan.hosts,
+            tos: plan.dscp << 2,
+            connection: plan.connection,
+            delivered: 0,
+            notable: plan.expected.unwrap_or(u64::MAX),
+            armed: Time::MAX,
+            due: plan.start,
+            sample_at: Time::ZERO,
+            opens: plan.opens,
+            started: false,
+            stopped: false,
+            start: plan.start,
+            stop: plan.stop,
+            wake: Time::MAX,
+            expected: plan.expected,
+            written: 0,
+            rest: 0,
+            mail: VecDeque::new(),
+        }
+    }
+
     /// Whether it is the flow's first end, whose sending the flow's figures describe.
     pub(crate) fn is_first(&self) -> bool {
         self.way.is_forth()
@@ -111,34 +153,110 @@ impl Endpoint {
         }
     }
 
+    /// Counts payload that has been delivered. Tells whether something is complete.
+    pub(crate) fn deliver(&mut self, bytes: u64) -> bool {
+        self.delivered += bytes;
+        self.delivered >= self.notable
+    }
+
+    /// Whether the file has just arrived whole. Told once.
+    pub(crate) fn completes_file(&mut self) -> bool {
+        let delivered = self.delivered;
+        let whole = self.expected.take_if(|size| delivered >= *size).is_some();
+        self.note();
+        whole
+    }
+
     /// The next message that has arrived whole.
     pub(crate) fn next_message(&mut self) -> Option<Message> {
         let &(end, message) = self.mail.front()?;
-        (end <= self.delivered).then(|| {
-            self.mail.pop_front();
-            message
-        })
+        if end > self.delivered {
+            return None;
+        }
+        self.mail.pop_front();
+        self.note();
+        Some(message)
     }
 
-    /// The earliest time at which something is to be done here.
-    pub(crate) fn deadline(&self) -> Time {
-        let transport = match &self.transport {
-            Transport::Tcp { connection, .. } => connection.next_timer().unwrap_or(Time::MAX),
-            Transport::Udp { .. } => Time::MAX,
-        };
+    /// A message of the peer's that ends at byte `end` is under way.
+    pub(crate) fn expect(&mut self, end: u64, message: Message) {
+        self.mail.push_back((end, message));
+        self.note();
+    }
+
+    fn note(&mut self) {
+        let file = self.expected.unwrap_or(u64::MAX);
+        let message = self.mail.front().map_or(u64::MAX, |&(end, _)| end);
+        self.notable = file.min(message);
+    }
+
+    /// Puts a message of `bytes` on the stream, of which [`write_rest`](Self::write_rest) writes
+    /// what there is no room for now. Returns the byte that ends it.
+    pub(crate) fn write_message(&mut self, bytes: u64) -> u64 {
+        self.rest = bytes;
+        self.written += bytes;
+        self.write_rest();
+        self.written
+    }
+
+    /// Whether the start is due now, for the first time.
+    pub(crate) fn starts(&mut self, now: Time) -> bool {
+        let starts = !self.started && now >= self.start;
+        self.started |= starts;
+        self.plan();
+        starts
+    }
+
+    /// Whether the stop is due now, for the first time.
+    pub(crate) fn stops(&mut self, now: Time) -> bool {
+        let stops = self.started && !self.stopped && now >= self.stop;
+        if stops {
+            self.stopped = true;
+            self.wake = Time::MAX;
+        }
+        self.plan();
+        stops
+    }
+
+    /// Whether the app is to be woken now.
+    pub(crate) fn wakes(&mut self, now: Time) -> bool {
+        let wakes = self.wake <= now;
+        if wakes {
+            self.wake_at(Time::MAX);
+        }
+        wakes
+    }
+
+    /// Wakes the app at `time`, and not when it wanted before.
+    pub(crate) fn wake_at(&mut self, time: Time) {
+        self.wake = time;
+        self.plan();
+    }
+
+    fn plan(&mut self) {
         let change = match (self.started, self.stopped) {
             (false, _) => self.start,
             (true, false) => self.stop,
             (true, true) => Time::MAX,
         };
-        transport.min(change).min(self.wake)
+        self.due = change.min(self.wake);
+    }
+
+    /// The earliest time at which something is to be done here.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Time {
+        let transport = match &self.transport {
+            Transport::Tcp { connection, .. } => connection.next_timer().unwrap_or(Time::MAX),
+            Transport::Udp { .. } => Time::MAX,
+        };
+        transport.min(self.due)
     }
 
     /// A segment as a packet.
     #[inline]
     pub(crate) fn packet(&self, segment: Segment, ect: bool) -> Packet {
         let headers = match &self.transport {
-            Transport::Tcp { headers, .. } => headers[usize::from(segment.sack_count.min(3))],
+            Transport::Tcp { header, .. } => header + Config::sack_len(segment.sack_count.min(3)),
             Transport::Udp { header } => header + UDP_HEADERS,
         };
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };

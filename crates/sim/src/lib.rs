@@ -13,6 +13,7 @@
 //! Not here: any clock, thread, file or operating system.
 #![forbid(unsafe_code)]
 
+mod access;
 mod build;
 mod calendar;
 mod change;
@@ -21,6 +22,7 @@ mod host;
 mod link;
 mod packet;
 mod pipe;
+mod route;
 mod tap;
 
 use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError};

@@ -32,11 +32,12 @@ impl Way {
     }
 }
 
-/// The hosts at both ends of a direction.
+/// The hosts at both ends of a direction. They count modulo 256: those beyond share fairly with
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hosts {
-    pub(crate) src: usize,
-    pub(crate) dst: usize,
+    pub(crate) src: u8,
+    pub(crate) dst: u8,
 }
 
 impl Hosts {
@@ -61,7 +62,7 @@ pub(crate) struct Packet {
     pub(crate) len: u16,
     /// DSCP and ECN bits.
     pub(crate) tos: u8,
-    /// The sender's host. Hosts count modulo 256: those beyond share fairly with others.
+    /// The sender's host.
     src: u8,
 }
 
@@ -70,10 +71,10 @@ impl Packet {
         debug_assert!(way.index() < MAX_SOURCES, "more directions than sources");
         Self {
             segment,
-            way_and_dst: way.0 | (hosts.dst as u32) << SOURCE_BITS,
+            way_and_dst: way.0 | u32::from(hosts.dst) << SOURCE_BITS,
             len,
             tos,
-            src: hosts.src as u8,
+            src: hosts.src,
         }
     }
 

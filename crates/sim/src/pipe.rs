@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// Packets in flight.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    /// The row of the routes that it belongs to.
-    pub(crate) row: u32,
+    /// The link that it belongs to.
+    pub(crate) link: u32,
     /// Propagation delay of every packet.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
@@ -17,9 +17,9 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn new(row: usize, delay: Span) -> Self {
+    pub(crate) fn new(link: usize, delay: Span) -> Self {
         Self {
-            row: row as u32,
+            link: link as u32,
             delay,
             flight: VecDeque::new(),
             armed: Time::MAX,

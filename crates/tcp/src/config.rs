@@ -226,12 +226,12 @@ impl Config {
     /// Bytes of IPv4 and TCP header of a segment with `sack_blocks` SACK blocks.
     pub const fn header_len(&self, sack_blocks: u8) -> u16 {
         let timestamps = if self.timestamps { 12 } else { 0 };
+        40 + timestamps + Self::sack_len(sack_blocks)
+    }
+
+    /// Bytes of the SACK option with so many blocks.
+    pub const fn sack_len(blocks: u8) -> u16 {
         // Kind, length and two bytes of padding before the blocks (RFC 2018 section 3).
-        let sack = if sack_blocks > 0 {
-            4 + 8 * sack_blocks as u16
-        } else {
-            0
-        };
-        40 + timestamps + sack
+        if blocks > 0 { 4 + 8 * blocks as u16 } else { 0 }
     }
 }

@@ -19,5 +19,5 @@ mod time;
 pub use notation::{
     UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
 };
-pub use rate::{Rate, TxClock};
+pub use rate::{Rate, TxClock, TxPace};
 pub use time::{Span, Time};

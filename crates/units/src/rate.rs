@@ -67,13 +67,46 @@ impl fmt::Debug for Rate {
 /// below 3·10⁻⁹ up to 100 Gbit/s).
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
-    rate: Rate,
-    nanos_per_byte: u128,
+    pace: TxPace,
     fraction: u32,
 }
 
 impl TxClock {
     /// A clock for `rate`.
+    pub fn new(rate: Rate) -> Self {
+        Self {
+            pace: TxPace::new(rate),
+            fraction: 0,
+        }
+    }
+
+    /// The rate it was made for.
+    pub const fn rate(&self) -> Rate {
+        self.pace.rate
+    }
+
+    /// Time that the next `bytes` take, in whole nanoseconds; the rest is carried over.
+    /// [`Span::MAX`] when stopped.
+    pub fn advance(&mut self, bytes: u32) -> Span {
+        self.pace.advance(&mut self.fraction, bytes)
+    }
+
+    /// When a packet of `bytes` that may start at `start` has been sent.
+    pub fn finish(&mut self, start: Time, bytes: u32) -> Time {
+        start + self.advance(bytes)
+    }
+}
+
+/// What a [`TxClock`] does at one rate without the fraction that it carries over: many
+/// transmitters of the same rate share one, and each keeps four bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct TxPace {
+    rate: Rate,
+    nanos_per_byte: u128,
+}
+
+impl TxPace {
+    /// For `rate`.
     pub fn new(rate: Rate) -> Self {
         let nanos_per_byte = match rate.as_bps() {
             0 => 0,
@@ -82,29 +115,19 @@ impl TxClock {
         Self {
             rate,
             nanos_per_byte,
-            fraction: 0,
         }
     }
 
-    /// The rate it was made for.
-    pub const fn rate(&self) -> Rate {
-        self.rate
-    }
-
-    /// Time that the next `bytes` take, in whole nanoseconds; the rest is carried over.
-    /// [`Span::MAX`] when stopped.
-    pub fn advance(&mut self, bytes: u32) -> Span {
+    /// Time that the next `bytes` take after the `fraction` carried over from those before, in
+    /// units of 2⁻³² ns. [`Span::MAX`] when stopped.
+    #[inline]
+    pub fn advance(&self, fraction: &mut u32, bytes: u32) -> Span {
         if self.rate.is_zero() {
             return Span::MAX;
         }
-        let total = self.nanos_per_byte * u128::from(bytes) + u128::from(self.fraction);
-        self.fraction = total as u32;
+        let total = self.nanos_per_byte * u128::from(bytes) + u128::from(*fraction);
+        *fraction = total as u32;
         Span::from_nanos(u64::try_from(total >> 32).unwrap_or(u64::MAX))
-    }
-
-    /// When a packet of `bytes` that may start at `start` has been sent.
-    pub fn finish(&mut self, start: Time, bytes: u32) -> Time {
-        start + self.advance(bytes)
     }
 }
 

@@ -2,13 +2,14 @@
 //! length of the run.
 
 mod samples;
+mod spread;
 
 use crate::result::{Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series};
-use hdrhistogram::Histogram;
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
 use sojourn_units::{Rate, Span, Time};
+use spread::Spread;
 
 mod spp;
 
@@ -18,11 +19,6 @@ pub use spp::SppRecorder;
 const MAX_POINTS: u64 = 2000;
 /// How often a queue's variables are looked at.
 const GAUGES_PER_INTERVAL: u64 = 4;
-/// One hour in microseconds: above that a latency is a broken clock, and the histogram stays
-/// small.
-const LARGEST_US: u64 = 3_600_000_000;
-/// Longest cumulative distribution kept.
-const MAX_CDF_POINTS: usize = 200;
 
 /// When statistics count, and how series are cut.
 #[derive(Clone, Copy, Debug)]
@@ -56,99 +52,6 @@ impl Window {
 
     fn holds(&self, now: Time) -> bool {
         now >= self.from && now <= self.to
-    }
-}
-
-/// Spans gathered into a histogram: exact mean, minimum and maximum; quantiles of what exceeds
-/// `base` within 0.5 % plus half a microsecond.
-#[derive(Clone, Debug)]
-struct Spread {
-    /// What every span is expected to exceed: only the rest needs the histogram's precision.
-    base: Span,
-    histogram: Histogram<u32>,
-    sum: u128,
-    min: Span,
-    max: Span,
-}
-
-impl Spread {
-    fn new(base: Span) -> Self {
-        // Microseconds; grows by itself as larger values come.
-        let histogram = Histogram::new(2).expect("two significant digits are within 0 to 5");
-        Self {
-            base,
-            histogram,
-            sum: 0,
-            min: Span::MAX,
-            max: Span::ZERO,
-        }
-    }
-
-    fn add(&mut self, span: Span) {
-        self.sum += u128::from(span.as_nanos());
-        self.min = self.min.min(span);
-        self.max = self.max.max(span);
-        self.histogram
-            .record((span - self.base).as_micros().min(LARGEST_US))
-            .expect("it grows by itself");
-    }
-
-    /// The distribution of the spans less `base` (zero where it is longer), in milliseconds.
-    fn less(&self, base: Span) -> Distribution {
-        let count = self.histogram.len();
-        if count == 0 {
-            return Distribution::default();
-        }
-        let base_ms = base.as_millis_f64();
-        let (min, max) = (self.min.as_millis_f64(), self.max.as_millis_f64());
-        // The middle of the bucket, never outside what was seen.
-        let value = |us: u64| {
-            let low = self.histogram.lowest_equivalent(us);
-            let high = self.histogram.next_non_equivalent(us);
-            (self.base.as_millis_f64() + (low + high) as f64 / 2000.0).clamp(min, max)
-        };
-        // Buckets that hold something, with the samples up to each: of the whole histogram one
-        // pass, where a question for a quantile is one each.
-        let mut rank = 0;
-        let steps: Vec<(u64, u64)> = (self.histogram.iter_recorded())
-            .map(|step| {
-                rank += step.count_since_last_iteration();
-                (rank, step.value_iterated_to())
-            })
-            .collect();
-        let last = steps.len() - 1;
-        let at = |q: f64| {
-            let wanted = (q * count as f64).ceil() as u64;
-            let reached = steps.partition_point(|&(rank, _)| rank < wanted);
-            (value(steps[reached.min(last)].1) - base_ms).max(0.0)
-        };
-        let stride = steps.len().div_ceil(MAX_CDF_POINTS);
-        let cdf = steps
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| i % stride == 0 || *i == last)
-            .map(|(_, &(rank, us))| {
-                let ms = (value(us) - base_ms).max(0.0);
-                (ms, rank as f64 / count as f64)
-            })
-            .collect();
-        Distribution {
-            count,
-            mean: (self.sum as f64 / count as f64 * 1e-6 - base_ms).max(0.0),
-            min: (min - base_ms).max(0.0),
-            p5: at(0.05),
-            p25: at(0.25),
-            p50: at(0.50),
-            p75: at(0.75),
-            p95: at(0.95),
-            p99: at(0.99),
-            max: (max - base_ms).max(0.0),
-            cdf,
-        }
-    }
-
-    fn distribution(&self) -> Distribution {
-        self.less(Span::ZERO)
     }
 }
 
@@ -396,21 +299,23 @@ impl LinkRecorder {
 
 /// Records what happens to one flow. Times must not decrease.
 ///
-/// In this order, so that sending a packet needs one cache line of it, and its arrival two.
+/// In this order, so that sending a packet and its arrival need one cache line of it, and a
+/// round-trip time one more.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowRecorder {
-    window: Window,
+    from: Time,
+    to: Time,
     /// None where nobody asked for it.
     series: Option<Box<FlowSeries>>,
     /// None where nobody asked for it: most runs do without.
     spp: Option<Box<SppRecorder>>,
     goodput: u64,
     sent: u64,
-    retransmitted: u64,
     throughput: Sliding,
     rtt: Spread,
     delay: Spread,
+    retransmitted: u64,
     datagrams_sent: u64,
     datagrams_received: u64,
     blocked: u64,
@@ -419,9 +324,10 @@ pub struct FlowRecorder {
     /// Of the files whose flow began within the window.
     completions: Spread,
     observed: Vec<(Metric, Samples)>,
+    every: Span,
 }
 
-const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 64);
+const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 48);
 
 /// The series of a flow, apart from its figures: of thousands of flows, whose series nobody
 /// would look at, they would be most of the memory, and far from everything in it.
@@ -484,7 +390,9 @@ impl FlowRecorder {
     /// For a flow with this base RTT.
     pub fn new(window: Window, base_rtt: Span) -> Self {
         Self {
-            window,
+            from: window.from,
+            to: window.to,
+            every: window.every,
             base_rtt,
             goodput: 0,
             sent: 0,
@@ -503,9 +411,19 @@ impl FlowRecorder {
         }
     }
 
+    fn holds(&self, now: Time) -> bool {
+        now >= self.from && now <= self.to
+    }
+
     /// Keeps the flow's figures only.
     pub fn omit_series(&mut self) {
         self.series = None;
+    }
+
+    /// Whether it keeps series beside the flow's figures.
+    #[inline]
+    pub fn keeps_series(&self) -> bool {
+        self.series.is_some()
     }
 
     /// Gives the flow round-trip times by synthetic packet pairs too; whoever sees packets at
@@ -522,9 +440,11 @@ impl FlowRecorder {
 
     /// `from` sent `packets` data packets, of which `retransmitted` were not the first copy.
     pub fn sent(&mut self, now: Time, packets: u64, retransmitted: u64) {
-        if self.window.holds(now) {
+        if self.holds(now) {
             self.sent += packets;
-            self.retransmitted += retransmitted;
+            if retransmitted > 0 {
+                self.retransmitted += retransmitted;
+            }
         }
     }
 
@@ -533,7 +453,7 @@ impl FlowRecorder {
         if let Some(series) = &mut self.series {
             series.goodputs.add(now, bytes as f64 * 8.0);
         }
-        if self.window.holds(now) {
+        if self.holds(now) {
             self.goodput += bytes;
         }
     }
@@ -545,7 +465,7 @@ impl FlowRecorder {
 
     /// An app reports a figure.
     pub fn observe(&mut self, now: Time, metric: Metric, value: f64) {
-        if !self.window.holds(now) || !value.is_finite() {
+        if !self.holds(now) || !value.is_finite() {
             return;
         }
         let known = self.observed.iter().position(|(m, _)| *m == metric);
@@ -577,14 +497,14 @@ impl FlowRecorder {
         if let Some(series) = &mut self.series {
             series.rtts.add(now, rtt.as_millis_f64());
         }
-        if self.window.holds(now) {
+        if self.holds(now) {
             self.rtt.add(rtt);
         }
     }
 
     /// A datagram was sent at `sent`, by either end.
     pub fn datagram_sent(&mut self, sent: Time) {
-        if self.window.holds(sent) {
+        if self.holds(sent) {
             self.datagrams_sent += 1;
         }
     }
@@ -592,7 +512,7 @@ impl FlowRecorder {
     /// A datagram sent at `sent`, by either end, arrived. Loss counts datagrams by the time
     /// they were sent, so those under way at the end must still be let in.
     pub fn datagram_received(&mut self, now: Time, sent: Time) {
-        if self.window.holds(sent) {
+        if self.holds(sent) {
             self.datagrams_received += 1;
             self.delay.add(now - sent);
         }
@@ -607,7 +527,7 @@ impl FlowRecorder {
 
     /// A message was skipped because the send buffer was full.
     pub fn blocked(&mut self, now: Time) {
-        if self.window.holds(now) {
+        if self.holds(now) {
             self.blocked += 1;
         }
     }
@@ -615,17 +535,22 @@ impl FlowRecorder {
     /// The whole file of an instance that began at `start` has arrived. Told once each.
     pub fn completed(&mut self, now: Time, start: Time) {
         self.completed.get_or_insert(now - start);
-        if self.window.holds(start) {
+        if self.holds(start) {
             self.completions.add(now - start);
         }
     }
 
     /// The result of `flow`.
-    pub fn finish(self, flow: &crate::Flow) -> FlowResult {
-        let to = self.window.to;
-        let active = to - self.window.from.max(flow.start);
+    pub fn finish(mut self, flow: &crate::Flow) -> FlowResult {
+        let window = Window {
+            from: self.from,
+            to: self.to,
+            every: self.every,
+        };
+        let to = self.to;
+        let active = to - self.from.max(flow.start);
         let datagrams = flow.transport == crate::Transport::Udp && self.datagrams_sent > 0;
-        let spp = self.spp.as_ref();
+        let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
             app: flow.app.name(),
@@ -635,8 +560,9 @@ impl FlowRecorder {
             retransmitted_packets: self.retransmitted,
             rtt: self.rtt.distribution(),
             induced_rtt: self.rtt.less(self.base_rtt),
-            spp_rtt: spp.map_or_else(Distribution::default, |spp| spp.less(Span::ZERO)),
-            spp_induced_rtt: spp.map_or_else(Distribution::default, |spp| spp.less(self.base_rtt)),
+            spp_rtt: (spp.as_mut()).map_or_else(Distribution::default, |spp| spp.less(Span::ZERO)),
+            spp_induced_rtt: (spp.as_mut())
+                .map_or_else(Distribution::default, |spp| spp.less(self.base_rtt)),
             delay: self.delay.distribution(),
             measured: self.measured(&flow.app),
             throughput: self.throughput.distribution(),
@@ -644,11 +570,9 @@ impl FlowRecorder {
                 .then(|| 1.0 - self.datagrams_received as f64 / self.datagrams_sent as f64),
             blocked_messages: self.blocked,
             completed: self.completed,
-            started: starts
-                .filter(|&at| at < to && self.window.holds(at))
-                .count() as u64,
+            started: starts.filter(|&at| at < to && window.holds(at)).count() as u64,
             completion: self.completions.distribution(),
-            series: (self.series).map_or_else(Vec::new, |series| series.finish(&self.window)),
+            series: (self.series).map_or_else(Vec::new, |series| series.finish(&window)),
         }
     }
 }

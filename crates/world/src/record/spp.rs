@@ -55,7 +55,7 @@ impl SppRecorder {
     }
 
     /// The round trips less `base`.
-    pub(super) fn less(&self, base: Span) -> Distribution {
+    pub(super) fn less(&mut self, base: Span) -> Distribution {
         self.rtt.less(base)
     }
 }

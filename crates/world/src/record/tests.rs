@@ -1,5 +1,6 @@
 //! Recorders against sums that can be done by hand.
 
+use super::spread::MAX_CDF_POINTS;
 use super::*;
 use crate::jain;
 
@@ -90,7 +91,7 @@ fn what_exceeds_a_base_is_resolved_finely() {
 
 #[test]
 fn an_empty_flow_has_no_figures_and_no_nan() {
-    let flow = FlowRecorder::new(window(), Span::ZERO);
+    let mut flow = FlowRecorder::new(window(), Span::ZERO);
     assert_eq!(flow.rtt.distribution(), Distribution::default());
     assert_eq!(jain([]), None);
     assert_eq!(jain([0.0, 0.0]), None);

@@ -1,0 +1,122 @@
+//! The hosts' own access links: transmitters with endless queues, all of one rate.
+//!
+//! With thousands of hosts a packet finds nothing of its own host's in the cache. So a direction
+//! keeps half a cache line here, and packets on uplinks lie in one pool, whose places are used
+//! again at once and stay in the cache: few hosts send at the same moment.
+
+use crate::packet::{Packet, Way};
+use sojourn_units::{Rate, Time, TxPace};
+
+const NONE: u32 = u32::MAX;
+
+/// The access links of all hosts.
+pub(crate) struct AccessLinks {
+    pace: TxPace,
+    /// By direction.
+    lanes: Vec<Lane>,
+    pool: Vec<Place>,
+    /// The first free place.
+    free: u32,
+}
+
+/// The sender's uplink and the receiver's downlink of one direction.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+struct Lane {
+    /// When each has sent what it was given.
+    free_at: [Time; 2],
+    fraction: [u32; 2],
+    /// Packets on the uplink, in order.
+    first: u32,
+    last: u32,
+}
+
+const _: () = assert!(size_of::<Lane>() == 32);
+
+const UP: usize = 0;
+const DOWN: usize = 1;
+
+/// A packet on an uplink.
+struct Place {
+    arrival: Time,
+    next: u32,
+    packet: Packet,
+}
+
+impl Lane {
+    #[inline]
+    fn send(&mut self, link: usize, pace: &TxPace, now: Time, len: u16) -> Time {
+        let span = pace.advance(&mut self.fraction[link], u32::from(len));
+        self.free_at[link] = now.max(self.free_at[link]) + span;
+        self.free_at[link]
+    }
+}
+
+impl AccessLinks {
+    /// Links of `rate` for `ways` directions.
+    pub(crate) fn new(rate: Rate, ways: usize) -> Self {
+        let lane = Lane {
+            free_at: [Time::ZERO; 2],
+            fraction: [0; 2],
+            first: NONE,
+            last: NONE,
+        };
+        Self {
+            pace: TxPace::new(rate),
+            lanes: vec![lane; ways],
+            pool: Vec::new(),
+            free: NONE,
+        }
+    }
+
+    /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
+    pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
+        let lane = &mut self.lanes[packet.way().index()];
+        let arrival = lane.send(UP, &self.pace, now, packet.len);
+        let place = Place {
+            arrival,
+            next: NONE,
+            packet,
+        };
+        let index = self.free;
+        let index = if let Some(old) = self.pool.get_mut(index as usize) {
+            self.free = old.next;
+            *old = place;
+            index
+        } else {
+            self.pool.push(place);
+            self.pool.len() as u32 - 1
+        };
+        let before = std::mem::replace(&mut lane.last, index);
+        if before == NONE {
+            lane.first = index;
+            return Some(arrival);
+        }
+        self.pool[before as usize].next = index;
+        None
+    }
+
+    /// The first packet on the uplink of `way` arrives: takes it, and tells when the next does.
+    pub(crate) fn arrive(&mut self, way: Way) -> Option<(Packet, Option<Time>)> {
+        let lane = &mut self.lanes[way.index()];
+        let index = lane.first;
+        let place = self.pool.get_mut(index as usize)?;
+        let packet = place.packet;
+        let next = std::mem::replace(&mut place.next, self.free);
+        self.free = index;
+        lane.first = next;
+        if next == NONE {
+            lane.last = NONE;
+            return Some((packet, None));
+        }
+        Some((packet, Some(self.pool[next as usize].arrival)))
+    }
+
+    /// When a packet of `len` bytes that comes to its receiver's downlink at `now` has passed
+    /// it. That link is fed by one pipe only, so its times are known when a packet enters that
+    /// pipe, and it needs no event of its own.
+    #[inline]
+    pub(crate) fn pass_down(&mut self, way: Way, now: Time, len: u16) -> Time {
+        self.lanes[way.index()].send(DOWN, &self.pace, now, len)
+    }
+}
