@@ -66,6 +66,11 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     }
     let calendar = Calendar::new(endpoints as Source);
     let (endpoints, apps) = ends(cell, &instances);
+    let flow = |instance: &Instance| {
+        let connections = usize::from(instance.spec.app.connections());
+        std::iter::repeat_n(instance.flow as u32, connections)
+    };
+    let flows = instances.iter().flat_map(flow).collect();
     Ok(Engine {
         calendar,
         links,
@@ -74,6 +79,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
         endpoints,
         apps,
         access: access.map(|rate| AccessLinks::new(rate, ways)),
+        flows,
         recorders: cell
             .flows
             .iter()
@@ -238,7 +244,6 @@ fn endpoints(
     };
     let end = |way: Way| {
         Endpoint::new(Plan {
-            flow: instance.flow,
             app: app + usize::from(!way.is_forth()),
             connection,
             transport: transport(cell, flow, connection, way),

@@ -34,6 +34,9 @@ pub(crate) struct Engine {
     pub(crate) apps: Vec<Box<dyn App>>,
     /// The hosts' access links, if their rate is limited.
     pub(crate) access: Option<AccessLinks>,
+    /// Flow of the cell, by connection. Beside the endpoints, so that nobody has to wait for
+    /// memory twice in a row.
+    pub(crate) flows: Vec<u32>,
     /// By flow of the cell; all its instances share one.
     pub(crate) recorders: Vec<FlowRecorder>,
     /// By flow of the cell: the other direction of a call.
@@ -267,8 +270,8 @@ impl Engine {
         }
         let index = packet.way().back().index();
         let endpoint = &mut self.endpoints[index];
-        let first = endpoint.is_first();
-        let recorder = &mut self.recorders[endpoint.flow as usize];
+        let first = !packet.way().is_forth();
+        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
             match endpoint.transport.sent(&packet.segment) {
                 Some(sent) => spp.passed(now, !first, sent),
@@ -323,7 +326,7 @@ impl Engine {
             let endpoint = &mut self.endpoints[index];
             let notable = endpoint.deliver(news.delivered);
             if !endpoint.is_first() {
-                let recorder = &mut self.recorders[endpoint.flow as usize];
+                let recorder = &mut self.recorders[self.flows[index / 2] as usize];
                 recorder.delivered(now, news.delivered);
                 if notable && endpoint.completes_file() {
                     recorder.completed(now, endpoint.start);
@@ -361,7 +364,7 @@ impl Engine {
         let mut port = SimPort {
             transport: &mut endpoint.transport,
             now,
-            recorder: &mut self.recorders[endpoint.flow as usize],
+            recorder: &mut self.recorders[self.flows[index / 2] as usize],
             outbox: &mut self.outbox,
         };
         app.handle(input, now, &mut port);
@@ -410,7 +413,7 @@ impl Engine {
     fn post(&mut self, index: usize, message: Message, now: Time) {
         let endpoint = &mut self.endpoints[index];
         if endpoint.rest > 0 {
-            self.recorders[endpoint.flow as usize].blocked(now);
+            self.recorders[self.flows[index / 2] as usize].blocked(now);
             return;
         }
         let end = endpoint.write_message(message.len.into());
@@ -444,7 +447,7 @@ impl Engine {
             let Some(sent) = connection.poll_transmit(now) else {
                 break;
             };
-            let recorder = &mut self.recorders[endpoint.flow as usize];
+            let recorder = &mut self.recorders[self.flows[index / 2] as usize];
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
@@ -458,7 +461,7 @@ impl Engine {
             self.emit(packet, now);
         }
         if !self.outbox.datagrams.is_empty() {
-            let flow = self.endpoints[index].flow as usize;
+            let flow = self.flows[index / 2] as usize;
             let mut datagrams = std::mem::take(&mut self.outbox.datagrams);
             for datagram in datagrams.drain(..) {
                 if self.endpoints[index].is_first() {

@@ -47,12 +47,14 @@ impl Transport {
 /// together: of thousands of flows it is neither in the cache nor in the TLB.
 #[repr(C, align(64))]
 pub(crate) struct Endpoint {
-    /// Index of its flow in the cell.
-    pub(crate) flow: u32,
     /// Index of the app at this end.
     pub(crate) app: u32,
     /// Direction of what it sends.
     pub(crate) way: Way,
+    /// Whether it opens the connection.
+    pub(crate) opens: bool,
+    started: bool,
+    stopped: bool,
     /// This end's host and the other's.
     pub(crate) hosts: Hosts,
     /// DSCP of what it sends, in place in the TOS byte.
@@ -71,10 +73,6 @@ pub(crate) struct Endpoint {
 
     /// When the congestion window is next sampled.
     pub(crate) sample_at: Time,
-    /// Whether it opens the connection.
-    pub(crate) opens: bool,
-    started: bool,
-    stopped: bool,
     pub(crate) start: Time,
     stop: Time,
     /// When the app wants to be woken.
@@ -93,7 +91,6 @@ const _: () = assert!(std::mem::offset_of!(Endpoint, transport) == 48);
 
 /// What is known of an endpoint before the run.
 pub(crate) struct Plan {
-    pub(crate) flow: usize,
     pub(crate) app: usize,
     pub(crate) connection: u8,
     pub(crate) transport: Transport,
@@ -110,7 +107,6 @@ impl Endpoint {
     pub(crate) fn new(plan: Plan) -> Self {
         Self {
             transport: plan.transport,
-            flow: plan.flow as u32,
             app: plan.app as u32,
             way: plan.way,
             hosts: plan.hosts,

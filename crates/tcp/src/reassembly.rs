@@ -12,11 +12,12 @@ const RECENT: usize = 4;
 
 /// The out-of-order store.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Reassembly {
+    recent_len: usize,
     ranges: VecDeque<Range>,
     /// The blocks that changed last, newest first.
     recent: [Range; RECENT],
-    recent_len: usize,
 }
 
 impl Reassembly {

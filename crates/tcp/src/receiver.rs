@@ -42,50 +42,51 @@ pub(crate) struct Arrival {
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    isn: u32,
-    sack: bool,
-    delayed: Option<Span>,
-    mss: u16,
     /// RCV.NXT.
     next: u64,
-    store: Reassembly,
-    duplicate: Option<(u64, u64)>,
-    fin_at: Option<u64>,
-    closed: bool,
-
-    pub(crate) ack_now: bool,
+    acked: u64,
+    ts_recent: Time,
     /// When a delayed ACK is due; [`Time::MAX`] for none.
     pub(crate) ack_at: Time,
-    acked: u64,
+    /// Size of the receive buffer, as offered.
+    window: u64,
+    edge: u64,
+    held: u64,
+
+    isn: u32,
     quick: u32,
+    held_sacks: u32,
+    mss: u16,
     /// What a full segment is taken to be (Linux `rcv_mss`).
     full: u16,
     last_len: u16,
+    timestamps: bool,
+    sack: bool,
+    pub(crate) ack_now: bool,
+    /// The connection is interactive: data goes out soon after data came in.
+    interactive: bool,
     pushed: Pushed,
+    echo: bool,
+    /// ECN-echo tells of each segment, not of the time since the last CWR.
+    exact_echo: bool,
+    reading: bool,
+    closed: bool,
+    delayed: Option<Span>,
+    last_data: Option<Time>,
+
+    tuning: Tuning,
+    fin_at: Option<u64>,
+    /// ACK number and echo that are owed since before the marks changed.
+    earlier: Option<(u64, bool)>,
+    duplicate: Option<(u64, u64)>,
+    store: Reassembly,
     /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at
     /// once since; the ACKs held back.
     gap_at: u64,
     prompt_sacks: u32,
-    held_sacks: u32,
-    /// The connection is interactive: data goes out soon after data came in.
-    interactive: bool,
-    last_data: Option<Time>,
-    ts_recent: Time,
-
-    echo: bool,
-    /// ECN-echo tells of each segment, not of the time since the last CWR.
-    exact_echo: bool,
-    /// ACK number and echo that are owed since before the marks changed.
-    earlier: Option<(u64, bool)>,
-
-    /// Size of the receive buffer, as offered.
-    window: u64,
     window_max: u64,
-    edge: u64,
-    reading: bool,
-    held: u64,
-    tuning: Tuning,
 }
 
 /// Whether ends of writes wait for an ACK (Linux `ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
@@ -98,13 +99,14 @@ enum Pushed {
 
 /// Dynamic right-sizing: a round trip as the receiver sees it, and what arrived in one.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 struct Tuning {
     rtt: Span,
     last_echo: Time,
     window_end: u64,
+    since: Time,
     window_since: Time,
     space: u64,
-    since: Time,
     since_offset: u64,
 }
 
@@ -113,6 +115,7 @@ impl Receiver {
         let window = u64::from(config.receive_window.max(1));
         Self {
             isn: 0,
+            timestamps: config.timestamps,
             sack: config.sack,
             delayed: match config.delayed_ack {
                 DelayedAck::Off => None,
@@ -163,6 +166,11 @@ impl Receiver {
         self.tuning.since_offset = 1;
         self.tuning.window_since = now;
         self.tuning.window_end = 1 + self.window;
+    }
+
+    /// Whether segments tell when they were sent.
+    pub(crate) fn timestamps(&self) -> bool {
+        self.timestamps
     }
 
     /// RCV.NXT on the wire.

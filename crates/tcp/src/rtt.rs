@@ -11,23 +11,24 @@ const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 
 /// Smoothed round-trip time, its variation, the minimum and the timeout.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct RttEstimator {
-    rule: RtoRule,
-    clock: Span,
-    tick: Span,
-    floor: Span,
+    base: Span,
     ceiling: Span,
+    backoff: u32,
+    rule: RtoRule,
     srtt: Span,
     rttvar: Span,
     /// Linux: mean deviation and its largest value in this round trip.
     mdev: Span,
     mdev_max: Span,
     round_end: u64,
-    base: Span,
-    backoff: u32,
+    tick: Span,
     /// Minimum of the running half window and of the one before.
     minimum: [Span; 2],
     minimum_since: Time,
+    clock: Span,
+    floor: Span,
 }
 
 impl RttEstimator {

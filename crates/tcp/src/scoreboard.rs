@@ -141,8 +141,8 @@ struct Rack {
 
 /// The sender's view of the segments between SND.UNA and SND.NXT.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
-    ring: Vec<Record>,
     first: u64,
     next: u64,
     sacked: u32,
@@ -150,6 +150,8 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Without SACK: duplicate ACKs, each of which stands for a segment that has left.
     reno_sacked: u32,
+    ring: Vec<Record>,
+    rack: Rack,
     /// The three highest SACKed records, highest first, plus one (0: none).
     highest: [u64; 3],
     /// Everything below has been judged by the duplicate threshold.
@@ -163,7 +165,6 @@ pub(crate) struct Scoreboard {
     lost_again: VecDeque<u64>,
     /// Retransmissions in the order of sending.
     resent: VecDeque<(u64, Time)>,
-    rack: Rack,
     track_resent: bool,
 }
 

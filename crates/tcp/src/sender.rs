@@ -48,46 +48,26 @@ struct Usage {
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    mss: u16,
-    sack: bool,
-    rack: bool,
-    nagle: bool,
-    pacing: bool,
-    min_rto: Span,
-    initial_window: u32,
-    send_buffer: u64,
-
-    pub(crate) board: Scoreboard,
-    pub(crate) rtt: RttEstimator,
-    rate: RateEstimator,
-    pub(crate) control: Control,
-    pub(crate) counters: Counters,
-
     /// SND.UNA and SND.NXT.
     pub(crate) una: u64,
     pub(crate) next: u64,
     /// End of what the application has written.
     written: u64,
-    closing: bool,
-    fin_sent: bool,
-    short_write: bool,
     /// Right edge of the peer's window.
     window_end: u64,
     largest_window: u64,
-
-    recovery: RecoveryState,
-    prr: Prr,
-    undo: Undo,
-    usage: Usage,
     pub(crate) timer: Timer,
-    pub(crate) pace_at: Time,
-    next_round: u64,
-    /// Found lost by a timer; the control hears of it with the next ACK.
-    lost_by_timer: u32,
-    /// The one segment whose round trip is measured, if only one is: its end and sending time.
-    timed: Timed,
-    last_sent: Time,
+    pub(crate) rtt: RttEstimator,
+    mss: u16,
+    sack: bool,
+    rack: bool,
+    nagle: bool,
+    pacing: bool,
+    closing: bool,
+    fin_sent: bool,
+    short_write: bool,
     /// One segment may be sent whatever the window says: a tail loss probe.
     probe: bool,
     /// An empty segment that makes the peer tell its window.
@@ -96,6 +76,25 @@ pub(crate) struct Sender {
     /// Since the last complete poll: new data went out; the window was the limit.
     sent_new: bool,
     window_limited: bool,
+    /// Found lost by a timer; the control hears of it with the next ACK.
+    lost_by_timer: u32,
+    pub(crate) counters: Counters,
+    pub(crate) board: Scoreboard,
+
+    rate: RateEstimator,
+    next_round: u64,
+    last_sent: Time,
+    pub(crate) pace_at: Time,
+    prr: Prr,
+    usage: Usage,
+    recovery: RecoveryState,
+    pub(crate) control: Control,
+    /// The one segment whose round trip is measured, if only one is: its end and sending time.
+    timed: Timed,
+    undo: Undo,
+    min_rto: Span,
+    send_buffer: u64,
+    initial_window: u32,
 }
 
 /// Measuring one segment at a time (RFC 6298 section 4, at least once a round trip).

@@ -300,7 +300,7 @@ impl LinkRecorder {
 /// Records what happens to one flow. Times must not decrease.
 ///
 /// In this order, so that sending a packet and its arrival need one cache line of it, and a
-/// round-trip time one more.
+/// round-trip time one more; the rest lies apart.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct FlowRecorder {
@@ -313,21 +313,28 @@ pub struct FlowRecorder {
     goodput: u64,
     sent: u64,
     throughput: Sliding,
+    seldom: Box<Seldom>,
     rtt: Spread,
-    delay: Spread,
+}
+
+const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 48);
+const _: () = assert!(size_of::<FlowRecorder>() == 192);
+
+/// What most packets of a flow do not change.
+#[derive(Clone, Debug)]
+struct Seldom {
+    every: Span,
+    base_rtt: Span,
     retransmitted: u64,
     datagrams_sent: u64,
     datagrams_received: u64,
+    delay: Spread,
     blocked: u64,
-    base_rtt: Span,
     completed: Option<Span>,
     /// Of the files whose flow began within the window.
     completions: Spread,
     observed: Vec<(Metric, Samples)>,
-    every: Span,
 }
-
-const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 48);
 
 /// The series of a flow, apart from its figures: of thousands of flows, whose series nobody
 /// would look at, they would be most of the memory, and far from everything in it.
@@ -392,22 +399,24 @@ impl FlowRecorder {
         Self {
             from: window.from,
             to: window.to,
-            every: window.every,
-            base_rtt,
-            goodput: 0,
-            sent: 0,
-            retransmitted: 0,
-            datagrams_sent: 0,
-            datagrams_received: 0,
-            blocked: 0,
-            completed: None,
-            completions: Spread::new(Span::ZERO),
-            rtt: Spread::new(base_rtt),
-            delay: Spread::new(Span::ZERO),
-            throughput: Sliding::new(&window),
-            observed: Vec::new(),
             series: Some(Box::new(FlowSeries::new(&window))),
             spp: None,
+            goodput: 0,
+            sent: 0,
+            throughput: Sliding::new(&window),
+            seldom: Box::new(Seldom {
+                every: window.every,
+                base_rtt,
+                retransmitted: 0,
+                datagrams_sent: 0,
+                datagrams_received: 0,
+                delay: Spread::new(Span::ZERO),
+                blocked: 0,
+                completed: None,
+                completions: Spread::new(Span::ZERO),
+                observed: Vec::new(),
+            }),
+            rtt: Spread::new(base_rtt),
         }
     }
 
@@ -443,7 +452,7 @@ impl FlowRecorder {
         if self.holds(now) {
             self.sent += packets;
             if retransmitted > 0 {
-                self.retransmitted += retransmitted;
+                self.seldom.retransmitted += retransmitted;
             }
         }
     }
@@ -468,18 +477,18 @@ impl FlowRecorder {
         if !self.holds(now) || !value.is_finite() {
             return;
         }
-        let known = self.observed.iter().position(|(m, _)| *m == metric);
+        let known = self.seldom.observed.iter().position(|(m, _)| *m == metric);
         let index = known.unwrap_or_else(|| {
-            self.observed.push((metric, Samples::default()));
-            self.observed.len() - 1
+            self.seldom.observed.push((metric, Samples::default()));
+            self.seldom.observed.len() - 1
         });
-        self.observed[index].1.add(value);
+        self.seldom.observed[index].1.add(value);
     }
 
     /// What the app has measured, each of its metrics in their order.
     fn measured(&self, app: &sojourn_apps::Spec) -> Vec<Measured> {
         let of = |&metric: &Metric| {
-            let samples = self.observed.iter().find(|(m, _)| *m == metric);
+            let samples = self.seldom.observed.iter().find(|(m, _)| *m == metric);
             let samples = samples.map(|(_, samples)| samples);
             let amount = match metric.gathering() {
                 Gathering::Sum => Amount::Sum(samples.map_or(0.0, |s| s.sum)),
@@ -505,7 +514,7 @@ impl FlowRecorder {
     /// A datagram was sent at `sent`, by either end.
     pub fn datagram_sent(&mut self, sent: Time) {
         if self.holds(sent) {
-            self.datagrams_sent += 1;
+            self.seldom.datagrams_sent += 1;
         }
     }
 
@@ -513,8 +522,8 @@ impl FlowRecorder {
     /// they were sent, so those under way at the end must still be let in.
     pub fn datagram_received(&mut self, now: Time, sent: Time) {
         if self.holds(sent) {
-            self.datagrams_received += 1;
-            self.delay.add(now - sent);
+            self.seldom.datagrams_received += 1;
+            self.seldom.delay.add(now - sent);
         }
     }
 
@@ -528,15 +537,15 @@ impl FlowRecorder {
     /// A message was skipped because the send buffer was full.
     pub fn blocked(&mut self, now: Time) {
         if self.holds(now) {
-            self.blocked += 1;
+            self.seldom.blocked += 1;
         }
     }
 
     /// The whole file of an instance that began at `start` has arrived. Told once each.
     pub fn completed(&mut self, now: Time, start: Time) {
-        self.completed.get_or_insert(now - start);
+        self.seldom.completed.get_or_insert(now - start);
         if self.holds(start) {
-            self.completions.add(now - start);
+            self.seldom.completions.add(now - start);
         }
     }
 
@@ -545,11 +554,11 @@ impl FlowRecorder {
         let window = Window {
             from: self.from,
             to: self.to,
-            every: self.every,
+            every: self.seldom.every,
         };
-        let to = self.to;
+        let (to, base_rtt) = (self.to, self.seldom.base_rtt);
         let active = to - self.from.max(flow.start);
-        let datagrams = flow.transport == crate::Transport::Udp && self.datagrams_sent > 0;
+        let datagrams = flow.transport == crate::Transport::Udp && self.seldom.datagrams_sent > 0;
         let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
@@ -557,21 +566,22 @@ impl FlowRecorder {
             elastic: flow.app.is_elastic(),
             goodput: Rate::from_bps_f64(self.goodput as f64 * 8.0 / active.as_secs_f64()),
             sent_packets: self.sent,
-            retransmitted_packets: self.retransmitted,
+            retransmitted_packets: self.seldom.retransmitted,
             rtt: self.rtt.distribution(),
-            induced_rtt: self.rtt.less(self.base_rtt),
+            induced_rtt: self.rtt.less(base_rtt),
             spp_rtt: (spp.as_mut()).map_or_else(Distribution::default, |spp| spp.less(Span::ZERO)),
             spp_induced_rtt: (spp.as_mut())
-                .map_or_else(Distribution::default, |spp| spp.less(self.base_rtt)),
-            delay: self.delay.distribution(),
+                .map_or_else(Distribution::default, |spp| spp.less(base_rtt)),
+            delay: self.seldom.delay.distribution(),
             measured: self.measured(&flow.app),
             throughput: self.throughput.distribution(),
-            loss_ratio: datagrams
-                .then(|| 1.0 - self.datagrams_received as f64 / self.datagrams_sent as f64),
-            blocked_messages: self.blocked,
-            completed: self.completed,
+            loss_ratio: datagrams.then(|| {
+                1.0 - self.seldom.datagrams_received as f64 / self.seldom.datagrams_sent as f64
+            }),
+            blocked_messages: self.seldom.blocked,
+            completed: self.seldom.completed,
             started: starts.filter(|&at| at < to && window.holds(at)).count() as u64,
-            completion: self.completions.distribution(),
+            completion: self.seldom.completions.distribution(),
             series: (self.series).map_or_else(Vec::new, |series| series.finish(&window)),
         }
     }

@@ -45,15 +45,16 @@ struct Epoch {
 
 /// RFC 9438's congestion control.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Cubic {
     window: Window,
-    exit: Exit,
+    delay_min: Option<Span>,
     epoch: Option<Epoch>,
     /// W_max; none before the first congestion event and after a timeout.
     maximum: Option<f64>,
+    exit: Exit,
     /// `maximum` and `epoch` before the last reduction, for an undo.
     before: Option<(Option<f64>, Option<Epoch>)>,
-    delay_min: Option<Span>,
 }
 
 impl Cubic {

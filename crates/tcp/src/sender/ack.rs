@@ -94,7 +94,9 @@ impl Sender {
         let now = out.now;
         facts.delivered = out.delivered;
         self.recovery.reordering |= out.reordered;
-        self.counters.reordered += u64::from(out.reordered);
+        if out.reordered {
+            self.counters.reordered += 1;
+        }
         let (sample, newest_rtt) = self.measure(facts, out);
         let min_rtt = self.rtt.min().unwrap_or(Span::ZERO);
         let rate = self

@@ -31,6 +31,7 @@ pub enum Recovery {
 
 /// State of loss recovery.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct RecoveryState {
     pub(super) state: Recovery,
     /// RecoveryPoint: the episode ends when this is acknowledged.

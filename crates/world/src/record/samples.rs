@@ -83,33 +83,42 @@ const STEP: Span = Span::from_millis(250);
 /// Throughput in a window of 5 s that slides by 0.25 s, within the measured time.
 /// Source: the study "home-broadband", IEEE IoT Journal 2017, doi 10.1109/JIOT.2017.2722683.
 ///
-/// What each packet needs comes first, so that it lies in one cache line.
+/// What packets do not need lies apart.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Sliding {
     /// End of the current step.
     ends: Time,
     current: u64,
-    to: Time,
-    /// Steps that are over.
+    steps: Box<Steps>,
+}
+
+/// What is over.
+#[derive(Clone, Debug)]
+struct Steps {
+    /// How many.
     done: usize,
-    /// Bytes of the last steps, in a ring.
-    steps: [u64; STEPS],
+    /// Bytes of the last ones, in a ring.
+    bytes: [u64; STEPS],
+    to: Time,
     samples: Samples,
 }
 
 impl Sliding {
     pub(super) fn new(window: &Window) -> Self {
         Self {
-            steps: [0; STEPS],
-            done: 0,
-            current: 0,
             ends: window.from + STEP,
-            to: window.to,
-            samples: Samples::default(),
+            current: 0,
+            steps: Box::new(Steps {
+                done: 0,
+                bytes: [0; STEPS],
+                to: window.to,
+                samples: Samples::default(),
+            }),
         }
     }
 
+    #[inline]
     pub(super) fn add(&mut self, now: Time, bytes: u32) {
         if now >= self.ends {
             self.close_until(now);
@@ -121,22 +130,23 @@ impl Sliding {
 
     #[cold]
     fn close_until(&mut self, now: Time) {
-        while now >= self.ends && self.ends <= self.to {
-            self.steps[self.done % STEPS] = core::mem::take(&mut self.current);
-            self.done += 1;
+        let steps = &mut *self.steps;
+        while now >= self.ends && self.ends <= steps.to {
+            steps.bytes[steps.done % STEPS] = core::mem::take(&mut self.current);
+            steps.done += 1;
             self.ends += STEP;
-            if self.done >= STEPS {
-                let bytes: u64 = self.steps.iter().sum();
+            if steps.done >= STEPS {
+                let bytes: u64 = steps.bytes.iter().sum();
                 let seconds = STEP.as_secs_f64() * STEPS as f64;
-                self.samples.add(bytes as f64 * 8.0 / seconds);
+                steps.samples.add(bytes as f64 * 8.0 / seconds);
             }
         }
     }
 
     /// The distribution in bit/s; empty when the measured time is shorter than the window.
-    pub(super) fn distribution(mut self) -> Distribution {
-        self.close_until(self.to);
-        self.samples.distribution()
+    pub(super) fn distribution(&mut self) -> Distribution {
+        self.close_until(self.steps.to);
+        self.steps.samples.distribution()
     }
 }
 
