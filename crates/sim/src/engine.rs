@@ -271,7 +271,8 @@ impl Engine {
         let index = packet.way().back().index();
         let endpoint = &mut self.endpoints[index];
         let first = !packet.way().is_forth();
-        let recorder = &mut self.recorders[self.flows[index / 2] as usize];
+        let flow = self.flows[index / 2] as usize;
+        let recorder = &mut self.recorders[flow];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
             match endpoint.transport.sent(&packet.segment) {
                 Some(sent) => spp.passed(now, !first, sent),
@@ -287,7 +288,7 @@ impl Engine {
                 recorder.datagram_received(now, sent);
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));
-                    if let Some(other) = self.other_ways[endpoint.flow]
+                    if let Some(other) = self.other_ways[flow]
                         && let Some(spp) = self.recorders[other].spp()
                     {
                         spp.passed(now, false, sent);
