@@ -59,7 +59,8 @@ impl Cell {
 
     /// Of each flow that is one direction of a call, the flow that is the other: the first such
     /// flow one way between two hosts belongs to the first of the same kind the other way, and so
-    /// on. Their packets make the pairs of which round-trip times are measured.
+    /// on. Their packets make the pairs of which round-trip times are measured; none when nobody
+    /// asks for these.
     pub fn other_ways(&self) -> Vec<Option<usize>> {
         let alike = |a: &Flow, b: &Flow| a.app == b.app && a.base_rtt == b.base_rtt;
         let same = |a: &Flow, b: &Flow| {
@@ -70,7 +71,7 @@ impl Cell {
             alike(a, b) && (a.from, a.to) == (b.to, b.from) && a.hosts == [to, from]
         };
         let of = |(index, flow): (usize, &Flow)| {
-            if !flow.app.is_call() {
+            if !self.spp || !flow.app.is_call() {
                 return None;
             }
             let before = &self.flows[..index];

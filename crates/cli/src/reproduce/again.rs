@@ -76,8 +76,9 @@ fn load(dir: &Path, results: &[RunResult]) -> Result<Published, sojourn_study::P
         cells.flatten().map(|cell| cell.seed)
     };
     let known = |run: &RunResult| {
-        let mut all = seeds(WorldName::Sim).chain(seeds(WorldName::Live));
-        all.any(|seed| seed == run.seed)
+        let worlds = [WorldName::Sim, WorldName::Live].into_iter();
+        let of = worlds.filter(|world| world.name() == run.world);
+        of.flat_map(seeds).any(|seed| seed == run.seed)
     };
     if results.iter().all(known) {
         return Ok(study);
