@@ -176,11 +176,18 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         .max(Config::default().receive_window_max);
     for (other, config) in configs {
         let switches = |c: &Config| {
-            let [ecn, sack, timestamps, rack] =
-                [c.wants_ecn(), c.sack, c.timestamps, c.rack].map(u32::from);
-            [ecn, sack, timestamps, rack, c.initial_window]
+            let [ecn, sack, timestamps, rack, frto] =
+                [c.wants_ecn(), c.sack, c.timestamps, c.rack, c.frto].map(u32::from);
+            [ecn, sack, timestamps, rack, frto, c.initial_window]
         };
-        let names = ["ecn", "sack", "timestamps", "rack", "initial_window"];
+        let names = [
+            "ecn",
+            "sack",
+            "timestamps",
+            "rack",
+            "frto",
+            "initial_window",
+        ];
         let pairs = switches(&first).into_iter().zip(switches(&config));
         if let Some(((a, b), field)) = pairs.zip(names).find(|((a, b), _)| a != b) {
             return Err(format!(
@@ -200,6 +207,8 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         ("ipv4/tcp_sack", flag(first.sack)),
         ("ipv4/tcp_timestamps", flag(first.timestamps)),
         ("ipv4/tcp_recovery", flag(first.rack)),
+        // 2 is the kernel's default, and on.
+        ("ipv4/tcp_frto", if first.frto { "2" } else { "0" }.into()),
         // The tail loss probe belongs to RACK; 3 is the kernel's default.
         (
             "ipv4/tcp_early_retrans",

@@ -99,6 +99,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         gentle: false,
         wait: false,
         spare: false,
+        bytemode: false,
     };
     // The backlog must fit; without a rate no shaper holds it back.
     let cake = CakeParams {

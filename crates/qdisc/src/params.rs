@@ -134,6 +134,9 @@ pub struct RedParams {
     /// Never signal a packet that finds at most one packet (or byte) waiting, however large the
     /// average is; an extension (`spare`), always so in ns-2 and ns-3.
     pub spare: bool,
+    /// The probability grows with the packet: it is that of a packet of `avpkt` bytes; an extension
+    /// (`bytemode`, as PIE's), so in ns-2 (`bytes_`) and ns-3 where thresholds are bytes.
+    pub bytemode: bool,
 }
 
 /// A flow queue around an AQM (RFC 8290; `tc-fq_codel(8)`, `tc-fq_pie(8)`).

@@ -279,6 +279,7 @@ fn red_params() -> RedParams {
         gentle: false,
         wait: false,
         spare: false,
+        bytemode: false,
     }
 }
 
@@ -334,6 +335,36 @@ fn red_waits_if_told() {
     assert_eq!(gaps[1..].iter().min(), Some(&100));
     assert_eq!(gaps[1..].iter().max(), Some(&199));
     assert!((mean(&gaps) - 149.5).abs() < 1.0, "{}", mean(&gaps));
+}
+
+/// `bytemode` at 1 % for mean packets of 1000 bytes: whatever the size, hits are a mean of 50,
+/// at most 99 mean packets apart, so the larger packets meet more of them.
+#[test]
+fn red_weighs_packets_by_size_if_told() {
+    let params = RedParams {
+        bytemode: true,
+        ..red_params()
+    };
+    for (len, gap_mean) in [(500, 100.0), (1000, 50.0), (2000, 25.0)] {
+        let mut red = Red::new(params, Stream::named(1, "red"));
+        let mut state = RedState::default();
+        let packet = Facts { len, ect: false };
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        while gaps.len() < 20_000 {
+            gap += 1;
+            if red.arrive(&mut state, bytes(60_000), packet, at(1)) == Verdict::Drop {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        let most = gaps[1..].iter().max().expect("many gaps");
+        assert!(most * len <= 101_000, "{len}: {most}");
+        assert!(
+            (mean(&gaps) - gap_mean).abs() < 1.5,
+            "{len}: {}",
+            mean(&gaps)
+        );
+    }
 }
 
 /// ns-2's and ns-3's RED signals only packets that find more than one waiting, however large the

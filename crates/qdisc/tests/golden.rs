@@ -134,6 +134,7 @@ fn red_follows_the_paper_packet_by_packet() {
         gentle: true,
         wait: false,
         spare: false,
+        bytemode: false,
     };
     let red = Red::new(params, Stream::named(7, "red"));
     let mut queue = SingleQueue::new(Limit::packets(35), red);

@@ -113,7 +113,7 @@ fn policy() -> impl Strategy<Value = SteerParams> {
 }
 
 fn red() -> impl Strategy<Value = RedParams> {
-    (any::<[bool; 8]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
+    (any::<[bool; 9]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
         |(
             [
                 packets,
@@ -124,6 +124,7 @@ fn red() -> impl Strategy<Value = RedParams> {
                 gentle,
                 wait,
                 spare,
+                bytemode,
             ],
             burst,
             probability,
@@ -150,6 +151,7 @@ fn red() -> impl Strategy<Value = RedParams> {
                 gentle,
                 wait,
                 spare,
+                bytemode,
             }
         },
     )

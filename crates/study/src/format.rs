@@ -308,6 +308,9 @@ table! {
         sack: Option<bool>,
         /// Loss detection by time, with tail loss probes (RFC 8985). Default true with `sack`.
         rack: Option<bool>,
+        /// Spurious timeouts are found by what is acknowledged after them (F-RTO, RFC 5682).
+        /// Default true with `sack`; ns-2: false.
+        frto: Option<bool>,
         /// The timestamp option, 12 bytes in every segment. Default true.
         timestamps: Option<bool>,
         /// When the receiver acknowledges: `true` (every second segment or after 40 ms), `false`
@@ -344,6 +347,7 @@ overlay!(TcpTable {
     vegas,
     sack,
     rack,
+    frto,
     timestamps,
     delayed_ack,
     nagle,

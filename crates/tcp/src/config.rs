@@ -157,6 +157,9 @@ pub struct Config {
     pub sack: bool,
     /// Loss detection by time with a tail loss probe (RFC 8985), as Linux; needs `sack`.
     pub rack: bool,
+    /// Finds spurious timeouts by what is acknowledged after them (F-RTO, RFC 5682 section 3),
+    /// as Linux and not ns-2; needs `sack`. Default on.
+    pub frto: bool,
     /// The timestamp option: 12 bytes in every segment, RTT from every ACK (RFC 7323).
     pub timestamps: bool,
     /// When the receiver acknowledges. Default after 40 ms.
@@ -193,6 +196,7 @@ impl Default for Config {
             vegas: VegasConfig::default(),
             sack: true,
             rack: true,
+            frto: true,
             timestamps: true,
             delayed_ack: DelayedAck::On {
                 timeout: Span::from_millis(40),

@@ -70,6 +70,8 @@ pub struct AckEvent {
     pub paced: bool,
     /// The rate at which the sender paces, or would; zero outside slow start.
     pub pacing_rate: Rate,
+    /// How long pacing still holds the next segment back.
+    pub pacing_wait: Span,
     /// The ACK carries ECN-echo.
     pub ecn_echo: bool,
     /// Segments of `delivered` that the receiver reports as marked: all of them or none with an

@@ -11,7 +11,7 @@
 //! Known differences from Linux:
 //! - Apps read at once, so an ACK never waits for a reader; a busy host's ACKs come in bunches.
 //! - The delayed-ACK time is constant; Linux adapts it between 40 and 200 ms to the gaps seen.
-//!   Timers have no ticks (Linux: 1 to 10 ms).
+//!   Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment
 //!   goes out as soon as the window allows it.
 //! - Received segments do not fill memory beyond their payload, and a bulk sender never waits for

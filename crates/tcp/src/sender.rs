@@ -95,6 +95,7 @@ pub(crate) struct Sender {
     min_rto: Span,
     send_buffer: u64,
     initial_window: u32,
+    frto: bool,
 }
 
 /// Measuring one segment at a time (RFC 6298 section 4, at least once a round trip).
@@ -112,6 +113,7 @@ impl Sender {
             mss: config.mss.max(1),
             sack: config.sack,
             rack,
+            frto: config.sack && config.frto,
             nagle: config.nagle,
             pacing: config.pacing,
             min_rto: config.min_rto,

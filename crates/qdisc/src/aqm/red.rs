@@ -13,8 +13,8 @@
 //! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
 //! number per distance (the same distribution while the probability stands still); a drop into an
 //! empty queue does not end its idle time.
-//! Differs from ns-2: `wait` and `spare`, its rules, are off unless asked for, as in the paper; the
-//! probability does not depend on the packet's size.
+//! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in
+//! the paper and in Linux.
 //!
 //! Not here: the hard limit, which the queue enforces.
 
@@ -60,8 +60,9 @@ pub struct RedState {
     pub average: f64,
     /// The adaptive form's probability at the upper threshold; none before it adapted.
     pub adapted: Option<f64>,
-    /// Packets since the last mark or drop, while the average is over the lower threshold.
-    count: Option<u32>,
+    /// Packets since the last mark or drop, while the average is over the lower threshold; with
+    /// `bytemode` mean packets.
+    count: Option<f64>,
     idle: Idle,
     next_adapt: Time,
 }
@@ -250,17 +251,23 @@ impl Red {
     }
 
     /// Makes the distance between two hits uniform (section 7 of the paper, method 2): from 1 to
-    /// 1/probability, or with `wait` from there to twice that.
-    fn is_hit(&mut self, state: &mut RedState, probability: f64) -> bool {
-        let count = state.count.map_or(0, |count| count.saturating_add(1));
-        let passed = f64::from(count) * probability;
+    /// 1/probability, or with `wait` from there to twice that. With `bytemode` the distance counts
+    /// mean packets, and a packet of twice the mean is twice as likely to be hit.
+    fn is_hit(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
+        let weight = if self.params.bytemode {
+            f64::from(packet.len) / f64::from(self.params.avpkt.max(1))
+        } else {
+            1.0
+        };
+        let count = state.count.map_or(0.0, |count| count + weight);
+        let passed = count * probability;
         let (early, rest) = if self.params.wait {
             (passed < 1.0, 2.0 - passed)
         } else {
             (false, 1.0 - passed)
         };
-        let hit = !early && (rest <= 0.0 || self.dice.chance(probability / rest));
-        state.count = Some(if hit { 0 } else { count });
+        let hit = !early && (rest <= 0.0 || self.dice.chance(probability / rest * weight));
+        state.count = Some(if hit { 0.0 } else { count });
         hit
     }
 
@@ -317,14 +324,14 @@ impl Aqm for Red {
                 Verdict::Pass
             }
             Zone::Between(probability) => {
-                if self.is_hit(state, probability) {
+                if self.is_hit(state, packet, probability) {
                     self.signal(packet, false)
                 } else {
                     Verdict::Pass
                 }
             }
             Zone::Above => {
-                state.count = Some(0);
+                state.count = Some(0.0);
                 self.signal(packet, true)
             }
         };

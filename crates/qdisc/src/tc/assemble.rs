@@ -166,6 +166,7 @@ impl Given<'_> {
             gentle: self.switch("gentle", false),
             wait: self.switch("wait", false),
             spare: self.switch("spare", false),
+            bytemode: self.switch("bytemode", false),
         })
     }
 

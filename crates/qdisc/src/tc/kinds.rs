@@ -339,6 +339,12 @@ const RED: Kind = Kind {
             Off,
             "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
         )),
+        ours(switch(
+            "bytemode",
+            None,
+            Off,
+            "`probability` is that of a packet of `avpkt` bytes, and grows with its size",
+        )),
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
     stats: &[

@@ -160,6 +160,7 @@ fn red_options(fields: &mut Vec<Field>, red: &RedParams) {
     when(fields, "gentle", red.gentle);
     when(fields, "wait", red.wait);
     when(fields, "spare", red.spare);
+    when(fields, "bytemode", red.bytemode);
 }
 
 fn tbf_options(fields: &mut Vec<Field>, tbf: &TbfParams, inner: &Spec) {

@@ -199,7 +199,8 @@ fn show_red(f: &mut fmt::Formatter<'_>, red: &RedParams) -> fmt::Result {
     show_switch(f, red.nodrop, " nodrop")?;
     show_switch(f, red.gentle, " gentle")?;
     show_switch(f, red.wait, " wait")?;
-    show_switch(f, red.spare, " spare")
+    show_switch(f, red.spare, " spare")?;
+    show_switch(f, red.bytemode, " bytemode")
 }
 
 fn show_tbf(f: &mut fmt::Formatter<'_>, tbf: &TbfParams) -> fmt::Result {

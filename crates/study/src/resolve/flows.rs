@@ -347,6 +347,7 @@ impl Resolver<'_> {
         for (key, field) in [
             (keys.timestamps, &mut config.timestamps),
             (keys.timed_segment, &mut config.timed_segment),
+            (keys.frto, &mut config.frto),
             (keys.nagle, &mut config.nagle),
             (keys.ecn, &mut config.ecn),
             (keys.pacing, &mut config.pacing),

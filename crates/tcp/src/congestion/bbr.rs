@@ -114,6 +114,18 @@ impl Bbr {
         self.with_allowance(self.base.bdp(self.rate(), gain))
     }
 
+    /// What `in_flight` will have become when pacing lets the next segment go, with that segment
+    /// if the window is meant to grow (`bbr_packets_in_net_at_edt`).
+    fn at_departure(&self, in_flight: u32, ack: &AckEvent) -> u32 {
+        let delivered = self.rate() * ack.pacing_wait.as_secs_f64() / self.base.mss;
+        let sent = if self.pacing_gain() > 1.0 {
+            offload_unit(self.base.pacing, self.base.mss)
+        } else {
+            0
+        };
+        (in_flight + sent).saturating_sub(delivered as u32)
+    }
+
     fn update_bandwidth(&mut self, ack: &AckEvent) {
         self.base.round_start = false;
         self.policer.note_losses(ack);
@@ -143,11 +155,12 @@ impl Bbr {
             .min_rtt
             .is_some_and(|rtt| ack.now - self.phase_since > rtt);
         let gain = CYCLE[self.phase];
+        let in_flight = self.at_departure(ack.prior_in_flight, ack);
         let due = if gain > 1.0 {
             // Probe until the queue would show, or something is lost.
-            full && (ack.lost > 0 || ack.prior_in_flight >= self.inflight(gain))
+            full && (ack.lost > 0 || in_flight >= self.inflight(gain))
         } else if gain < 1.0 {
-            full || ack.prior_in_flight <= self.inflight(1.0)
+            full || in_flight <= self.inflight(1.0)
         } else {
             full
         };
@@ -186,7 +199,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.ssthresh = self.inflight(1.0);
         }
-        if self.mode == Mode::Drain && ack.in_flight <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.at_departure(ack.in_flight, ack) <= self.inflight(1.0) {
             self.start_probing(ack.now);
         }
     }

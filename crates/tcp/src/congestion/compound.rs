@@ -6,8 +6,8 @@
 //! dwnd += max(alpha·win^k − 1, 0) while diff < gamma, else dwnd = max(dwnd − zeta·diff, 0);
 //! at a loss cwnd is halved and dwnd = max(win·(1 − beta) − cwnd/2, 0).
 //! (The study "codel-red" prints a sign of these wrong; the paper and the draft agree on them.)
-//! RTT is the mean of the round's samples. Below about 16 segments the first rule adds nothing:
-//! Compound is Reno there.
+//! RTT is the mean of the round's samples. Below 41 segments Compound is Reno (the low window; 38
+//! in ns-2's port), and dwnd is given up.
 //! Differences: gamma is fixed, not tuned as the draft suggests; slow start is judged by win.
 
 use super::{AckEvent, Congestion, CongestionControl, Window};
@@ -19,6 +19,7 @@ const BETA: f64 = 0.5;
 const K: f64 = 0.75;
 const GAMMA: f64 = 30.0;
 const ZETA: f64 = 1.0;
+const LOW_WINDOW: f64 = 41.0;
 
 /// The congestion control of Tan et al.
 #[derive(Clone, Debug)]
@@ -56,8 +57,12 @@ impl Compound {
         let Some(base) = self.base_rtt.filter(|_| self.samples > 0) else {
             return;
         };
-        let rtt = self.sum / u64::from(self.samples);
         let total = self.total();
+        if total < LOW_WINDOW {
+            self.delay = 0.0;
+            return;
+        }
+        let rtt = self.sum / u64::from(self.samples);
         let queued = total * (rtt - base).as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
         self.delay = if queued < GAMMA {
             self.delay + (ALPHA * libm::pow(total, K) - 1.0).max(0.0)

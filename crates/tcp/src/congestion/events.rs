@@ -21,6 +21,7 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         window_limited: true,
         paced: false,
         pacing_rate: Rate::ZERO,
+        pacing_wait: Span::ZERO,
         ecn_echo: false,
         marked: 0,
         may_grow: true,

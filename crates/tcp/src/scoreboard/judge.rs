@@ -40,11 +40,12 @@ impl Scoreboard {
     }
 
     /// RACK_detect_loss (RFC 8985 section 6.2 step 5): how many segments are newly lost, and
-    /// when to judge again.
+    /// when the last of those that must wait is due.
     pub(crate) fn judge_by_time(&mut self, now: Time, window: Span) -> (u32, Option<Time>) {
         self.rack.advanced = false;
         let mut newly = 0;
-        let mut waiting = false;
+        // When the newest segment was sent that must wait.
+        let mut waiting: Option<Time> = None;
         let patience = self.rack.rtt + window;
         let (sent, end) = (self.rack.sent, self.rack.end);
         let verdict = |record: &Record| {
@@ -57,6 +58,7 @@ impl Scoreboard {
             }
         };
         let mut id = self.rack_judged.max(self.first);
+        self.rack_judged = self.next;
         while id < self.next {
             let next = self.next_unsacked(id);
             if next > id {
@@ -65,33 +67,40 @@ impl Scoreboard {
             }
             let record = self.get(id);
             if !record.has(LOST | RETRANSMITTED) {
+                let sent = record.sent;
                 match verdict(record) {
                     Verdict::Lost => newly += u32::from(self.mark_lost(id)),
+                    // Segments sent once are in the order of sending: those behind wait too.
                     Verdict::Wait => {
-                        waiting = true;
+                        self.rack_judged = self.rack_judged.min(id);
+                        waiting = Some(sent);
+                    }
+                    Verdict::TooEarly => {
+                        self.rack_judged = self.rack_judged.min(id);
                         break;
                     }
-                    Verdict::TooEarly => break,
                 }
             }
             id += 1;
         }
-        self.rack_judged = id;
         while let Some(&(id, at)) = self.resent.front() {
             if self.is_resent_at(id, at) {
                 match verdict(self.get(id)) {
                     Verdict::Lost => newly += u32::from(self.mark_lost(id)),
-                    Verdict::Wait => {
-                        waiting = true;
-                        break;
-                    }
-                    Verdict::TooEarly => break,
+                    Verdict::Wait | Verdict::TooEarly => break,
                 }
             }
             self.resent.pop_front();
         }
-        // Nothing that can be judged was sent after RACK's newest segment.
-        (newly, waiting.then_some(sent + patience))
+        for &(id, at) in &self.resent {
+            if self.is_resent_at(id, at) {
+                if matches!(verdict(self.get(id)), Verdict::TooEarly) {
+                    break;
+                }
+                waiting = waiting.max(Some(at));
+            }
+        }
+        (newly, waiting.map(|sent| sent + patience))
     }
 
     /// Whether the retransmission of `id` at `at` is still the one in flight.

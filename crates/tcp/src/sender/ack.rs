@@ -283,6 +283,11 @@ impl Sender {
             } else {
                 crate::Rate::ZERO
             },
+            pacing_wait: if self.paced() {
+                self.pace_at - now
+            } else {
+                Span::ZERO
+            },
             ecn_echo: facts.ece,
             marked: if facts.ece { facts.delivered } else { 0 },
             may_grow: !reducing && facts.advanced,

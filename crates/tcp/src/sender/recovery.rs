@@ -317,7 +317,6 @@ impl Sender {
         }
         self.undo_reduction(true);
         self.recovery.timeouts = 0;
-        self.rtt.reset_backoff();
         if by_frto || self.sack {
             self.recovery.state = Recovery::Open;
             self.recovery.frto = false;

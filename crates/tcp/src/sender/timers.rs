@@ -113,7 +113,7 @@ impl Sender {
     }
 
     pub(super) fn arm_reorder(&mut self, at: Time, now: Time) {
-        let at = at.max(now + LEAST).min(now + self.rtt.rto());
+        let at = (at.max(now) + LEAST).min(now + self.rtt.rto());
         self.timer.set(Kind::Reorder, at);
     }
 
@@ -198,7 +198,7 @@ impl Sender {
             crate::Congestion::TimeoutAgain
         };
         self.control.on_congestion(why, self.board.in_flight(), now);
-        self.recovery.frto = self.sack && (fresh || self.recovery.timeouts > 0);
+        self.recovery.frto = self.frto && (fresh || self.recovery.timeouts > 0);
         self.recovery.prefer_new = false;
         self.recovery.state = Recovery::Loss;
         self.recovery.high = self.next;

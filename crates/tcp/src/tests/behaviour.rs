@@ -137,17 +137,29 @@ fn nagle_collects_small_writes() {
 }
 
 /// The reader stops: 10 kB arrive, the window closes, probes keep asking; one probe's answer
-/// carries the news although the window update was lost.
+/// carries the news although the window update was lost. Whatever the congestion control and the
+/// recovery.
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
-    let config = Config {
-        receive_window: 10_000,
-        receive_window_max: 10_000,
-        ..reno()
-    };
+    for algorithm in Algorithm::ALL {
+        for (sack, rack) in [(false, false), (true, false), (true, true)] {
+            let config = Config {
+                algorithm,
+                sack,
+                rack,
+                receive_window: 10_000,
+                receive_window_max: 10_000,
+                ..reno()
+            };
+            probed_until_it_opens(&config);
+        }
+    }
+}
+
+fn probed_until_it_opens(config: &Config) {
     let opened = Time::ZERO + Span::from_secs(10);
     let mut pair = Pair::with_script(
-        &config,
+        config,
         millis(10),
         Box::new(move |side, _, _, now| {
             if side == B && now == opened {
@@ -162,15 +174,16 @@ fn a_closed_window_is_probed_until_it_opens() {
     pair.run_until(opened);
     assert_eq!(pair.delivered[B], 0);
     let info = pair.ends[A].info();
-    assert_eq!(info.acked_bytes, 10_000);
-    assert_eq!(info.counters.retransmitted, 0);
+    assert_eq!(info.acked_bytes, 10_000, "{config:?}");
+    assert_eq!(info.counters.retransmitted, 0, "{config:?}");
     // RTO about 220 ms, doubled each time: 0.2, 0.7, 1.6, 3.4, 7 s.
-    assert!((4..=7).contains(&info.counters.window_probes), "{info:?}");
+    let probes = info.counters.window_probes;
+    assert!((4..=7).contains(&probes), "{config:?} {info:?}");
     assert!(pair.ends[A].next_timer().is_some());
     let read = pair.ends[B].resume_reading();
     assert_eq!(read, 10_000);
     pair.run_for(Span::from_secs(20));
-    assert_eq!(pair.delivered[B] + read, 100_000);
+    assert_eq!(pair.delivered[B] + read, 100_000, "{config:?}");
 }
 
 /// Marks of one round trip cost one reduction; new data carries CWR, and ECE stops with it.

@@ -294,6 +294,39 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
+/// A path of 60 ms becomes one of 1.5 s. With one segment timed at a time and no timestamps, each
+/// timeout spoils the measurement, and F-RTO finds all of them spurious: the timeout stays doubled
+/// until a round trip has been measured (RFC 6298 rule 5.7), or it would expire for ever.
+#[test]
+fn an_undone_timeout_stays_backed_off_until_a_measurement() {
+    let config = Config {
+        timestamps: false,
+        timed_segment: true,
+        rack: false,
+        delayed_ack: DelayedAck::Off,
+        ..reno()
+    };
+    let slow = Time::ZERO + millis(300);
+    let mut pair = Pair::with_script(
+        &config,
+        millis(30),
+        Box::new(move |side, _, _, now| {
+            if side == A && now >= slow {
+                Fate::Late(millis(1440))
+            } else {
+                Fate::Pass
+            }
+        }),
+    );
+    pair.ends[A].write_forever();
+    pair.run_until(Time::ZERO + Span::from_secs(20));
+    let info = pair.ends[A].info();
+    assert!(info.counters.spurious > 0, "{info:?}");
+    // 0.2, 0.4, 0.8, 1.6 s, and a few more until it is measured.
+    assert!(info.counters.timeouts <= 8, "{info:?}");
+    assert!(info.srtt > millis(1000), "{info:?}");
+}
+
 /// Every 20th segment comes 5 ms late, after segments sent up to 5 ms later (1 ms apart).
 /// Three SACKs above a hole are no proof then: with RACK a few retransmissions at the start,
 /// without it one for nearly every late segment.

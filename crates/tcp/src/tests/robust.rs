@@ -29,6 +29,7 @@ prop_compose! {
         slow_start in 0..3_u8,
         sack in any::<bool>(),
         rack in any::<bool>(),
+        frto in any::<bool>(),
         timestamps in any::<bool>(),
         delayed in any::<bool>(),
         nagle in any::<bool>(),
@@ -51,6 +52,7 @@ prop_compose! {
             },
             sack,
             rack,
+            frto,
             timestamps,
             delayed_ack: if delayed {
                 DelayedAck::On { timeout: Span::from_millis(40) }

@@ -116,7 +116,7 @@ fn red() -> impl Strategy<Value = Spec> {
         (1e-6_f64..=1.0).prop_map(RedWeight::Exact),
     ];
     let lengths = (1_u64..1 << 40, 1_u64..1 << 38, 0_u64..1 << 30);
-    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 8]>());
+    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 9]>());
     (lengths, weight, rest)
         .prop_map(
             |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| RedParams {
@@ -139,6 +139,7 @@ fn red() -> impl Strategy<Value = Spec> {
                 gentle: on[4],
                 wait: on[6],
                 spare: on[7],
+                bytemode: on[8],
             },
         )
         .prop_filter("a burst that tc takes", |red| match red.weight {

@@ -149,6 +149,11 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "red limit 1000p min 5p max 15p avpkt 500 weight 0.002 probability 0.1 \
              bandwidth 10Mbit gentle wait spare",
     ),
+    (
+        "red min 2500 max 7500 limit 1500000 weight 0.002 avpkt 500 bytemode",
+        "red limit 1500000b min 2500b max 7500b avpkt 500 weight 0.002 probability 0.02 \
+             bandwidth 10Mbit bytemode",
+    ),
     // DCTCP's marking at one threshold.
     (
         "red limit 1000000 min 30000 max 30001 avpkt 1500 burst 21 probability 1 ecn",

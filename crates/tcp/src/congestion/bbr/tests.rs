@@ -99,6 +99,21 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_eq!(control.mode, Mode::ProbeBandwidth);
 }
 
+/// Linux reckons with the time of the next departure (`bbr_packets_in_net_at_edt`): 100 segments
+/// in 100 ms are one in a millisecond, so 104 in flight are 100 after 4 ms. While probing, the
+/// unit that goes then, 2 segments at 8 Mbit/s, counts as in flight.
+#[test]
+fn the_flight_is_that_of_the_next_departure() {
+    let (mut control, path) = steady();
+    let mut event = ack(path.now, RTT);
+    event.pacing_wait = Span::from_millis(4);
+    for (phase, flight) in [(0, 102), (1, 100), (2, 100)] {
+        control.phase = phase;
+        assert_eq!(control.at_departure(104, &event), flight);
+    }
+    assert_eq!(control.at_departure(3, &event), 0);
+}
+
 fn steady() -> (Bbr, Path) {
     let mut control = bbr();
     let mut path = Path::new();

@@ -40,15 +40,22 @@ fn the_delay_window_grows_by_the_power_law() {
 
 const SEQUENCE: [f64; 4] = [2.9528, 5.9929, 9.1221, 12.3424];
 
-/// 8^(4/3) = 16: below 16 segments the law adds nothing.
+/// Below 41 segments there is no delay window, and one that was there is given up. At 41 it is
+/// 0.125·41^0.75 − 1 = 1.0254.
 #[test]
 fn small_windows_are_renos() {
-    let mut control = compound(15);
+    let mut control = compound(39);
     adapt(&mut control, BASE);
     assert!(control.delay.abs() < 1e-12);
     let mut now = Time::ZERO;
     round(&mut control, &mut now, BASE, |_, _| {});
-    assert_eq!(control.window(), 16);
+    assert_eq!(control.window(), 40);
+    control.window.segments = 41;
+    adapt(&mut control, BASE);
+    assert!((control.delay - 1.0254).abs() < 1e-3, "{}", control.delay);
+    control.window.segments = 30;
+    adapt(&mut control, BASE);
+    assert!(control.delay.abs() < 1e-12);
 }
 
 /// win = 200, RTT 125 ms of which 100 are base: diff = 200·0.2 = 40 ≥ 30, dwnd = 60 − 40 = 20.

@@ -1,0 +1,80 @@
+//! One TCP over the grid of `scenarios/grid/tcp.toml`, beside what the kernel's made of it in the
+//! live world (`scenarios/grid/linux.csv`, which says on what machine). Only the simulator runs here.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Points of the link's use.
+const USED: f64 = 5.0;
+/// Share of the mean time in the queue, or so many ms where that is more.
+const DELAY: f64 = 0.15;
+const DELAY_MS: f64 = 3.0;
+
+fn grid(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../scenarios/grid")
+        .join(file)
+}
+
+/// Use in % and mean time in the queue in ms of every cell, under its parameters.
+fn simulated() -> Vec<([String; 4], f64, f64)> {
+    let output = Command::new(env!("CARGO_BIN_EXE_sojourn"))
+        .args(["run", "--json"])
+        .arg(grid("tcp.toml"))
+        .output()
+        .expect("the program has been built");
+    assert!(output.status.success(), "{output:?}");
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let cells = summary["cells"].as_array().expect("a list");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    cells
+        .iter()
+        .map(|cell| {
+            let keys = [
+                "flow.bulk.tcp.cc",
+                "dumbbell.rate",
+                "dumbbell.rtt",
+                "dumbbell.qdisc",
+            ];
+            let key = keys.map(|key| cell["params"][key].as_str().expect("a text").to_owned());
+            let up = &cell["links"]["up"];
+            let used = 100.0 * number(&up["utilisation"]);
+            (key, used, number(&up["sojourn_ms"]["mean"]))
+        })
+        .collect()
+}
+
+/// A row has a reason where the two are known to differ; every other must agree.
+#[test]
+fn the_grid_agrees_with_the_kernel() {
+    let cells = simulated();
+    let measured = fs::read_to_string(grid("linux.csv")).expect("it stands beside the scenario");
+    let mut rows = measured.lines().filter(|line| !line.starts_with('#'));
+    assert_eq!(rows.next(), Some("cc,rate,rtt,buffer,used,delay_ms,why"));
+    let mut known = 0;
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for row in rows {
+        let fields: Vec<&str> = row.splitn(7, ',').collect();
+        let [cc, rate, rtt, buffer, used, delay, why] = fields[..] else {
+            panic!("seven fields: {row}");
+        };
+        let number = |text: &str| -> f64 { text.parse().expect(row) };
+        let (used, delay) = (number(used), number(delay));
+        let key = [cc, rate, rtt, &format!("pfifo limit {buffer}")].map(str::to_owned);
+        let found = cells.iter().find(|(cell, ..)| *cell == key);
+        let &(_, ours, waited) = found.expect(row);
+        let agrees =
+            (ours - used).abs() <= USED && (waited - delay).abs() <= (DELAY * delay).max(DELAY_MS);
+        seen += 1;
+        known += usize::from(!why.is_empty());
+        if !agrees && why.is_empty() {
+            wrong.push(format!("{row}: ours {ours:.1} {waited:.1}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(seen, cells.len(), "a row for every cell");
+    assert!(10 * known <= seen, "{known} reasons for {seen} rows");
+}
