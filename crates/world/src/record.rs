@@ -318,7 +318,7 @@ pub struct FlowRecorder {
 }
 
 const _: () = assert!(std::mem::offset_of!(FlowRecorder, throughput) == 48);
-const _: () = assert!(size_of::<FlowRecorder>() == 192);
+const _: () = assert!(size_of::<FlowRecorder>() == 256);
 
 /// What most packets of a flow do not change.
 #[derive(Clone, Debug)]

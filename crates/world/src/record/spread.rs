@@ -13,7 +13,7 @@ const LARGEST_US: u64 = 3_600_000_000;
 /// `base` within 0.5 % plus half a microsecond.
 ///
 /// A few at a time: of thousands of flows each has a histogram far from everything that its
-/// packets need, and those that wait are in one cache line. A flow without any has none.
+/// packets need, and those that wait are in two cache lines. A flow without any has none.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Spread {
@@ -24,9 +24,9 @@ pub(super) struct Spread {
     gathered: Option<Box<Gathered>>,
 }
 
-const WAITING: usize = 5;
+const WAITING: usize = 13;
 
-const _: () = assert!(size_of::<Spread>() == 64);
+const _: () = assert!(size_of::<Spread>() == 128);
 
 #[derive(Clone, Debug)]
 struct Gathered {
