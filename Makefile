@@ -1,6 +1,6 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test bench dash build lint doc clean
+.PHONY: help demo test bench count dash build lint doc clean
 
 CARGO = cargo
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
@@ -9,6 +9,7 @@ help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3 on the same dumbbells (about 10 min)'
+	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 17 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make lint    format and lints only'
@@ -28,7 +29,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/dash/run.py scripts/dash/video.py benches/peers/run.py
+		scripts/demo scripts/dash/run.py scripts/dash/video.py benches/peers/run.py benches/instructions.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
@@ -47,6 +48,11 @@ bench: build
 	else echo 'make bench: the bridge takes root, left out' >&2; fi
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
 
+# Options of benches/instructions.py go into COUNT: make count COUNT='10g --against main'
+count: build
+	@scripts/setup count
+	python3 benches/instructions.py $(COUNT) --sojourn $(SOJOURN)
+
 # Options of scripts/dash/run.py go into DASH: make dash DASH='--seconds 60'
 dash: build
 	@scripts/setup dash
@@ -54,4 +60,4 @@ dash: build
 
 clean:
 	$(CARGO) clean
-	rm -rf out benches/peers/build
+	rm -rf out benches/peers/build benches/build
