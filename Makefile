@@ -29,7 +29,8 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/dash/run.py scripts/dash/video.py benches/peers/run.py benches/instructions.py
+		scripts/demo scripts/dash/run.py scripts/dash/video.py \
+		benches/peers/run.py benches/instructions.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
