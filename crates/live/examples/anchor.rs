@@ -33,6 +33,7 @@ fn flow(name: &str, up: bool, rtt: u64, transport: Transport, app: App) -> Flow 
         every: None,
         base_rtt: Span::from_millis(rtt),
         dscp: 0,
+        label: sojourn_world::Label::default(),
         transport,
         app,
     }
@@ -111,6 +112,7 @@ fn cell(which: &str, qdisc: &Qdisc, seconds: u64) -> Cell {
             up: hop("up", up, qdisc),
             down: hop("down", down, qdisc),
             access: None,
+            nat: false,
         }),
         flows,
         changes: Vec::new(),

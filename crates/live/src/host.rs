@@ -22,7 +22,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use sojourn_apps::{App, Input, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
+use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Topology, Transport};
 
 use crate::clock::Clock;
 use crate::lab::Host;
@@ -63,11 +63,14 @@ pub(crate) struct Ends {
     pub(crate) connection: u8,
     pub(crate) from: SocketAddrV4,
     pub(crate) to: SocketAddrV4,
+    /// Where the server sees the client: elsewhere than the client itself, behind a translation.
+    pub(crate) client_outside: Ipv4Addr,
 }
 
 impl Ends {
     /// Those of all connections of a cell's instances, one by one.
-    pub(crate) fn of(instances: &[Instance]) -> Vec<Self> {
+    pub(crate) fn of(cell: &Cell, instances: &[Instance]) -> Vec<Self> {
+        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
         let mut all = Vec::new();
         for (index, Instance { flow, spec }) in instances.iter().enumerate() {
             let address = |node: usize, number: u16| -> Ipv4Addr {
@@ -82,12 +85,15 @@ impl Ends {
                 let port = all.len() as u16;
                 let from = address(spec.from, spec.hosts[0]);
                 let to = address(spec.to, spec.hosts[1]);
+                let client = if spec.from == 0 { from } else { to };
                 all.push(Self {
                     flow: *flow,
                     instance: index,
                     connection,
                     from: SocketAddrV4::new(from, FROM_PORT + port),
                     to: SocketAddrV4::new(to, TO_PORT + port),
+                    // A translation keeps the ports, of which no two are the same.
+                    client_outside: if nat { Host::Client.address(0) } else { client },
                 });
             }
         }
@@ -106,7 +112,28 @@ pub(crate) fn check(cell: &Cell) -> Result<(), String> {
         ));
     }
     for flow in &cell.flows {
-        check_flow(flow).map_err(|reason| format!("flow {:?}: {reason}", flow.name))?;
+        check_flow(flow)
+            .and_then(|()| check_nat(cell, flow))
+            .map_err(|reason| format!("flow {:?}: {reason}", flow.name))?;
+    }
+    Ok(())
+}
+
+/// Whether a flow begins on the side from which a translation lets it.
+fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), String> {
+    let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
+    let opens = if flow.app.second_opens() {
+        flow.to
+    } else {
+        flow.from
+    };
+    if nat && opens != 0 {
+        return Err(
+            "the server sends first, and behind `nat` the kernel knows nobody to pass that on to; \
+             give it direction \"up\", an app whose client asks first (dash, web), or run this \
+             scenario with --world sim"
+                .into(),
+        );
     }
     Ok(())
 }
@@ -235,9 +262,9 @@ impl<'a> Side<'a> {
             side.apps
                 .push(if flow.from == node { first } else { second });
         }
-        for at in Ends::of(&instances) {
+        for at in Ends::of(cell, &instances) {
             let flow = &instances[at.instance].spec;
-            side.add(flow, at, flow.from == node).map_err(|error| {
+            side.add(flow, at, node).map_err(|error| {
                 io::Error::new(error.kind(), format!("flow {:?}: {error}", flow.name))
             })?;
         }
@@ -245,12 +272,16 @@ impl<'a> Side<'a> {
     }
 
     /// Opens the socket of this side's end of a connection.
-    fn add(&mut self, flow: &Flow, at: Ends, first: bool) -> io::Result<()> {
-        let (local, peer) = if first {
+    fn add(&mut self, flow: &Flow, at: Ends, node: usize) -> io::Result<()> {
+        let first = flow.from == node;
+        let (local, mut peer) = if first {
             (at.from, at.to)
         } else {
             (at.to, at.from)
         };
+        if node == 1 {
+            peer.set_ip(at.client_outside);
+        }
         let socket = match flow.transport {
             Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.dscp)?),
             Transport::Tcp(config) => {

@@ -9,6 +9,7 @@
 
 mod ethtool;
 mod namespace;
+mod netfilter;
 pub(crate) mod netlink;
 
 use std::fs;
@@ -77,6 +78,8 @@ pub struct Plan {
     pub sysctls: Vec<(&'static str, String)>,
     /// Initial congestion window of connections in segments; the kernel's own is 10.
     pub initial_window: Option<u32>,
+    /// Whether what leaves the client's side is translated to its first host's address.
+    pub nat: bool,
 }
 
 /// The test bed. Dropping it removes everything.
@@ -117,6 +120,9 @@ impl Lab {
         lab.bridge.run(|| sysctls(&IPV6_OFF))?;
         lab.host(Host::Client, plan)?;
         lab.host(Host::Server, plan)?;
+        if plan.nat {
+            lab.client.run(translate)?;
+        }
         lab.bridge.run(|| {
             let mut netlink = Netlink::open()?;
             for device in [Self::LEFT, Self::RIGHT] {
@@ -184,6 +190,17 @@ impl Lab {
             Ok(())
         })
     }
+}
+
+/// Makes the calling thread's namespace a gateway with a network address translation.
+fn translate() -> io::Result<()> {
+    netfilter::masquerade().map_err(|error| {
+        let what = "translate addresses (the kernel needs CONFIG_NF_TABLES, CONFIG_NFT_NAT and \
+                    CONFIG_NFT_MASQ)";
+        said(what, error)
+    })?;
+    // A segment beyond what was acknowledged, as after a loss, must be translated too.
+    sysctl("netfilter/nf_conntrack_tcp_be_liberal", "1")
 }
 
 const IPV6_OFF: [(&str, &str); 2] = [

@@ -1,11 +1,13 @@
 //! What addresses were before a network address translation, for `nat`.
 //!
-//! Source: Linux connection tracking, `/proc/net/nf_conntrack` of this network namespace. A thread
-//! reads it every second into a table; the path of packets only looks up. A connection is
-//! therefore known up to a second after it began, and counts with its outside addresses until
-//! then: its host is told from others late, and nothing else. A kernel without connection tracking
-//! knows no translations.
+//! Source: Linux connection tracking, `/proc/net/nf_conntrack` of the gateway's network
+//! namespace: our own, unless [`BridgeConfig::gateway`](crate::bridge::BridgeConfig::gateway)
+//! says otherwise. A thread reads it every second into a table; the path of packets only looks
+//! up. A connection is therefore known up to a second after it began, and counts with its
+//! outside addresses until then: its host is told from others late, and nothing else. A kernel
+//! without connection tracking knows no translations.
 
+use crate::lab::Namespace;
 use sojourn_wire::{FlowKey, protocol};
 use std::collections::HashMap;
 use std::fs;
@@ -118,7 +120,7 @@ fn address(text: &str) -> Option<[u8; 16]> {
     })
 }
 
-/// The table of the calling thread's namespace, kept up to date.
+/// The table of a namespace, kept up to date.
 #[derive(Debug)]
 pub(crate) struct Conntrack {
     table: Arc<RwLock<NatTable>>,
@@ -127,12 +129,21 @@ pub(crate) struct Conntrack {
 }
 
 impl Conntrack {
-    pub(crate) fn follow() -> Self {
-        let table = Arc::new(RwLock::new(read_list()));
+    /// That of `gateway`, or of the calling thread's namespace.
+    pub(crate) fn follow(gateway: Option<Namespace>) -> Self {
+        let first = match &gateway {
+            None => read_list(),
+            // A namespace that cannot be entered knows nothing, as a kernel without the list.
+            Some(gateway) => gateway.run(|| Ok(read_list())).unwrap_or_default(),
+        };
+        let table = Arc::new(RwLock::new(first));
         let stop = Arc::new(AtomicBool::new(false));
         let reader = thread::Builder::new().name("conntrack".to_owned()).spawn({
             let (table, stop) = (Arc::clone(&table), Arc::clone(&stop));
             move || {
+                if gateway.is_some_and(|gateway| gateway.enter().is_err()) {
+                    return;
+                }
                 while !stop.load(Ordering::Relaxed) {
                     thread::park_timeout(PERIOD);
                     let fresh = read_list();
@@ -233,7 +244,7 @@ ipv6     10 tcp      6 1 CLOSE src=nonsense
     /// The thread ends with its owner, at once.
     #[test]
     fn following_ends() {
-        let conntrack = Conntrack::follow();
+        let conntrack = Conntrack::follow(None);
         assert_eq!(conntrack.inside(&FlowKey::default()), None);
         drop(conntrack);
     }

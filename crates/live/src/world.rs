@@ -225,6 +225,7 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         hosts: hosts.unwrap_or(0) + 1,
         sysctls,
         initial_window: (!usual).then_some(initial_window),
+        nat: matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat),
     })
 }
 

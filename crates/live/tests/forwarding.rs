@@ -3,6 +3,9 @@
 mod common;
 
 use common::{Link, Raw, frame, plain};
+use sojourn_live::bridge::{Frame, Observer, Point, Side};
+use sojourn_qdisc::Packet;
+use sojourn_units::Time;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -69,35 +72,85 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 65_521 % 251) as u8).collect()
 }
 
+/// Sends `data` from client to server by TCP with all offloads, and checks that it arrives.
+fn transfer(link: &Link, data: &[u8]) {
+    let listener = link
+        .server
+        .run(|| TcpListener::bind("10.9.0.2:5000").expect("a socket"));
+    thread::scope(|scope| {
+        let received = scope.spawn(|| {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).expect("bytes");
+            received
+        });
+        let mut stream = link
+            .client
+            .run(|| TcpStream::connect("10.9.0.2:5000").expect("the way is open"));
+        stream.write_all(data).expect("bytes are taken");
+        drop(stream);
+        assert!(received.join().expect("the server ends") == data);
+    });
+}
+
 #[test]
 fn a_kernel_tcp_transfer_with_all_offloads_arrives_intact() {
     let link = Link::new();
     let data = pattern(20 << 20);
-    let ((), stats) = link.bridged(plain(), || {
-        let listener = link
-            .server
-            .run(|| TcpListener::bind("10.9.0.2:5000").expect("a socket"));
-        thread::scope(|scope| {
-            let received = scope.spawn(|| {
-                let (mut stream, _) = listener.accept().expect("a connection");
-                let mut received = Vec::new();
-                stream.read_to_end(&mut received).expect("bytes");
-                received
-            });
-            let mut stream = link
-                .client
-                .run(|| TcpStream::connect("10.9.0.2:5000").expect("the way is open"));
-            stream.write_all(&data).expect("bytes are taken");
-            drop(stream);
-            assert!(received.join().expect("the server ends") == data);
-        });
-    });
+    let ((), stats) = link.bridged(plain(), || transfer(&link, &data));
     let up = stats.up;
     assert_eq!(up.output.refused, 0);
     // Super-packets passed whole: far fewer frames than segments.
     let segments = data.len() as u64 / 1448;
     assert!(up.output.sent < segments / 4, "{} frames", up.output.sent);
     assert!(up.queue.dequeued.bytes > data.len() as u64);
+}
+
+/// Frames that left a queue going up: all, super-packets among them, and how often one was cut.
+#[derive(Debug, Default)]
+struct Cuts {
+    sent: u64,
+    whole: u64,
+    cut: u64,
+}
+
+impl Observer for Cuts {
+    fn frame(&mut self, point: Point, side: Side, _now: Time, frame: &Frame) {
+        if point == Point::Dequeued && side == Side::Up {
+            self.sent += 1;
+            self.whole += u64::from(frame.segments().is_some());
+        }
+    }
+
+    fn cut(&mut self, side: Side, _now: Time) {
+        self.cut += u64::from(side == Side::Up);
+    }
+}
+
+#[test]
+fn cake_cuts_super_packets_unless_told_not_to() {
+    let data = pattern(4 << 20);
+    let segments = data.len() as u64 / 1448;
+    let through = |words: &str| {
+        let link = Link::new();
+        let mut config = plain();
+        config.up.hop.qdisc = words.parse().expect("a test's own spec");
+        let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, &data));
+        let queue = stats.up.queue;
+        assert_eq!(queue.offered.packets, cuts.sent, "{words}: {queue:?}");
+        assert_eq!(queue.dropped.packets, 0, "{words}");
+        assert_eq!(stats.up.output.refused, 0, "{words}");
+        (cuts, stats.up.input.received)
+    };
+    // tc's default; one packet in, n out, and each of them fits into a frame.
+    let (cuts, received) = through("cake");
+    assert!(cuts.cut > 0 && cuts.whole == 0, "{cuts:?}");
+    assert_eq!(cuts.sent, received + cuts.cut);
+    assert!(cuts.sent >= segments, "{cuts:?}");
+    let (cuts, received) = through("cake no-split-gso");
+    assert!(cuts.cut == 0 && cuts.whole > 0, "{cuts:?}");
+    assert_eq!(cuts.sent, received);
+    assert!(cuts.sent < segments / 2, "{cuts:?}");
 }
 
 #[test]

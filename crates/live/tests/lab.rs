@@ -9,6 +9,7 @@ fn a_lab_has_its_devices_and_settings_and_shows_nowhere() {
         hosts: 3,
         sysctls: vec![("ipv4/tcp_ecn", "1".into())],
         initial_window: Some(3),
+        ..Plan::default()
     })
     .unwrap();
     let inside = lab

@@ -26,8 +26,8 @@
 //! filters do not choose tins or flows. Each tin has its own table of hosts, as in Linux.
 //!
 //! Cost: with many bulk flows of one host, `triple-isolate` and the dual modes give each flow a few
-//! bytes a turn, so that a packet takes many turns. Linux walks them all; here flows in debt wait
-//! outside the round, at O(log flows) for each packet.
+//! bytes a turn, so that a packet takes many turns. Linux walks them all, and so do we up to 64
+//! flows in turn; beyond, flows in debt wait outside the round (see `flow::debts`).
 
 use crate::report::{Field, Report, Value, int, micros};
 use crate::{

@@ -5,6 +5,7 @@ use crate::calendar::{Calendar, MAX_SOURCES, Source};
 use crate::change::Changes;
 use crate::engine::Engine;
 use crate::host::{Endpoint, Outbox, Plan, Transport};
+use crate::label::{Labelling, Labels};
 use crate::link::{Impairment, Link};
 use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
@@ -26,7 +27,11 @@ const MTU: u32 = 1500;
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let window = Window::of(cell);
-    let links: Vec<Link> = cell.hops().map(|hop| link(cell, window, hop)).collect();
+    let labels = Labels::of(cell);
+    let links = cell
+        .hops()
+        .map(|hop| link(cell, window, hop, labels.as_ref()));
+    let links: Vec<Link> = links.collect();
     let delays: Vec<Span> = cell.hops().map(|hop| hop.delay).collect();
     let instances = cell.instances();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
@@ -110,11 +115,15 @@ fn recorder(cell: &Cell, window: Window, flow: &Flow) -> FlowRecorder {
     recorder
 }
 
-fn link(cell: &Cell, window: Window, hop: &Hop) -> Link {
+fn link(cell: &Cell, window: Window, hop: &Hop, labels: Option<&Labels>) -> Link {
     let name = link_name(hop);
     let impaired = !hop.jitter.is_zero() || hop.loss > 0.0;
+    let setting = setting(cell, &name);
     Link {
-        qdisc: hop.qdisc.build(setting(cell, &name)),
+        qdisc: match labels {
+            None => hop.qdisc.build(setting),
+            Some(labels) => Box::new(Labelling::new(&hop.qdisc, setting, labels.clone())),
+        },
         transmitter: Transmitter::new(&hop.rate, cell.link_header),
         free_at: Time::ZERO,
         armed: Time::MAX,

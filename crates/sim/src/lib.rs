@@ -19,6 +19,7 @@ mod calendar;
 mod change;
 mod engine;
 mod host;
+mod label;
 mod link;
 mod packet;
 mod pipe;

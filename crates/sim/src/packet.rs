@@ -104,6 +104,11 @@ impl Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
+/// What a host's address hashes to.
+pub(crate) fn host_hash(number: u32, perturbation: u64) -> u32 {
+    (mix(u64::from(number) ^ mix(perturbation)) >> 32) as u32
+}
+
 impl QdiscPacket for Packet {
     fn len(&self) -> u32 {
         u32::from(self.len)
@@ -134,10 +139,9 @@ impl QdiscPacket for Packet {
     }
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
-        let hash = |node: u32| (mix(u64::from(node) ^ mix(perturbation)) >> 32) as u32;
         (
-            hash(u32::from(self.src)),
-            hash(self.way_and_dst >> SOURCE_BITS),
+            host_hash(u32::from(self.src), perturbation),
+            host_hash(self.way_and_dst >> SOURCE_BITS, perturbation),
         )
     }
 

@@ -40,10 +40,13 @@ struct WayFacts {
 impl Tapped {
     pub(crate) fn new(cell: &Cell, taps: Taps) -> Self {
         let dumbbell = matches!(cell.topology, Topology::Dumbbell(_));
+        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
+        // Behind a translation all clients have the first one's address. Node 0 is the client.
+        let number = |node, number| if nat && node == 0 { 0 } else { number };
         let way = |index: usize, flow: &Flow, forth: bool| {
             let ends = [
-                Host::new(dumbbell, flow.from, flow.hosts[0]),
-                Host::new(dumbbell, flow.to, flow.hosts[1]),
+                Host::new(dumbbell, flow.from, number(flow.from, flow.hosts[0])),
+                Host::new(dumbbell, flow.to, number(flow.to, flow.hosts[1])),
             ];
             let mut envelope = Envelope {
                 macs: ends.map(|host| host.mac),

@@ -98,6 +98,9 @@ table! {
         /// Rate of each host's own access link. With it, every flow has a host of its own at
         /// both ends. Default: no access links.
         access: Option<Speed>,
+        /// Whether the clients stand behind a network address translation: on the links all their
+        /// hosts have one address, and only a queue with `nat` tells them apart. Default false.
+        nat: Option<bool>,
         /// From client to server.
         up: Option<HopTable>,
         /// From server to client.
@@ -219,6 +222,12 @@ table! {
         rtt: Option<Duration>,
         /// DiffServ code point of its packets, both ways. Default 0.
         dscp: Option<Dscp>,
+        /// The firewall's mark of its packets, both ways, for `fwmark`. Default 0.
+        mark: Option<u32>,
+        /// The queue's class that its sender asks for (the minor number of `skb->priority`), both
+        /// ways, 1 to 65 535: for CAKE a tin, counted from 1 in the order that tc shows.
+        /// Default: none.
+        class: Option<u32>,
         /// When it begins. Default 0.
         start: Option<Duration>,
         /// Adds a random time from 0 to below this to `start`, drawn from the seed for each flow.

@@ -125,6 +125,26 @@ const CASES: &[Case] = &[
            \"EF\") | as a TOS byte that is DSCP 46",
         ],
     ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nclass = 0",
+        &["test.toml:16:9: flow.upload.class: 0 is not a class (1 to 65535)"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nclass = 65536",
+        &["test.toml:16:9: flow.upload.class: 65536 is not a class (1 to 65535)"],
+    ),
+    (
+        "app = \"bulk\"",
+        "app = \"bulk\"\nmark = -1",
+        &["test.toml:16:8: flow.upload.mark: must not be negative"],
+    ),
+    (
+        "rtt = \"40ms\"",
+        "rtt = \"40ms\"\nnat = \"client\"",
+        &["test.toml:8:7: dumbbell.nat: expected `true` or `false`, found a string"],
+    ),
     // Queues.
     (
         "\"fq_codel\"",

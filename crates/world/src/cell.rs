@@ -117,6 +117,9 @@ pub struct Dumbbell {
     /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow must
     /// have hosts of its own.
     pub access: Option<Rate>,
+    /// Whether the clients stand behind a network address translation, before the queues: on the
+    /// links their hosts have one address. Queues with `nat` look behind it.
+    pub nat: bool,
 }
 
 impl Dumbbell {
@@ -280,6 +283,8 @@ pub struct Flow {
     pub base_rtt: Span,
     /// The TOS byte's DSCP, 0 to 63.
     pub dscp: u8,
+    /// What a queue is told of its packets, both ways, that stands in no header.
+    pub label: Label,
     /// What carries it.
     pub transport: Transport,
     /// The traffic model.
@@ -307,6 +312,15 @@ impl Flow {
             ..self.clone()
         })
     }
+}
+
+/// What a firewall or a sender tells a queue of a packet, beside its headers. Zero is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The firewall's mark (`skb->mark`).
+    pub mark: u32,
+    /// The class of the queue's own: the minor number of `skb->priority`.
+    pub class: u16,
 }
 
 /// One beginning of a flow.

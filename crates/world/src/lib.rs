@@ -16,8 +16,8 @@ mod tap;
 mod transmit;
 
 pub use cell::{
-    Cell, Change, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, Instance, RateTrace, Topology,
-    Transport,
+    Cell, Change, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, Instance, Label, RateTrace,
+    Topology, Transport,
 };
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use result::{

@@ -1,7 +1,9 @@
 //! What a bridge is made of.
 
+use super::labels::Labels;
 use super::paths::PathDelays;
 use crate::clock::Clock;
+use crate::lab::Namespace;
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
 use sojourn_world::{Change, Hop, HopRate};
@@ -22,6 +24,9 @@ pub struct BridgeConfig {
     pub changes: Vec<Change>,
     /// Seed of the random streams (AQM, loss, jitter).
     pub seed: u64,
+    /// Whose connection tracking queues with `nat` ask; none: that of the calling thread's
+    /// network namespace.
+    pub gateway: Option<Namespace>,
     /// The clock whose zero is [`sojourn_units::Time::ZERO`] in everything the bridge reports.
     pub clock: Clock,
     /// Never sleep: poll the interfaces in a loop. Costs one processor.
@@ -50,6 +55,7 @@ impl BridgeConfig {
             down: Direction::transparent("down"),
             changes: Vec::new(),
             seed: 1,
+            gateway: None,
             clock: Clock::start(),
             busy_poll: false,
             fail_open: FailOpen::Off,
@@ -68,6 +74,8 @@ pub struct Direction {
     pub hop: Hop,
     /// Delay beyond that of `hop`, by flow.
     pub paths: PathDelays,
+    /// Marks and classes, by flow; they go before the mark that the kernel tells.
+    pub labels: Labels,
 }
 
 impl Direction {
@@ -84,6 +92,7 @@ impl Direction {
                 loss: 0.0,
             },
             paths: PathDelays::default(),
+            labels: Labels::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
 use sojourn_wire::{FlowKey, Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
+use sojourn_world::Label;
 
 /// Room before the frame, for a VLAN tag that the kernel has taken out.
 pub(crate) const HEADROOM: usize = 16;
@@ -58,6 +59,8 @@ struct Inner {
     inside: Option<FlowKey>,
     /// The firewall's mark.
     mark: u32,
+    /// The queue's class that was asked for.
+    class: u16,
     /// Segments that were cut off, while a super-packet is being cut.
     cut: u16,
     /// Where the frame begins in `head`.
@@ -110,7 +113,7 @@ impl Frame {
         // Other flags say what the receiver may trust; they have no meaning when sending.
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
         inner.arrived = arrived;
-        (inner.inside, inner.mark, inner.cut) = (None, 0, 0);
+        (inner.inside, inner.mark, inner.class, inner.cut) = (None, 0, 0, 0);
         if let Some(tag) = tag.filter(|_| len >= 12) {
             inner.put_tag_back(tag);
         }
@@ -143,6 +146,11 @@ impl Frame {
     /// The firewall's mark (`skb->mark`).
     pub(crate) fn set_mark(&mut self, mark: u32) {
         self.0.mark = mark;
+    }
+
+    /// Mark and class.
+    pub(crate) fn set_label(&mut self, label: Label) {
+        (self.0.mark, self.0.class) = (label.mark, label.class);
     }
 
     /// The addresses inside a translation.
@@ -247,6 +255,10 @@ impl Packet for Frame {
         self.0.mark
     }
 
+    fn class(&self) -> u16 {
+        self.0.class
+    }
+
     fn is_same_flow(&self, other: &Self) -> bool {
         self.0.parsed.flow == other.0.parsed.flow
     }
@@ -309,6 +321,7 @@ impl Pool {
                 vnet: VnetHeader::default(),
                 inside: None,
                 mark: 0,
+                class: 0,
                 cut: 0,
                 start: HEADROOM as u16,
                 head: [0; HEADROOM + HEAD],

@@ -1,10 +1,12 @@
 //! One direction: queue, transmitter, delay stage. No I/O and no clock.
 
-use super::config::{Direction, Side};
+use super::config::{BridgeConfig, Side};
 use super::delay::DelayStage;
 use super::frame::{Frame, Pool};
+use super::labels::Labels;
 use super::observer::{Observer, Point};
 use super::paths::PathDelays;
+use crate::lab::Namespace;
 use crate::nat::{Conntrack, Nat};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
 use sojourn_random::Stream;
@@ -36,6 +38,9 @@ pub(crate) struct Lane {
     queue_time: Time,
     stage: DelayStage,
     paths: PathDelays,
+    labels: Labels,
+    /// Whose connection tracking knows translations.
+    gateway: Option<Namespace>,
     /// Asked only when the queue's spec does.
     nat: Option<Box<dyn Nat>>,
     shortest_delay: Span,
@@ -72,14 +77,19 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
 }
 
 /// The kernel's translations, when they are asked for.
-fn look_up(spec: &Spec) -> Option<Box<dyn Nat>> {
+fn look_up(spec: &Spec, gateway: Option<&Namespace>) -> Option<Box<dyn Nat>> {
     spec.asks_nat()
-        .then(|| Box::new(Conntrack::follow()) as Box<dyn Nat>)
+        .then(|| Box::new(Conntrack::follow(gateway.cloned())) as Box<dyn Nat>)
 }
 
 impl Lane {
     /// A lane at an interface of `mtu` bytes of IP packet.
-    pub(crate) fn new(side: Side, direction: &Direction, seed: u64, mtu: u32) -> Self {
+    pub(crate) fn new(side: Side, config: &BridgeConfig, mtu: u32) -> Self {
+        let direction = match side {
+            Side::Up => &config.up,
+            Side::Down => &config.down,
+        };
+        let seed = config.seed;
         let hop = direction.hop.clone();
         let name = format!("link.{}", hop.name);
         let shortest = direction.paths.classes().iter().min().copied();
@@ -98,7 +108,9 @@ impl Lane {
             stage: DelayStage::new(direction.paths.classes().len(), hop.reorder),
             shortest_delay: hop.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
-            nat: look_up(&direction.hop.qdisc),
+            labels: direction.labels.clone(),
+            nat: look_up(&direction.hop.qdisc, config.gateway.as_ref()),
+            gateway: config.gateway.clone(),
             dice: Stream::named(seed, &format!("{name}.line")),
             ready: VecDeque::new(),
             lost: Tally::default(),
@@ -124,6 +136,9 @@ impl Lane {
         let (side, at) = (self.side, self.queue_time);
         if let Some(nat) = &self.nat {
             frame.set_inside(nat.inside(&frame.parsed().flow));
+        }
+        if let Some(label) = self.labels.of(frame.parsed()) {
+            frame.set_label(label);
         }
         observer.frame(Point::Offered, side, at, &frame);
         observer.offered(side, at, frame.len());
@@ -249,7 +264,7 @@ impl Lane {
         self.queue_time = self.queue_time.max(now);
         spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
         if spec.asks_nat() != self.nat.is_some() {
-            self.nat = look_up(&spec);
+            self.nat = look_up(&spec, self.gateway.as_ref());
         }
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;

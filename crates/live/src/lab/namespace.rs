@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -11,9 +12,9 @@ use nix::sched::{CloneFlags, setns, unshare};
 ///
 /// It has no entry in `/run/netns`, so when the process ends, for whatever reason, the kernel
 /// removes the namespace and every device in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Namespace {
-    handle: File,
+    handle: Arc<File>,
 }
 
 impl Namespace {
@@ -28,7 +29,9 @@ impl Namespace {
             File::open("/proc/thread-self/ns/net")
         });
         let handle = made.join().expect("the thread does not panic")?;
-        Ok(Self { handle })
+        Ok(Self {
+            handle: Arc::new(handle),
+        })
     }
 
     /// Moves the calling thread here for good.
@@ -36,7 +39,7 @@ impl Namespace {
     /// # Errors
     /// What `setns(2)` refuses.
     pub fn enter(&self) -> io::Result<()> {
-        Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
+        Ok(setns(&*self.handle, CloneFlags::CLONE_NEWNET)?)
     }
 
     /// Runs `work` here, on a thread of its own.

@@ -9,12 +9,13 @@ use std::sync::mpsc::Sender;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet, Report};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, FlowRecorder, Hop, LinkRecorder, LinkResult, SppRecorder, Transport, Window,
+    Cell, Dumbbell, FlowRecorder, Hop, Label, LinkRecorder, LinkResult, SppRecorder, Transport,
+    Window,
 };
 
 use super::{Outcome, Run};
 use crate::bridge::{
-    Bridge, BridgeConfig, Capture, Direction, Frame, Observer, PathDelays, Point, Side,
+    Bridge, BridgeConfig, Capture, Direction, Frame, Labels, Observer, PathDelays, Point, Side,
 };
 use crate::clock::{Clock, read_nanos};
 use crate::host::{Ends, locked};
@@ -60,7 +61,7 @@ struct Flows<'a> {
 impl<'a> Flows<'a> {
     fn new(cell: &Cell, window: Window, recorders: &'a [Mutex<FlowRecorder>]) -> Self {
         let mut ways = BTreeMap::new();
-        for ends in Ends::of(&cell.instances()) {
+        for ends in Ends::of(cell, &cell.instances()) {
             let (from, to) = (ends.from.port(), ends.to.port());
             let first = ends.connection == 0;
             ways.insert((from, to), (ends.flow, true, first));
@@ -184,7 +185,7 @@ fn paths(cell: &Cell, dumbbell: &Dumbbell) -> PathDelays {
     let links = dumbbell.up.delay + dumbbell.down.delay;
     let mut paths = PathDelays::new(Span::ZERO);
     let instances = cell.instances();
-    for ends in Ends::of(&instances) {
+    for ends in Ends::of(cell, &instances) {
         let flow = &instances[ends.instance].spec;
         let half = (flow.base_rtt - links) / 2;
         for port in [ends.from.port(), ends.to.port()] {
@@ -195,6 +196,25 @@ fn paths(cell: &Cell, dumbbell: &Dumbbell) -> PathDelays {
         }
     }
     paths
+}
+
+/// Marks and classes of the flows that have one, by their ports.
+fn labels(cell: &Cell) -> Labels {
+    let mut labels = Labels::default();
+    let instances = cell.instances();
+    for ends in Ends::of(cell, &instances) {
+        let flow = &instances[ends.instance].spec;
+        if flow.label == Label::default() {
+            continue;
+        }
+        for port in [ends.from.port(), ends.to.port()] {
+            labels = match flow.transport {
+                Transport::Tcp(_) => labels.tcp(port, flow.label),
+                Transport::Udp => labels.udp(port, flow.label),
+            };
+        }
+    }
+    labels
 }
 
 /// The thread of the bridge.
@@ -246,15 +266,18 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
 
 fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
     let paths = paths(run.cell, run.dumbbell);
+    let labels = labels(run.cell);
     let direction = |hop: &Hop| Direction {
         hop: hop.clone(),
         paths: paths.clone(),
+        labels: labels.clone(),
     };
     BridgeConfig {
         up: direction(&run.dumbbell.up),
         down: direction(&run.dumbbell.down),
         changes: run.cell.changes.clone(),
         seed: run.cell.seed,
+        gateway: run.dumbbell.nat.then(|| run.lab.client.clone()),
         clock,
         ..BridgeConfig::new(Lab::LEFT, Lab::RIGHT)
     }

@@ -46,6 +46,7 @@ pub fn flow(name: &str, transport: Transport, app: App) -> Flow {
         every: None,
         base_rtt: Span::from_millis(20),
         dscp: 0,
+        label: sojourn_world::Label::default(),
         transport,
         app,
     }
@@ -71,6 +72,7 @@ pub fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
             up: hop("up", 10),
             down: hop("down", 10),
             access: None,
+            nat: false,
         }),
         flows,
         changes: Vec::new(),

@@ -49,6 +49,7 @@ pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> 
             up,
             down,
             access: None,
+            nat: false,
         }),
         flows,
         changes: Vec::new(),
@@ -66,6 +67,7 @@ fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
         every: None,
         base_rtt: rtt,
         dscp: 0,
+        label: sojourn_world::Label::default(),
         transport,
         app,
     }

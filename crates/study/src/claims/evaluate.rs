@@ -247,12 +247,10 @@ impl<'a> Evaluator<'a> {
                     self.quantity(low)?,
                     self.quantity(high)?,
                 ];
-                let span = format!(
-                    "{} .. {}",
-                    value.unit.show(low.median),
-                    value.unit.show(high.median)
-                );
-                Ok(in_range(value, low.median, high.median, &span))
+                let ends = [value.median, low.median, high.median];
+                let [shown, from, to] = value.unit.show_apart(ends);
+                let span = format!("{from} .. {to}");
+                Ok(in_range(value, low.median, high.median, &shown, &span))
             }
             Relation::About {
                 value,
@@ -268,7 +266,8 @@ impl<'a> Evaluator<'a> {
                     unit.show(target.median),
                     (share * 1000.0).round() / 10.0
                 );
-                Ok(in_range(value, low, high, &span))
+                let shown = unit.show(value.median);
+                Ok(in_range(value, low, high, &shown, &span))
             }
             Relation::Monotone {
                 rising,
@@ -491,7 +490,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn in_range(value: Quantity, low: f64, high: f64, span: &str) -> Case {
+fn in_range(value: Quantity, low: f64, high: f64, shown: &str, span: &str) -> Case {
     let v = value.median;
     let held = v >= low && v <= high;
     let room = (v - low).min(high - v) / v.abs().max(f64::MIN_POSITIVE);
@@ -499,7 +498,7 @@ fn in_range(value: Quantity, low: f64, high: f64, span: &str) -> Case {
     Case {
         place: Place::new(),
         held,
-        text: format!("{} {not}in {span}", value.unit.show(v)),
+        text: format!("{shown} {not}in {span}"),
         margin: if room.is_nan() {
             f64::NEG_INFINITY
         } else {

@@ -80,14 +80,35 @@ impl Unit {
 
     /// A value with three to four digits and its unit.
     pub fn show(self, value: f64) -> String {
+        self.show_finer(value, 0)
+    }
+
+    /// Values with as many digits more as it takes to tell those apart that differ: a share of
+    /// 99.9% is not 100 %. Beyond four more they are as good as equal.
+    pub(crate) fn show_apart<const N: usize>(self, values: [f64; N]) -> [String; N] {
+        let shown = |more| values.map(|value| self.show_finer(value, more));
+        let tells_apart = |shown: &[String; N]| {
+            let pairs = (0..N).flat_map(|i| (i + 1..N).map(move |j| (i, j)));
+            { pairs }
+                .all(|(i, j)| values[i].to_bits() == values[j].to_bits() || shown[i] != shown[j])
+        };
+        let mut finer = (0..=4).map(shown);
+        finer.find(tells_apart).unwrap_or_else(|| shown(4))
+    }
+
+    /// With so many more digits behind the point.
+    fn show_finer(self, value: f64, more: usize) -> String {
         if !value.is_finite() {
             return "no value".into();
         }
-        let digits = |x: f64| match x.abs() {
-            a if a >= 100.0 => format!("{x:.0}"),
-            a if a >= 10.0 => format!("{x:.1}"),
-            a if a >= 1.0 || a == 0.0 => format!("{x:.2}"),
-            _ => format!("{x:.3}"),
+        let digits = |x: f64| {
+            let digits = match x.abs() {
+                a if a >= 100.0 => 0,
+                a if a >= 10.0 => 1,
+                a if a >= 1.0 || a == 0.0 => 2,
+                _ => 3,
+            };
+            format!("{x:.*}", digits + more)
         };
         match self {
             Self::None => digits(value),

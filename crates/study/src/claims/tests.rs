@@ -83,6 +83,7 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                         up: hop("up"),
                         down: hop("down"),
                         access: None,
+                        nat: false,
                     }),
                     flows: Vec::new(),
                     changes: Vec::new(),

@@ -11,7 +11,7 @@ use crate::quantity::{AckDelay, Duration, Name};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
 use sojourn_units::{Span, Time, show_span};
-use sojourn_world::{Dumbbell, Flow, Topology, Transport};
+use sojourn_world::{Dumbbell, Flow, Label, Topology, Transport};
 use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
@@ -68,6 +68,7 @@ impl Resolver<'_> {
             return None;
         }
         let every = self.every(file, table, &path);
+        let label = self.label(table, &path);
         let ((start, stop), spread) = (times?, table.start_spread.map_or(Span::ZERO, |s| s.0));
         let model = Flow {
             name: table.name.0.clone(),
@@ -79,6 +80,7 @@ impl Resolver<'_> {
             every,
             base_rtt: base_rtt?,
             dscp: table.dscp.map_or(0, |dscp| dscp.0),
+            label: label?,
             transport: transport?,
             app: app?,
         };
@@ -95,6 +97,21 @@ impl Resolver<'_> {
             Some(count) => (1..=count)
                 .map(|number| named(format!("{}-{number}", model.name)))
                 .collect(),
+        })
+    }
+
+    /// Mark and class.
+    fn label(&mut self, table: &FlowTable, path: &str) -> Option<Label> {
+        let class = u16::try_from(table.class.unwrap_or(0)).ok();
+        let class = class.filter(|class| table.class.is_none() || *class > 0);
+        if class.is_none() {
+            let number = table.class.unwrap_or(0);
+            let message = format!("{number} is not a class (1 to 65535)");
+            self.complain(&format!("{path}.class"), message);
+        }
+        Some(Label {
+            mark: table.mark.unwrap_or(0),
+            class: class?,
         })
     }
 

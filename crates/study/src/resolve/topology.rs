@@ -58,6 +58,7 @@ impl Resolver<'_> {
             up: up?,
             down: down?,
             access: table.access.map(|rate| rate.0),
+            nat: table.nat.unwrap_or(false),
         })
     }
 

@@ -120,6 +120,7 @@ fn fairness_is_among_flows_that_compete() {
             every: None,
             base_rtt: Span::ZERO,
             dscp: 0,
+            label: crate::Label::default(),
             transport: crate::Transport::Udp,
             app: sojourn_apps::Spec::Bulk,
         };

@@ -1,0 +1,110 @@
+//! The one rule of netfilter that the lab needs: masquerading, by nf_tables.
+//!
+//! The messages of `nfnetlink` and nf_tables (Linux `linux/netfilter/nfnetlink.h`,
+//! `nf_tables.h`): a batch of a table, a chain of the type `nat` at the postrouting hook, and in it
+//! a rule that has nothing but the expression `masq`.
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use std::io;
+
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_ACK: u16 = 4;
+const NLM_F_CREATE: u16 = 0x400;
+const NLM_F_APPEND: u16 = 0x800;
+const NLMSG_ERROR: u16 = 2;
+const BATCH_BEGIN: u16 = 0x10;
+const BATCH_END: u16 = 0x11;
+/// Subsystem nf_tables, and its requests.
+const NF_TABLES: u16 = 10;
+const NEW_TABLE: u16 = NF_TABLES << 8;
+const NEW_CHAIN: u16 = NF_TABLES << 8 | 3;
+const NEW_RULE: u16 = NF_TABLES << 8 | 6;
+const IPV4: u8 = 2;
+/// `NF_INET_POST_ROUTING`, and the priority of source translation there.
+const POST_ROUTING: u32 = 4;
+const PRIORITY: u32 = 100;
+const NESTED: u16 = 0x8000;
+const NAME: &[u8] = b"sojourn\0";
+
+/// Translates all that leaves the calling thread's namespace to the first address of the device
+/// it leaves by.
+pub(super) fn masquerade() -> io::Result<()> {
+    let hook = [
+        attribute(1, &POST_ROUTING.to_be_bytes()),
+        attribute(2, &PRIORITY.to_be_bytes()),
+    ];
+    let chain = [
+        attribute(1, NAME),
+        attribute(3, NAME),
+        attribute(4 | NESTED, &hook.concat()),
+        attribute(7, b"nat\0"),
+    ];
+    let expression = attribute(1 | NESTED, &attribute(1, b"masq\0"));
+    let rule = [
+        attribute(1, NAME),
+        attribute(2, NAME),
+        attribute(4 | NESTED, &expression),
+    ];
+    let create = NLM_F_ACK | NLM_F_CREATE;
+    let batch = [
+        message(BATCH_BEGIN, 0, 0, NF_TABLES, &[]),
+        message(NEW_TABLE, create, IPV4, 0, &attribute(1, NAME)),
+        message(NEW_CHAIN, create, IPV4, 0, &chain.concat()),
+        message(NEW_RULE, create | NLM_F_APPEND, IPV4, 0, &rule.concat()),
+        message(BATCH_END, 0, 0, NF_TABLES, &[]),
+    ];
+    let mut socket = Socket::new(NETLINK_NETFILTER)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(&batch.concat(), 0)?;
+    let mut acknowledged = 0;
+    while acknowledged < 3 {
+        let (answers, _) = socket.recv_from_full()?;
+        acknowledged += acks(&answers)?;
+    }
+    Ok(())
+}
+
+/// Counts acknowledgements; the first error ends it.
+fn acks(mut answers: &[u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while let Some((header, rest)) = answers.split_at_checked(16) {
+        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u32::from_ne_bytes(*b));
+        let kind = u16::from_ne_bytes([header[4], header[5]]);
+        if kind == NLMSG_ERROR {
+            match word(rest).cast_signed() {
+                0 => count += 1,
+                error => return Err(io::Error::from_raw_os_error(-error)),
+            }
+        }
+        let len = (word(header) as usize).next_multiple_of(4).max(16);
+        answers = answers.get(len..).unwrap_or_default();
+    }
+    Ok(count)
+}
+
+/// One message: `nlmsghdr`, `nfgenmsg`, attributes.
+fn message(kind: u16, flags: u16, family: u8, resource: u16, attributes: &[u8]) -> Vec<u8> {
+    let len = (16 + 4 + attributes.len()) as u32;
+    let mut bytes = Vec::with_capacity(len as usize);
+    bytes.extend(len.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend((NLM_F_REQUEST | flags).to_ne_bytes());
+    // Sequence number and sender: nobody tells the answers apart.
+    bytes.extend([0; 8]);
+    bytes.extend([family, 0]);
+    bytes.extend(resource.to_be_bytes());
+    bytes.extend(attributes);
+    bytes
+}
+
+/// One attribute, filled up to a whole word.
+fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let len = 4 + value.len();
+    let mut bytes = Vec::with_capacity(len.next_multiple_of(4));
+    bytes.extend((len as u16).to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(len.next_multiple_of(4), 0);
+    bytes
+}

@@ -1,0 +1,205 @@
+//! Marks, classes and a network address translation of the kernel, on real packets. Needs root.
+
+mod common;
+
+use common::StopOnDrop;
+use sojourn_apps::Spec as App;
+use sojourn_live::bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
+use sojourn_live::{Host, Lab, Live, Plan};
+use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
+use sojourn_units::{Rate, Span, Time};
+use sojourn_world::{
+    Cell, Dumbbell, Flow, Hop, HopRate, Label, RunResult, Topology, Transport, World,
+};
+use std::net::{SocketAddr, UdpSocket};
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn cake(words: &str) -> Qdisc {
+    format!("cake {words}").parse().expect("a test's own spec")
+}
+
+fn hop(name: &str, qdisc: Qdisc) -> Hop {
+    Hop {
+        name: name.into(),
+        rate: HopRate::Fixed(Rate::from_bps(100_000_000)),
+        qdisc,
+        delay: Span::ZERO,
+        jitter: Span::ZERO,
+        reorder: false,
+        loss: 0.0,
+    }
+}
+
+/// Probes of 20 requests a second for two seconds, from hosts with these numbers.
+fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
+    let flow = |(index, &(host, label)): (usize, &(u16, Label))| Flow {
+        name: format!("probe-{index}"),
+        from: 0,
+        to: 1,
+        hosts: [host, 0],
+        start: Time::ZERO,
+        stop: None,
+        every: None,
+        base_rtt: Span::from_millis(4),
+        dscp: 0,
+        label,
+        transport: Transport::Udp,
+        app: App::Ping {
+            size: 64,
+            interval: Span::from_millis(50),
+        },
+    };
+    Cell {
+        scenario: "test".into(),
+        params: Vec::new(),
+        seed: 1,
+        duration: Span::from_secs(2),
+        warmup: Span::ZERO,
+        sample_every: Span::from_millis(100),
+        link_header: 14,
+        spp: false,
+        flow_series: true,
+        topology: Topology::Dumbbell(Dumbbell {
+            up: hop("up", qdisc.clone()),
+            down: hop("down", qdisc.clone()),
+            access: None,
+            nat,
+        }),
+        flows: labels.iter().enumerate().map(flow).collect(),
+        changes: Vec::new(),
+    }
+}
+
+fn run(cell: &Cell) -> RunResult {
+    Live.run(cell, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Packets that the tins have taken in, in tc's order.
+fn tins(report: &Report) -> Vec<i64> {
+    let mut stats = report.stats.iter();
+    let Some(Value::Groups(tins)) = stats.find(|f| f.name == "tins").map(|f| &f.value) else {
+        panic!("no tins")
+    };
+    let of = |tin: &Vec<sojourn_qdisc::Field>| {
+        let sent = tin.iter().find(|field| field.name == "sent_packets");
+        match sent.map(|field| &field.value) {
+            Some(&Value::Int(packets)) => packets,
+            other => panic!("{other:?}"),
+        }
+    };
+    tins.iter().map(of).collect()
+}
+
+#[test]
+fn marks_and_classes_choose_tins_both_ways() {
+    let label = |mark, class| Label { mark, class };
+    let labels = [(0, label(0x30, 1)), (0, label(0, 1)), (0, label(0, 0))];
+    let result = run(&probes(
+        &labels,
+        false,
+        &cake("unlimited diffserv3 fwmark 0xf0"),
+    ));
+    for (name, link) in &result.links {
+        // Bulk by class, best effort by DSCP, voice by mark.
+        assert_eq!(tins(&link.qdisc), [40, 40, 40], "{name}");
+    }
+}
+
+#[test]
+fn a_cell_behind_a_translation_runs_and_its_opposite_is_refused() {
+    let hosts = [(0, Label::default()), (1, Label::default())];
+    let mut cell = probes(&hosts, true, &cake("unlimited nat dual-srchost"));
+    for (name, probe) in &run(&cell).flows {
+        assert_eq!(probe.loss_ratio, Some(0.0), "{name}");
+    }
+    (cell.flows[1].from, cell.flows[1].to) = (1, 0);
+    cell.flows[1].hosts.reverse();
+    let refused = Live.run(&cell, &mut |_| ControlFlow::Continue(()));
+    let reason = refused.unwrap_err().to_string();
+    assert!(
+        reason.contains("probe-1") && reason.contains("the server sends first"),
+        "{reason}"
+    );
+}
+
+/// What frames of one direction say of their source host: outside, and inside where known.
+#[derive(Default)]
+struct Sources(Mutex<Vec<Source>>);
+
+type Source = (u32, Option<u32>);
+
+impl Observer for &Sources {
+    fn frame(&mut self, point: Point, side: Side, _now: Time, frame: &Frame) {
+        if point == Point::Offered && side == Side::Up {
+            let inside = frame.inside_hashes(0).map(|inside| inside.hosts.0);
+            let source = (frame.host_hashes(0).0, inside);
+            self.0.lock().expect("nobody panics").push(source);
+        }
+    }
+}
+
+/// Datagrams of two hosts cross a bridge behind the kernel's own masquerading. On the wire they
+/// have one source; connection tracking tells the two apart.
+#[test]
+fn connection_tracking_tells_hosts_behind_a_translation_apart() {
+    let plan = Plan {
+        hosts: 2,
+        nat: true,
+        ..Plan::default()
+    };
+    let lab = Lab::new(&plan).unwrap();
+    let sources = Sources::default();
+    let stop = AtomicBool::new(false);
+    let (ready, is_ready) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            lab.bridge.enter().unwrap();
+            let mut config = BridgeConfig::new(Lab::LEFT, Lab::RIGHT);
+            config.up.hop.qdisc = cake("unlimited nat");
+            config.gateway = Some(lab.client.clone());
+            let mut bridge = Bridge::open(config).unwrap();
+            ready.send(()).unwrap();
+            bridge.run(&stop, &mut &sources).unwrap();
+        });
+        // Also when an assertion fails.
+        let _stop = StopOnDrop(&stop);
+        is_ready.recv().unwrap();
+        let server = (lab.server).run(|| UdpSocket::bind((Host::Server.address(0), 7)));
+        let server = server.unwrap();
+        let wait = Some(Duration::from_secs(5));
+        server.set_read_timeout(wait).unwrap();
+        let clients = [0, 1].map(|number| {
+            let bound = (lab.client).run(|| UdpSocket::bind((Host::Client.address(number), 0)));
+            bound.unwrap()
+        });
+        let patience = Instant::now() + Duration::from_secs(20);
+        loop {
+            let mut seen: Vec<SocketAddr> = Vec::new();
+            for client in &clients {
+                client
+                    .send_to(b"request", (Host::Server.address(0), 7))
+                    .unwrap();
+                seen.push(server.recv_from(&mut [0; 16]).unwrap().1);
+            }
+            // Two ports of one address.
+            assert!(seen.iter().all(|from| from.ip() == Host::Client.address(0)));
+            assert_ne!(seen[0].port(), seen[1].port());
+            // The table is read once a second.
+            if (sources.0.lock().unwrap().last()).is_some_and(|(_, inside)| inside.is_some()) {
+                break;
+            }
+            assert!(Instant::now() < patience, "no translation was ever known");
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let sources = sources.0.into_inner().unwrap();
+    let [first, second] = sources.last_chunk().copied().expect("two datagrams");
+    assert_eq!(first.0, second.0, "outside");
+    // The first host has the gateway's address: nothing is translated. The second one's is its own.
+    assert_eq!(first.1, None);
+    assert!(second.1.is_some_and(|inside| inside != second.0));
+}

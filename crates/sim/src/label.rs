@@ -1,0 +1,234 @@
+//! What a queue is told of packets that is in no header: marks, classes, and the hosts behind a
+//! network address translation.
+//!
+//! A packet has no room for it, and few cells need it. Where one does, a [`Labelling`] stands
+//! around each queue: it looks up in the cell's table what belongs to a packet's direction, and
+//! the queue below holds both together. All other cells pay nothing.
+
+use crate::packet::{Packet, host_hash};
+use sojourn_qdisc::{
+    AckFacts, Backlog, ChangeError, Counters, Dequeue, DropReason, Ecn, Gauge, InsideHashes,
+    Outlet, Packet as QdiscPacket, Qdisc, Report, Setting, Spec,
+};
+use sojourn_units::Time;
+use sojourn_world::{Cell, Instance, Label, Topology};
+use std::rc::Rc;
+
+/// The gateway's number among hosts: none has it.
+const GATEWAY: u32 = 1 << 16;
+
+/// Which end of a direction a translation has given the gateway's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Translated {
+    Source,
+    Destination,
+}
+
+/// What belongs to a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    label: Label,
+    translated: Option<Translated>,
+}
+
+/// The table of a cell, by direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Labels(Rc<[Entry]>);
+
+impl Labels {
+    /// None when nothing is to be told.
+    pub(crate) fn of(cell: &Cell) -> Option<Self> {
+        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
+        let instances = cell.instances();
+        let mut entries = Vec::new();
+        for Instance { spec: flow, .. } in &instances {
+            // Node 0 is the client.
+            let ends = match flow.from {
+                0 => [Translated::Source, Translated::Destination],
+                _ => [Translated::Destination, Translated::Source],
+            };
+            for _ in 0..flow.app.connections() {
+                entries.extend(ends.map(|end| Entry {
+                    label: flow.label,
+                    translated: nat.then_some(end),
+                }));
+            }
+        }
+        let tells = entries.iter().any(|entry| *entry != Entry::default());
+        tells.then(|| Self(entries.into()))
+    }
+
+    fn label(&self, packet: Packet) -> Labelled {
+        Labelled {
+            packet,
+            entry: self.0[packet.way().index()],
+        }
+    }
+}
+
+/// A packet with what belongs to its direction.
+#[derive(Clone, Copy, Debug)]
+struct Labelled {
+    packet: Packet,
+    entry: Entry,
+}
+
+impl QdiscPacket for Labelled {
+    fn len(&self) -> u32 {
+        self.packet.len()
+    }
+
+    fn flow_hash(&self, perturbation: u64) -> u32 {
+        self.packet.flow_hash(perturbation)
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+
+    fn set_ce(&mut self) -> bool {
+        self.packet.set_ce()
+    }
+
+    fn dscp(&self) -> u8 {
+        self.packet.dscp()
+    }
+
+    fn clear_dscp(&mut self) {
+        self.packet.clear_dscp();
+    }
+
+    fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
+        let (source, destination) = self.packet.host_hashes(perturbation);
+        let gateway = host_hash(GATEWAY, perturbation);
+        match self.entry.translated {
+            None => (source, destination),
+            Some(Translated::Source) => (gateway, destination),
+            Some(Translated::Destination) => (source, gateway),
+        }
+    }
+
+    fn inside_hashes(&self, perturbation: u64) -> Option<InsideHashes> {
+        self.entry.translated.map(|_| InsideHashes {
+            // A translation keeps flows apart, so their hash may be the same on both sides.
+            flow: self.packet.flow_hash(perturbation),
+            hosts: self.packet.host_hashes(perturbation),
+        })
+    }
+
+    fn mark(&self) -> u32 {
+        self.entry.label.mark
+    }
+
+    fn class(&self) -> u16 {
+        self.entry.label.class
+    }
+
+    fn is_same_flow(&self, other: &Self) -> bool {
+        self.packet.is_same_flow(&other.packet)
+    }
+
+    fn ack(&self) -> Option<AckFacts> {
+        self.packet.ack()
+    }
+}
+
+/// A queue of labelled packets, for packets without labels.
+pub(crate) struct Labelling {
+    labels: Labels,
+    queue: Box<dyn Qdisc<Labelled>>,
+    /// What the queue is built with, but for the name.
+    setting: Setting<'static>,
+    name: String,
+}
+
+impl Labelling {
+    pub(crate) fn new(spec: &Spec, setting: Setting<'_>, labels: Labels) -> Self {
+        Self {
+            labels,
+            queue: spec.build(setting),
+            name: setting.name.to_owned(),
+            setting: Setting {
+                name: "",
+                ..setting
+            },
+        }
+    }
+}
+
+/// Takes the labels off what a queue drops and marks.
+struct Unlabelling<'a>(&'a mut dyn Outlet<Packet>);
+
+impl Outlet<Labelled> for Unlabelling<'_> {
+    fn dropped(&mut self, packet: Labelled, reason: DropReason) {
+        self.0.dropped(packet.packet, reason);
+    }
+
+    fn marked(&mut self, packet: &Labelled) {
+        self.0.marked(&packet.packet);
+    }
+}
+
+impl Qdisc<Packet> for Labelling {
+    fn enqueue(&mut self, packet: Packet, now: Time, out: &mut dyn Outlet<Packet>) {
+        let packet = self.labels.label(packet);
+        self.queue.enqueue(packet, now, &mut Unlabelling(out));
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<Packet>) -> Dequeue<Packet> {
+        match self.queue.dequeue(now, &mut Unlabelling(out)) {
+            Dequeue::Packet { packet, sojourn } => Dequeue::Packet {
+                packet: packet.packet,
+                sojourn,
+            },
+            Dequeue::NotBefore(time) => Dequeue::NotBefore(time),
+            Dequeue::Empty => Dequeue::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+
+    fn report(&self, now: Time) -> Report {
+        self.queue.report(now)
+    }
+
+    fn spec(&self) -> Spec {
+        self.queue.spec()
+    }
+
+    /// Takes any spec, and puts another queue in the place of its own where it must.
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        let setting = Setting {
+            name: &self.name,
+            ..self.setting
+        };
+        spec.reconfigure(&mut self.queue, setting, now);
+        Ok(())
+    }
+
+    fn head_len(&self) -> Option<u32> {
+        self.queue.head_len()
+    }
+
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.queue.gauges(now, tell);
+    }
+
+    fn drain(&mut self) -> Vec<(Time, Packet)> {
+        let held = self.queue.drain().into_iter();
+        held.map(|(arrived, packet)| (arrived, packet.packet))
+            .collect()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, Packet)>, counters: Counters) {
+        let held = held.into_iter();
+        let held = held.map(|(arrived, packet)| (arrived, self.labels.label(packet)));
+        self.queue.adopt(held.collect(), counters);
+    }
+}
