@@ -88,9 +88,11 @@ impl Unit {
     pub(crate) fn show_apart<const N: usize>(self, values: [f64; N]) -> [String; N] {
         let shown = |more| values.map(|value| self.show_finer(value, more));
         let tells_apart = |shown: &[String; N]| {
+            // `100.0` and `100` are one number.
+            let number = |i: usize| shown[i].split(' ').next()?.parse::<f64>().ok();
             let pairs = (0..N).flat_map(|i| (i + 1..N).map(move |j| (i, j)));
             { pairs }
-                .all(|(i, j)| values[i].to_bits() == values[j].to_bits() || shown[i] != shown[j])
+                .all(|(i, j)| values[i].to_bits() == values[j].to_bits() || number(i) != number(j))
         };
         let mut finer = (0..=4).map(shown);
         finer.find(tells_apart).unwrap_or_else(|| shown(4))

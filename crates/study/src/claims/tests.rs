@@ -513,10 +513,7 @@ proptest::proptest! {
 #[test]
 fn values_that_differ_are_shown_apart() {
     let shown = Unit::Share.show_apart([0.999_98, 0.999, 1.001]);
-    assert_eq!(
-        shown,
-        ["100.00 %", "99.90 %", "100.10 %"].map(str::to_owned)
-    );
+    assert_eq!(shown, ["100.00 %", "99.90 %", "100.1 %"].map(str::to_owned));
     // As everywhere where three digits tell them apart, and where nothing can.
     assert_eq!(
         Unit::Ms.show_apart([1.0, 2.0]),
