@@ -158,6 +158,8 @@ pub(crate) struct Scoreboard {
     dup_judged: u64,
     /// No record below is waiting for its first loss verdict by RACK.
     rack_judged: u64,
+    /// The newest record that waits for RACK's verdict, and the first that was too young for it.
+    rack_waiting: Option<(u64, u64)>,
     /// No record below is waiting for its first retransmission, and none at or above `lost_end`.
     resend_from: u64,
     lost_end: u64,
@@ -182,6 +184,7 @@ impl Scoreboard {
             highest: [0; 3],
             dup_judged: 0,
             rack_judged: 0,
+            rack_waiting: None,
             resend_from: 0,
             lost_end: 0,
             lost_again: VecDeque::new(),
@@ -547,6 +550,7 @@ impl Scoreboard {
         self.highest = [0; 3];
         self.dup_judged = self.first;
         self.rack_judged = self.first;
+        self.rack_waiting = None;
     }
 
     /// The losses were none: everything lost and not sent again is in flight after all. Walks
@@ -566,6 +570,7 @@ impl Scoreboard {
     /// Makes RACK judge everything once more, after an undo.
     pub(crate) fn rearm_rack(&mut self) {
         self.rack_judged = self.first;
+        self.rack_waiting = None;
         self.rack.advanced = true;
     }
 

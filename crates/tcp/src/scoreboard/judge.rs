@@ -1,7 +1,7 @@
 //! Which segments are lost: by duplicates (RFC 6675) or by time (RFC 8985).
 //! Both walk forward only: what has been judged once is not looked at again.
 
-use super::{LOST, RETRANSMITTED, Record, Scoreboard};
+use super::{LOST, RETRANSMITTED, Record, SACKED, Scoreboard};
 use crate::{Span, Time};
 
 enum Verdict {
@@ -44,8 +44,6 @@ impl Scoreboard {
     pub(crate) fn judge_by_time(&mut self, now: Time, window: Span) -> (u32, Option<Time>) {
         self.rack.advanced = false;
         let mut newly = 0;
-        // When the newest segment was sent that must wait.
-        let mut waiting: Option<Time> = None;
         let patience = self.rack.rtt + window;
         let (sent, end) = (self.rack.sent, self.rack.end);
         let verdict = |record: &Record| {
@@ -57,32 +55,27 @@ impl Scoreboard {
                 Verdict::Wait
             }
         };
-        let mut id = self.rack_judged.max(self.first);
-        self.rack_judged = self.next;
-        while id < self.next {
-            let next = self.next_unsacked(id);
-            if next > id {
-                id = next;
-                continue;
-            }
-            let record = self.get(id);
-            if !record.has(LOST | RETRANSMITTED) {
-                let sent = record.sent;
-                match verdict(record) {
-                    Verdict::Lost => newly += u32::from(self.mark_lost(id)),
-                    // Segments sent once are in the order of sending: those behind wait too.
-                    Verdict::Wait => {
-                        self.rack_judged = self.rack_judged.min(id);
-                        waiting = Some(sent);
-                    }
-                    Verdict::TooEarly => {
-                        self.rack_judged = self.rack_judged.min(id);
-                        break;
-                    }
-                }
-            }
-            id += 1;
+        // Segments sent once are in the order of sending: lost, then waiting, then too early.
+        let mut id = self.next_judgeable(self.rack_judged.max(self.first));
+        while id < self.next && matches!(verdict(self.get(id)), Verdict::Lost) {
+            newly += u32::from(self.mark_lost(id));
+            id = self.next_judgeable(id + 1);
         }
+        self.rack_judged = id;
+        // While the newest that waits goes on waiting, none before it is looked at again.
+        let (mut newest, from) = match self.rack_waiting {
+            Some((newest, looked)) if newest >= id && self.is_judgeable(newest) => {
+                (Some(newest), looked)
+            }
+            _ => (None, id),
+        };
+        let mut ahead = self.next_judgeable(from);
+        while ahead < self.next && !matches!(verdict(self.get(ahead)), Verdict::TooEarly) {
+            newest = Some(ahead);
+            ahead = self.next_judgeable(ahead + 1);
+        }
+        self.rack_waiting = newest.map(|newest| (newest, ahead));
+        let mut waiting = newest.map(|id| self.get(id).sent);
         while let Some(&(id, at)) = self.resent.front() {
             if self.is_resent_at(id, at) {
                 match verdict(self.get(id)) {
@@ -101,6 +94,19 @@ impl Scoreboard {
             }
         }
         (newly, waiting.map(|sent| sent + patience))
+    }
+
+    /// The first record at or after `id` that RACK may judge by its first sending.
+    fn next_judgeable(&mut self, mut id: u64) -> u64 {
+        while id < self.next && !self.is_judgeable(id) {
+            id = self.next_unsacked(id).max(id + 1);
+        }
+        id
+    }
+
+    /// Whether a record was sent once, has not arrived, and has not been judged lost.
+    fn is_judgeable(&self, id: u64) -> bool {
+        !self.get(id).has(SACKED | LOST | RETRANSMITTED)
     }
 
     /// Whether the retransmission of `id` at `at` is still the one in flight.
