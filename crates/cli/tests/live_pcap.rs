@@ -5,13 +5,13 @@
 
 mod common;
 
+use common::process::bridge;
+use common::rig::{Link, available};
 use common::{sojourn, tshark};
 use serde_json::Value;
-use sojourn_live::{Live, Namespace};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 
 /// Packets that fit into what a live capture keeps, so that every checksum can be verified; a
 /// queue of few, so that SACK has something to say.
@@ -39,18 +39,6 @@ name = "probe"
 direction = "up"
 app = "ping"
 "#;
-
-/// Whether this machine can run the live world.
-fn available() -> bool {
-    match Live::available() {
-        Ok(()) => true,
-        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => panic!("{reason}"),
-        Err(reason) => {
-            eprintln!("passed over: {reason}");
-            false
-        }
-    }
-}
 
 /// What tshark may not find in any capture.
 const WRONG: &str = "_ws.malformed or _ws.expert.severity == error or ip.checksum.status == 0 \
@@ -126,67 +114,20 @@ fn a_live_run_s_captures_are_whole_and_give_its_round_trips() {
     }
 }
 
-/// A process that ends with the test, however that ends.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A namespace and a process in it, by whose id `ip` finds it.
-fn host() -> (Namespace, Running) {
-    let namespace = Namespace::new().unwrap();
-    let holder = namespace.run(|| Command::new("sleep").arg("120").spawn());
-    (namespace, Running(holder.expect("coreutils")))
-}
-
-fn ip(namespace: &Namespace, commands: &str) {
-    let lines = commands.lines().map(str::trim);
-    for line in lines.filter(|line| !line.is_empty()) {
-        let made = namespace.run(|| Command::new("ip").args(line.split_whitespace()).status());
-        assert!(made.expect("iproute2").success(), "ip {line}");
-    }
-}
-
-/// `client: a0 ═ a1 | sojourn bridge | b1 ═ b0: server`
 #[test]
 fn a_bridge_s_capture_has_its_ports_as_interfaces() {
     if !available() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let (client, client_holder) = host();
-    let (server, server_holder) = host();
-    let middle = Namespace::new().unwrap();
-    let (client_id, server_id) = (client_holder.0.id(), server_holder.0.id());
-    ip(
-        &middle,
-        &format!(
-            "link add a1 type veth peer name a0 netns {client_id}
-             link add b1 type veth peer name b0 netns {server_id}
-             link set a1 up
-             link set b1 up"
-        ),
-    );
-    ip(&client, "address add 10.9.0.1/24 dev a0\n link set a0 up");
-    ip(&server, "address add 10.9.0.2/24 dev b0\n link set b0 up");
-    let mut bridge = Command::new(env!("CARGO_BIN_EXE_sojourn"));
-    let words = "bridge a1 b1 --no-fail-open --up-delay 5ms --down-delay 5ms --pcap two.pcapng";
-    bridge
-        .args(words.split_whitespace())
-        .current_dir(dir.path())
-        .stdout(Stdio::piped());
-    let mut bridge = Running(middle.run(|| bridge.spawn()).unwrap());
-    let mut says = BufReader::new(bridge.0.stdout.take().expect("it is piped"));
-    let mut ready = String::new();
-    says.read_line(&mut ready).unwrap();
-    assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
+    let link = Link::new();
+    let words = "a1 b1 --no-fail-open --up-delay 5ms --down-delay 5ms --pcap two.pcapng";
+    let bridge = bridge(&link, words, dir.path());
 
-    let listener = server.run(|| TcpListener::bind("10.9.0.2:5000")).unwrap();
+    let listener = link
+        .server
+        .run(|| TcpListener::bind("10.9.0.2:5000"))
+        .unwrap();
     let echo = std::thread::spawn(move || -> std::io::Result<()> {
         let (mut stream, _) = listener.accept()?;
         let mut bytes = [0; 100];
@@ -195,7 +136,10 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
         }
         Ok(())
     });
-    let mut stream = client.run(|| TcpStream::connect("10.9.0.2:5000")).unwrap();
+    let mut stream = link
+        .client
+        .run(|| TcpStream::connect("10.9.0.2:5000"))
+        .unwrap();
     for number in 0..20 {
         stream.write_all(&[number; 100]).unwrap();
         let mut bytes = [0; 100];
@@ -204,7 +148,7 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
     }
     drop(stream);
     echo.join().expect("it does not panic").unwrap();
-    interrupt(&mut bridge);
+    bridge.interrupt();
 
     let file = dir.path().join("two.pcapng");
     // The hosts leave their checksums to a device that there is not, so only IP's are verified.
@@ -226,15 +170,4 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
     assert!(rtt["count"].as_u64() >= Some(20), "{rtt}");
     // Both delays lie between the two ports. At its end the bridge lets go of what it still delays.
     assert!(rtt["p50"].as_f64() >= Some(10.0), "{rtt}");
-}
-
-/// As Ctrl-C, and waits for a clean end.
-fn interrupt(process: &mut Running) {
-    let id = process.0.id().to_string();
-    let sent = Command::new("sh")
-        .args(["-c", &format!("kill -INT {id}")])
-        .status();
-    assert!(sent.expect("a shell is there").success());
-    let ended = process.0.wait().unwrap();
-    assert!(ended.success(), "{ended:?}");
 }

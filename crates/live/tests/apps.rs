@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::cells::{available, cell, flow, only, run, tcp};
-use common::measured;
+use common::cells::{cell, flow, only, run, tcp};
+use common::{available, measured};
 use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing};
 use sojourn_apps::{Metric, Pages, Spec as App};
 use sojourn_units::{Rate, Span};

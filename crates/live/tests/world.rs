@@ -3,19 +3,15 @@
 
 mod common;
 
-use common::cells::{available, cell, flow, only, run, tcp};
-use common::measured;
+use common::cells::{cell, flow, only, run, tcp};
+use common::{available, measured};
 use sojourn_apps::Spec as App;
-use sojourn_live::{Live, Namespace};
+use sojourn_live::Live;
 use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Change, Flow, Graph, HopRate, Topology, Transport, World};
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 #[test]
 fn a_bulk_flow_fills_the_link_and_no_more() {
@@ -389,71 +385,4 @@ fn a_run_that_is_interrupted_says_so() {
         .run(&cell, &mut |_| ControlFlow::Break(()))
         .unwrap_err();
     assert_eq!(error, sojourn_world::WorldError::interrupted());
-}
-
-/// Not a test of its own: what the next one kills.
-#[test]
-#[ignore = "runs for a minute; started and killed by the next test"]
-fn a_run_to_be_killed() {
-    run(&cell(60_000, vec![flow("bulk", tcp(), App::Bulk)]));
-}
-
-/// Network namespaces of a process's threads other than our own, each with a thread in it.
-fn foreign_namespaces(pid: u32) -> BTreeSet<(PathBuf, String)> {
-    let own = std::fs::read_link("/proc/self/ns/net").unwrap();
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let of = |task: std::fs::DirEntry| {
-        let namespace = std::fs::read_link(task.path().join("ns/net")).ok()?;
-        Some((namespace, task.file_name().into_string().ok()?))
-    };
-    tasks
-        .flatten()
-        .filter_map(of)
-        .filter(|(namespace, _)| *namespace != own)
-        .collect()
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while !done() {
-        assert!(Instant::now() < patience, "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// A cable from a namespace of ours into each of the child's is gone when, and only when, the
-/// kernel has removed the child's namespace.
-#[test]
-fn nothing_is_left_after_kill_9() {
-    if !available() {
-        return;
-    }
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_run_to_be_killed", "--ignored"])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    wait_for("three namespaces", || {
-        foreign_namespaces(child.id()).len() == 3
-    });
-    let watch = Namespace::new().unwrap();
-    let devices = || {
-        watch
-            .run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))
-            .unwrap()
-    };
-    for (number, (_, thread)) in foreign_namespaces(child.id()).into_iter().enumerate() {
-        let near = format!("watch{number}");
-        let words = [
-            "link", "add", &near, "type", "veth", "peer", "name", "far", "netns", &thread,
-        ];
-        let made = watch
-            .run(|| Command::new("ip").args(words).status())
-            .expect("iproute2");
-        assert!(made.success());
-    }
-    assert_eq!(devices().matches("watch").count(), 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    wait_for("the end of the namespaces", || !devices().contains("watch"));
 }

@@ -1,5 +1,9 @@
-//! What tests of captures share.
-#![allow(unreachable_pub)]
+//! What tests of the program share.
+#![allow(dead_code, unreachable_pub)]
+
+pub mod process;
+#[path = "../../../live/tests/common/rig.rs"]
+pub mod rig;
 
 use std::path::Path;
 use std::process::{Command, Output};

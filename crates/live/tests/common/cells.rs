@@ -10,18 +10,6 @@ use sojourn_world::{
 };
 use std::ops::ControlFlow;
 
-/// Whether this machine can run the live world.
-pub fn available() -> bool {
-    match Live::available() {
-        Ok(()) => true,
-        Err(reason) if std::env::var("CI").is_ok_and(|ci| ci == "true") => panic!("{reason}"),
-        Err(reason) => {
-            eprintln!("passed over: {reason}");
-            false
-        }
-    }
-}
-
 fn hop(name: &str, mbit: u64) -> Hop {
     Hop {
         name: name.into(),

@@ -1,21 +1,17 @@
-//! A link to put a bridge into: `a0 ═ a1 | bridge | b1 ═ b0`, in namespaces of threads of this
-//! process, so that nothing is left behind however the test ends.
-#![allow(dead_code, unreachable_pub)]
-// The kernel's control messages are read unaligned.
-#![allow(clippy::cast_ptr_alignment)]
+//! What tests of the live world share.
+// Each of them uses a part.
+#![allow(dead_code, unreachable_pub, unused_imports)]
 
 pub mod cells;
+mod rig;
+
+pub use rig::{Link, Raw, StopOnDrop, available, frame};
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Side, SideStats};
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd;
 use std::panic::{self, AssertUnwindSafe};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
 
 /// Runs a test that measures time up to three times, and lets it fail if all three fail. What
 /// else goes on around a shared machine disturbs one measurement; a fault of ours is in each.
@@ -29,119 +25,13 @@ pub fn measured(test: impl Fn()) {
     }
 }
 
-/// A network namespace held by an open file.
-pub struct Net {
-    handle: File,
-}
-
-impl Net {
-    pub fn new() -> Self {
-        let handle = thread::spawn(|| {
-            // SAFETY: no pointers are passed; only this thread moves.
-            let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
-            let error = io::Error::last_os_error();
-            assert_eq!(
-                result, 0,
-                "these tests need root (CAP_SYS_ADMIN): unshare: {error}"
-            );
-            std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1").expect("IPv6 off");
-            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").expect("IPv6 off");
-            File::open("/proc/thread-self/ns/net").expect("a namespace has a file")
-        })
-        .join()
-        .expect("the namespace is made");
-        Self { handle }
-    }
-
-    /// Runs `work` on a thread inside.
-    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        thread::scope(|scope| {
-            let worker = scope.spawn(|| {
-                self.enter();
-                work()
-            });
-            match worker.join() {
-                Ok(value) => value,
-                Err(cause) => panic::resume_unwind(cause),
-            }
-        })
-    }
-
-    pub fn enter(&self) {
-        // SAFETY: the descriptor is an open namespace.
-        let result = unsafe { libc::setns(self.handle.as_raw_fd(), libc::CLONE_NEWNET) };
-        assert_eq!(result, 0, "setns: {}", io::Error::last_os_error());
-    }
-
-    /// A path that leads here, for `ip link set … netns`.
-    pub fn path(&self) -> String {
-        format!(
-            "/proc/{}/fd/{}",
-            std::process::id(),
-            self.handle.as_raw_fd()
-        )
-    }
-
-    /// Runs `ip` inside, one command a line.
-    pub fn ip(&self, commands: &str) {
-        self.run(|| {
-            for line in commands
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-            {
-                let output = Command::new("ip")
-                    .args(line.split_whitespace())
-                    .output()
-                    .expect("these tests need iproute2");
-                let error = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success(), "ip {line}: {error}");
-            }
-        });
-    }
-}
-
 /// What a bridge counted.
 pub struct Stats {
     pub up: SideStats,
     pub down: SideStats,
 }
 
-/// Three namespaces in a row.
-pub struct Link {
-    pub client: Net,
-    pub middle: Net,
-    pub server: Net,
-}
-
 impl Link {
-    pub fn new() -> Self {
-        let (client, middle, server) = (Net::new(), Net::new(), Net::new());
-        middle.ip(&format!(
-            "link add a1 type veth peer name a0 netns {}
-             link add b1 type veth peer name b0 netns {}
-             link set a1 up
-             link set b1 up",
-            client.path(),
-            server.path(),
-        ));
-        client.ip("link set a0 up\n address add 10.9.0.1/24 dev a0");
-        server.ip("link set b0 up\n address add 10.9.0.2/24 dev b0");
-        Self {
-            client,
-            middle,
-            server,
-        }
-    }
-
-    /// All four devices get this MTU.
-    pub fn mtu(&self, mtu: u32) {
-        self.client.ip(&format!("link set a0 mtu {mtu}"));
-        self.middle
-            .ip(&format!("link set a1 mtu {mtu}\n link set b1 mtu {mtu}"));
-        self.server.ip(&format!("link set b0 mtu {mtu}"));
-    }
-
     /// Runs a bridge while `work` runs.
     pub fn bridged<T>(&self, config: BridgeConfig, work: impl FnOnce() -> T) -> (T, Stats) {
         let (value, stats, NoObserver) = self.observed(config, NoObserver, work);
@@ -175,128 +65,7 @@ impl Link {
     }
 }
 
-/// Stops the bridge also when the test fails.
-pub struct StopOnDrop<'a>(pub &'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// A bridge over the link that passes everything at once.
 pub fn plain() -> BridgeConfig {
     BridgeConfig::new("a1", "b1")
-}
-
-/// A raw socket on one device.
-pub struct Raw(File);
-
-impl Raw {
-    pub fn new(net: &Net, device: &str) -> Self {
-        use std::os::fd::FromRawFd;
-        net.run(|| {
-            // SAFETY: plain system calls; the structures outlive them, lengths are their own.
-            unsafe {
-                let protocol = (libc::ETH_P_ALL as u16).to_be();
-                let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW, i32::from(protocol));
-                assert!(fd >= 0, "these tests need CAP_NET_RAW");
-                let name = std::ffi::CString::new(device).expect("a device name");
-                let mut address: libc::sockaddr_ll = std::mem::zeroed();
-                address.sll_family = libc::AF_PACKET as u16;
-                address.sll_protocol = protocol;
-                address.sll_ifindex = libc::if_nametoindex(name.as_ptr()).cast_signed();
-                let len = size_of_val(&address) as u32;
-                assert_eq!(libc::bind(fd, (&raw const address).cast(), len), 0);
-                let one = 1_i32;
-                // PACKET_IGNORE_OUTGOING
-                libc::setsockopt(fd, libc::SOL_PACKET, 23, (&raw const one).cast(), 4);
-                let auxdata = libc::PACKET_AUXDATA;
-                libc::setsockopt(fd, libc::SOL_PACKET, auxdata, (&raw const one).cast(), 4);
-                // Room for what comes while the test is kept from the processor.
-                let room = 16 << 20_i32;
-                let force = libc::SO_RCVBUFFORCE;
-                libc::setsockopt(fd, libc::SOL_SOCKET, force, (&raw const room).cast(), 4);
-                let wait = libc::timeval {
-                    tv_sec: 0,
-                    tv_usec: 20_000,
-                };
-                let len = size_of_val(&wait) as u32;
-                let wait = (&raw const wait).cast();
-                libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, wait, len);
-                Self(File::from_raw_fd(fd))
-            }
-        })
-    }
-
-    pub fn send(&self, frame: &[u8]) {
-        use std::io::Write;
-        (&self.0).write_all(frame).expect("the frame is sent");
-    }
-
-    /// The next frame for which `wanted` holds; waits up to ten seconds for it.
-    pub fn receive(&self, wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-        let end = Instant::now() + Duration::from_secs(10);
-        while Instant::now() < end {
-            if let Some(frame) = self.read().filter(|frame| wanted(frame)) {
-                return Some(frame);
-            }
-        }
-        None
-    }
-
-    /// Counts the wanted frames until none has come for half a second.
-    pub fn count(&self, wanted: impl Fn(&[u8]) -> bool) -> usize {
-        let (mut count, mut last) = (0, Instant::now());
-        while last.elapsed() < Duration::from_millis(500) {
-            if self.read().is_some_and(|frame| wanted(&frame)) {
-                count += 1;
-                last = Instant::now();
-            }
-        }
-        count
-    }
-
-    /// One frame, its VLAN tag put back; none when nothing comes for 20 ms.
-    pub fn read(&self) -> Option<Vec<u8>> {
-        let mut frame = vec![0; 70_000];
-        let mut control = [0_u64; 16];
-        // SAFETY: plain old data for which all zeros is valid; pointers lead to live buffers of
-        // the lengths beside them; the control message is read as the kernel wrote it.
-        unsafe {
-            let mut part = libc::iovec {
-                iov_base: frame.as_mut_ptr().cast(),
-                iov_len: frame.len(),
-            };
-            let mut message: libc::msghdr = std::mem::zeroed();
-            message.msg_iov = &raw mut part;
-            message.msg_iovlen = 1;
-            message.msg_control = control.as_mut_ptr().cast();
-            message.msg_controllen = size_of_val(&control);
-            let len = libc::recvmsg(self.0.as_raw_fd(), &raw mut message, 0);
-            frame.truncate(usize::try_from(len).ok()?);
-            let header = libc::CMSG_FIRSTHDR(&raw const message);
-            if !header.is_null() && (*header).cmsg_type == libc::PACKET_AUXDATA {
-                let data = libc::CMSG_DATA(header).cast::<libc::tpacket_auxdata>();
-                let data = data.read_unaligned();
-                if data.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
-                    let tag = [
-                        data.tp_vlan_tpid.to_be_bytes(),
-                        data.tp_vlan_tci.to_be_bytes(),
-                    ];
-                    frame.splice(12..12, tag.concat());
-                }
-            }
-        }
-        Some(frame)
-    }
-}
-
-/// A frame with this EtherType and payload.
-pub fn frame(ether_type: u16, payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![0xff; 6];
-    frame.extend([2, 0, 0, 0, 0, 9]);
-    frame.extend(ether_type.to_be_bytes());
-    frame.extend(payload);
-    frame
 }

@@ -1,0 +1,67 @@
+//! The program as a process that goes on beside the test.
+
+use super::rig::Link;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The program with these arguments, in a folder.
+pub fn program(words: &str, dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sojourn"));
+    command.args(words.split_whitespace()).current_dir(dir);
+    command
+}
+
+/// A process that ends with the test, however that ends.
+pub struct Running {
+    child: Child,
+    /// Held open: the process still writes to it.
+    output: Option<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("it starts");
+        let output = child.stdout.take().map(BufReader::new);
+        Self { child, output }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it ends");
+    }
+
+    /// As Ctrl-C, and waits for a clean end.
+    pub fn interrupt(mut self) {
+        let kill = format!("kill -INT {}", self.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.expect("a shell is there").success());
+        let ended = self.child.wait().expect("it ends");
+        assert!(ended.success(), "{ended:?}");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `sojourn bridge` in the middle of a link, ready.
+pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
+    let mut command = program(&format!("bridge {words}"), dir);
+    let command = command.stdout(Stdio::piped());
+    let mut running = link.middle.run(|| Running::start(command));
+    let output = running.output.as_mut().expect("it is piped");
+    let mut ready = String::new();
+    output.read_line(&mut ready).expect("it writes text");
+    assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
+    running
+}
