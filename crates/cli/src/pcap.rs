@@ -139,13 +139,10 @@ impl Capturing<'_> {
         self.dir.join(format!("run-{number}-{point}.pcapng"))
     }
 
-    /// Opens the files of a run.
-    fn open(&self, cell: &Cell) -> Result<(Vec<Shared>, Taps), WorldError> {
+    /// Opens the files of a run, each with its tap.
+    fn open(&self, cell: &Cell, taps: &mut Taps) -> Result<Vec<Shared>, WorldError> {
         let mut files = Vec::new();
-        let mut taps = Taps {
-            points: Vec::new(),
-            snap_len: self.snap_len as usize,
-        };
+        taps.snap_len = taps.snap_len.max(self.snap_len as usize);
         let mut comment = format!("{}, {} world", cell.scenario, self.world.name());
         for (key, value) in &cell.params {
             let _ = write!(comment, ", {key} = {value}");
@@ -178,7 +175,7 @@ impl Capturing<'_> {
             files.push(capture);
             taps.points.push((point, tap));
         }
-        Ok((files, taps))
+        Ok(files)
     }
 }
 
@@ -187,9 +184,14 @@ impl World for Capturing<'_> {
         self.world.name()
     }
 
-    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        let (files, taps) = self.open(cell)?;
-        let result = self.world.run_tapped(cell, taps, progress)?;
+    fn run(
+        &self,
+        cell: &Cell,
+        mut taps: Taps,
+        progress: Progress<'_>,
+    ) -> Result<RunResult, WorldError> {
+        let files = self.open(cell, &mut taps)?;
+        let result = self.world.run(cell, taps, progress)?;
         finish(&files).map_err(WorldError)?;
         Ok(result)
     }

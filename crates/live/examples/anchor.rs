@@ -7,7 +7,7 @@ use sojourn_live::Live;
 use sojourn_qdisc::Spec as Qdisc;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Dumbbell, Flow, Hop, HopRate, Topology, Transport, World};
+use sojourn_world::{Cell, Dumbbell, Flow, Hop, HopRate, Taps, Topology, Transport, World};
 use std::ops::ControlFlow;
 
 fn hop(name: &str, mbit: f64, qdisc: &Qdisc) -> Hop {
@@ -126,7 +126,7 @@ fn main() {
     let seconds = args.next().map_or(60, |s| s.parse().expect("seconds"));
     let spec: Qdisc = qdisc.parse().expect("a qdisc");
     let cell = cell(&which, &spec, seconds);
-    let run = Live.run(&cell, &mut |_| ControlFlow::Continue(()));
+    let run = Live.run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()));
     let result = match run {
         Ok(result) => result,
         Err(error) => {

@@ -73,17 +73,13 @@ impl World for Live {
         "live"
     }
 
-    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        run(cell, None, &Guests::default(), progress)
-    }
-
-    fn run_tapped(
+    fn run(
         &self,
         cell: &Cell,
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        run(cell, Some(taps), &Guests::default(), progress)
+        Guests::default().run(cell, taps, progress)
     }
 }
 
@@ -92,53 +88,40 @@ impl World for Guests {
         Live.name()
     }
 
-    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        run(cell, None, self, progress)
-    }
-
-    fn run_tapped(
+    fn run(
         &self,
         cell: &Cell,
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        run(cell, Some(taps), self, progress)
+        let began = Instant::now();
+        let dumbbell = check(cell).map_err(WorldError)?;
+        let plan = plan(cell).map_err(WorldError)?;
+        let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
+        let window = Window::of(cell);
+        let recorder = |base| {
+            let mut recorder = FlowRecorder::new(window, base);
+            if !cell.flow_series {
+                recorder.omit_series();
+            }
+            Mutex::new(recorder)
+        };
+        let shared = Shared {
+            recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
+            stop: AtomicBool::new(false),
+        };
+        let run = Run {
+            cell,
+            dumbbell,
+            lab: &lab,
+            shared: &shared,
+            gauge: Gauge::default(),
+            taps: Mutex::new(taps),
+            guests: self,
+        };
+        let outcome = run.go(progress)?;
+        Ok(result(cell, shared, outcome, began))
     }
-}
-
-fn run(
-    cell: &Cell,
-    taps: Option<Taps>,
-    guests: &Guests,
-    progress: Progress<'_>,
-) -> Result<RunResult, WorldError> {
-    let began = Instant::now();
-    let dumbbell = check(cell).map_err(WorldError)?;
-    let plan = plan(cell).map_err(WorldError)?;
-    let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
-    let window = Window::of(cell);
-    let recorder = |base| {
-        let mut recorder = FlowRecorder::new(window, base);
-        if !cell.flow_series {
-            recorder.omit_series();
-        }
-        Mutex::new(recorder)
-    };
-    let shared = Shared {
-        recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
-        stop: AtomicBool::new(false),
-    };
-    let run = Run {
-        cell,
-        dumbbell,
-        lab: &lab,
-        shared: &shared,
-        gauge: Gauge::default(),
-        taps: Mutex::new(taps),
-        guests,
-    };
-    let outcome = run.go(progress)?;
-    Ok(result(cell, shared, outcome, began))
 }
 
 /// The dumbbell of a cell that can run here.
@@ -237,7 +220,7 @@ struct Run<'a> {
     shared: &'a Shared,
     gauge: Gauge,
     /// Who wants to see frames; taken by the bridge's thread.
-    taps: Mutex<Option<Taps>>,
+    taps: Mutex<Taps>,
     guests: &'a Guests,
 }
 

@@ -9,7 +9,7 @@ use sojourn_live::{Host, Lab, Live, Plan};
 use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, Hop, HopRate, Label, RunResult, Topology, Transport, World,
+    Cell, Dumbbell, Flow, Hop, HopRate, Label, RunResult, Taps, Topology, Transport, World,
 };
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -75,7 +75,8 @@ fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
 }
 
 fn run(cell: &Cell) -> RunResult {
-    Live.run(cell, &mut |_| ControlFlow::Continue(())).unwrap()
+    Live.run(cell, Taps::default(), &mut |_| ControlFlow::Continue(()))
+        .unwrap()
 }
 
 /// Packets that the tins have taken in, in tc's order.
@@ -118,7 +119,7 @@ fn a_cell_behind_a_translation_runs_and_its_opposite_is_refused() {
     }
     (cell.flows[1].from, cell.flows[1].to) = (1, 0);
     cell.flows[1].hosts.reverse();
-    let refused = Live.run(&cell, &mut |_| ControlFlow::Continue(()));
+    let refused = Live.run(&cell, Taps::default(), &mut |_| ControlFlow::Continue(()));
     let reason = refused.unwrap_err().to_string();
     assert!(
         reason.contains("probe-1") && reason.contains("the server sends first"),

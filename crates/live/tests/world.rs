@@ -10,7 +10,7 @@ use sojourn_live::Live;
 use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Change, Flow, Graph, HopRate, Topology, Transport, World};
+use sojourn_world::{Cell, Change, Flow, Graph, HopRate, Taps, Topology, Transport, World};
 use std::ops::ControlFlow;
 
 #[test]
@@ -328,7 +328,7 @@ fn several_runs_at_once_do_not_meet() {
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let refused = |cell: &Cell| {
-        Live.run(cell, &mut |_| ControlFlow::Continue(()))
+        Live.run(cell, Taps::default(), &mut |_| ControlFlow::Continue(()))
             .unwrap_err()
             .0
     };
@@ -382,7 +382,7 @@ fn a_run_that_is_interrupted_says_so() {
     }
     let cell = cell(60_000, vec![flow("bulk", tcp(), App::Bulk)]);
     let error = Live
-        .run(&cell, &mut |_| ControlFlow::Break(()))
+        .run(&cell, Taps::default(), &mut |_| ControlFlow::Break(()))
         .unwrap_err();
     assert_eq!(error, sojourn_world::WorldError::interrupted());
 }

@@ -37,31 +37,21 @@ impl World for Sim {
         "sim"
     }
 
-    /// Runs the cell. The processor and wall time in [`sojourn_world::Cost`] are left zero:
-    /// the caller has a clock, the simulator has none.
-    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError> {
-        finish(build::engine(cell)?, cell, progress)
-    }
-
-    fn run_tapped(
+    /// The processor and wall time in [`sojourn_world::Cost`] are left zero: the caller has a
+    /// clock, the simulator has none.
+    fn run(
         &self,
         cell: &Cell,
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let mut engine = build::engine(cell)?;
-        engine.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
-        finish(engine, cell, progress)
+        if !taps.is_empty() {
+            engine.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
+        }
+        if engine.run(progress).is_break() {
+            return Err(WorldError::interrupted());
+        }
+        Ok(engine.finish(cell))
     }
-}
-
-fn finish(
-    mut engine: engine::Engine,
-    cell: &Cell,
-    progress: Progress<'_>,
-) -> Result<RunResult, WorldError> {
-    if engine.run(progress).is_break() {
-        return Err(WorldError::interrupted());
-    }
-    Ok(engine.finish(cell))
 }

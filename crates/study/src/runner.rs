@@ -3,7 +3,7 @@
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::ClockId;
 use sojourn_units::Time;
-use sojourn_world::{Cell, RunResult, World, WorldError};
+use sojourn_world::{Cell, RunResult, Taps, World, WorldError};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,7 +86,7 @@ fn one(
         }
     };
     let (wall, cpu) = (Instant::now(), cpu_time());
-    let run = || world.run(cell, &mut report);
+    let run = || world.run(cell, Taps::default(), &mut report);
     let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let what = panic
             .downcast_ref::<&str>()

@@ -42,26 +42,13 @@ pub trait World {
     /// `sim` or `live`.
     fn name(&self) -> &'static str;
 
-    /// Runs one cell to its end.
+    /// Runs one cell to its end and shows its packets to `taps`, [`Taps::default`] for nobody.
     ///
     /// # Errors
     /// When this world cannot run the cell (the message says which part and what it could run),
     /// or, in the live world, when the machine refuses something.
-    fn run(&self, cell: &Cell, progress: Progress<'_>) -> Result<RunResult, WorldError>;
-
-    /// The same, and shows its packets to `taps`.
-    ///
-    /// # Errors
-    /// As [`World::run`]; a world need not be able to.
-    fn run_tapped(
-        &self,
-        _cell: &Cell,
-        _taps: Taps,
-        _progress: Progress<'_>,
-    ) -> Result<RunResult, WorldError> {
-        let name = self.name();
-        Err(WorldError(format!("the {name} world shows no packets")))
-    }
+    fn run(&self, cell: &Cell, taps: Taps, progress: Progress<'_>)
+    -> Result<RunResult, WorldError>;
 }
 
 /// Why a world could not run a cell; a sentence for the user.

@@ -68,6 +68,13 @@ pub struct Taps {
     pub snap_len: usize,
 }
 
+impl Taps {
+    /// Whether nobody looks on.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

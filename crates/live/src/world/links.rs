@@ -219,12 +219,13 @@ fn labels(cell: &Cell) -> Labels {
 
 /// The thread of the bridge.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
-    let taps = run
-        .taps
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .take();
-    let capture = taps.map(Capture::start).transpose()?;
+    let taps = run.taps.lock();
+    let taps = std::mem::take(&mut *taps.unwrap_or_else(std::sync::PoisonError::into_inner));
+    let capture = if taps.is_empty() {
+        None
+    } else {
+        Some(Capture::start(taps)?)
+    };
     let opened = run.lab.bridge.enter();
     let opened = opened.and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
     // The other end of the channel waits for exactly this.

@@ -6,7 +6,7 @@ use sojourn_qdisc::Spec as Qdisc;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, RunResult, Topology, Transport, World,
+    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, RunResult, Taps, Topology, Transport, World,
 };
 use std::ops::ControlFlow;
 
@@ -68,7 +68,8 @@ pub fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
 }
 
 pub fn run(cell: &Cell) -> RunResult {
-    Live.run(cell, &mut |_| ControlFlow::Continue(())).unwrap()
+    Live.run(cell, Taps::default(), &mut |_| ControlFlow::Continue(()))
+        .unwrap()
 }
 
 /// Of the first flow.

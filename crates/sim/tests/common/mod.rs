@@ -7,8 +7,8 @@ use sojourn_sim::Sim;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, LinkResult, RunResult, Topology, Transport,
-    World,
+    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, LinkResult, RunResult, Taps, Topology,
+    Transport, World,
 };
 use std::ops::ControlFlow;
 
@@ -102,7 +102,7 @@ pub(crate) fn tcp(name: &str, app: AppSpec, rtt: Span, config: Config) -> Flow {
 }
 
 pub(crate) fn run(cell: &Cell) -> RunResult {
-    Sim.run(cell, &mut |_| ControlFlow::Continue(()))
+    Sim.run(cell, Taps::default(), &mut |_| ControlFlow::Continue(()))
         .expect("the cell can be run")
 }
 

@@ -14,6 +14,7 @@ impl World for Fake {
     fn run(
         &self,
         cell: &Cell,
+        _: Taps,
         progress: sojourn_world::Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let mut digest = cell.seed;
