@@ -11,31 +11,16 @@ use sojourn_world::{Cell, Dumbbell, Flow, Hop, HopRate, Taps, Topology, Transpor
 use std::ops::ControlFlow;
 
 fn hop(name: &str, mbit: f64, qdisc: &Qdisc) -> Hop {
-    Hop {
-        name: name.into(),
-        rate: HopRate::Fixed(Rate::from_bps_f64(mbit * 1e6)),
-        qdisc: qdisc.clone(),
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    }
+    let rate = HopRate::Fixed(Rate::from_bps_f64(mbit * 1e6));
+    Hop::new(name, rate, qdisc.clone())
 }
 
 fn flow(name: &str, up: bool, rtt: u64, transport: Transport, app: App) -> Flow {
     Flow {
-        name: name.into(),
         from: usize::from(!up),
         to: usize::from(up),
-        hosts: [0; 2],
-        start: Time::ZERO,
-        stop: None,
-        every: None,
         base_rtt: Span::from_millis(rtt),
-        dscp: 0,
-        label: sojourn_world::Label::default(),
-        transport,
-        app,
+        ..Flow::new(name, transport, app)
     }
 }
 
@@ -98,24 +83,15 @@ fn cell(which: &str, qdisc: &Qdisc, seconds: u64) -> Cell {
         flows[5].start += ms(1000);
         (1.0, 12.0, flows)
     };
+    let links = Dumbbell::new(hop("up", up, qdisc), hop("down", down, qdisc));
     Cell {
-        scenario: which.into(),
-        params: Vec::new(),
-        seed: 1,
-        duration: Span::from_secs(seconds),
         warmup: Span::from_secs(seconds.min(60) / 6),
-        sample_every: ms(100),
-        link_header: 14,
-        spp: false,
-        flow_series: true,
-        topology: Topology::Dumbbell(Dumbbell {
-            up: hop("up", up, qdisc),
-            down: hop("down", down, qdisc),
-            access: None,
-            nat: false,
-        }),
-        flows,
-        changes: Vec::new(),
+        ..Cell::new(
+            which,
+            Topology::Dumbbell(links),
+            flows,
+            Span::from_secs(seconds),
+        )
     }
 }
 

@@ -23,55 +23,31 @@ fn cake(words: &str) -> Qdisc {
 }
 
 fn hop(name: &str, qdisc: Qdisc) -> Hop {
-    Hop {
-        name: name.into(),
-        rate: HopRate::Fixed(Rate::from_bps(100_000_000)),
-        qdisc,
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    }
+    Hop::new(name, HopRate::Fixed(Rate::from_bps(100_000_000)), qdisc)
 }
 
 /// Probes of 20 requests a second for two seconds, from hosts with these numbers.
 fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
-    let flow = |(index, &(host, label)): (usize, &(u16, Label))| Flow {
-        name: format!("probe-{index}"),
-        from: 0,
-        to: 1,
-        hosts: [host, 0],
-        start: Time::ZERO,
-        stop: None,
-        every: None,
-        base_rtt: Span::from_millis(4),
-        dscp: 0,
-        label,
-        transport: Transport::Udp,
-        app: App::Ping {
-            size: 64,
-            interval: Span::from_millis(50),
-        },
+    let ping = App::Ping {
+        size: 64,
+        interval: Span::from_millis(50),
     };
-    Cell {
-        scenario: "test".into(),
-        params: Vec::new(),
-        seed: 1,
-        duration: Span::from_secs(2),
-        warmup: Span::ZERO,
-        sample_every: Span::from_millis(100),
-        link_header: 14,
-        spp: false,
-        flow_series: true,
-        topology: Topology::Dumbbell(Dumbbell {
-            up: hop("up", qdisc.clone()),
-            down: hop("down", qdisc.clone()),
-            access: None,
-            nat,
-        }),
-        flows: labels.iter().enumerate().map(flow).collect(),
-        changes: Vec::new(),
-    }
+    let flow = |(index, &(host, label)): (usize, &(u16, Label))| Flow {
+        hosts: [host, 0],
+        base_rtt: Span::from_millis(4),
+        label,
+        ..Flow::new(&format!("probe-{index}"), Transport::Udp, ping.clone())
+    };
+    let links = Dumbbell {
+        nat,
+        ..Dumbbell::new(hop("up", qdisc.clone()), hop("down", qdisc.clone()))
+    };
+    Cell::new(
+        "test",
+        Topology::Dumbbell(links),
+        labels.iter().enumerate().map(flow).collect(),
+        Span::from_secs(2),
+    )
 }
 
 fn run(cell: &Cell) -> RunResult {

@@ -38,6 +38,24 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A cell of Ethernet links with seed 1, measured from its start every 100 ms.
+    pub fn new(scenario: &str, topology: Topology, flows: Vec<Flow>, duration: Span) -> Self {
+        Self {
+            scenario: scenario.into(),
+            params: Vec::new(),
+            seed: 1,
+            duration,
+            warmup: Span::ZERO,
+            sample_every: Span::from_millis(100),
+            link_header: 14,
+            spp: false,
+            flow_series: true,
+            topology,
+            flows,
+            changes: Vec::new(),
+        }
+    }
+
     /// When the run ends.
     pub fn end(&self) -> Time {
         Time::ZERO + self.duration
@@ -127,6 +145,16 @@ impl Dumbbell {
     pub const CLIENT: &'static str = "client";
     /// The servers' node name.
     pub const SERVER: &'static str = "server";
+
+    /// Hosts without access links of their own or a translation before them.
+    pub const fn new(up: Hop, down: Hop) -> Self {
+        Self {
+            up,
+            down,
+            access: None,
+            nat: false,
+        }
+    }
 }
 
 /// Any set of nodes and one-way links; packets take the path with the fewest hops, the earlier
@@ -205,6 +233,21 @@ pub struct Hop {
     pub reorder: bool,
     /// Probability that a packet is lost after transmission.
     pub loss: f64,
+}
+
+impl Hop {
+    /// A link that takes no time but for sending, and loses nothing.
+    pub fn new(name: &str, rate: HopRate, qdisc: QdiscSpec) -> Self {
+        Self {
+            name: name.into(),
+            rate,
+            qdisc,
+            delay: Span::ZERO,
+            jitter: Span::ZERO,
+            reorder: false,
+            loss: 0.0,
+        }
+    }
 }
 
 /// How fast a link sends.
@@ -292,6 +335,25 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// From client to server, from the first moment to the last, over an empty path without
+    /// delay.
+    pub fn new(name: &str, transport: Transport, app: AppSpec) -> Self {
+        Self {
+            name: name.into(),
+            from: 0,
+            to: 1,
+            hosts: [0; 2],
+            start: Time::ZERO,
+            stop: None,
+            every: None,
+            base_rtt: Span::ZERO,
+            dscp: 0,
+            label: Label::default(),
+            transport,
+            app,
+        }
+    }
+
     /// Each of its beginnings before `end`, as a flow that begins once. All have sockets of their
     /// own; from the second on the name carries a number, which names their dice.
     pub fn instances(&self, end: Time) -> impl Iterator<Item = Self> + '_ {

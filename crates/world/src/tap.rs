@@ -84,38 +84,16 @@ mod tests {
 
     #[test]
     fn places_have_names() {
-        let hop = Hop {
-            name: "b".into(),
-            rate: HopRate::Infinite,
-            qdisc: Spec::Pfifo { limit: 1 },
-            delay: Span::ZERO,
-            jitter: Span::ZERO,
-            reorder: false,
-            loss: 0.0,
-        };
+        let hop = Hop::new("b", HopRate::Infinite, Spec::Pfifo { limit: 1 });
         let link = GraphLink {
             from: 0,
             to: 1,
             hop,
         };
         let nodes = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let cell = Cell {
-            scenario: String::new(),
-            params: Vec::new(),
-            seed: 1,
-            duration: Span::from_secs(1),
-            warmup: Span::ZERO,
-            sample_every: Span::from_secs(1),
-            link_header: 14,
-            spp: false,
-            flow_series: true,
-            topology: Topology::Graph(Graph {
-                nodes,
-                links: vec![link],
-            }),
-            flows: Vec::new(),
-            changes: Vec::new(),
-        };
+        let links = vec![link];
+        let graph = Topology::Graph(Graph { nodes, links });
+        let cell = Cell::new("test", graph, Vec::new(), Span::from_secs(1));
         let find = |name| TapPoint::find(name, &cell);
         assert_eq!(find("a"), Ok(TapPoint::Node(0)));
         assert_eq!(find("b"), Ok(TapPoint::Dequeued(0)));

@@ -5,7 +5,6 @@ use super::paths::PathDelays;
 use crate::clock::Clock;
 use crate::lab::Namespace;
 use sojourn_qdisc::Spec;
-use sojourn_units::Span;
 use sojourn_world::{Change, Hop, HopRate};
 
 /// A bridge between two interfaces of the calling thread's network namespace.
@@ -82,15 +81,7 @@ impl Direction {
     /// Infinite rate, no delay, `pfifo`.
     pub fn transparent(name: &str) -> Self {
         Self {
-            hop: Hop {
-                name: name.to_owned(),
-                rate: HopRate::Infinite,
-                qdisc: Spec::Pfifo { limit: 1000 },
-                delay: Span::ZERO,
-                jitter: Span::ZERO,
-                reorder: false,
-                loss: 0.0,
-            },
+            hop: Hop::new(name, HopRate::Infinite, Spec::Pfifo { limit: 1000 }),
             paths: PathDelays::default(),
             labels: Labels::default(),
         }

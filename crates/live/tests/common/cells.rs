@@ -11,32 +11,15 @@ use sojourn_world::{
 use std::ops::ControlFlow;
 
 fn hop(name: &str, mbit: u64) -> Hop {
-    Hop {
-        name: name.into(),
-        rate: HopRate::Fixed(Rate::from_bps(mbit * 1_000_000)),
-        qdisc: Qdisc::Pfifo { limit: 100 },
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    }
+    let rate = HopRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+    Hop::new(name, rate, Qdisc::Pfifo { limit: 100 })
 }
 
 /// From client to server, with an empty path of 20 ms.
 pub fn flow(name: &str, transport: Transport, app: App) -> Flow {
     Flow {
-        name: name.into(),
-        from: 0,
-        to: 1,
-        hosts: [0; 2],
-        start: Time::ZERO,
-        stop: None,
-        every: None,
         base_rtt: Span::from_millis(20),
-        dscp: 0,
-        label: sojourn_world::Label::default(),
-        transport,
-        app,
+        ..Flow::new(name, transport, app)
     }
 }
 
@@ -46,24 +29,10 @@ pub fn tcp() -> Transport {
 
 /// 10 Mbit/s both ways with a FIFO; the first third is not measured.
 pub fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
+    let links = Topology::Dumbbell(Dumbbell::new(hop("up", 10), hop("down", 10)));
     Cell {
-        scenario: "test".into(),
-        params: Vec::new(),
-        seed: 1,
-        duration: Span::from_millis(millis),
         warmup: Span::from_millis(millis / 3),
-        sample_every: Span::from_millis(100),
-        link_header: 14,
-        spp: false,
-        flow_series: true,
-        topology: Topology::Dumbbell(Dumbbell {
-            up: hop("up", 10),
-            down: hop("down", 10),
-            access: None,
-            nat: false,
-        }),
-        flows,
-        changes: Vec::new(),
+        ..Cell::new("test", links, flows, Span::from_millis(millis))
     }
 }
 

@@ -5,7 +5,7 @@ use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_sim::Sim;
 use sojourn_tcp::Config;
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Rate, Span};
 use sojourn_world::{
     Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, LinkResult, RunResult, Taps, Topology,
     Transport, World,
@@ -22,54 +22,22 @@ pub(crate) fn mbit(rate: f64) -> HopRate {
 
 /// A link with an ample FIFO and no delay of its own.
 pub(crate) fn hop(name: &str, rate: HopRate) -> Hop {
-    Hop {
-        name: name.into(),
-        rate,
-        qdisc: QdiscSpec::Pfifo { limit: 1000 },
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    }
+    Hop::new(name, rate, QdiscSpec::Pfifo { limit: 1000 })
 }
 
 /// A dumbbell of bare IP packets, measured from the start.
 pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> Cell {
+    let links = Topology::Dumbbell(Dumbbell::new(up, down));
     Cell {
-        scenario: "test".into(),
-        params: Vec::new(),
-        seed: 1,
-        duration,
-        warmup: Span::ZERO,
-        sample_every: ms(100),
         link_header: 0,
-        spp: false,
-        flow_series: true,
-        topology: Topology::Dumbbell(Dumbbell {
-            up,
-            down,
-            access: None,
-            nat: false,
-        }),
-        flows,
-        changes: Vec::new(),
+        ..Cell::new("test", links, flows, duration)
     }
 }
 
 fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
     Flow {
-        name: name.into(),
-        from: 0,
-        to: 1,
-        hosts: [0; 2],
-        start: Time::ZERO,
-        stop: None,
-        every: None,
         base_rtt: rtt,
-        dscp: 0,
-        label: sojourn_world::Label::default(),
-        transport,
-        app,
+        ..Flow::new(name, transport, app)
     }
 }
 

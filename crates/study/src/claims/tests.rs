@@ -53,40 +53,20 @@ fn count(name: &'static str, number: i64) -> Field {
 }
 
 fn results() -> (Vec<Cell>, Vec<Outcome>) {
-    let hop = |name: &str| Hop {
-        name: name.into(),
-        rate: HopRate::Infinite,
-        qdisc: "pfifo limit 10".parse::<Spec>().expect("a spec"),
-        delay: Span::ZERO,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-    };
+    let hop = |name| Hop::new(name, HopRate::Infinite, Spec::Pfifo { limit: 10 });
     let (mut cells, mut outcomes) = (Vec::new(), Vec::new());
     for (aqm, factor) in [("codel", 10.0), ("red", 100.0)] {
         for (step, n) in ["3", "6", "14"].into_iter().enumerate() {
             for (seed, off) in [(1, -1.0), (2, 0.0), (3, 5.0)] {
+                let links = Topology::Dumbbell(Dumbbell::new(hop("up"), hop("down")));
                 let cell = Cell {
-                    scenario: "made-up".into(),
                     params: vec![
                         ("field.aqm".into(), aqm.into()),
                         ("field.n".into(), n.into()),
                     ],
                     seed,
-                    duration: Span::from_secs(1),
-                    warmup: Span::ZERO,
                     sample_every: Span::from_secs(1),
-                    link_header: 0,
-                    spp: false,
-                    flow_series: true,
-                    topology: Topology::Dumbbell(Dumbbell {
-                        up: hop("up"),
-                        down: hop("down"),
-                        access: None,
-                        nat: false,
-                    }),
-                    flows: Vec::new(),
-                    changes: Vec::new(),
+                    ..Cell::new("made-up", links, Vec::new(), Span::from_secs(1))
                 };
                 let mut link = LinkRecorder::new(Window::of(&cell), None).finish(Report {
                     kind: "htb",

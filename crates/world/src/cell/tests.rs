@@ -9,13 +9,12 @@ fn graph(nodes: usize, links: &[(usize, usize, u64)]) -> Graph {
                 from,
                 to,
                 hop: Hop {
-                    name: format!("n{from}-n{to}"),
-                    rate: HopRate::Infinite,
-                    qdisc: QdiscSpec::Pfifo { limit: 1 },
                     delay: Span::from_millis(ms),
-                    jitter: Span::ZERO,
-                    reorder: false,
-                    loss: 0.0,
+                    ..Hop::new(
+                        &format!("n{from}-n{to}"),
+                        HopRate::Infinite,
+                        QdiscSpec::Pfifo { limit: 1 },
+                    )
                 },
             })
             .collect(),

@@ -110,19 +110,11 @@ fn series_never_grow_beyond_their_window() {
 #[test]
 fn fairness_is_among_flows_that_compete() {
     let flow = |from, to, bps: u64| {
+        let (name, bulk) = (format!("{from}-{bps}"), sojourn_apps::Spec::Bulk);
         let flow = crate::Flow {
-            name: format!("{from}-{bps}"),
             from,
             to,
-            hosts: [0; 2],
-            start: Time::ZERO,
-            stop: None,
-            every: None,
-            base_rtt: Span::ZERO,
-            dscp: 0,
-            label: crate::Label::default(),
-            transport: crate::Transport::Udp,
-            app: sojourn_apps::Spec::Bulk,
+            ..crate::Flow::new(&name, crate::Transport::Udp, bulk)
         };
         let mut recorder = FlowRecorder::new(window(), Span::ZERO);
         recorder.delivered(ms(2000), bps / 4); // two seconds are measured
