@@ -3,9 +3,9 @@
 //! bytes are those of first-person shooters (Armitage, Claypool and Branch 2006, chapter 10).
 //! Lag: from a command to the first picture that shows it, waits for the server's beat included.
 
+use crate::beat::{Beat, Numbered};
 use crate::media::Jitter;
-use crate::traffic::next_due;
-use crate::{App, Cbr, Datagram, Input, Metric, Port};
+use crate::{App, Cbr, Input, Metric, Port};
 use sojourn_units::{Span, Time};
 
 /// The player's end.
@@ -50,10 +50,8 @@ impl App for Gamer {
 /// of the newest command.
 #[derive(Clone, Debug)]
 pub struct GameServer {
-    size: u16,
-    interval: Span,
-    due: Time,
-    number: u32,
+    pictures: Numbered,
+    beat: Beat,
     newest: Option<Time>,
 }
 
@@ -61,10 +59,8 @@ impl GameServer {
     /// A picture of `size` bytes every `interval` (at least 1 ns).
     pub fn new(size: u16, interval: Span) -> Self {
         Self {
-            size,
-            interval: interval.max(Span::from_nanos(1)),
-            due: Time::ZERO,
-            number: 0,
+            pictures: Numbered::new(size),
+            beat: Beat::new(interval),
             newest: None,
         }
     }
@@ -72,25 +68,15 @@ impl GameServer {
 
 impl App for GameServer {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
-        match input {
-            Input::Datagram(command) => {
-                self.newest = self.newest.max(Some(command.sent));
-                return;
+        if let Input::Datagram(command) = input {
+            self.newest = self.newest.max(Some(command.sent));
+        }
+        if self.beat.falls(input, now) {
+            if let Some(sent) = self.newest {
+                self.pictures.send(sent, port);
             }
-            Input::Start => self.due = now,
-            Input::Timer if now >= self.due => {}
-            _ => return,
+            self.beat.wait(now, port);
         }
-        if let Some(sent) = self.newest {
-            port.send(Datagram {
-                number: self.number,
-                len: self.size,
-                sent,
-            });
-            self.number = self.number.wrapping_add(1);
-        }
-        self.due = next_due(self.due, now, self.interval);
-        port.wake_at(self.due);
     }
 }
 

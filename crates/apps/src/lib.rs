@@ -13,6 +13,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod beat;
 pub mod dash;
 pub mod emodel;
 mod game;

@@ -2,7 +2,7 @@
 //! The IoT flows of the study "home-broadband" (doi 10.1109/JIOT.2017.2722683): 100 bytes 2.5 or
 //! 125 times a second. Nagle's algorithm and delayed ACKs are the transport's business.
 
-use crate::traffic::next_due;
+use crate::beat::Beat;
 use crate::{App, Input, Message, Metric, Port};
 use sojourn_units::{Span, Time};
 
@@ -10,8 +10,7 @@ use sojourn_units::{Span, Time};
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
     size: u32,
-    interval: Span,
-    due: Time,
+    beat: Beat,
 }
 
 impl Device {
@@ -19,22 +18,17 @@ impl Device {
     pub fn new(size: u32, interval: Span) -> Self {
         Self {
             size,
-            interval: interval.max(Span::from_nanos(1)),
-            due: Time::ZERO,
+            beat: Beat::new(interval),
         }
     }
 }
 
 impl App for Device {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
-        match input {
-            Input::Start => self.due = now,
-            Input::Timer if now >= self.due => {}
-            _ => return,
+        if self.beat.falls(input, now) {
+            port.message(0, Message::new(now.as_nanos(), self.size));
+            self.beat.wait(now, port);
         }
-        port.message(0, Message::new(now.as_nanos(), self.size));
-        self.due = next_due(self.due, now, self.interval);
-        port.wake_at(self.due);
     }
 }
 

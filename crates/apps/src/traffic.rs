@@ -1,6 +1,7 @@
 //! The basic traffic models.
 
-use crate::{App, Datagram, Input, Port};
+use crate::beat::{Beat, Numbered};
+use crate::{App, Input, Port};
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
 
@@ -49,53 +50,29 @@ impl App for File {
     }
 }
 
-/// When the next of a row of evenly spaced events is due: the row keeps its phase even when a
-/// wake-up comes late, but events missed altogether are not made up for in a burst.
-pub(crate) fn next_due(due: Time, now: Time, interval: Span) -> Time {
-    let next = due + interval;
-    if next + interval < now { now } else { next }
-}
-
 /// Messages of constant size at constant intervals, over either transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Cbr {
-    size: u16,
-    interval: Span,
-    due: Time,
-    number: u32,
+    messages: Numbered,
+    beat: Beat,
 }
 
 impl Cbr {
     /// `size` bytes every `interval` (at least 1 ns).
     pub fn new(size: u16, interval: Span) -> Self {
         Self {
-            size,
-            interval: interval.max(Span::from_nanos(1)),
-            due: Time::ZERO,
-            number: 0,
+            messages: Numbered::new(size),
+            beat: Beat::new(interval),
         }
-    }
-
-    fn message(&mut self, now: Time, port: &mut dyn Port) {
-        port.send(Datagram {
-            number: self.number,
-            len: self.size,
-            sent: now,
-        });
-        self.number = self.number.wrapping_add(1);
     }
 }
 
 impl App for Cbr {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
-        match input {
-            Input::Start => self.due = now,
-            Input::Timer if now >= self.due => {}
-            _ => return,
+        if self.beat.falls(input, now) {
+            self.messages.send(now, port);
+            self.beat.wait(now, port);
         }
-        self.message(now, port);
-        self.due = next_due(self.due, now, self.interval);
-        port.wake_at(self.due);
     }
 }
 
@@ -138,56 +115,44 @@ impl App for Echo {
 /// Bursts of datagrams with exponential on and off times.
 #[derive(Clone, Debug)]
 pub struct OnOff {
-    size: u16,
-    interval: Span,
+    datagrams: Numbered,
+    beat: Beat,
     on: Span,
     off: Span,
     dice: Stream,
-    due: Time,
     burst_ends: Time,
-    number: u32,
 }
 
 impl OnOff {
     /// Payloads of `size` bytes at `rate` during bursts of mean length `on`, with mean
     /// silences `off`.
     pub fn new(size: u16, rate: Rate, on: Span, off: Span, dice: Stream) -> Self {
-        let interval = rate.time_for(u64::from(size)).max(Span::from_nanos(1));
         Self {
-            size,
-            interval,
+            datagrams: Numbered::new(size),
+            beat: Beat::new(rate.time_for(u64::from(size))),
             on,
             off,
             dice,
-            due: Time::ZERO,
             burst_ends: Time::ZERO,
-            number: 0,
         }
     }
 }
 
 impl App for OnOff {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
-        match input {
-            Input::Start => {
-                self.due = now;
-                self.burst_ends = now + self.dice.exponential(self.on);
-            }
-            Input::Timer if now >= self.due => {}
-            _ => return,
+        if !self.beat.falls(input, now) {
+            return;
         }
-        port.send(Datagram {
-            number: self.number,
-            len: self.size,
-            sent: now,
-        });
-        self.number = self.number.wrapping_add(1);
-        self.due = next_due(self.due, now, self.interval);
-        if self.due >= self.burst_ends {
-            self.due = self.burst_ends.max(now) + self.dice.exponential(self.off);
-            self.burst_ends = self.due + self.dice.exponential(self.on);
+        if input == Input::Start {
+            self.burst_ends = now + self.dice.exponential(self.on);
         }
-        port.wake_at(self.due);
+        self.datagrams.send(now, port);
+        self.beat.advance(now);
+        if self.beat.due >= self.burst_ends {
+            self.beat.due = self.burst_ends.max(now) + self.dice.exponential(self.off);
+            self.burst_ends = self.beat.due + self.dice.exponential(self.on);
+        }
+        port.wake_at(self.beat.due);
     }
 }
 

@@ -114,29 +114,14 @@ fn policy() -> impl Strategy<Value = SteerParams> {
 
 fn red() -> impl Strategy<Value = RedParams> {
     (any::<[bool; 9]>(), 0_u32..60, 0_f64..=1.0, 0_u64..20).prop_map(
-        |(
-            [
-                packets,
-                adaptive,
-                ecn,
-                harddrop,
-                nodrop,
-                gentle,
-                wait,
-                spare,
-                bytemode,
-            ],
-            burst,
-            probability,
-            min,
-        )| {
-            let scale = if packets { 1 } else { 1000 };
+        |(on, burst, probability, min)| {
+            let (unit, scale) = if on[0] {
+                (RedUnit::Packets, 1)
+            } else {
+                (RedUnit::Bytes, 1000)
+            };
             RedParams {
-                unit: if packets {
-                    RedUnit::Packets
-                } else {
-                    RedUnit::Bytes
-                },
+                unit,
                 limit: 40 * scale,
                 min: min * scale,
                 max: 20 * scale,
@@ -144,14 +129,14 @@ fn red() -> impl Strategy<Value = RedParams> {
                 weight: RedWeight::Burst(burst),
                 probability,
                 bandwidth: Rate::from_bps(10_000_000),
-                adaptive,
-                ecn,
-                harddrop,
-                nodrop,
-                gentle,
-                wait,
-                spare,
-                bytemode,
+                adaptive: on[1],
+                ecn: on[2],
+                harddrop: on[3],
+                nodrop: on[4],
+                gentle: on[5],
+                wait: on[6],
+                spare: on[7],
+                bytemode: on[8],
             }
         },
     )

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Datagram;
 use crate::harness::{Notes, Wire, ms};
 use alloc::boxed::Box;
 use sojourn_units::Rate;

@@ -9,14 +9,14 @@
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
 use policer::Policer;
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Span, Time};
 
 mod base;
 mod filter;
 mod policer;
-pub(super) use base::{Base, MIN_WINDOW};
+pub(super) use base::{Base, MIN_WINDOW, Version};
 use filter::MaxFilter;
-pub(super) use filter::{Dice, MARGIN, offload_unit};
+pub(super) use filter::{MARGIN, offload_unit};
 
 /// 2/ln 2, as Linux rounds it (2885/1000): doubles the rate every round trip.
 const HIGH_GAIN: f64 = 2.885;
@@ -252,11 +252,9 @@ impl Bbr {
     }
 
     fn set_window(&mut self, ack: &AckEvent) {
-        if ack.delivered > 0 && self.base.repair(ack) {
-            let extra = self.base.extra(self.bandwidth.max());
-            let bdp = self.base.bdp(self.rate(), self.window_gain());
-            self.base.grow(ack, self.with_allowance(bdp + extra));
-        }
+        let extra = self.base.extra(self.bandwidth.max());
+        let bdp = self.base.bdp(self.rate(), self.window_gain());
+        self.base.follow(ack, self.with_allowance(bdp + extra));
         if self.mode == Mode::ProbeRtt {
             self.base.window = self.base.window.min(MIN_WINDOW);
         }
@@ -275,36 +273,26 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
-    fn window(&self) -> u32 {
-        self.base.window
+impl Version for Bbr {
+    const STARTUP_GAIN: f64 = HIGH_GAIN;
+
+    fn base(&self) -> &Base {
+        &self.base
     }
 
-    fn ssthresh(&self) -> u32 {
-        self.ssthresh
+    fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.base.pacing_rate())
-    }
-
-    fn controls_recovery(&self) -> bool {
-        true
-    }
-
-    fn limits_itself(&self) -> bool {
+    fn probes_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
 
-    fn seed(&mut self, bits: u64) {
-        self.base.dice = Dice::new(bits);
+    fn threshold(&self) -> u32 {
+        self.ssthresh
     }
 
-    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
-        self.base.establish(HIGH_GAIN, rtt, now);
-    }
-
-    fn on_ack(&mut self, ack: &AckEvent) {
+    fn acked(&mut self, ack: &AckEvent) {
         self.update_bandwidth(ack);
         let bandwidth = self.rate();
         self.base.update_aggregation(ack, bandwidth);
@@ -316,43 +304,23 @@ impl CongestionControl for Bbr {
         self.set_window(ack);
     }
 
-    fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        // Version 1 does not react to marks.
-        if why != Congestion::Mark {
-            self.base
-                .on_loss(why, in_flight, self.mode == Mode::ProbeRtt);
-            if why.is_timeout() {
-                self.full_bandwidth = 0.0;
-            }
-        }
+    fn timed_out(&mut self) {
+        self.full_bandwidth = 0.0;
     }
 
-    fn on_recovery_end(&mut self, _now: Time) {
-        self.base.repair.end();
-    }
-
-    fn on_undo(&mut self) {
+    fn undone(&mut self) {
         self.full_bandwidth = 0.0;
         self.full_rounds = 0;
         self.policer.forget();
-        self.base.repair.end();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, now: Time) {
-        if self.base.wake(now) {
-            match self.mode {
-                Mode::ProbeBandwidth => self.base.pacing = self.rate() * MARGIN,
-                Mode::ProbeRtt => self.check_probe_done(now),
-                _ => {}
-            }
+    fn woken(&mut self, now: Time) {
+        match self.mode {
+            Mode::ProbeBandwidth => self.base.pacing = self.rate() * MARGIN,
+            Mode::ProbeRtt => self.check_probe_done(now),
+            _ => {}
         }
     }
-
-    fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
-        self.base.restart(restart);
-    }
-
-    fn on_application_limited(&mut self, _used: u32) {}
 }
 
 #[cfg(test)]

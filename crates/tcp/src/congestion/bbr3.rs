@@ -13,13 +13,13 @@ mod ecn;
 mod flight;
 mod rtt;
 
-use super::bbr::{Base, Dice, MARGIN, MIN_WINDOW, offload_unit};
-use super::{AckEvent, Congestion, CongestionControl, INFINITE};
+use super::bbr::{Base, MARGIN, MIN_WINDOW, Version, offload_unit};
+use super::{AckEvent, INFINITE};
 use crate::RateSample;
 use crate::config::Config;
 use ecn::Ecn;
 use flight::{Flight, Log};
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Span, Time};
 
 /// 4·ln 2: doubles the delivery rate every round trip.
 const STARTUP_GAIN: f64 = 2.77;
@@ -432,11 +432,9 @@ impl Bbr3 {
     }
 
     fn set_window(&mut self, ack: &AckEvent) {
-        if ack.delivered > 0 && self.base.repair(ack) {
-            let extra = self.base.extra(self.max_bandwidth());
-            let bdp = self.base.bdp(self.rate(), self.window_gain());
-            self.base.grow(ack, self.with_allowance(bdp + extra));
-        }
+        let extra = self.base.extra(self.max_bandwidth());
+        let bdp = self.base.bdp(self.rate(), self.window_gain());
+        self.base.follow(ack, self.with_allowance(bdp + extra));
         if self.mode == Mode::ProbeRtt {
             self.base.window = self.base.window.min(self.probe_rtt_window());
         }
@@ -481,38 +479,31 @@ impl Bbr3 {
     }
 }
 
-impl CongestionControl for Bbr3 {
-    fn window(&self) -> u32 {
-        self.base.window
+impl Version for Bbr3 {
+    const STARTUP_GAIN: f64 = STARTUP_GAIN;
+
+    fn base(&self) -> &Base {
+        &self.base
     }
 
-    fn ssthresh(&self) -> u32 {
-        INFINITE
+    fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.base.pacing_rate())
-    }
-
-    fn controls_recovery(&self) -> bool {
-        true
-    }
-
-    fn limits_itself(&self) -> bool {
+    fn probes_rtt(&self) -> bool {
         self.mode == Mode::ProbeRtt
     }
 
-    fn seed(&mut self, bits: u64) {
-        self.base.dice = Dice::new(bits);
+    fn threshold(&self) -> u32 {
+        INFINITE
     }
 
-    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
-        self.base.establish(STARTUP_GAIN, rtt, now);
+    fn established(&mut self, rtt: Option<Span>, now: Time) {
         self.recent_rtt = rtt;
         self.recent_rtt_at = now;
     }
 
-    fn on_ack(&mut self, ack: &AckEvent) {
+    fn acked(&mut self, ack: &AckEvent) {
         self.base.round_start = false;
         self.loss_round_start = false;
         self.ecn.note(ack);
@@ -528,35 +519,16 @@ impl CongestionControl for Bbr3 {
         self.set_window(ack);
     }
 
-    fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        // Marks count by their share, ACK by ACK.
-        if why != Congestion::Mark {
-            self.base
-                .on_loss(why, in_flight, self.mode == Mode::ProbeRtt);
-        }
-    }
-
-    fn on_recovery_end(&mut self, _now: Time) {
-        self.base.repair.end();
-    }
-
-    fn on_undo(&mut self) {
+    fn undone(&mut self) {
         self.loss_events = 0;
         self.reset_full(0.0);
-        self.base.repair.end();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, now: Time) {
-        if self.base.wake(now) && self.mode.probes_bandwidth() {
+    fn woken(&mut self, _now: Time) {
+        if self.mode.probes_bandwidth() {
             self.base.pacing = self.rate() * MARGIN;
         }
     }
-
-    fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
-        self.base.restart(restart);
-    }
-
-    fn on_application_limited(&mut self, _used: u32) {}
 }
 
 #[cfg(test)]

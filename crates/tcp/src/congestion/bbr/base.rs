@@ -1,8 +1,8 @@
-//! What both versions of BBR hold and do in the same way: the window and the pacing rate, and
-//! how they follow a target.
+//! What both versions of BBR hold and do in the same way: the window and the pacing rate, how
+//! they follow a target, and how they answer the sender.
 
 use super::filter::{AckAggregation, Dice, MARGIN, Repair, initial_rate};
-use super::{AckEvent, Congestion, INFINITE};
+use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
 use sojourn_units::{Rate, Span, Time};
 
@@ -93,15 +93,22 @@ impl Base {
     }
 
     /// The window while losses are repaired. Returns whether the target is in force.
-    pub(crate) fn repair(&mut self, ack: &AckEvent) -> bool {
+    fn repair(&mut self, ack: &AckEvent) -> bool {
         if self.repair.modulate(&mut self.window, ack) {
             self.round_end = ack.delivered_total;
         }
         !self.repair.conserving
     }
 
+    /// Towards `target`, unless losses are being repaired.
+    pub(crate) fn follow(&mut self, ack: &AckEvent, target: u32) {
+        if ack.delivered > 0 && self.repair(ack) {
+            self.grow(ack, target);
+        }
+    }
+
     /// Towards `target`, by what was delivered; in startup regardless of it for a while.
-    pub(crate) fn grow(&mut self, ack: &AckEvent, target: u32) {
+    fn grow(&mut self, ack: &AckEvent, target: u32) {
         let first = u64::from(self.config.initial_window) * u64::from(self.config.mss);
         if self.full {
             self.window = (self.window + ack.delivered).min(target);
@@ -133,4 +140,90 @@ impl Base {
     pub(crate) fn restart(&mut self, window: u32) {
         self.window = self.window.min(window.max(1));
     }
+}
+
+/// What a version of BBR adds to [`Base`].
+pub(crate) trait Version {
+    /// Pacing gain of startup.
+    const STARTUP_GAIN: f64;
+
+    fn base(&self) -> &Base;
+    fn base_mut(&mut self) -> &mut Base;
+    /// Whether the window is held small to see the path's own RTT.
+    fn probes_rtt(&self) -> bool;
+    fn threshold(&self) -> u32;
+
+    fn established(&mut self, _rtt: Option<Span>, _now: Time) {}
+    fn acked(&mut self, ack: &AckEvent);
+    fn timed_out(&mut self) {}
+    fn undone(&mut self);
+    /// Sending starts again after the application idled.
+    fn woken(&mut self, now: Time);
+}
+
+impl<V: Version> CongestionControl for V {
+    fn window(&self) -> u32 {
+        self.base().window
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.threshold()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.base().pacing_rate())
+    }
+
+    fn controls_recovery(&self) -> bool {
+        true
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.probes_rtt()
+    }
+
+    fn seed(&mut self, bits: u64) {
+        self.base_mut().dice = Dice::new(bits);
+    }
+
+    fn on_established(&mut self, rtt: Option<Span>, now: Time) {
+        self.base_mut().establish(V::STARTUP_GAIN, rtt, now);
+        self.established(rtt, now);
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.acked(ack);
+    }
+
+    fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
+        // Version 1 does not react to marks; version 3 counts them by their share, ACK by ACK.
+        if why != Congestion::Mark {
+            let shrunk = self.probes_rtt();
+            self.base_mut().on_loss(why, in_flight, shrunk);
+            if why.is_timeout() {
+                self.timed_out();
+            }
+        }
+    }
+
+    fn on_recovery_end(&mut self, _now: Time) {
+        self.base_mut().repair.end();
+    }
+
+    fn on_undo(&mut self) {
+        self.undone();
+        self.base_mut().repair.end();
+    }
+
+    fn on_transmit_start(&mut self, _idle: Span, now: Time) {
+        if self.base_mut().wake(now) {
+            self.woken(now);
+        }
+    }
+
+    fn on_idle_restart(&mut self, _timeouts: u32, restart: u32) {
+        self.base_mut().restart(restart);
+    }
+
+    fn on_application_limited(&mut self, _used: u32) {}
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::congestion::events::ack;
+use crate::congestion::{Congestion, CongestionControl};
 
 const MSS: u64 = 1000;
 const RTT: Span = Span::from_millis(100);
