@@ -37,6 +37,7 @@ mod lists;
 mod overload;
 mod policy;
 mod statistics;
+mod turns;
 mod ways;
 
 use crate::describe::DescribeFlows;
@@ -50,6 +51,7 @@ use fat::Fattest;
 use lists::{Ends, NONE, Slab};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
+use turns::{Round, Turn};
 
 pub use hosts::{HostFair, Isolation, Sharing};
 pub use policy::{FlowPolicy, Plain};
@@ -62,19 +64,6 @@ const LEAST_QUANTUM: u32 = 256;
 const MOST_FLOWS: u32 = 65_536;
 /// Idle flows looked at for one whose entry a new flow may have.
 const RECLAIM_TRIES: usize = 4;
-
-/// Where a flow stands in the round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    /// In neither list.
-    Idle,
-    /// Among the new flows, which go first.
-    New,
-    /// Among the old flows.
-    Old,
-    /// An old flow that is in debt for several rounds (see `debts`).
-    InDebt,
-}
 
 /// One queue.
 #[derive(Clone, Debug)]
@@ -91,23 +80,6 @@ struct Flow<S, F> {
     /// What the policy keeps of it.
     share: F,
     state: S,
-}
-
-/// A list of flows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    ends: Ends,
-    len: u32,
-}
-
-/// How a turn of a flow ended.
-enum Served<P> {
-    /// With a packet to send.
-    Packet(Dequeue<P>),
-    /// It holds no packet.
-    Empty,
-    /// Drops have used up its credit.
-    Spent,
 }
 
 /// Many queues, each under its own AQM.
@@ -303,40 +275,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         id
     }
 
-    fn append(&mut self, id: u32, turn: Turn) {
-        let flow = &mut self.flows[id as usize];
-        flow.turn = turn;
-        flow.next = NONE;
-        let round = if turn == Turn::New {
-            &mut self.new
-        } else {
-            &mut self.old
-        };
-        round.len += 1;
-        let last = core::mem::replace(&mut round.ends.last, id);
-        if round.ends.first == NONE {
-            round.ends.first = id;
-        } else {
-            self.flows[last as usize].next = id;
-        }
-    }
-
-    /// Takes the first flow of a list off it.
-    fn take_first(&mut self, turn: Turn) {
-        let round = if turn == Turn::New {
-            &mut self.new
-        } else {
-            &mut self.old
-        };
-        let flow = &mut self.flows[round.ends.first as usize];
-        flow.turn = Turn::Idle;
-        round.ends.first = flow.next;
-        round.len -= 1;
-        if F::SHARES_QUANTUM && turn == Turn::Old {
-            self.debts.turn_over();
-        }
-    }
-
     #[inline]
     fn view(&self, id: u32, now: Time) -> QueueView {
         let flow = &self.flows[id as usize];
@@ -407,63 +345,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
-    /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
-    #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
-        let flow = &mut self.flows[id as usize];
-        let bulk_flows = self.policy.bulk_flows_that_matter();
-        while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {
-            let len = packet.len();
-            flow.count -= 1;
-            flow.bytes -= u64::from(len);
-            self.backlog.remove(len);
-            let sojourn = now - arrived;
-            let view = QueueView {
-                head_wait: sojourn,
-                packets: flow.count,
-                bytes: flow.bytes,
-                total_bytes: self.backlog.bytes,
-                bulk_flows,
-            };
-            let facts = Facts {
-                len,
-                ect: packet.ecn().is_capable(),
-            };
-            let state = &mut flow.state;
-            match self.aqm.leave(state, view, facts, sojourn, now) {
-                Verdict::Pass => {}
-                Verdict::Mark => {
-                    if packet.set_ce() {
-                        self.counters.marked.add(len);
-                        out.marked(packet);
-                    }
-                }
-                Verdict::Drop => {
-                    self.counters.drop(len, DropReason::Aqm);
-                    let charge = self.policy.charge_of_drop(packet);
-                    if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
-                        out.dropped(packet, DropReason::Aqm);
-                    }
-                    flow.deficit -= charge;
-                    if F::CHARGES_DROPS && charge > 0 && flow.deficit <= 0 && flow.count > 0 {
-                        return Served::Spent;
-                    }
-                    continue;
-                }
-            }
-            flow.deficit -= self.policy.charge(packet);
-            self.counters.dequeued.add(len);
-            return match self.slab.pop(&mut flow.packets) {
-                Some((_, packet)) => Served::Packet(Dequeue::Packet { packet, sojourn }),
-                None => Served::Empty,
-            };
-        }
-        self.aqm.found_empty(&mut flow.state, now);
-        Served::Empty
-    }
-}
-
-impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Takes a packet in, whatever the limits.
     #[inline]
     pub(crate) fn offer(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
@@ -484,62 +365,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.push(id, packet, len, now);
         if self.policy.ack_filter() != AckFilter::Off {
             self.filter_acks(id, out);
-        }
-    }
-
-    /// The next packet, by turns.
-    #[inline]
-    pub(crate) fn take(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
-        let mut turns = 0;
-        loop {
-            if F::SHARES_QUANTUM && self.is_round_over() {
-                self.next_round();
-            }
-            let (id, turn) = if self.new.ends.first == NONE {
-                (self.old.ends.first, Turn::Old)
-            } else {
-                (self.new.ends.first, Turn::New)
-            };
-            if id == NONE {
-                return Dequeue::Empty;
-            }
-            let flow = &mut self.flows[id as usize];
-            if flow.deficit <= 0 {
-                if flow.count > 0 {
-                    self.policy.stands(&mut flow.share);
-                }
-                let quantum = u64::from(self.quantum);
-                flow.deficit += self.policy.quantum(&flow.share, quantum);
-                self.take_first(turn);
-                if F::SHARES_QUANTUM {
-                    self.wait_out(id);
-                } else {
-                    self.append(id, Turn::Old);
-                    turns += 1;
-                    self.skip_rounds(&mut turns);
-                }
-                continue;
-            }
-            let served = self.serve(id, now, out);
-            self.weigh(id);
-            match served {
-                Served::Packet(packet) => {
-                    if self.fattest.is_active() {
-                        self.relax();
-                    }
-                    return packet;
-                }
-                Served::Spent => continue,
-                Served::Empty => {}
-            }
-            self.take_first(turn);
-            // RFC 8290 section 4.2: an emptied new flow must wait for the old ones, or it could
-            // come back at once and starve them.
-            if self.policy.emptied_wait() && turn == Turn::New && self.old_flows() > 0 {
-                self.append(id, Turn::Old);
-            } else {
-                self.policy.left(&mut self.flows[id as usize].share);
-            }
         }
     }
 }

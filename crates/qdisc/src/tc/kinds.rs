@@ -5,17 +5,21 @@
 
 mod gsp;
 mod htb;
+mod red;
 mod steer;
+mod tbf;
 
 use super::catalogue::{Initial, Kind, Opt, Stat, Style, Unit};
 use super::parts::{
     ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, ISOLATION, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS,
     WAY_MISSES,
 };
-use Initial::{From, Is, Off, On, Required};
+use Initial::{From, Is, Off, On};
 use gsp::{FQ_GSP, GSP};
 use htb::HTB;
+use red::RED;
 use steer::STEER;
+use tbf::TBF;
 
 /// tc keeps packet counts in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
@@ -236,125 +240,6 @@ pub(super) const KINDS: &[Kind] = &[
     TBF,
 ];
 
-const RED: Kind = Kind {
-    name: "red",
-    summary: "random early detection: signals by the average length of the queue",
-    source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; tc-red(8)",
-    example: "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive \
-              bandwidth 10Mbit",
-    options: &[
-        opt(
-            "limit",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            Required,
-            "hard limit of the queue",
-        ),
-        opt(
-            "min",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            From("max / 3"),
-            "average length below which nothing is signalled",
-        ),
-        opt(
-            "max",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            From("3 min if min is given, else limit / 4"),
-            "average length at which `probability` is reached",
-        ),
-        opt(
-            "avpkt",
-            Unit::Bytes,
-            (1, COUNT),
-            From("500, as in ns-2, with a limit in packets; required with one in bytes"),
-            "mean size of a packet",
-        ),
-        opt(
-            "burst",
-            Unit::Count,
-            (1, COUNT),
-            From("(2 min + max) / (3 avpkt)"),
-            "packets that may pass at once before the average follows",
-        ),
-        ours(opt(
-            "weight",
-            Unit::Fraction,
-            (0, 1),
-            From("`burst`"),
-            "weight of the newest sample in the average, as q_weight_ of ns-2",
-        )),
-        opt(
-            "probability",
-            Unit::Fraction,
-            (0, 1),
-            Is("0.02"),
-            "probability of a signal at `max`",
-        ),
-        opt(
-            "bandwidth",
-            Unit::Rate,
-            (1, RATE),
-            Is("10Mbit"),
-            "rate at which the average decays while the queue is idle",
-        ),
-        also(
-            switch(
-                "adaptive",
-                None,
-                Off,
-                "adapt `probability` between 1 % and 50 %",
-            ),
-            &["adaptative"],
-        ),
-        switch("ecn", None, Off, ECN_MEANING),
-        switch(
-            "harddrop",
-            None,
-            Off,
-            "with `ecn`: still drop everything above `max`",
-        ),
-        switch(
-            "nodrop",
-            None,
-            Off,
-            "with `ecn`: drop nothing early that is not ECN-capable",
-        ),
-        ours(switch(
-            "gentle",
-            None,
-            Off,
-            "from `max` to twice `max`, raise the probability to 1 step by step",
-        )),
-        ours(switch(
-            "wait",
-            None,
-            Off,
-            "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
-        )),
-        ours(switch(
-            "spare",
-            None,
-            Off,
-            "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
-        )),
-        ours(switch(
-            "bytemode",
-            None,
-            Off,
-            "`probability` is that of a packet of `avpkt` bytes, and grows with its size",
-        )),
-    ],
-    absent: &[("qevent", "there are no filter blocks to hand packets to")],
-    stats: &[
-        first(stat("marked", "packets marked early")),
-        stat("early", "packets dropped early"),
-        stat("pdrop", "packets dropped at the limit"),
-        stat("other", "packets dropped for other reasons"),
-    ],
-};
-
 const CODEL: Kind = Kind {
     name: "codel",
     summary: "controlled delay: drops at the head while a standing delay exceeds the target",
@@ -502,97 +387,6 @@ const FQ_PIE: Kind = Kind {
         WAY_COLLISIONS,
         ACK_DROPS,
     ],
-};
-
-const TBF: Kind = Kind {
-    name: "tbf",
-    summary: "token bucket: shapes what another discipline holds to a rate",
-    source: "tc-tbf(8)",
-    example: "tbf rate 20mbit burst 5kb latency 50ms",
-    options: &[
-        opt(
-            "rate",
-            Unit::Rate,
-            (8, RATE),
-            Required,
-            "rate of the bucket's tokens",
-        ),
-        also(
-            opt(
-                "burst",
-                Unit::Bytes,
-                (1, SIZE),
-                Required,
-                "size of the bucket; longer packets are dropped",
-            ),
-            &["buffer", "maxburst"],
-        ),
-        opt(
-            "peakrate",
-            Unit::Rate,
-            (8, RATE),
-            Off,
-            "rate of a second, small bucket",
-        ),
-        also(
-            opt(
-                "mtu",
-                Unit::Bytes,
-                (1, SIZE),
-                From("none; required with `peakrate`"),
-                "size of the second bucket; longer packets are dropped",
-            ),
-            &["minburst"],
-        ),
-        opt(
-            "mpu",
-            Unit::Bytes,
-            (0, 65_535),
-            Is("0"),
-            "least size a packet is charged with",
-        ),
-        opt(
-            "overhead",
-            Unit::Bytes,
-            (0, 65_535),
-            Is("0"),
-            "bytes added to each packet before it is charged",
-        ),
-        opt(
-            "linklayer",
-            Unit::Word(&["ethernet"]),
-            (0, 0),
-            Is("ethernet"),
-            "framing of the link below",
-        ),
-        opt(
-            "limit",
-            Unit::Bytes,
-            (1, SIZE),
-            From("`latency`"),
-            "bytes waiting for tokens at most",
-        ),
-        also(
-            opt(
-                "latency",
-                Unit::Time,
-                (1, TIME),
-                From("`limit`"),
-                "time that a packet waits for tokens at most; sets the limit",
-            ),
-            &["lat"],
-        ),
-        ours(opt(
-            "over",
-            Unit::Discipline,
-            (0, 0),
-            From("a bfifo with tbf's limit"),
-            "the discipline that holds the packets, instead of `limit` or `latency`; must come \
-             last",
-        )),
-    ],
-    absent: &[],
-    stats: &[],
 };
 
 /// Disciplines of Linux that are not here (yet).
