@@ -4,7 +4,9 @@ mod common;
 
 use common::frame::{Drops, Frame, frame, ms};
 use common::{Log, TestPacket};
-use sojourn_qdisc::{ChangeError, Dequeue, Qdisc, Reconfigured, Setting, Spec, catalogue};
+use sojourn_qdisc::{
+    ChangeError, Dequeue, DropReason, Qdisc, Reconfigured, Setting, Spec, catalogue,
+};
 use sojourn_units::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -193,7 +195,7 @@ const CAKES: [&str; 24] = [
 ];
 
 /// 60 packets of six flows in three classes, some acknowledgements among them, with two changes
-/// while they come and go: no packet is lost without a drop that the options explain, none
+/// while they come and go: no packet is lost without a drop that the options or COBALT explain, none
 /// comes twice, and each flow keeps its order.
 #[test]
 fn cake_changes_under_load_from_every_option_to_every_other() {
@@ -237,8 +239,12 @@ fn cake_changes_under_load_from_every_option_to_every_other() {
                 }
             }
             assert_eq!(left.len() + out.0.len(), 60, "{pair}");
+            // COBALT drops the second late packet of each of the six queues, of new ones as well,
+            // and has no time for more.
             let explained = pair.contains("memlimit") || pair.contains("1m");
-            assert!(explained || out.0.is_empty(), "{pair}: {:?}", out.0);
+            let by_cobalt = out.0.iter().all(|(_, why)| *why == DropReason::Aqm);
+            let few = by_cobalt && out.0.len() <= 3 * 6;
+            assert!(explained || few, "{pair}: {:?}", out.0);
             for flow in 0..6 {
                 let ids: Vec<u64> = { left.iter() }
                     .filter(|packet| packet.port == flow)

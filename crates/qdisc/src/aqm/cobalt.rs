@@ -5,13 +5,18 @@
 //! Units: integer nanoseconds; BLUE's probability in 2⁻³².
 //!
 //! Differs from CoDel: the count is not reset when the delay falls under the target but decays
-//! at the pace at which it grew, and the first signal after a rest comes one interval later.
-//! BLUE's probability grows by 1/256 when the queue overflows and shrinks by 1/4096 when it is
-//! empty, at most once per target. BLUE drops and never marks. The last packet of a queue is never
-//! dropped.
+//! at the pace at which it grew. BLUE's probability grows by 1/256 when the queue overflows and
+//! shrinks by 1/4096 when it is empty, at most once per target. BLUE drops and never marks. The last
+//! packet of a queue is never dropped.
+//!
+//! The first signal comes an interval after the delay has exceeded the target, with two exceptions
+//! that Linux has: at once, for the next packet that is late, when the count is zero and no packet
+//! has left for an interval, or when this queue has never given a signal (`cobalt_vars_init` leaves
+//! 1/√count at zero until the count first changes by a step).
 //!
 //! Differs from Linux: 1/√count is exact; an idle queue's state decays when it is next asked,
-//! as if it had been asked all the time, so there is no list of decaying flows.
+//! as if it had been asked all the time, so there is no list of decaying flows; a flow queue may
+//! forget a queue at rest, which then begins like one that was never used.
 
 use crate::{Aqm, CobaltParams, Facts, QueueView, Verdict};
 use sojourn_random::Stream;
@@ -56,6 +61,8 @@ pub struct CobaltState {
     pub count: u32,
     /// The delay is over the target.
     pub dropping: bool,
+    /// The count has gone up or down by a step: before, signals have no distance.
+    is_paced: bool,
     /// The queue was found empty and no packet has come since.
     is_empty: bool,
 }
@@ -108,34 +115,52 @@ impl Cobalt {
             && sojourn > mtu_time * (2 * u64::from(queue.bulk_flows))
     }
 
-    /// CoDel's part: whether a signal is due now.
-    fn codel(&mut self, state: &mut CobaltState, packet: Facts, over: bool, now: Time) -> Verdict {
+    /// CoDel's part: whether a signal is due now, and whether the schedule is behind the clock.
+    fn codel(
+        &mut self,
+        state: &mut CobaltState,
+        packet: Facts,
+        over: bool,
+        now: Time,
+    ) -> (Verdict, bool) {
         let due = state.count > 0 && now >= state.drop_next;
+        // As the schedule was: what follows may move it.
+        let is_behind = now > state.drop_next;
         if over {
             if !state.dropping {
                 state.dropping = true;
-                state.drop_next = self.control_law(now, state.count);
+                state.drop_next = if state.is_paced {
+                    self.control_law(now, state.count)
+                } else {
+                    now
+                };
             }
             state.count = state.count.max(1);
         } else {
             state.dropping = false;
         }
-        if due && state.dropping {
-            state.count = state.count.saturating_add(1);
-            state.drop_next = self.control_law(state.drop_next, state.count);
-            if packet.ect && self.params.ecn {
-                return Verdict::Mark;
-            }
-            return Verdict::Drop;
+        if !due {
+            return (Verdict::Pass, is_behind);
         }
-        if due {
+        let mut verdict = Verdict::Pass;
+        if state.dropping {
+            state.count = state.count.saturating_add(1);
+            state.is_paced = true;
+            state.drop_next = self.control_law(state.drop_next, state.count);
+            verdict = if packet.ect && self.params.ecn {
+                Verdict::Mark
+            } else {
+                Verdict::Drop
+            };
+        } else {
             self.decay(state, now);
         }
-        Verdict::Pass
+        (verdict, now > state.drop_next)
     }
 
     /// Lets the count fall for each time at which a signal would have been due.
     fn decay(&self, state: &mut CobaltState, now: Time) {
+        state.is_paced |= now >= state.drop_next;
         // The sum of interval/√i for i up to n is below 2·interval·√n.
         let whole = self
             .params
@@ -203,12 +228,12 @@ impl Aqm for Cobalt {
     ) -> Verdict {
         self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
         let over = self.is_over_target(queue, sojourn);
-        let mut verdict = self.codel(state, packet, over, now);
+        let (mut verdict, is_behind) = self.codel(state, packet, over, now);
         let mut is_blue = false;
         // Lack of ECN is deliberate: a flow that does not respond would not respond to a mark.
         if state.blue_prob > 0
             && verdict != Verdict::Drop
-            && (self.dice.bits() >> 32) as u32 <= state.blue_prob
+            && ((self.dice.bits() >> 32) as u32) < state.blue_prob
         {
             verdict = Verdict::Drop;
             is_blue = true;
@@ -216,8 +241,8 @@ impl Aqm for Cobalt {
         // `drop_next` of a queue at rest says until when its state is not forgotten.
         if state.count == 0 {
             state.drop_next = now + self.params.interval;
-        } else if verdict != Verdict::Drop {
-            state.drop_next = state.drop_next.max(now);
+        } else if is_behind && verdict != Verdict::Drop {
+            state.drop_next = now;
         }
         if verdict == Verdict::Drop && queue.packets == 0 {
             verdict = Verdict::Pass;
@@ -236,7 +261,7 @@ impl Aqm for Cobalt {
         state.dropping = false;
         if !state.is_empty {
             state.is_empty = true;
-            if now - state.blue_timer > self.params.target {
+            if state.blue_prob > 0 && now - state.blue_timer > self.params.target {
                 state.blue_prob = state.blue_prob.saturating_sub(BLUE_DOWN);
                 state.blue_timer = now;
             }
