@@ -6,8 +6,8 @@
 //!
 //! Differs from CoDel: the count is not reset when the delay falls under the target but decays
 //! at the pace at which it grew. BLUE's probability grows by 1/256 when the queue overflows and
-//! shrinks by 1/4096 when it is empty, at most once per target. BLUE drops and never marks. The last
-//! packet of a queue is never dropped.
+//! shrinks by 1/4096 when it is empty, at most once per target. BLUE drops and never marks. The
+//! last packet of a queue is never dropped.
 //!
 //! The first signal comes an interval after the delay has exceeded the target, with two exceptions
 //! that Linux has: at once, for the next packet that is late, when the count is zero and no packet
