@@ -12,17 +12,20 @@ use std::collections::VecDeque;
 const UDP_HEADERS: u16 = 28;
 
 /// What carries a flow, at one end.
+///
+/// With its tag first: else the compiler would hide it in a field that packets do not need.
 #[expect(
     clippy::large_enum_variant,
     reason = "most are TCP, and must not be elsewhere"
 )]
+#[repr(u8)]
 pub(crate) enum Transport {
     Tcp {
-        connection: Connection,
         /// Whether segments tell when they were sent.
         stamped: bool,
         /// Header bytes of a segment without SACK blocks, link header included.
         header: u16,
+        connection: Connection,
     },
     Udp {
         /// Link header.

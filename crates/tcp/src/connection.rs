@@ -7,7 +7,7 @@
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
-use crate::info::{Info, State};
+use crate::info::{Counters, Info, State};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Outgoing, Sender};
@@ -71,6 +71,8 @@ pub struct Connection {
     syn_at: Time,
     /// When pacing lets the next segment go; [`Time::MAX`] when it does not wait for that.
     pace_timer: Time,
+    /// Segments sent, of any kind.
+    segments: u64,
     sender: Sender,
     receiver: Receiver,
     syn_sent: Time,
@@ -97,6 +99,7 @@ impl Connection {
             ecn: false,
             syn_at: Time::MAX,
             pace_timer: Time::MAX,
+            segments: 0,
             sender: Sender::new(config),
             receiver: Receiver::new(config),
             syn_sent: Time::ZERO,
@@ -395,7 +398,7 @@ impl Connection {
     /// in, which waits until those have left the store buffer.
     #[inline]
     fn segment(&mut self, number: u32, flags: Flags, sack_count: u8, now: Time) -> Segment {
-        self.sender.counters.segments += 1;
+        self.segments += 1;
         let mut segment = Segment {
             seq: number,
             ack: self.receiver.ack_number(),
@@ -498,7 +501,11 @@ impl Connection {
             acked_bytes: sender.acked_bytes(),
             delivered_bytes: self.receiver.delivered(),
             receive_window: u32::try_from(self.receiver.window()).unwrap_or(u32::MAX),
-            counters: sender.counters,
+            counters: Counters {
+                segments: self.segments,
+                data_segments: sender.data_segments,
+                ..sender.counters
+            },
         }
     }
 }

@@ -57,6 +57,11 @@ pub(crate) struct Receiver {
 
     isn: u32,
     quick: u32,
+
+    last_data: Option<Time>,
+    delayed: Option<Span>,
+    tuning: Tuning,
+
     held_sacks: u32,
     mss: u16,
     /// What a full segment is taken to be (Linux `rcv_mss`).
@@ -73,13 +78,9 @@ pub(crate) struct Receiver {
     exact_echo: bool,
     reading: bool,
     closed: bool,
-    delayed: Option<Span>,
-    last_data: Option<Time>,
-
-    tuning: Tuning,
-    fin_at: Option<u64>,
     /// ACK number and echo that are owed since before the marks changed.
     earlier: Option<(u64, bool)>,
+    fin_at: Option<u64>,
     duplicate: Option<(u64, u64)>,
     store: Reassembly,
     /// RCV.NXT when out-of-order segments were last counted, and how many were acknowledged at

@@ -47,6 +47,8 @@ struct Usage {
 }
 
 /// The sending half of a connection.
+///
+/// An end that only receives needs no more than what comes before `srtt`.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -57,14 +59,14 @@ pub(crate) struct Sender {
     written: u64,
     /// Right edge of the peer's window.
     window_end: u64,
-    largest_window: u64,
     pub(crate) timer: Timer,
-    pub(crate) rtt: RttEstimator,
     mss: u16,
     sack: bool,
     rack: bool,
     nagle: bool,
     pacing: bool,
+    /// Only one segment at a time is timed.
+    times_one: bool,
     closing: bool,
     fin_sent: bool,
     short_write: bool,
@@ -76,34 +78,31 @@ pub(crate) struct Sender {
     /// Since the last complete poll: new data went out; the window was the limit.
     sent_new: bool,
     window_limited: bool,
-    /// Found lost by a timer; the control hears of it with the next ACK.
-    lost_by_timer: u32,
-    pub(crate) counters: Counters,
+    pub(crate) pace_at: Time,
+    pub(crate) rtt: RttEstimator,
     pub(crate) board: Scoreboard,
 
     rate: RateEstimator,
     next_round: u64,
     last_sent: Time,
-    pub(crate) pace_at: Time,
+    pub(crate) data_segments: u64,
     prr: Prr,
     usage: Usage,
+    /// Found lost by a timer; the control hears of it with the next ACK.
+    lost_by_timer: u32,
+    largest_window: u64,
     recovery: RecoveryState,
     pub(crate) control: Control,
-    /// The one segment whose round trip is measured, if only one is: its end and sending time.
-    timed: Timed,
     undo: Undo,
+    /// Without those that are counted apart, because every segment moves them.
+    pub(crate) counters: Counters,
+    /// The segment that is timed: its end, and when it was sent; given up when something is sent
+    /// again (Karn's rule). At least one a round trip (RFC 6298 section 4).
+    timed: Option<(u64, Time)>,
     min_rto: Span,
     send_buffer: u64,
     initial_window: u32,
     frto: bool,
-}
-
-/// Measuring one segment at a time (RFC 6298 section 4, at least once a round trip).
-#[derive(Clone, Copy, Debug)]
-struct Timed {
-    alone: bool,
-    /// Its end, and when it was sent; given up when something is sent again (Karn's rule).
-    segment: Option<(u64, Time)>,
 }
 
 impl Sender {
@@ -140,10 +139,9 @@ impl Sender {
             pace_at: Time::ZERO,
             next_round: 0,
             lost_by_timer: 0,
-            timed: Timed {
-                alone: config.timed_segment,
-                segment: None,
-            },
+            times_one: config.timed_segment,
+            timed: None,
+            data_segments: 0,
             last_sent: Time::ZERO,
             probe: false,
             window_probe: false,
@@ -230,6 +228,13 @@ impl Sender {
         self.una - 1 - u64::from(self.fin_acked())
     }
 
+    /// Whether anything waits for an acknowledgement. Told without the scoreboard, which an end
+    /// that only receives never looks at.
+    pub(crate) fn has_outstanding(&self) -> bool {
+        debug_assert_eq!(self.una == self.next, self.board.is_empty());
+        self.una != self.next
+    }
+
     /// The window in force: the control's, or recovery's on the way down to it.
     pub(crate) fn window(&self) -> u32 {
         if self.recovery.reducing() && !self.control.controls_recovery() {
@@ -279,7 +284,7 @@ impl Sender {
         {
             return Some(sent);
         }
-        if self.board.is_empty() && self.next == self.written && !self.fin_waiting() {
+        if !self.has_outstanding() && self.next == self.written && !self.fin_waiting() {
             return None;
         }
         if self.board.in_flight() >= self.window() {
@@ -368,12 +373,12 @@ impl Sender {
         if first {
             self.arm_rto(now);
         }
-        if self.timed.alone {
-            self.timed.segment.get_or_insert((self.next, now));
+        if self.times_one {
+            self.timed.get_or_insert((self.next, now));
         }
         self.sent_new = true;
         self.prr.sent += 1;
-        self.counters.data_segments += 1;
+        self.data_segments += 1;
         self.charge(len, now);
         Outgoing {
             offset,
@@ -394,7 +399,7 @@ impl Sender {
         }
         self.undo.on_retransmit(now);
         self.prr.sent += 1;
-        self.counters.data_segments += 1;
+        self.data_segments += 1;
         self.counters.retransmitted += 1;
         self.charge(record.payload(), now);
         Outgoing {
@@ -424,7 +429,7 @@ impl Sender {
     fn resume(&mut self, now: Time) {
         let idle = now - self.last_sent;
         let rto = self.rtt.rto();
-        if self.counters.data_segments > 0 {
+        if self.data_segments > 0 {
             if idle > rto && !self.control.controls_recovery() {
                 let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
                 let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
@@ -471,8 +476,8 @@ impl Sender {
 
     /// Whether the next segment waits for its time only.
     pub(crate) fn pace_pending(&self, now: Time) -> bool {
-        self.paced()
-            && self.pace_at > now
+        self.pace_at > now
+            && self.paced()
             && (self.has_unsent() || self.board.lost() > 0)
             && self.board.in_flight() < self.window()
     }

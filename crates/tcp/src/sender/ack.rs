@@ -56,8 +56,8 @@ impl Sender {
             && !stale
             && segment.payload == 0
             && !segment.flags.has(Flags::FIN)
-            && !self.board.is_empty();
-        if self.board.is_empty() && !facts.ece {
+            && self.has_outstanding();
+        if !self.has_outstanding() && !facts.ece {
             return Acked::default();
         }
         let prior_in_flight = self.board.in_flight();
@@ -211,10 +211,10 @@ impl Sender {
         if let Some(newest) = newest {
             self.rtt.observe_min(newest, now);
         }
-        let sample = match self.timed.segment {
-            _ if !self.timed.alone => sample,
+        let sample = match self.timed {
+            _ if !self.times_one => sample,
             Some((end, sent)) if self.una >= end => {
-                self.timed.segment = None;
+                self.timed = None;
                 Some(now - sent)
             }
             _ => None,

@@ -359,7 +359,7 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, ece: bool, now: Time) {
         self.counters.fast_recoveries += 1;
-        self.timed.segment = None;
+        self.timed = None;
         self.recovery.rescued = false;
         if ece {
             self.undo.clear();

@@ -20,12 +20,13 @@ enum Kind {
 
 /// What the timer is armed for.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Timer {
-    kind: Kind,
     /// [`Time::MAX`] when idle.
     pub(crate) at: Time,
     /// Window probes since the window closed.
     probes: u32,
+    kind: Kind,
 }
 
 impl Default for Timer {
@@ -204,7 +205,7 @@ impl Sender {
         self.recovery.high = self.next;
         self.recovery.tail_probe = None;
         self.recovery.timeouts += 1;
-        self.timed.segment = None;
+        self.timed = None;
         self.rtt.back_off();
         self.arm_rto(now);
     }
