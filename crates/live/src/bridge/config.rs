@@ -5,6 +5,7 @@ use super::paths::PathDelays;
 use crate::clock::Clock;
 use crate::lab::Namespace;
 use sojourn_qdisc::Spec;
+use sojourn_units::Span;
 use sojourn_world::{Change, Hop, HopRate};
 
 /// A bridge between two interfaces of the calling thread's network namespace.
@@ -30,6 +31,10 @@ pub struct BridgeConfig {
     pub clock: Clock,
     /// Never sleep: poll the interfaces in a loop. Costs one processor.
     pub busy_poll: bool,
+    /// Pause after each look at the interfaces: a busy bridge wakes up that much more seldom, and
+    /// frames leave up to that much later. What the queues see stays as it is: arrivals have the
+    /// kernel's stamps, and transmitters their own clock. Zero: none.
+    pub rest: Span,
     /// What happens to the link when this process dies.
     pub fail_open: FailOpen,
     /// Leave the kernel bridge of [`FailOpen`] in place on a clean stop too.
@@ -57,6 +62,7 @@ impl BridgeConfig {
             gateway: None,
             clock: Clock::start(),
             busy_poll: false,
+            rest: Span::ZERO,
             fail_open: FailOpen::Off,
             keep_bridge: false,
             keep_offloads: false,

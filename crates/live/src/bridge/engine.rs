@@ -35,6 +35,8 @@ pub(crate) struct Wait {
     pub(crate) until: Time,
     /// A port had no room for frames that have to leave now.
     pub(crate) blocked: bool,
+    /// Frames are left to be read.
+    pub(crate) more: bool,
 }
 
 impl<P: FramePort> Engine<P> {
@@ -59,6 +61,7 @@ impl<P: FramePort> Engine<P> {
         let mut wait = Wait {
             until: Time::MAX,
             blocked: false,
+            more: false,
         };
         for side in Side::BOTH {
             let (from, to, lane) = match side {
@@ -83,9 +86,8 @@ impl<P: FramePort> Engine<P> {
                 }
             }
             // With more to come, the queue's clock must not run past what is still unread.
-            if more {
-                wait.until = Time::ZERO;
-            } else {
+            wait.more |= more;
+            if !more {
                 lane.transmit(now, &mut self.pool, observer);
             }
             lane.release(now, now, observer);

@@ -246,10 +246,13 @@ impl Bridge {
         })
     }
 
-    /// Waits for a frame, for the next due time, or for room to send.
+    /// Rests, then waits for a frame, for the next due time, or for room to send.
     fn sleep(&mut self, wait: Wait) -> Result<(), BridgeError> {
-        if self.config.busy_poll {
+        if self.config.busy_poll || wait.more {
             return Ok(());
+        }
+        if !self.config.rest.is_zero() {
+            std::thread::sleep(std::time::Duration::from_nanos(self.config.rest.as_nanos()));
         }
         let now = self.config.clock.now();
         let span = (wait.until - now).min(LONGEST_SLEEP);
