@@ -35,6 +35,7 @@ pub(super) const STUDIES: &[Study] = &[
         "steering": "study.toml", "long-10g.toml", "short-10g.toml", "join-10g.toml",
         "onoff-10g.toml", "ceiling-10g.toml", "long-1g.toml", "short-1g.toml", "join-1g.toml",
         "onoff-1g.toml", "ceiling-1g.toml", "map-1g.toml", "long-300m.toml", "long-live.toml",
-        "short-300m.toml", "short-live.toml", "ceiling-300m.toml", "ceiling-live.toml",
+        "short-300m.toml", "short-live.toml", "join-300m.toml", "join-live.toml",
+        "onoff-300m.toml", "onoff-live.toml", "ceiling-300m.toml", "ceiling-live.toml",
     ),
 ];
