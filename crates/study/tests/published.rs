@@ -472,6 +472,17 @@ fn mistakes_in_pictures_have_a_line() {
             "chart[1].x: nothing is said of the cell",
         ),
         (
+            chart("kind = \"bars\"\nx = \"aqm\"\ny = {}"),
+            "chart[1].y: a quantity is missing",
+        ),
+        (
+            chart(
+                "kind = \"bars\"\nx = \"aqm\"\ny = { one = \"link.utilisation\" }\n\
+                 reference = { two = \"ref.kernel.used\" }",
+            ),
+            "chart[1].reference: `y` has no quantity `two`",
+        ),
+        (
             chart("kind = \"map\"\nx = \"aqm\"\ny = \"aqm\""),
             "missing key `value`",
         ),
@@ -507,7 +518,9 @@ fn references_stand_in_charts_and_tables_without_a_run() {
                 y = \"link.sojourn_ms.mean\"\nreference = \"ref.kernel.delay\"\nlabel = \"ms\"\n\
                 log = \"y\"\n[[table]]\ntitle = \"d\"\nkind = \"difference\"\nsetting = \"A\"\n\
                 rows = \"aqm\"\nvalue = \"2 * ref.kernel.delay\"\nreference = \"ref.kernel.delay\"\n\
-                why = { fifo = \"twice by design\" }\n";
+                why = { fifo = \"twice by design\" }\n[[chart]]\ntitle = \"u\"\nsetting = \"A\"\n\
+                kind = \"bars\"\nlabel = \"\"\nx = \"aqm\"\ny = { wait = \"link.sojourn_ms.mean\", \
+                use = \"link.utilisation\" }\nreference = { use = \"ref.kernel.used\" }\n";
     let study = measured("1 < 2", csv, TABLE, more).expect("it is right");
     let nothing = RunResult {
         world: "sim",
@@ -523,7 +536,19 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         world: WorldName::Sim,
         outcomes: vec![vec![Ok(nothing.clone()), Ok(nothing)]],
     }];
-    let chart = study.charts(&results).remove(0);
+    let mut charts = study.charts(&results);
+    // Several quantities stand side by side, each with its reference in its colour.
+    let several = &charts.pop().expect("two charts").panels[0].lines;
+    let lines = several
+        .iter()
+        .map(|line| (&line.name[..], line.colour, line.from));
+    let wanted = [
+        ("wait", 0, Source::Sim),
+        ("use", 1, Source::Sim),
+        ("use", 1, Source::Reference),
+    ];
+    assert!(lines.eq(wanted), "{several:?}");
+    let chart = charts.remove(0);
     assert_eq!(chart.x_names, ["codel", "fifo"]);
     assert!(chart.log.y && !chart.log.x);
     let [ours, kernel] = &chart.panels[0].lines[..] else {

@@ -26,12 +26,11 @@ pub(crate) struct ChartPlan {
 /// What a chart shows; the binders are its own, beside panels and lines.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// A quantity along an axis.
+    /// A quantity along an axis, or several.
     Along {
         bars: bool,
         x: Binder,
-        y: Expr,
-        reference: Option<Expr>,
+        of: Vec<Along>,
     },
     /// Five quantiles of a distribution for each value of an axis.
     Boxes { x: Binder, of: Box<[Expr; 5]> },
@@ -47,6 +46,15 @@ pub(crate) enum Shape {
     Time { series: String, of: String },
     /// A cumulative distribution: of a figure, or of the sojourn time at the study's link.
     Distribution { of: Option<Expr> },
+}
+
+/// One of the quantities of a chart.
+#[derive(Clone, Debug)]
+pub(crate) struct Along {
+    /// For the legend; empty where there is one quantity only.
+    pub(crate) name: String,
+    pub(crate) y: Expr,
+    pub(crate) reference: Option<Expr>,
 }
 
 /// Which axes are logarithmic.
@@ -102,17 +110,26 @@ impl Why {
 }
 
 impl Shape {
+    /// The names of what it shows side by side; most shapes show one thing, without a name.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        match self {
+            Self::Along { of, .. } => of.iter().map(|of| of.name.as_str()).collect(),
+            _ => vec![""],
+        }
+    }
+
     /// Its quantities, each with the key under which it stands and the binders around it beside
     /// panels and lines.
     pub(crate) fn quantities(&self) -> Vec<(&'static str, Vec<Binder>, &Expr)> {
         match self {
-            Self::Along {
-                x, y, reference, ..
-            } => {
-                let mut all = vec![("y", vec![x.clone()], y)];
-                let reference = reference.iter();
-                all.extend(reference.map(|expr| ("reference", vec![x.clone()], expr)));
-                all
+            Self::Along { x, of, .. } => {
+                let ys = of.iter().map(|of| ("y", &of.y));
+                let references = of
+                    .iter()
+                    .filter_map(|of| Some(("reference", of.reference.as_ref()?)));
+                let all = ys.chain(references);
+                all.map(|(key, expr)| (key, vec![x.clone()], expr))
+                    .collect()
             }
             Self::Boxes { x, of } => vec![("of", vec![x.clone()], &of[2])],
             Self::Scatter { points, x, y } => {

@@ -137,23 +137,45 @@ impl Published {
         if let (None, Shape::Time { series, of }) = (&plan.lines, &plan.shape) {
             return all_series(evaluator.first_run(panel), series, of, from);
         }
-        let lines = places(plan.lines.as_ref()).into_iter().enumerate();
-        lines
-            .map(|(colour, line)| {
-                let place: Place = panel.iter().chain(&line).copied().collect();
-                Line {
-                    name: name(&line, &self.words),
-                    colour,
-                    from,
-                    points: self.points(&plan.shape, &place, &mut evaluator),
-                }
-            })
-            .collect()
+        self.each_line(plan, panel, from, |part, place| {
+            self.points(&plan.shape, part, place, &mut evaluator)
+        })
     }
 
-    fn points(&self, shape: &Shape, place: &Place, evaluator: &mut Evaluator<'_>) -> Vec<Dot> {
+    /// A line for each value of the plan's axis and each part of its shape.
+    fn each_line(
+        &self,
+        plan: &ChartPlan,
+        panel: &Place,
+        from: Source,
+        mut points: impl FnMut(usize, &Place) -> Vec<Dot>,
+    ) -> Vec<Line> {
+        let parts = plan.shape.parts();
+        let mut lines = Vec::new();
+        for line in places(plan.lines.as_ref()) {
+            let place: Place = panel.iter().chain(&line).copied().collect();
+            for (part, of) in parts.iter().enumerate() {
+                let words = [&name(&line, &self.words), *of].join(" ");
+                lines.push(Line {
+                    name: words.trim().to_owned(),
+                    colour: lines.len(),
+                    from,
+                    points: points(part, &place),
+                });
+            }
+        }
+        lines
+    }
+
+    fn points(
+        &self,
+        shape: &Shape,
+        part: usize,
+        place: &Place,
+        evaluator: &mut Evaluator<'_>,
+    ) -> Vec<Dot> {
         match shape {
-            Shape::Along { bars, x, y, .. } => self.along(*bars, x, y, place, evaluator),
+            Shape::Along { bars, x, of } => self.along(*bars, x, &of[part].y, place, evaluator),
             Shape::Boxes { x, of } => boxes(x, of, place, evaluator),
             Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
             Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
@@ -237,27 +259,16 @@ impl Published {
 
     /// What was measured elsewhere, in the colours of ours.
     fn reference_lines(&self, plan: &ChartPlan, panel: &Place) -> Vec<Line> {
-        let Shape::Along {
-            bars,
-            x,
-            reference: Some(reference),
-            ..
-        } = &plan.shape
-        else {
+        let Shape::Along { bars, x, of } = &plan.shape else {
             return Vec::new();
         };
         let cells = Cells::new(&[], &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells).with_repetitions();
-        let mut lines = Vec::new();
-        for (colour, line) in places(plan.lines.as_ref()).into_iter().enumerate() {
-            let place: Place = panel.iter().chain(&line).copied().collect();
-            lines.push(Line {
-                name: name(&line, &self.words),
-                colour,
-                from: Source::Reference,
-                points: self.along(*bars, x, reference, &place, &mut evaluator),
-            });
-        }
+        let mut lines = self.each_line(plan, panel, Source::Reference, |part, place| {
+            let reference = of[part].reference.iter();
+            let points = reference.map(|y| self.along(*bars, x, y, place, &mut evaluator));
+            points.flatten().collect()
+        });
         lines.retain(|line| !line.points.is_empty());
         lines
     }

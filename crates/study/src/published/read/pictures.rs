@@ -4,7 +4,9 @@ use super::{Raw, Reader, Written};
 use crate::claims::{Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
 use crate::problem::suggestion;
 use crate::published::Setting;
-use crate::published::picture::{ChartPlan, DifferencePlan, GridPlan, Log, Shape, TablePlan, Why};
+use crate::published::picture::{
+    Along, ChartPlan, DifferencePlan, GridPlan, Log, Shape, TablePlan, Why,
+};
 use crate::read::{Fields, join, wrong_type};
 use crate::tree::{Node, Value};
 
@@ -213,11 +215,7 @@ impl Reader {
             "lines" | "bars" => Shape::Along {
                 bars: kind == "bars",
                 x: self.binder(fields, "x", path)?,
-                y: self.quantity(fields, "y", path)?,
-                reference: match node.get("reference") {
-                    Some(_) => Some(self.quantity(fields, "reference", path)?),
-                    None => None,
-                },
+                of: self.along(node, path)?,
             },
             "box" => Shape::Boxes {
                 x: self.binder(fields, "x", path)?,
@@ -247,6 +245,49 @@ impl Reader {
                 },
             },
         })
+    }
+
+    /// `y` and `reference`: a quantity, or a table of quantities with their names.
+    fn along(&mut self, node: &Node, path: &str) -> Option<Vec<Along>> {
+        let ys = self.named(node, "y", path)?;
+        let mut references = match node.get("reference") {
+            Some(_) => self.named(node, "reference", path)?,
+            None => Vec::new(),
+        };
+        let found = ys.into_iter().map(|(name, y)| {
+            let reference = references.iter().position(|(other, _)| *other == name);
+            Along {
+                reference: reference.map(|index| references.swap_remove(index).1),
+                name,
+                y,
+            }
+        });
+        let found = found.collect();
+        if let Some((name, _)) = references.first() {
+            let message = format!("`y` has no quantity `{name}`");
+            let at = node.get("reference").map_or(node.at, |entry| entry.at);
+            self.add(at, &join(path, "reference"), message, None);
+        }
+        Some(found)
+    }
+
+    fn named(&mut self, node: &Node, key: &str, path: &str) -> Option<Vec<(String, Expr)>> {
+        let fields = Fields::of(node, path);
+        let Some(Value::Table(entries)) = node.get(key).map(|entry| &entry.node.value) else {
+            return Some(vec![(String::new(), self.quantity(&fields?, key, path)?)]);
+        };
+        let path = join(path, key);
+        if entries.is_empty() {
+            let message = "a quantity is missing".to_owned();
+            self.add(node.get(key)?.at, &path, message, None);
+            return None;
+        }
+        let mut found = Vec::new();
+        for entry in entries {
+            let of = Fields::of(&node.get(key)?.node, &path)?;
+            found.push((entry.key.clone(), self.quantity(&of, &entry.key, &path)?));
+        }
+        Some(found)
     }
 
     pub(super) fn table(&mut self, node: &Node, path: &str) -> Option<TablePlan> {
