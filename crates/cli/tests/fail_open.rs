@@ -107,17 +107,22 @@ fn a_killed_bridge_leaves_a_link_that_works_and_a_clean_stop_leaves_nothing() {
     assert_eq!(exchange(&link), [0; 4], "there is no link any more");
 }
 
+/// A kernel bridge between both interfaces that was there before us.
+fn add_own_bridge(link: &Link) {
+    link.middle
+        .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
+         link set a1 master br9
+         link set b1 master br9
+         link set br9 up");
+}
+
 #[test]
 fn a_bridge_of_the_users_own_is_adopted_and_stays() {
     if !available() {
         return;
     }
     let link = Link::new();
-    link.middle
-        .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
-         link set a1 master br9
-         link set b1 master br9
-         link set br9 up");
+    add_own_bridge(&link);
     assert_eq!(exchange(&link), [100, 0, 100, 0], "before us");
     let before = devices(&link);
     let process = start(&link);
@@ -133,11 +138,7 @@ fn no_frame_is_doubled_while_bridges_come_and_go() {
         return;
     }
     let link = Link::new();
-    link.middle
-        .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
-         link set a1 master br9
-         link set b1 master br9
-         link set br9 up");
+    add_own_bridge(&link);
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
     let done = AtomicBool::new(false);
     let (sent, received) = thread::scope(|scope| {
