@@ -33,9 +33,11 @@ pub(super) const STUDIES: &[Study] = &[
     study!("home-broadband": "study.toml", "home.toml", "live.toml", "window.toml"),
     study!(
         "steering": "study.toml", "long-10g.toml", "short-10g.toml", "join-10g.toml",
-        "onoff-10g.toml", "ceiling-10g.toml", "long-1g.toml", "short-1g.toml", "join-1g.toml",
-        "onoff-1g.toml", "ceiling-1g.toml", "map-1g.toml", "long-300m.toml", "long-live.toml",
-        "short-300m.toml", "short-live.toml", "join-300m.toml", "join-live.toml",
-        "onoff-300m.toml", "onoff-live.toml", "ceiling-300m.toml", "ceiling-live.toml",
+        "onoff-10g.toml", "ceiling-10g.toml", "long-1g.toml", "long-1g-live.toml",
+        "short-1g.toml", "short-1g-live.toml", "join-1g.toml", "join-1g-live.toml",
+        "onoff-1g.toml", "onoff-1g-live.toml", "ceiling-1g.toml", "ceiling-1g-live.toml",
+        "map-1g.toml", "long-300m.toml", "long-300m-live.toml", "short-300m.toml",
+        "short-300m-live.toml", "join-300m.toml", "join-300m-live.toml", "onoff-300m.toml",
+        "onoff-300m-live.toml", "ceiling-300m.toml", "ceiling-300m-live.toml",
     ),
 ];
