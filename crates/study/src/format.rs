@@ -322,7 +322,8 @@ table! {
         frto: Option<bool>,
         /// The timestamp option, 12 bytes in every segment. Default true.
         timestamps: Option<bool>,
-        /// When the receiver acknowledges: `true` (every second segment or after 40 ms), `false`
+        /// When the receiver acknowledges: `true` (every second segment, or after 40 to 200 ms: as
+        /// Linux, the delay follows the distance of segments, up to a round trip), `false`
         /// (every segment at once), or the longest delay. Default true.
         delayed_ack: Option<AckDelay>,
         /// Nagle's algorithm: small segments wait while data is in flight. Default false.

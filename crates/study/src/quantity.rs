@@ -426,7 +426,7 @@ schema!(Seeds, "seeds", {
     "examples": [5, [1, 7, 42]],
 });
 schema!(AckDelay, "delayed-ack", {
-    "description": "`true`: every second segment or after 40 ms; `false`: every segment at once; \
+    "description": "`true`: every second segment or after 40 to 200 ms; `false`: every segment at once; \
                     or the longest delay.",
     "anyOf": [
         { "type": "boolean" },

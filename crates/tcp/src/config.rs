@@ -103,10 +103,11 @@ pub enum SlowStart {
 pub enum DelayedAck {
     /// At once, every segment.
     Off,
-    /// Every second full segment, or after `timeout` (RFC 5681 section 4.2). The first segments
-    /// of a connection are acknowledged at once, as Linux does (quick ACK).
+    /// Every second full segment, or after a delay (RFC 5681 section 4.2) that, as Linux's,
+    /// begins at 40 ms and follows the distance of segments. The first segments of a connection
+    /// are acknowledged at once, as Linux does (quick ACK).
     On {
-        /// Longest delay; Linux: 40 ms.
+        /// Longest delay; Linux: 200 ms (`TCP_DELACK_MAX`).
         timeout: Span,
     },
 }
@@ -162,7 +163,7 @@ pub struct Config {
     pub frto: bool,
     /// The timestamp option: 12 bytes in every segment, RTT from every ACK (RFC 7323).
     pub timestamps: bool,
-    /// When the receiver acknowledges. Default after 40 ms.
+    /// When the receiver acknowledges. Default delayed, by at most 200 ms.
     pub delayed_ack: DelayedAck,
     /// Nagle's algorithm (RFC 1122 section 4.2.3.4). Default off.
     pub nagle: bool,
@@ -199,7 +200,7 @@ impl Default for Config {
             frto: true,
             timestamps: true,
             delayed_ack: DelayedAck::On {
-                timeout: Span::from_millis(40),
+                timeout: Span::from_millis(200),
             },
             nagle: false,
             ecn: false,

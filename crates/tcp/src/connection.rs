@@ -179,8 +179,8 @@ impl Connection {
         received.acked = acked.bytes;
         received.rtt = received.rtt.or(acked.rtt);
         received.writable = acked.bytes > 0 && self.sender.take_writable();
-        let rto = self.sender.rtt.rto();
-        let arrival = self.receiver.on_segment(segment, ce && self.ecn, rto, now);
+        let rtt = &self.sender.rtt;
+        let arrival = self.receiver.on_segment(segment, ce && self.ecn, rtt, now);
         received.delivered = arrival.delivered;
         received.peer_closed = arrival.closed;
         if arrival.closed && !self.sender.fin_sent() {
@@ -261,7 +261,7 @@ impl Connection {
             self.pace_timer = Time::MAX;
         }
         self.sender.on_timer(now);
-        self.receiver.on_timer(now);
+        self.receiver.on_timer(self.sender.rtt.rto(), now);
     }
 
     /// When [`on_timer`](Self::on_timer) must be called at the latest.

@@ -4,12 +4,15 @@
 //! RFC 8257 section 3.2 (exact echo).
 //! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
 //! time, are acknowledged at once, and so is the end of a write once the app has read it, unless
-//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). Behind a
+//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). How long an
+//! ACK waits follows the distance of segments (`tcp_event_data_recv`, `tcp_delack_timer_handler`)
+//! up to a round trip (`tcp_send_delayed_ack`). Behind a
 //! gap, the ACKs of a millisecond are one (`__tcp_ack_snd_check`, SACK compression). The window
 //! is a multiple of what arrived in a round trip.
 
 use crate::config::DelayedAck;
 use crate::reassembly::Reassembly;
+use crate::rtt::RttEstimator;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
 
@@ -19,6 +22,10 @@ const MAX_QUICK: u32 = 16;
 const LEAST_MSS: u16 = 536;
 /// Linux TCP_MIN_MSS: shorter segments never count as full ones.
 const MIN_MSS: u16 = 88;
+
+/// Linux TCP_ATO_MIN and TCP_DELACK_MIN: how long an ACK waits at first, and the bound that no
+/// round trip lowers.
+const DELAY_MIN: Span = Span::from_millis(40);
 
 /// Out-of-order segments since RCV.NXT moved that are acknowledged at once (RFC 5681's three
 /// duplicates); Linux holds the ACKs of later ones for up to `SACK_DELAY` or a twentieth of a
@@ -58,8 +65,12 @@ pub(crate) struct Receiver {
     isn: u32,
     quick: u32,
 
+    /// When data last came in order.
     last_data: Option<Time>,
-    delayed: Option<Span>,
+    /// How long an ACK is to wait before bounds (Linux `ato`), and at most; none waits if that is
+    /// zero.
+    delay: Span,
+    delay_max: Span,
     tuning: Tuning,
 
     held_sacks: u32,
@@ -118,9 +129,10 @@ impl Receiver {
             isn: 0,
             timestamps: config.timestamps,
             sack: config.sack,
-            delayed: match config.delayed_ack {
-                DelayedAck::Off => None,
-                DelayedAck::On { timeout } => Some(timeout),
+            delay: DELAY_MIN,
+            delay_max: match config.delayed_ack {
+                DelayedAck::Off => Span::ZERO,
+                DelayedAck::On { timeout } => timeout,
             },
             mss: config.mss.max(1),
             next: 0,
@@ -255,21 +267,28 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
     }
 
-    /// The delayed ACK's time has come.
-    pub(crate) fn on_timer(&mut self, now: Time) {
-        if now >= self.ack_at {
-            self.ack_at = Time::MAX;
-            self.ack_now = true;
-            self.interactive &= self.held_sacks > 0;
+    /// The delayed ACK's time has come. `rto`: this side's timeout.
+    pub(crate) fn on_timer(&mut self, rto: Span, now: Time) {
+        if now < self.ack_at {
+            return;
         }
+        self.ack_at = Time::MAX;
+        self.ack_now = true;
+        if self.held_sacks > 0 {
+            return;
+        }
+        // Nothing came that the ACK could have been part of: wait longer the next time.
+        self.delay = if core::mem::take(&mut self.interactive) {
+            DELAY_MIN
+        } else {
+            (self.delay * 2).min(rto)
+        };
     }
 
     /// Data goes out: an answer, if data has just come in (Linux `tcp_event_data_sent`).
     pub(crate) fn on_data_sent(&mut self, now: Time) {
-        let Some(timeout) = self.delayed else {
-            return;
-        };
-        self.interactive |= self.last_data.is_some_and(|last| now - last < timeout);
+        let delay = self.delay.min(self.delay_max);
+        self.interactive |= self.last_data.is_some_and(|last| now - last < delay);
     }
 
     /// The application stops or starts reading. Returns what it reads at once.
@@ -288,12 +307,12 @@ impl Receiver {
     }
 
     /// A segment with data, a FIN, or an old sequence number. `ce`: the IP header was marked;
-    /// `rto`: this side's timeout, after which the peer counts as idle.
+    /// `rtt`: this side's round trips, and the timeout, after which the peer counts as idle.
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment,
         ce: bool,
-        rto: Span,
+        rtt: &RttEstimator,
         now: Time,
     ) -> Arrival {
         let start = seq::offset(self.isn, segment.seq, self.next);
@@ -319,11 +338,17 @@ impl Receiver {
         if fin && whole {
             self.fin_at.get_or_insert(end);
         }
-        self.note_activity(segment, rto, now);
-        self.accept(segment, (start, end), now)
+        self.note_round_trip(segment, now);
+        self.accept(segment, (start, end), rtt, now)
     }
 
-    fn accept(&mut self, segment: &Segment, (start, end): (u64, u64), now: Time) -> Arrival {
+    fn accept(
+        &mut self,
+        segment: &Segment,
+        (start, end): (u64, u64),
+        rtt: &RttEstimator,
+        now: Time,
+    ) -> Arrival {
         let before = self.next;
         if end <= self.next && self.fin_at != Some(self.next) {
             if end > start {
@@ -350,6 +375,7 @@ impl Receiver {
             return Arrival::default();
         }
         self.measure(segment);
+        self.note_activity(rtt.rto(), now);
         let filled = !self.store.is_empty();
         self.next = self.store.advance(end.max(self.next));
         let mut closed = false;
@@ -367,16 +393,16 @@ impl Receiver {
             0
         };
         self.tune(now);
-        self.schedule_ack(filled, now);
+        self.schedule_ack(filled, rtt.srtt(), now);
         Arrival { delivered, closed }
     }
 
-    /// RFC 5681 section 4.2.
-    fn schedule_ack(&mut self, filled_gap: bool, now: Time) {
-        let Some(timeout) = self.delayed else {
+    /// RFC 5681 section 4.2. `srtt`: zero if nothing of ours has been acknowledged yet.
+    fn schedule_ack(&mut self, filled_gap: bool, srtt: Span, now: Time) {
+        if self.delay_max.is_zero() {
             self.ack_now = true;
             return;
-        };
+        }
         let unacknowledged = self.next - self.acked;
         // An app that reads at once has emptied the buffer by now (`tcp_cleanup_rbuf`).
         let write_ends = match self.pushed {
@@ -392,15 +418,32 @@ impl Receiver {
             self.acknowledge_gap(now);
         } else if write_ends && self.reading {
             self.ack_now = true;
-        } else if self.ack_at == Time::MAX {
-            self.ack_at = now + timeout;
+        } else {
+            self.delay_ack(srtt, now);
+        }
+    }
+
+    /// Linux `tcp_send_delayed_ack`.
+    fn delay_ack(&mut self, srtt: Span, now: Time) {
+        let round_trip = if srtt.is_zero() {
+            Span::MAX
+        } else {
+            srtt.max(DELAY_MIN)
+        };
+        let delay = self.delay.min(round_trip).min(self.delay_max);
+        if self.ack_at == Time::MAX {
+            self.ack_at = now + delay;
+        } else if self.ack_at <= now + delay / 4 {
+            self.ack_now = true;
+        } else {
+            self.ack_at = self.ack_at.min(now + delay);
         }
     }
 
     /// Something is missing: tell the sender, but not for each of many segments.
     fn acknowledge_gap(&mut self, now: Time) {
         let quick = self.quick > 0 && !self.interactive;
-        let holds = self.sack && self.delayed.is_some() && self.held_sacks < MAX_HELD_SACKS;
+        let holds = self.sack && !self.delay_max.is_zero() && self.held_sacks < MAX_HELD_SACKS;
         if quick || !holds {
             self.ack_now = true;
             return;
@@ -479,12 +522,23 @@ impl Receiver {
         }
     }
 
-    fn note_activity(&mut self, segment: &Segment, rto: Span, now: Time) {
-        if self.last_data.is_none_or(|last| now - last > rto) {
-            let segments = self.window / (2 * u64::from(self.full));
-            self.quick = (segments.max(2) as u32).min(MAX_QUICK).max(self.quick);
+    /// Data came in order (Linux `tcp_event_data_recv`).
+    fn note_activity(&mut self, rto: Span, now: Time) {
+        let distance = self.last_data.replace(now).map(|last| now - last);
+        match distance {
+            Some(short) if short <= DELAY_MIN / 2 => self.delay = self.delay / 2 + DELAY_MIN / 2,
+            Some(middling) if middling < self.delay => {
+                self.delay = (self.delay / 2 + middling).min(rto);
+            }
+            Some(long) if long <= rto => {}
+            Some(_) | None => {
+                let segments = self.window / (2 * u64::from(self.full));
+                self.quick = (segments.max(2) as u32).min(MAX_QUICK).max(self.quick);
+            }
         }
-        self.last_data = Some(now);
+    }
+
+    fn note_round_trip(&mut self, segment: &Segment, now: Time) {
         if segment.ts_echo != Time::ZERO
             && segment.ts_echo != self.tuning.last_echo
             && segment.payload >= self.full

@@ -8,6 +8,7 @@
 mod ack;
 mod recovery;
 mod timers;
+mod writes;
 
 use crate::congestion::{CongestionControl, Control};
 use crate::info::Counters;
@@ -17,6 +18,7 @@ use crate::scoreboard::Scoreboard;
 use crate::{Config, Rate, Span, Time};
 use recovery::{Prr, RecoveryState, Undo};
 use timers::Timer;
+use writes::Writes;
 
 pub use recovery::Recovery;
 
@@ -29,7 +31,7 @@ pub(crate) struct Outgoing {
     pub(crate) offset: u64,
     pub(crate) payload: u16,
     pub(crate) fin: bool,
-    /// The last segment of what was written.
+    /// The last segment of a write.
     pub(crate) push: bool,
     pub(crate) retransmission: bool,
     /// Tell the receiver that the window was reduced (RFC 3168).
@@ -103,6 +105,7 @@ pub(crate) struct Sender {
     send_buffer: u64,
     initial_window: u32,
     frto: bool,
+    writes: Writes,
 }
 
 impl Sender {
@@ -148,6 +151,7 @@ impl Sender {
             reduced: false,
             sent_new: false,
             window_limited: false,
+            writes: Writes::default(),
         }
     }
 
@@ -155,6 +159,8 @@ impl Sender {
     pub(crate) fn start(&mut self, window: u32, now: Time) {
         self.window_end = self.una + u64::from(window);
         self.largest_window = u64::from(window);
+        self.writes
+            .refill(self.una, self.initial_window, self.mss, self.send_buffer);
         self.usage.since = now;
         self.last_sent = now;
     }
@@ -384,7 +390,7 @@ impl Sender {
             offset,
             payload: len,
             fin,
-            push: end == self.written,
+            push: self.writes.end_within(end) || end == self.written,
             retransmission: false,
             reduced: core::mem::take(&mut self.reduced),
         }

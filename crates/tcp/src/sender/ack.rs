@@ -8,6 +8,14 @@ use crate::scoreboard::Outcome;
 use crate::segment::Flags;
 use crate::{Segment, Span, Time, seq};
 
+/// A round trip by timestamps, which count milliseconds (Linux `tcp_rtt_tsopt_us`). Of paths with
+/// jitter less than that it is often the shortest, and then it decides whether RACK believes that
+/// a fast answer is a retransmission's.
+fn stamped(echo: Time, now: Time) -> Span {
+    let ticks = |time: Time| time.as_nanos() / 1_000_000;
+    Span::from_millis((ticks(now) - ticks(echo)).max(1))
+}
+
 /// What the connection learns from an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
@@ -71,6 +79,10 @@ impl Sender {
         let duplicates = self.board.sacked();
         self.board.ack_through(ack, &mut out);
         self.una = ack;
+        if ack >= self.writes.refill_at {
+            let window = self.control.window();
+            self.writes.refill(ack, window, self.mss, self.send_buffer);
+        }
         if !self.sack && out.acked > 0 {
             // One of them was the hole; the others had been counted by duplicate ACKs.
             out.delivered = out.acked.saturating_sub(duplicates).max(1);
@@ -200,13 +212,13 @@ impl Sender {
     fn measure(&mut self, facts: &Facts, out: &Outcome) -> (Option<Span>, Option<Span>) {
         let now = out.now;
         let acked = out.acked_sent.filter(|_| !out.retransmission_acked);
-        let newest = out.sacked_sent.or(acked).map(|(_, last)| now - last);
-        let sample = match (acked, out.sacked_sent) {
-            (Some((first, _)), _) | (None, Some((first, _))) => Some(now - first),
-            (None, None) if out.acked > 0 && facts.echo != Time::ZERO && facts.echo <= now => {
-                Some(now - facts.echo)
+        let (sample, newest) = match (acked.or(out.sacked_sent), out.sacked_sent.or(acked)) {
+            (Some((first, _)), Some((_, last))) => (Some(now - first), Some(now - last)),
+            _ if out.acked > 0 && facts.echo != Time::ZERO && facts.echo <= now => {
+                let stamped = Some(stamped(facts.echo, now));
+                (stamped, stamped)
             }
-            (None, None) => None,
+            _ => (None, None),
         };
         if let Some(newest) = newest {
             self.rtt.observe_min(newest, now);

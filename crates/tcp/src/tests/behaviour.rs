@@ -42,8 +42,8 @@ fn quick_acks_come_first_then_delayed_ones() {
     pair.record();
     // Arrivals: 10 segments at 30 ms, 20 more at 50 ms. The SYN-ACK took one quick ACK of none.
     pair.run_until(Time::ZERO + millis(51));
-    // 6 quick ones are left, then 14 segments in pairs.
-    assert_eq!(pure_acks(&pair, B).len(), 6 + 7);
+    // 6 quick ones are left; then pairs, but for the 25th, which fills the send buffer, and the last.
+    assert_eq!(pure_acks(&pair, B).len(), 6 + 4 + 1 + 2 + 1);
     pair.record();
     pair.run_until(Time::ZERO + millis(100));
     pair.ends[A].write(u64::from(MSS));
@@ -96,6 +96,46 @@ fn an_interactive_connection_delays_its_acks() {
     pair.ends[A].write(100);
     pair.run_until(Time::ZERO + millis(1100));
     assert_eq!(pure_acks(&pair, B), [910]);
+}
+
+/// Full segments 45 ms apart, by Linux's rule: the first ACK waits 40 ms in vain, which doubles
+/// the delay; from then on it is half of itself and the distance, 85 ms and more, but no longer
+/// than a round trip of the receiver's, which is that of the handshake.
+#[test]
+fn a_delayed_ack_waits_for_the_next_segment_of_a_slow_path() {
+    let distances = |round_trip: u64, longest: u64| {
+        let config = Config {
+            initial_window: 100, // So large a send buffer that no write ends among these.
+            delayed_ack: DelayedAck::On {
+                timeout: millis(longest),
+            },
+            ..reno()
+        };
+        let mut pair = Pair::new(&config, millis(round_trip / 2));
+        let wire = u64::from(MSS) + 66; // Ethernet, IPv4, TCP with timestamps.
+        pair.limit(Rate::from_bps(wire * 8 * 1000 / 45), 200);
+        pair.record();
+        pair.ends[A].write_forever();
+        pair.run_until(Time::ZERO + millis(2500));
+        let acks = pure_acks(&pair, B);
+        let mut distances: Vec<u64> = acks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        distances.drain(..17); // The SYN-ACK, and quick ACKs.
+        distances
+    };
+    // One of the first 16 segments is the 40 ms' ACK's, the others are acknowledged in pairs.
+    let pairs = distances(100, 200);
+    assert_eq!(pairs[..3], [85, 50, 90]);
+    assert!(
+        pairs[2..].iter().all(|&distance| distance == 90),
+        "{pairs:?}"
+    );
+    assert_eq!(distances(60, 200)[2..], pairs[2..]);
+    for singles in [distances(40, 200), distances(100, 40)] {
+        assert!(
+            singles[2..].iter().all(|&distance| distance == 45),
+            "{singles:?}"
+        );
+    }
 }
 
 #[test]
