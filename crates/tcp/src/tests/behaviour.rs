@@ -129,7 +129,11 @@ fn a_delayed_ack_waits_for_the_next_segment_of_a_slow_path() {
         pairs[2..].iter().all(|&distance| distance == 90),
         "{pairs:?}"
     );
-    assert_eq!(distances(60, 200)[2..], pairs[2..]);
+    assert!(
+        distances(60, 200)[2..]
+            .iter()
+            .all(|&distance| distance == 90)
+    );
     for singles in [distances(40, 200), distances(100, 40)] {
         assert!(
             singles[2..].iter().all(|&distance| distance == 45),
