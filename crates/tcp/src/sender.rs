@@ -86,6 +86,8 @@ pub(crate) struct Sender {
 
     rate: RateEstimator,
     next_round: u64,
+    /// The app fills the send buffer again when SND.UNA gets here.
+    refill_at: u64,
     last_sent: Time,
     pub(crate) data_segments: u64,
     prr: Prr,
@@ -141,6 +143,7 @@ impl Sender {
             timer: Timer::default(),
             pace_at: Time::ZERO,
             next_round: 0,
+            refill_at: 0,
             lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
@@ -159,8 +162,7 @@ impl Sender {
     pub(crate) fn start(&mut self, window: u32, now: Time) {
         self.window_end = self.una + u64::from(window);
         self.largest_window = u64::from(window);
-        self.writes
-            .refill(self.una, self.initial_window, self.mss, self.send_buffer);
+        self.fill_buffer(self.initial_window);
         self.usage.since = now;
         self.last_sent = now;
     }
@@ -168,6 +170,13 @@ impl Sender {
     /// The SYN was lost more than once: one segment to begin with (RFC 5681 section 3.1).
     pub(crate) fn restart_from_one(&mut self) {
         self.control.on_idle_restart(31, 1);
+    }
+
+    /// An app with more to write than fits does; `window` in segments.
+    fn fill_buffer(&mut self, window: u32) {
+        self.refill_at = self
+            .writes
+            .refill(self.una, window, self.mss, self.send_buffer);
     }
 
     /// Takes up to `bytes` into the send buffer.

@@ -79,9 +79,8 @@ impl Sender {
         let duplicates = self.board.sacked();
         self.board.ack_through(ack, &mut out);
         self.una = ack;
-        if ack >= self.writes.refill_at {
-            let window = self.control.window();
-            self.writes.refill(ack, window, self.mss, self.send_buffer);
+        if ack >= self.refill_at {
+            self.fill_buffer(self.control.window());
         }
         if !self.sack && out.acked > 0 {
             // One of them was the hole; the others had been counted by duplicate ACKs.

@@ -15,8 +15,6 @@ const AHEAD: usize = 4;
 /// Ends of writes that have not been sent yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writes {
-    /// The buffer is filled again when SND.UNA gets here.
-    pub(super) refill_at: u64,
     /// What the buffer holds, bytes; never shrinks.
     room: u64,
     ends: [u64; AHEAD],
@@ -25,16 +23,17 @@ pub(super) struct Writes {
 
 impl Writes {
     /// A third of the buffer is free: the app fills it. `window` in segments of `mss` bytes,
-    /// `most`: the bytes that the buffer may hold.
-    pub(super) fn refill(&mut self, una: u64, window: u32, mss: u16, most: u64) {
+    /// `most`: the bytes that the buffer may hold. Returns SND.UNA at which it is to be filled
+    /// again.
+    pub(super) fn refill(&mut self, una: u64, window: u32, mss: u16, most: u64) -> u64 {
         let segments = u64::from(window.max(LEAST_WINDOW)) * 5 / 2;
         self.room = self.room.max(segments * u64::from(mss)).min(most);
         let end = una + self.room;
-        self.refill_at = una + (self.room / 3).max(1);
         if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
             *place = end;
             self.pending += 1;
         }
+        una + (self.room / 3).max(1)
     }
 
     /// New data up to `end` goes out: whether a write ends in it.
@@ -59,9 +58,10 @@ mod tests {
     fn a_third_is_written_at_a_time() {
         let mut writes = Writes::default();
         let mut ends = Vec::new();
+        let mut refill_at = 0;
         for una in (0..10_000).step_by(100) {
-            if una >= writes.refill_at {
-                writes.refill(una, 10, 100, u64::MAX);
+            if una >= refill_at {
+                refill_at = writes.refill(una, 10, 100, u64::MAX);
             }
             if writes.end_within(una + 1000) {
                 ends.push((una + 1000) / 100);
@@ -84,8 +84,7 @@ mod tests {
         for most in [0, 1, u64::MAX] {
             let mut writes = Writes::default();
             for una in [0, 1, 2, 1 << 62] {
-                writes.refill(una, u32::MAX, u16::MAX, most);
-                assert!(writes.refill_at > una);
+                assert!(writes.refill(una, u32::MAX, u16::MAX, most) > una);
                 writes.end_within(una);
             }
             writes.end_within(u64::MAX);
