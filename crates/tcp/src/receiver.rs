@@ -6,9 +6,9 @@
 //! time, are acknowledged at once, and so is the end of a write once the app has read it, unless
 //! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). How long an
 //! ACK waits follows the distance of segments (`tcp_event_data_recv`, `tcp_delack_timer_handler`)
-//! up to a round trip (`tcp_send_delayed_ack`). Behind a
-//! gap, the ACKs of a millisecond are one (`__tcp_ack_snd_check`, SACK compression). The window
-//! is a multiple of what arrived in a round trip.
+//! up to a round trip (`tcp_send_delayed_ack`). Behind a gap, the ACKs of a millisecond are one
+//! (`__tcp_ack_snd_check`, SACK compression). The window is a multiple of what arrived in a round
+//! trip.
 
 use crate::config::DelayedAck;
 use crate::reassembly::Reassembly;

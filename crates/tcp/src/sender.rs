@@ -86,8 +86,9 @@ pub(crate) struct Sender {
 
     rate: RateEstimator,
     next_round: u64,
-    /// The app fills the send buffer again when SND.UNA gets here.
+    /// The app fills the send buffer again when SND.UNA gets here, and where a write ends next.
     refill_at: u64,
+    push_at: u64,
     last_sent: Time,
     pub(crate) data_segments: u64,
     prr: Prr,
@@ -144,6 +145,7 @@ impl Sender {
             pace_at: Time::ZERO,
             next_round: 0,
             refill_at: 0,
+            push_at: u64::MAX,
             lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
@@ -177,6 +179,7 @@ impl Sender {
         self.refill_at = self
             .writes
             .refill(self.una, window, self.mss, self.send_buffer);
+        self.push_at = self.writes.next_end();
     }
 
     /// Takes up to `bytes` into the send buffer.
@@ -395,11 +398,16 @@ impl Sender {
         self.prr.sent += 1;
         self.data_segments += 1;
         self.charge(len, now);
+        let write_ends = end >= self.push_at;
+        if write_ends {
+            self.writes.send_through(end);
+            self.push_at = self.writes.next_end();
+        }
         Outgoing {
             offset,
             payload: len,
             fin,
-            push: self.writes.end_within(end) || end == self.written,
+            push: write_ends || end == self.written,
             retransmission: false,
             reduced: core::mem::take(&mut self.reduced),
         }

@@ -36,15 +36,20 @@ impl Writes {
         una + (self.room / 3).max(1)
     }
 
-    /// New data up to `end` goes out: whether a write ends in it.
-    pub(super) fn end_within(&mut self, end: u64) -> bool {
-        let over = self.ends[..usize::from(self.pending)]
-            .iter()
-            .take_while(|&&at| at <= end)
-            .count();
-        self.ends.rotate_left(over);
-        self.pending -= over as u8;
-        over > 0
+    /// Where the first write ends that has not been sent whole; [`u64::MAX`] if none is known.
+    pub(super) fn next_end(&self) -> u64 {
+        match self.pending {
+            0 => u64::MAX,
+            _ => self.ends[0],
+        }
+    }
+
+    /// New data up to `end` goes out.
+    pub(super) fn send_through(&mut self, end: u64) {
+        while self.pending > 0 && self.ends[0] <= end {
+            self.ends.rotate_left(1);
+            self.pending -= 1;
+        }
     }
 }
 
@@ -63,8 +68,9 @@ mod tests {
             if una >= refill_at {
                 refill_at = writes.refill(una, 10, 100, u64::MAX);
             }
-            if writes.end_within(una + 1000) {
+            if writes.next_end() <= una + 1000 {
                 ends.push((una + 1000) / 100);
+                writes.send_through(una + 1000);
             }
         }
         assert_eq!(ends[..5], [25, 34, 43, 52, 61]);
@@ -85,10 +91,11 @@ mod tests {
             let mut writes = Writes::default();
             for una in [0, 1, 2, 1 << 62] {
                 assert!(writes.refill(una, u32::MAX, u16::MAX, most) > una);
-                writes.end_within(una);
+                writes.send_through(una);
+                assert!(writes.next_end() > una);
             }
-            writes.end_within(u64::MAX);
-            assert!(!writes.end_within(u64::MAX));
+            writes.send_through(u64::MAX);
+            assert_eq!(writes.next_end(), u64::MAX);
         }
     }
 }
