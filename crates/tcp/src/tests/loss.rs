@@ -454,3 +454,25 @@ fn one_timed_segment_a_round_trip_is_measured() {
     let every = measured(false) - handshake;
     assert!(every > millis(5), "{every:?}");
 }
+
+/// What is sent for the first time takes 10.3 ms longer than 2 * 10 ms; a lost segment is sent again
+/// when nothing is in the way. Its round trip is known by its timestamp only, which counts
+/// milliseconds, and is the shortest.
+#[test]
+fn the_round_trip_of_a_retransmission_counts_for_the_shortest() {
+    let script: Script = Box::new(|side, number, sent, _| match (side, sent.retransmission) {
+        (B, _) | (A, true) => Fate::Pass,
+        _ if number == 3 => Fate::Drop, // After SYN, ACK and one segment that arrives.
+        _ => Fate::Late(Span::from_micros(10_300)),
+    });
+    let mut pair = Pair::with_script(&reno(), millis(10), script);
+    pair.run_until(Time::ZERO + millis(100));
+    assert!(pair.ends[A].write_message(1000));
+    pair.run_until(Time::ZERO + millis(200));
+    let shortest = pair.ends[A].info().min_rtt;
+    assert_eq!(shortest, Some(Span::from_micros(30_300)));
+    assert!(pair.ends[A].write_message(1000));
+    pair.run_until(Time::ZERO + Span::from_secs(3));
+    assert_eq!(pair.ends[A].info().counters.retransmitted, 1);
+    assert_eq!(pair.ends[A].info().min_rtt, Some(millis(20)));
+}
