@@ -426,8 +426,8 @@ schema!(Seeds, "seeds", {
     "examples": [5, [1, 7, 42]],
 });
 schema!(AckDelay, "delayed-ack", {
-    "description": "`true`: every second segment or after 40 to 200 ms; `false`: every segment at once; \
-                    or the longest delay.",
+    "description": "`true`: every second segment or after 40 to 200 ms; `false`: every segment at \
+                    once; or the longest delay.",
     "anyOf": [
         { "type": "boolean" },
         { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
