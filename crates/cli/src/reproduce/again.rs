@@ -20,7 +20,10 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
         .iter()
         .find(|note| !note.contains("are shown once"))
     {
-        return Ok(wrong(note));
+        return Ok(wrong(&format!(
+            "{note} A common page takes results of one version of a study: \
+             `--world both` makes them, or the same study given by its folder."
+        )));
     }
     let study = match load(&dirs[0], &merged.results) {
         Ok(study) => study,
