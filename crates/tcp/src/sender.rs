@@ -86,7 +86,8 @@ pub(crate) struct Sender {
 
     rate: RateEstimator,
     next_round: u64,
-    /// The app fills the send buffer again when SND.UNA gets here, and where a write ends next.
+    /// What every ACK and every new segment ask of `writes`, kept beside what they read anyway: the
+    /// app may fill the send buffer again when SND.UNA gets here; where a write ends next.
     refill_at: u64,
     push_at: u64,
     last_sent: Time,
@@ -164,7 +165,7 @@ impl Sender {
     pub(crate) fn start(&mut self, window: u32, now: Time) {
         self.window_end = self.una + u64::from(window);
         self.largest_window = u64::from(window);
-        self.fill_buffer(self.initial_window);
+        self.fill_buffer();
         self.usage.since = now;
         self.last_sent = now;
     }
@@ -174,12 +175,20 @@ impl Sender {
         self.control.on_idle_restart(31, 1);
     }
 
-    /// An app with more to write than fits does; `window` in segments.
-    fn fill_buffer(&mut self, window: u32) {
-        self.refill_at = self
+    /// An app with more to write than the send buffer holds fills it, if a third is free.
+    fn fill_buffer(&mut self) {
+        if self.una < self.refill_at {
+            return;
+        }
+        let window = self.control.window();
+        let written = self.una..self.written;
+        let filled = self
             .writes
-            .refill(self.una, window, self.mss, self.send_buffer);
-        self.push_at = self.writes.next_end();
+            .fill(written, window, self.mss, self.send_buffer);
+        if let Some(refill_at) = filled {
+            self.refill_at = refill_at;
+            self.push_at = self.writes.next_end();
+        }
     }
 
     /// Takes up to `bytes` into the send buffer.
@@ -190,6 +199,7 @@ impl Sender {
         let taken = bytes.min(self.room());
         self.written += taken;
         self.short_write = taken < bytes;
+        self.fill_buffer();
         taken
     }
 
@@ -198,6 +208,7 @@ impl Sender {
         let fits = !self.closing && bytes <= self.room();
         if fits {
             self.written += bytes;
+            self.fill_buffer();
         } else {
             self.short_write = true;
         }
@@ -207,6 +218,7 @@ impl Sender {
     pub(crate) fn write_forever(&mut self) {
         if !self.closing {
             self.written = ENDLESS;
+            self.fill_buffer();
         }
     }
 

@@ -80,7 +80,7 @@ impl Sender {
         self.board.ack_through(ack, &mut out);
         self.una = ack;
         if ack >= self.refill_at {
-            self.fill_buffer(self.control.window());
+            self.fill_buffer();
         }
         if !self.sack && out.acked > 0 {
             // One of them was the hole; the others had been counted by duplicate ACKs.

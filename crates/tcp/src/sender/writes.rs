@@ -6,6 +6,8 @@
 //! (`tcp_sndbuf_expand`). Captures of Linux 6.18 show 25 segments of 1448 bytes at windows of up
 //! to ten, written when 16 are left: two and a half windows.
 
+use core::ops::Range;
+
 /// Linux TCP_INIT_CWND, the least window that the buffer is made for.
 const LEAST_WINDOW: u32 = 10;
 /// Writes that end beyond what has been sent; a window in flight leaves one and a half in the
@@ -22,18 +24,27 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    /// A third of the buffer is free: the app fills it. `window` in segments of `mss` bytes,
-    /// `most`: the bytes that the buffer may hold. Returns SND.UNA at which it is to be filled
-    /// again.
-    pub(super) fn refill(&mut self, una: u64, window: u32, mss: u16, most: u64) -> u64 {
+    /// An app wants `written` to be sent, which begins at SND.UNA. If that is more than the buffer
+    /// holds, it fills the buffer: returns the SND.UNA at which it may do so again. `None` if all
+    /// of it fits. `window` in segments of `mss` bytes, `most`: the bytes that the buffer may hold.
+    pub(super) fn fill(
+        &mut self,
+        written: Range<u64>,
+        window: u32,
+        mss: u16,
+        most: u64,
+    ) -> Option<u64> {
         let segments = u64::from(window.max(LEAST_WINDOW)) * 5 / 2;
         self.room = self.room.max(segments * u64::from(mss)).min(most);
-        let end = una + self.room;
+        let end = written.start + self.room;
+        if end >= written.end {
+            return None;
+        }
         if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
             *place = end;
             self.pending += 1;
         }
-        una + (self.room / 3).max(1)
+        Some(written.start + (self.room / 3).max(1))
     }
 
     /// Where the first write ends that has not been sent whole; [`u64::MAX`] if none is known.
@@ -66,7 +77,8 @@ mod tests {
         let mut refill_at = 0;
         for una in (0..10_000).step_by(100) {
             if una >= refill_at {
-                refill_at = writes.refill(una, 10, 100, u64::MAX);
+                let filled = writes.fill(una..u64::MAX, 10, 100, u64::MAX);
+                refill_at = filled.expect("there is more to write");
             }
             if writes.next_end() <= una + 1000 {
                 ends.push((una + 1000) / 100);
@@ -80,7 +92,7 @@ mod tests {
     fn the_buffer_grows_with_the_window_up_to_its_limit_and_stays() {
         let mut writes = Writes::default();
         for (window, room) in [(2, 2500), (20, 5000), (10, 5000), (1000, 9000)] {
-            writes.refill(0, window, 100, 9000);
+            writes.fill(0..1, window, 100, 9000);
             assert_eq!(writes.room, room);
         }
     }
@@ -90,7 +102,8 @@ mod tests {
         for most in [0, 1, u64::MAX] {
             let mut writes = Writes::default();
             for una in [0, 1, 2, 1 << 62] {
-                assert!(writes.refill(una, u32::MAX, u16::MAX, most) > una);
+                let filled = writes.fill(una..u64::MAX, u32::MAX, u16::MAX, most);
+                assert!(filled > Some(una));
                 writes.send_through(una);
                 assert!(writes.next_end() > una);
             }

@@ -52,6 +52,31 @@ fn quick_acks_come_first_then_delayed_ones() {
     assert_eq!(pure_acks(&pair, B), [110]);
 }
 
+/// The last segment of each write is pushed: of one that fits into the send buffer its end only,
+/// of a longer one also where it had filled the buffer, two and a half windows from SND.UNA on.
+#[test]
+fn ends_of_writes_are_pushed() {
+    let config = Config {
+        initial_ssthresh: Some(5), // One segment more each ten.
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(10));
+    pair.record();
+    pair.ends[A].write(10 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(100));
+    pair.ends[A].write(30 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(300));
+    let data = pair.log.iter().flatten().filter(|(_, from, ..)| *from == A);
+    let data = data.filter(|(.., sent, _)| sent.segment.payload > 0);
+    let pushed: Vec<usize> = data
+        .enumerate()
+        .filter(|(_, (.., sent, _))| sent.segment.flags.has(Flags::PSH))
+        .map(|(number, _)| number + 1)
+        .collect();
+    // The window is 11 when the second begins: 27 segments of the 30 fit.
+    assert_eq!(pushed, [10, 10 + 27, 40]);
+}
+
 /// 100 bytes every 8 ms to an app that reads and does not answer: each message is acknowledged
 /// at once, not every 1000 bytes or 40 ms (Linux `tcp_cleanup_rbuf`, `ICSK_ACK_PUSHED`).
 #[test]
