@@ -222,7 +222,7 @@ fn hop_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<HopRa
     if let Some(path) = trace {
         let name = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("read {name}"))?;
-        let trace: RateTrace = sojourn_study::parse_trace(&text)
+        let trace: RateTrace = sojourn_scenario::parse_trace(&text)
             .map_err(|problem| anyhow::anyhow!("{name}:{problem}"))?;
         return Ok(HopRate::Trace(Arc::new(trace)));
     }

@@ -35,17 +35,17 @@ pub(crate) struct CheckArgs {
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if args.schema {
-        print(&sojourn_study::schema())?;
+        print(&sojourn_scenario::schema())?;
     }
     let Some(file) = &args.file else { return Ok(0) };
-    let study = match args.overrides.load(file) {
-        Ok(study) => study,
+    let scenario = match args.overrides.load(file) {
+        Ok(scenario) => scenario,
         Err(problems) => return Ok(refuse(&problems)),
     };
     if args.schema {
         return Ok(0);
     }
-    let cells = &study.cells;
+    let cells = &scenario.cells;
     let Some(cell) = args.cell.checked_sub(1).and_then(|index| cells.get(index)) else {
         eprintln!(
             "sojourn: --cell {}: there are cells 1 to {}",
@@ -56,8 +56,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     };
     let mut text = format!(
         "{}: {}\n{}, {}\n\n",
-        study.info.name,
-        study.info.title,
+        scenario.info.name,
+        scenario.info.title,
         counted(cells.len(), "cell"),
         counted(cell.flows.len(), "flow")
     );

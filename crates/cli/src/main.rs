@@ -16,7 +16,7 @@ mod run;
 mod table;
 
 use clap::{Args, Parser, Subcommand};
-use sojourn_study::{Options, Problems, Study};
+use sojourn_scenario::{Options, Problems, Scenario};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,13 +74,13 @@ struct Overrides {
 }
 
 impl Overrides {
-    fn load(&self, file: &Path) -> Result<Study, Problems> {
+    fn load(&self, file: &Path) -> Result<Scenario, Problems> {
         let options = Options {
             sets: self.sets.clone(),
             seed: self.seed,
             seeds: self.seeds,
         };
-        Study::load(file, &options)
+        Scenario::load(file, &options)
     }
 }
 

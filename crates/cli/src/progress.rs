@@ -1,7 +1,7 @@
 //! The progress bar: on a terminal, on standard error, nowhere else.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sojourn_study::{Outcome, Watch};
+use sojourn_scenario::{Outcome, Watch};
 use sojourn_units::Time;
 use sojourn_world::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

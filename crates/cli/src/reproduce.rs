@@ -13,8 +13,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use page::Reproduced;
 use sojourn_live::Live;
+use sojourn_scenario::{Options, Outcome};
 use sojourn_sim::Sim;
-use sojourn_study::{Options, Outcome, Published, Results, Status, WorldName};
+use sojourn_study::{Published, Results, Status, WorldName};
 use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -228,7 +229,7 @@ fn run(
     let jobs = args.jobs.or(jobs).unwrap_or(NonZeroUsize::MIN);
     let bar = Bar::new(&cells);
     let begin = Instant::now();
-    let outcomes = sojourn_study::run(runner, &cells, jobs, stop, &bar);
+    let outcomes = sojourn_scenario::run(runner, &cells, jobs, stop, &bar);
     bar.clear();
     let runs = || outcomes.iter().flatten();
     cost.runs += runs().count();
@@ -266,7 +267,7 @@ fn claims_of(study: &Published) -> String {
         table.row(vec![
             claim.id.clone(),
             setting.name.clone(),
-            setting.study.cells.len().to_string(),
+            setting.scenario.cells.len().to_string(),
             claim.statement.clone(),
         ]);
     }

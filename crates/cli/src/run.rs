@@ -7,8 +7,8 @@ use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refus
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use sojourn_live::{Guests, Live};
+use sojourn_scenario::Outcome;
 use sojourn_sim::Sim;
-use sojourn_study::Outcome;
 use sojourn_world::{Cell, LinkResult, RunResult, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -128,8 +128,8 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let study = match args.overrides.load(&args.file) {
-        Ok(study) => study,
+    let scenario = match args.overrides.load(&args.file) {
+        Ok(scenario) => scenario,
         Err(problems) => return Ok(refuse(&problems)),
     };
     if let Err(message) = args.check() {
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             })
         }
     };
-    let capturing = match args.capturing(world.as_ref(), &study.cells) {
+    let capturing = match args.capturing(world.as_ref(), &scenario.cells) {
         Ok(capturing) => capturing,
         Err(message) => {
             eprintln!("sojourn: {message}");
@@ -161,24 +161,24 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         None => world.as_ref(),
     };
     let stop = stop_on_signal()?;
-    let bar = Bar::new(&study.cells);
-    let outcomes = sojourn_study::run(world, &study.cells, args.jobs(), &stop, &bar);
+    let bar = Bar::new(&scenario.cells);
+    let outcomes = sojourn_scenario::run(world, &scenario.cells, args.jobs(), &stop, &bar);
     bar.clear();
     if stop.load(Ordering::Relaxed) {
         eprintln!("sojourn: interrupted; nothing was written");
         return Ok(INTERRUPTED);
     }
-    let (results, failures) = split(&study.cells, outcomes);
+    let (results, failures) = split(&scenario.cells, outcomes);
     for failure in &failures {
         eprintln!("sojourn: {failure}");
     }
     if !results.is_empty() {
         if let Some(dir) = &args.out {
-            sojourn_report::write(dir, &study.info, &results, &failures)
+            sojourn_report::write(dir, &scenario.info, &results, &failures)
                 .with_context(|| format!("--out {}", dir.display()))?;
         }
         if args.json {
-            print(&sojourn_report::summary_json(&study.info, &results))?;
+            print(&sojourn_report::summary_json(&scenario.info, &results))?;
         } else if let Some(dir) = &args.out {
             print(&format!("{}\n", dir.join(sojourn_report::PAGE).display()))?;
         } else {

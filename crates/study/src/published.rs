@@ -15,11 +15,11 @@ pub use judge::{Checked, Judgement, Status};
 pub use picture::{Chart, ChartKind, Dot, Grid, Line, Log, Panel, Source};
 
 use crate::claims::{Check, Vocabulary};
-use crate::problem::{Origin, Problem, Problems, suggestion};
-use crate::runner::Outcome;
-use crate::study::{Options, Study};
 use files::Place;
 use picture::{ChartPlan, TablePlan};
+use sojourn_scenario::Outcome;
+use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
+use sojourn_scenario::{Options, Scenario};
 use std::path::Path;
 
 /// The study's own file in its folder.
@@ -97,16 +97,16 @@ pub struct Setting {
     /// Its name in the study.
     pub name: String,
     /// The scenario.
-    pub study: Study,
+    pub scenario: Scenario,
     /// The part of it that runs in the live world, if any.
-    pub live: Option<Study>,
+    pub live: Option<Scenario>,
 }
 
 impl Setting {
     /// Its scenario in a world; none where it does not run there.
-    pub fn in_world(&self, world: WorldName) -> Option<&Study> {
+    pub fn in_world(&self, world: WorldName) -> Option<&Scenario> {
         match world {
-            WorldName::Sim => Some(&self.study),
+            WorldName::Sim => Some(&self.scenario),
             WorldName::Live => self.live.as_ref(),
         }
     }

@@ -1,6 +1,7 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
-use sojourn_study::{Files, Options, Published, Results, Source, Status, WorldName};
+use sojourn_scenario::Options;
+use sojourn_study::{Files, Published, Results, Source, Status, WorldName};
 use sojourn_world::{Aggregate, Cost, RunResult};
 use std::path::PathBuf;
 
@@ -75,7 +76,7 @@ fn what_is_built_in_reads() {
     assert_eq!(study.settings.len(), 3);
     // Twelve cells at least in each setting, with five seeds.
     for setting in &study.settings {
-        assert!(setting.study.cells.len() >= 60, "{}", setting.name);
+        assert!(setting.scenario.cells.len() >= 60, "{}", setting.name);
     }
     assert_eq!(study.select(&["R4".into(), "R1".into()]), Ok(vec![0, 3]));
     let error = study.select(&["R41".into()]).expect_err("no such claim");

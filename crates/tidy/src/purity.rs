@@ -53,7 +53,7 @@ pub fn machine(source: &Source) -> Vec<Finding> {
                 &source.path,
                 line,
                 format!("std::{module} in a crate that is the same on every machine"),
-                "pass what is needed in as an argument, or move the code to live, study or cli",
+                "pass what is needed in as an argument, or move the code to live, scenario or cli",
             ));
         }
     }

@@ -4,7 +4,7 @@
 //! [`World`] runs it and yields a [`RunResult`] of the same shape, made by the same
 //! recorders ([`LinkRecorder`], [`FlowRecorder`]) from the same observations.
 //!
-//! Not here: file formats (scenarios are read in `study`, results written in `report`).
+//! Not here: file formats (scenarios are read in `scenario`, results written in `report`).
 #![forbid(unsafe_code)]
 
 mod cell;

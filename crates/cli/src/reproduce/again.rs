@@ -4,7 +4,8 @@ use super::page::{Reproduced, place};
 use crate::{WRONG_INPUT, print, refuse};
 use anyhow::Context as _;
 use sojourn_report::{Reproduction, STUDY};
-use sojourn_study::{Options, Outcome, Published, Results, Study, WorldName};
+use sojourn_scenario::{Options, Outcome, Problems, Scenario};
+use sojourn_study::{Published, Results, WorldName};
 use sojourn_world::{RunResult, WorldError};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ fn wrong(message: &str) -> u8 {
 }
 
 /// The study as it was when it was run, with as many seeds as the results have.
-fn load(dir: &Path, results: &[RunResult]) -> Result<Published, sojourn_study::Problems> {
+fn load(dir: &Path, results: &[RunResult]) -> Result<Published, Problems> {
     let name = dir.join(STUDY).display().to_string();
     let study = Published::load(&name, &Options::default())?;
     let seeds = |world: WorldName| {
@@ -109,7 +110,7 @@ fn take(study: &Published, world: WorldName, results: &mut Vec<RunResult>) -> Re
 
 /// An outcome for every cell of a scenario; empty when no cell has a result.
 fn outcomes(
-    scenario: &Study,
+    scenario: &Scenario,
     setting: &str,
     world: WorldName,
     results: &mut Vec<RunResult>,

@@ -4,7 +4,7 @@ use super::figure::Figure;
 use super::{
     Binder, Check, Compare, Expr, Operator, Reduce, Reference, Relation, Unit, Vocabulary,
 };
-use crate::runner::Outcome;
+use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, Distribution, RunResult};
 use std::fmt::Write as _;
 

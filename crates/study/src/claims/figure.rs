@@ -3,8 +3,8 @@
 mod queue;
 mod series;
 
-use crate::problem::suggestion;
 use series::Reading;
+use sojourn_scenario::problem::suggestion;
 use sojourn_world::{Amount, Distribution, FlowResult, Gathering, LinkResult, Metric, RunResult};
 
 /// A figure of a run.

@@ -5,7 +5,7 @@ use super::lex::{Kind, Token, lex};
 use super::{
     Binder, Check, Compare, Expr, Operator, Place, Reduce, Reference, Relation, Vocabulary,
 };
-use crate::problem::suggestion;
+use sojourn_scenario::problem::suggestion;
 use std::ops::Range;
 
 /// Deepest nesting of parentheses and quantities.
@@ -418,7 +418,7 @@ impl<'a> Parser<'a> {
         }
         find(name, &numbers).or_else(|(message, help)| {
             let words = self.words.definitions.iter().map(|(word, _)| word.as_str());
-            let near = crate::problem::nearest(name, words);
+            let near = sojourn_scenario::problem::nearest(name, words);
             let help = near.map_or(help, |word| format!("did you mean `{word}`?"));
             Self::complain(span, message, Some(help))
         })

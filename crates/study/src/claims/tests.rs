@@ -4,8 +4,8 @@ use super::evaluate::{Cells, Evaluator, Missing};
 use super::figure::Unit;
 use super::parse::{check, quantity};
 use super::{Axis, AxisValue, Expr, Set, Vocabulary};
-use crate::runner::Outcome;
 use sojourn_qdisc::{Field, Report, Spec, Value};
+use sojourn_scenario::Outcome;
 use sojourn_units::Span;
 use sojourn_world::{
     Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, Point, RunResult,

@@ -2,7 +2,7 @@
 
 use super::{Claim, Expected, Published, Results, WorldName};
 use crate::claims::{Case, Cells, Evaluator, Missing, Unit, Vocabulary};
-use crate::study::Study;
+use sojourn_scenario::Scenario;
 
 /// How a claim came out; the greater outweighs the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,8 +78,8 @@ impl Published {
         let claims = chosen.iter().map(|index| &self.claims[*index]);
         claims
             .map(|claim| {
-                let study = self.settings[claim.setting].in_world(results.world);
-                let cells = study.map_or(&[][..], |study| &study.cells);
+                let scenario = self.settings[claim.setting].in_world(results.world);
+                let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
                 let cells = Cells::new(cells, &results.outcomes[claim.setting]);
                 let evaluator = Evaluator::new(&self.words, &cells).over_part();
                 judge(claim, results.world, evaluator)
@@ -91,8 +91,8 @@ impl Published {
     pub fn testable(&self, chosen: &[usize], world: WorldName) -> Vec<usize> {
         let testable = |index: &usize| {
             let claim = &self.claims[*index];
-            let study = self.settings[claim.setting].in_world(world);
-            study.is_some_and(|study| claim.finds(study, &self.words))
+            let scenario = self.settings[claim.setting].in_world(world);
+            scenario.is_some_and(|scenario| claim.finds(scenario, &self.words))
         };
         chosen.iter().copied().filter(testable).collect()
     }
@@ -100,8 +100,8 @@ impl Published {
 
 impl Claim {
     /// Whether a scenario has a cell for one of its checks.
-    pub(super) fn finds(&self, study: &Study, words: &Vocabulary) -> bool {
-        let cells = Cells::new(&study.cells, &[]);
+    pub(super) fn finds(&self, scenario: &Scenario, words: &Vocabulary) -> bool {
+        let cells = Cells::new(&scenario.cells, &[]);
         let mut evaluator = Evaluator::new(words, &cells).over_part();
         let mut checks = self.checks.iter();
         checks.any(|expected| evaluator.check(&expected.check).iter().any(Result::is_ok))

@@ -265,10 +265,10 @@ fn name(place: &Place, words: &Vocabulary) -> String {
 impl Published {
     /// The cells of a setting with what they yielded; none when they yielded nothing.
     fn cells<'a>(&'a self, setting: usize, results: &'a Results) -> Option<Cells<'a>> {
-        let study = self.settings[setting].in_world(results.world)?;
+        let scenario = self.settings[setting].in_world(results.world)?;
         let outcomes = &results.outcomes[setting];
         let some = outcomes.iter().any(Result::is_ok);
-        some.then(|| Cells::new(&study.cells, outcomes))
+        some.then(|| Cells::new(&scenario.cells, outcomes))
     }
 }
 

@@ -7,10 +7,10 @@ mod words;
 
 use super::{Deviation, Files, Published, Setting};
 use crate::claims::{Complaint, Vocabulary};
-use crate::problem::{Origin, Problem, Problems, suggestion};
-use crate::read::{Fields, Read, join, wrong_type};
-use crate::study::{Options, Study};
-use crate::tree::{Node, Value};
+use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
+use sojourn_scenario::read::{Fields, Read, join, wrong_type};
+use sojourn_scenario::tree::{Node, Value};
+use sojourn_scenario::{Options, Scenario};
 
 /// The only format so far.
 const FORMAT: &str = "sojourn-study/1";
@@ -220,22 +220,26 @@ impl Reader {
             Some((name, file, live))
         });
         let mut texts = std::mem::take(&mut self.files);
-        let mut scenario = |file: &str| {
+        let mut open = |file: &str| {
             let shown = files.shown(file);
             let text = files.read(file);
             let text = text.map_err(|message| super::nowhere(&shown, message))?;
-            let study = Study::parse(&shown, &text, &files.base(), options);
+            let scenario = Scenario::parse(&shown, &text, &files.base(), options);
             if texts.iter().all(|(name, _)| name != file) {
                 texts.push((file.to_owned(), text));
             }
-            study
+            scenario
         };
         let mut places = Vec::new();
         for (name, file, live) in named {
-            let study = scenario(&file)?;
+            let scenario = open(&file)?;
             places.push(live.as_ref().map(|live| live.at));
-            let live = live.map(|live| scenario(&live.text)).transpose()?;
-            self.settings.push(Setting { name, study, live });
+            let live = live.map(|live| open(&live.text)).transpose()?;
+            self.settings.push(Setting {
+                name,
+                scenario,
+                live,
+            });
         }
         self.files = texts;
         if self.settings.is_empty() {

@@ -2,10 +2,10 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Cells, Check, Evaluator, Missing};
-use crate::problem::Origin;
 use crate::published::{Claim, Deviation, Expected, Setting};
-use crate::read::{Fields, Read, join};
-use crate::tree::{Node, Value};
+use sojourn_scenario::problem::Origin;
+use sojourn_scenario::read::{Fields, Read, join};
+use sojourn_scenario::tree::{Node, Value};
 
 impl Reader {
     pub(super) fn claims(&mut self, top: &Fields<'_>) -> Vec<Claim> {
@@ -78,8 +78,12 @@ impl Reader {
 
     /// A check must find its cells before anything is run.
     fn finds_cells(&mut self, check: &Check, written: &Written, path: &str, setting: usize) {
-        let Setting { name, study, live } = &self.settings[setting];
-        let cells = Cells::new(&study.cells, &[]);
+        let Setting {
+            name,
+            scenario,
+            live,
+        } = &self.settings[setting];
+        let cells = Cells::new(&scenario.cells, &[]);
         let cases = Evaluator::new(&self.words, &cells).check(check);
         let mut wrong = cases
             .into_iter()
@@ -114,7 +118,7 @@ impl Reader {
                 continue;
             }
             let fields: Vec<&str> = setting
-                .study
+                .scenario
                 .info
                 .axes
                 .iter()

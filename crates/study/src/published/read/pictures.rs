@@ -2,13 +2,13 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
-use crate::problem::suggestion;
 use crate::published::Setting;
 use crate::published::picture::{
     Along, ChartPlan, DifferencePlan, GridPlan, Log, Shape, TablePlan, Why,
 };
-use crate::read::{Fields, join, wrong_type};
-use crate::tree::{Node, Value};
+use sojourn_scenario::problem::suggestion;
+use sojourn_scenario::read::{Fields, join, wrong_type};
+use sojourn_scenario::tree::{Node, Value};
 
 /// The kinds of charts with the keys that each needs or knows, beside those of all.
 const KINDS: [(&str, &[&str]); 7] = [
@@ -149,8 +149,8 @@ impl Reader {
         (node, key, path): (&Node, &str, &str),
         find: impl Fn(&mut Evaluator<'_>, &Place) -> Result<(), Missing>,
     ) {
-        let Setting { name, study, .. } = &self.settings[setting];
-        let cells = Cells::new(&study.cells, &[]);
+        let Setting { name, scenario, .. } = &self.settings[setting];
+        let cells = Cells::new(&scenario.cells, &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells);
         let mut missing = None;
         for place in combinations(binders) {
@@ -181,8 +181,8 @@ impl Reader {
         expr: &Expr,
         (node, key, path): (&Node, &str, &str),
     ) {
-        let Setting { name, study, .. } = &self.settings[setting];
-        let cells = Cells::new(&study.cells, &[]);
+        let Setting { name, scenario, .. } = &self.settings[setting];
+        let cells = Cells::new(&scenario.cells, &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells);
         let mut places = combinations(binders).into_iter();
         let missing = places.find_map(|place| evaluator.quantity_at(&place, expr).err());
@@ -375,8 +375,11 @@ impl Reader {
         let known: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
         let mut reasons = Vec::new();
         for entry in entries {
-            let reason =
-                <Written as crate::read::Read>::read(&entry.node, path, &mut self.problems);
+            let reason = <Written as sojourn_scenario::read::Read>::read(
+                &entry.node,
+                path,
+                &mut self.problems,
+            );
             let row = known.iter().position(|name| *name == entry.key);
             if row.is_none() && entry.key != Why::ALL {
                 let message = format!("no row of the table is `{}`", entry.key);

@@ -6,10 +6,10 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Column, Recorded, Row, Unit};
-use crate::problem::{Origin, suggestion};
 use crate::published::Files;
-use crate::read::{Fields, join, wrong_type};
-use crate::tree::{Node, Value};
+use sojourn_scenario::problem::{Origin, suggestion};
+use sojourn_scenario::read::{Fields, join, wrong_type};
+use sojourn_scenario::tree::{Node, Value};
 
 /// Numbers repetitions, and nothing else.
 const SEED: &str = "seed";

@@ -2,9 +2,9 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Axis, AxisValue, Set};
-use crate::problem::{Origin, suggestion};
-use crate::read::{Fields, Read, join, wrong_type};
-use crate::tree::{Entry, Node, Value};
+use sojourn_scenario::problem::{Origin, suggestion};
+use sojourn_scenario::read::{Fields, Read, join, wrong_type};
+use sojourn_scenario::tree::{Entry, Node, Value};
 
 impl Reader {
     fn entries(&mut self, top: &Fields<'_>, key: &str) -> Vec<Entry> {
@@ -66,7 +66,7 @@ impl Reader {
     /// The values that a field takes in the scenarios' sweeps.
     fn swept(&mut self, field: &str, entry: &Entry) -> Vec<AxisValue> {
         let mut values: Vec<AxisValue> = Vec::new();
-        let axes = || self.settings.iter().flat_map(|s| &s.study.info.axes);
+        let axes = || self.settings.iter().flat_map(|s| &s.scenario.info.axes);
         for value in axes().filter(|a| a.field == field).flat_map(|a| &a.values) {
             if values.iter().all(|known| known.name != *value) {
                 values.push(AxisValue {
@@ -111,7 +111,7 @@ impl Reader {
         let swept = places.iter().zip(&self.settings);
         for (at, setting) in swept.filter_map(|(at, setting)| Some(((*at)?, setting))) {
             for axis in setting.live.iter().flat_map(|live| &live.info.axes) {
-                let simulated = setting.study.info.axes.iter();
+                let simulated = setting.scenario.info.axes.iter();
                 let simulated = simulated.filter(|other| other.field == axis.field);
                 let named = self.words.axes.iter().flat_map(|axis| &axis.values);
                 let params = named.flat_map(|value| &value.params);

@@ -9,37 +9,48 @@ use toml_edit::{Item, TableLike, Value as TomlValue};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) at: Origin,
+pub struct Node {
+    /// The value itself.
+    pub value: Value,
+    /// Where it stands.
+    pub at: Origin,
     /// As written, without quotes: what a cell's `params` show.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// TOML's kinds of values.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A string.
     Text(String),
+    /// An integer.
     Integer(i64),
+    /// A number with a point or an exponent.
     Float(f64),
+    /// `true` or `false`.
     Bool(bool),
     /// TOML's dates; no field takes one.
     Date,
+    /// A list, of tables too.
     Array(Vec<Node>),
+    /// A table, inline or not, in the order of the file.
     Table(Vec<Entry>),
 }
 
 /// A key of a table with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) at: Origin,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub at: Origin,
+    /// The value.
+    pub node: Node,
 }
 
 impl Value {
     /// With an article, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
             Self::Integer(_) => "an integer",
@@ -63,7 +74,7 @@ impl Node {
     }
 
     /// The root of a document.
-    pub(crate) fn of_document(document: &toml_edit::Document<&str>, source: usize) -> Self {
+    pub fn of_document(document: &toml_edit::Document<&str>, source: usize) -> Self {
         let raw = document.raw();
         Convert { raw, source }.table(document.as_table(), Origin::new(source, 0..0))
     }
@@ -107,7 +118,7 @@ impl Node {
     }
 
     /// The table's entry.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+    pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|entry| entry.key == key),
             _ => None,
@@ -126,7 +137,7 @@ impl Node {
     }
 
     /// The string at `key`.
-    pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
+    pub fn text_at(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.node.value {
             Value::Text(text) => Some(text),
             _ => None,

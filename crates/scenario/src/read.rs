@@ -4,7 +4,7 @@ use crate::problem::{Problem, Problems, suggestion};
 use crate::tree::{Entry, Node, Value};
 
 /// A type that a value of the file can become.
-pub(crate) trait Read: Sized {
+pub trait Read: Sized {
     /// Reads a value; every problem is added to `problems`, and then nothing is returned.
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self>;
 
@@ -25,7 +25,7 @@ impl<T: Read> Read for Option<T> {
 }
 
 /// "... is X, not Y", the usual complaint about a type.
-pub(crate) fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
+pub fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
     let message = format!("expected {wanted}, found {}", node.value.kind());
     Problem::new(node.at, path, message)
 }
@@ -100,7 +100,7 @@ fn item_path(path: &str, index: usize, item: &Node) -> String {
 }
 
 /// `above.key`, or the key alone at the root.
-pub(crate) fn join(above: &str, key: &str) -> String {
+pub fn join(above: &str, key: &str) -> String {
     if above.is_empty() {
         key.to_owned()
     } else {
@@ -109,7 +109,7 @@ pub(crate) fn join(above: &str, key: &str) -> String {
 }
 
 /// A table that is being read.
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     node: &'a Node,
     entries: &'a [Entry],
     path: &'a str,
@@ -117,7 +117,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// Opens a table; complains about keys that are not among `known`.
-    pub(crate) fn open(
+    pub fn open(
         node: &'a Node,
         path: &'a str,
         known: &[&str],
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A table whose keys are not looked at.
-    pub(crate) fn of(node: &'a Node, path: &'a str) -> Option<Self> {
+    pub fn of(node: &'a Node, path: &'a str) -> Option<Self> {
         match &node.value {
             Value::Table(entries) => Some(Self {
                 node,
@@ -154,7 +154,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads the value of `key`; complains when it is required and missing.
-    pub(crate) fn field<T: Read>(&self, key: &str, problems: &mut Problems) -> Option<T> {
+    pub fn field<T: Read>(&self, key: &str, problems: &mut Problems) -> Option<T> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.key == key) {
             return T::read(&entry.node, &join(self.path, key), problems);
         }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{GOOD, changed, parse};
 use sojourn_apps::Spec as App;
-use sojourn_study::{Options, Study};
+use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, HopRate, Topology, Transport};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 fn cells(text: &str, sets: &[&str]) -> Vec<Cell> {
     match parse(text, sets) {
-        Ok(study) => study.cells,
+        Ok(scenario) => scenario.cells,
         Err(problems) => panic!("{problems}"),
     }
 }
@@ -160,8 +160,12 @@ fn seeds_come_from_the_file_or_the_command_line() {
             ..Options::default()
         };
         let text = changed("warmup", "seeds = 2\nwarmup");
-        let study = Study::parse("test.toml", &text, Path::new(""), &options).unwrap();
-        study.cells.iter().map(|cell| cell.seed).collect::<Vec<_>>()
+        let scenario = Scenario::parse("test.toml", &text, Path::new(""), &options).unwrap();
+        scenario
+            .cells
+            .iter()
+            .map(|cell| cell.seed)
+            .collect::<Vec<_>>()
     };
     assert_eq!(seeds(None, None), [1, 2]);
     assert_eq!(seeds(Some(9), None), [9]);
@@ -258,7 +262,7 @@ fn every_scenario_of_the_repository_is_right() {
     }
     assert!(files.len() >= 12, "{files:?}");
     for file in files {
-        if let Err(problems) = Study::load(&file, &Options::default()) {
+        if let Err(problems) = Scenario::load(&file, &Options::default()) {
             panic!("{problems}");
         }
     }

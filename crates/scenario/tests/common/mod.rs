@@ -1,7 +1,7 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use sojourn_study::{Options, Problems, Study};
+use sojourn_scenario::{Options, Problems, Scenario};
 use std::path::Path;
 
 /// A right scenario, for tests to change a line of.
@@ -28,12 +28,12 @@ app = { kind = "ping", interval = "20ms" }
 "#;
 
 /// Reads a text as `test.toml`.
-pub(crate) fn parse(text: &str, sets: &[&str]) -> Result<Study, Problems> {
+pub(crate) fn parse(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {
     let options = Options {
         sets: sets.iter().map(|set| (*set).to_owned()).collect(),
         ..Options::default()
     };
-    Study::parse("test.toml", text, Path::new(""), &options)
+    Scenario::parse("test.toml", text, Path::new(""), &options)
 }
 
 /// [`GOOD`] with one line, which must be there, replaced.

@@ -5,24 +5,25 @@ use std::ops::Range;
 
 /// A place in one of the [`Problems`]' sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// Index of the source: 0 is the file, then the `--set` arguments or a study's data.
-    pub(crate) source: usize,
+    pub source: usize,
     /// First byte.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Behind the last byte.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl Origin {
     /// A file as a whole.
-    pub(crate) const NOWHERE: Self = Self {
+    pub const NOWHERE: Self = Self {
         source: 0,
         start: usize::MAX,
         end: usize::MAX,
     };
 
-    pub(crate) fn new(source: usize, span: Range<usize>) -> Self {
+    /// A piece of the source with this index.
+    pub fn new(source: usize, span: Range<usize>) -> Self {
         Self {
             source,
             start: span.start,
@@ -41,7 +42,9 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(at: Origin, field: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A problem with a field; `message` is a sentence without its subject.
+    #[must_use]
+    pub fn new(at: Origin, field: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             at,
             field: field.into(),
@@ -50,7 +53,9 @@ impl Problem {
         }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// The same with what would be right.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -68,10 +73,10 @@ impl Problem {
 
 /// A text that positions refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+struct Source {
     /// File name, or `--set KEY=VALUE`.
-    pub(crate) name: String,
-    pub(crate) text: String,
+    name: String,
+    text: String,
     /// Whether it is a file, so that line and column say something.
     file: bool,
 }
@@ -108,14 +113,15 @@ impl Problems {
     /// Most problems that are kept; a file that is no scenario at all needs no more.
     const MOST: usize = 50;
 
-    pub(crate) fn with_source(name: impl Into<String>, text: impl Into<String>) -> Self {
+    /// No problem yet; positions in the file have index 0.
+    pub fn with_source(name: impl Into<String>, text: impl Into<String>) -> Self {
         let mut problems = Self::default();
         problems.add_file(name, text);
         problems
     }
 
     /// Adds a file; positions in it have the returned index.
-    pub(crate) fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+    pub fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         self.sources.push(Source {
             name: name.into(),
             text: text.into(),
@@ -132,13 +138,14 @@ impl Problems {
     }
 
     /// Adds a problem, unless it is known already (from another cell of the grid).
-    pub(crate) fn add(&mut self, problem: Problem) {
+    pub fn add(&mut self, problem: Problem) {
         if self.list.len() < Self::MOST && !self.list.contains(&problem) {
             self.list.push(problem);
         }
     }
 
-    pub(crate) fn source_text(&self, source: usize) -> &str {
+    /// The text of the source with this index.
+    pub fn source_text(&self, source: usize) -> &str {
         &self.sources[source].text
     }
 
@@ -162,7 +169,8 @@ impl Problems {
         self.list.len() >= Self::MOST
     }
 
-    pub(crate) fn sort(&mut self) {
+    /// Puts the problems in the order of their places.
+    pub fn sort(&mut self) {
         self.list.sort_by_key(|problem| problem.at);
     }
 
@@ -219,10 +227,7 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 /// The candidate that was probably meant.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     candidates
         .into_iter()
@@ -240,7 +245,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// "did you mean", or else the list of what there is.
-pub(crate) fn suggestion(word: &str, candidates: &[&str]) -> String {
+pub fn suggestion(word: &str, candidates: &[&str]) -> String {
     match nearest(word, candidates.iter().copied()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None if candidates.is_empty() => "there is none to choose from".into(),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{GOOD, changed, parse};
-use sojourn_study::{Problem, Problems};
+use sojourn_scenario::{Problem, Problems};
 
 /// The first line of each problem, and its help.
 fn summary(problems: &Problems) -> Vec<String> {

@@ -25,7 +25,7 @@ fn document(name: &str, make: impl Fn(&str) -> String) -> (String, String) {
 
 #[test]
 fn the_schema_is_current() {
-    let (found, wanted) = document("scenario.schema.json", |_| sojourn_study::schema());
+    let (found, wanted) = document("scenario.schema.json", |_| sojourn_scenario::schema());
     assert!(
         found == wanted,
         "run this test with SOJOURN_UPDATE=1 and commit the file"
@@ -39,7 +39,7 @@ fn the_reference_is_current() {
         let (_, after) = rest.split_once(END).expect("the mark where it ends");
         format!(
             "{before}{BEGIN}\n{}{END}{after}",
-            sojourn_study::reference()
+            sojourn_scenario::reference()
         )
     });
     assert!(

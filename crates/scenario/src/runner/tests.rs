@@ -56,8 +56,10 @@ fn cells() -> Vec<Cell> {
         flow = [{ name = "a", direction = "up", app = "bulk" }]
     "#;
     let path = std::path::Path::new("");
-    let study = crate::Study::parse("test", text, path, &crate::Options::default());
-    study.unwrap_or_else(|problems| panic!("{problems}")).cells
+    let scenario = crate::Scenario::parse("test", text, path, &crate::Options::default());
+    scenario
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .cells
 }
 
 fn jobs(number: usize) -> NonZeroUsize {

@@ -25,7 +25,7 @@ pub struct Options {
 
 /// A scenario and all its cells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Study {
+pub struct Scenario {
     /// What the scenario says of itself.
     pub info: ScenarioInfo,
     /// Every combination with every seed; the seed changes fastest. Never empty.
@@ -38,7 +38,7 @@ struct Override {
     node: Node,
 }
 
-impl Study {
+impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Study {
     /// from `base`.
     ///
     /// # Errors
-    /// As [`Study::load`].
+    /// As [`Scenario::load`].
     pub fn parse(name: &str, text: &str, base: &Path, options: &Options) -> Result<Self, Problems> {
         let mut problems = Problems::with_source(name, text);
         let document = match toml_edit::Document::parse(text) {
@@ -103,7 +103,7 @@ impl Study {
             sets: &sets,
             traces: Traces::new(base),
             videos: Videos::new(base),
-            study: Self {
+            scenario: Self {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
             },
@@ -118,9 +118,9 @@ impl Study {
             problems.sort();
             return Err(problems);
         }
-        builder.study.info.axes = grid.info();
-        builder.study.info.source = Some(text.to_owned());
-        Ok(builder.study)
+        builder.scenario.info.axes = grid.info();
+        builder.scenario.info.source = Some(text.to_owned());
+        Ok(builder.scenario)
     }
 }
 
@@ -157,7 +157,7 @@ struct Builder<'a> {
     sets: &'a [Override],
     traces: Traces,
     videos: Videos,
-    study: Study,
+    scenario: Scenario,
 }
 
 impl Builder<'_> {
@@ -193,9 +193,9 @@ impl Builder<'_> {
             let Some(cell) = resolver.cell(&file, &params, seed) else {
                 return;
             };
-            self.study.cells.push(cell);
+            self.scenario.cells.push(cell);
         }
-        self.study.info = ScenarioInfo {
+        self.scenario.info = ScenarioInfo {
             title: file.title.clone().unwrap_or_else(|| file.name.0.clone()),
             name: file.name.0,
             description: file.description.unwrap_or_default(),

@@ -1,0 +1,36 @@
+//! Scenario files, their grid, and the runner over any world.
+//!
+//! [`Scenario::load`] reads a scenario file into cells: one for each combination of its sweep and
+//! each seed. [`run`] runs them in a [`World`](sojourn_world::World) on several threads and
+//! gives the results in the grid's order, whichever finishes first.
+//!
+//! A scenario is checked as a whole before anything runs: every problem that can be seen is
+//! reported at once, with its place, its field and what would be right ([`Problems`]). The same
+//! means of reading are there for others who read such files: [`tree`] and [`read`].
+//!
+//! The format is described in `docs/scenario.md`; [`schema`] gives it as JSON Schema. Both come
+//! from the one list of keys in `format.rs`.
+//!
+//! Not here: what a queue, a flow or a world does; claims about results (see `study`); and no
+//! output files (see `report`).
+#![forbid(unsafe_code)]
+
+mod format;
+pub mod problem;
+mod quantity;
+pub mod read;
+mod reference;
+mod resolve;
+mod runner;
+mod scenario;
+mod sweep;
+mod trace;
+pub mod tree;
+mod video;
+
+pub use problem::{Problem, Problems};
+pub use reference::{reference, schema};
+pub use runner::{Outcome, Watch, run};
+pub use scenario::{Options, Scenario};
+pub use trace::parse as parse_trace;
+pub use video::parse as parse_video;
