@@ -1,9 +1,7 @@
 //! `docs/disciplines.md` is made from the catalogue; this is the check that it still is.
-//!
-//!     SOJOURN_WRITE=1 cargo test -p sojourn-qdisc --test reference      writes it
 
 use sojourn_qdisc::{catalogue, list};
-use std::path::Path;
+use sojourn_tidy::generated;
 
 fn reference() -> String {
     let mut out = String::from(
@@ -29,13 +27,5 @@ fn reference() -> String {
 
 #[test]
 fn the_reference_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/disciplines.md");
-    if std::env::var_os("SOJOURN_WRITE").is_some() {
-        std::fs::write(&path, reference()).expect("docs can be written");
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == reference(),
-        "docs/disciplines.md is not what the catalogue says: run this test with SOJOURN_WRITE=1"
-    );
+    generated::file("docs/disciplines.md", &reference());
 }

@@ -4,47 +4,20 @@ mod common;
 
 use common::{GOOD, parse};
 use proptest::prelude::*;
+use sojourn_tidy::generated;
 use std::path::Path;
-
-const BEGIN: &str = "<!-- reference: begin -->\n";
-const END: &str = "<!-- reference: end -->";
-
-/// The file under `docs/`; with `SOJOURN_UPDATE=1` it is written first.
-fn document(name: &str, make: impl Fn(&str) -> String) -> (String, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name);
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let wanted = make(&found);
-    if std::env::var_os("SOJOURN_UPDATE").is_some() {
-        std::fs::write(&path, &wanted).unwrap();
-        return (wanted.clone(), wanted);
-    }
-    (found, wanted)
-}
 
 #[test]
 fn the_schema_is_current() {
-    let (found, wanted) = document("scenario.schema.json", |_| sojourn_scenario::schema());
-    assert!(
-        found == wanted,
-        "run this test with SOJOURN_UPDATE=1 and commit the file"
-    );
+    generated::file("docs/scenario.schema.json", &sojourn_scenario::schema());
 }
 
 #[test]
 fn the_reference_is_current() {
-    let (found, wanted) = document("scenario.md", |found| {
-        let (before, rest) = found.split_once(BEGIN).expect("the mark where it begins");
-        let (_, after) = rest.split_once(END).expect("the mark where it ends");
-        format!(
-            "{before}{BEGIN}\n{}{END}{after}",
-            sojourn_scenario::reference()
-        )
-    });
-    assert!(
-        found == wanted,
-        "run this test with SOJOURN_UPDATE=1 and commit the file"
+    generated::part(
+        "docs/scenario.md",
+        "reference",
+        &sojourn_scenario::reference(),
     );
 }
 

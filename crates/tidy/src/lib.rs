@@ -4,12 +4,15 @@
 //! what to do instead. The rules are functions of text, so that each has tests of its own that it
 //! can fail; `tests/repository.rs` runs them over this repository.
 //!
+//! The other crates' tests take [`generated`] from here.
+//!
 //! Not here: what the compiler, rustfmt and clippy already check.
 #![forbid(unsafe_code)]
 
 pub mod code;
 pub mod docs;
 pub mod edges;
+pub mod generated;
 pub mod purity;
 pub mod text;
 

@@ -11,11 +11,11 @@
 use crate::dash::big_clip;
 use crate::dash::library::{KBPS, NOMINAL, STEP};
 use sojourn_random::Stream;
+use sojourn_tidy::generated;
 use std::string::String;
 use std::vec::Vec;
 
 const CHUNKS: usize = 298;
-const STORED: &str = include_str!("../../../data/clip.txt");
 
 fn complexity(dice: &mut Stream) -> Vec<f64> {
     let (mut scene, mut walk) = (0.0, 0.0);
@@ -52,12 +52,7 @@ fn table() -> String {
 
 #[test]
 fn the_stored_table_is_the_generator_s() {
-    if std::env::var_os("SOJOURN_WRITE").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/clip.txt");
-        std::fs::write(path, table()).unwrap();
-    } else {
-        assert!(table() == STORED, "run this test with SOJOURN_WRITE=1");
-    }
+    generated::file("crates/apps/data/clip.txt", &table());
 }
 
 #[test]
