@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError};
+use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError, WorldName};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -180,7 +180,7 @@ impl Capturing<'_> {
 }
 
 impl World for Capturing<'_> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> WorldName {
         self.world.name()
     }
 

@@ -27,7 +27,7 @@ use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
     Aggregate, Cell, Cost, Dumbbell, FlowRecorder, LinkResult, Progress, RunResult, Taps, Topology,
-    Transport, Window, World, WorldError,
+    Transport, Window, World, WorldError, WorldName,
 };
 
 use crate::clock::{Clock, read_nanos};
@@ -53,6 +53,9 @@ const ETHERNET_HEADER: u16 = 14;
 pub struct Live;
 
 impl Live {
+    /// What it is called.
+    pub const NAME: WorldName = WorldName::new("live");
+
     /// Whether this machine can run cells live: tries to build and remove a test bed.
     ///
     /// # Errors
@@ -69,8 +72,8 @@ impl Live {
 }
 
 impl World for Live {
-    fn name(&self) -> &'static str {
-        "live"
+    fn name(&self) -> WorldName {
+        Live::NAME
     }
 
     fn run(
@@ -84,8 +87,8 @@ impl World for Live {
 }
 
 impl World for Guests {
-    fn name(&self) -> &'static str {
-        Live.name()
+    fn name(&self) -> WorldName {
+        Live::NAME
     }
 
     fn run(
@@ -352,7 +355,7 @@ fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunR
         })
         .collect();
     RunResult {
-        world: "live",
+        world: Live::NAME,
         seed: cell.seed,
         params: cell.params.clone(),
         links: outcome.links,

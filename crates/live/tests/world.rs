@@ -29,7 +29,7 @@ fn a_bulk_flow_fills_the_link_and_no_more() {
         let link = &result.links[0].1;
         assert_eq!(result.links[0].0, "up");
         assert!(link.utilisation.is_some_and(|u| (0.7..1.01).contains(&u)));
-        assert_eq!((result.world, result.digest), ("live", 0));
+        assert_eq!((result.world.as_str(), result.digest), ("live", 0));
         assert!(link.backlog_packets_mean > 1.0);
 
         assert!(result.cost.events > 1000 && result.cost.cpu_s > 0.0);

@@ -154,7 +154,7 @@ S.Boxes = class {
   box(row, x, y, half) {
     if (!S.finite(row.p50)) return '';
     const colour = S.colour(row.index);
-    const hollow = row.world === 'live';
+    const hollow = S.worlds.indexOf(row.world) > 0;
     const line = (from, to, extra) =>
       S.svg('line', { x1: from, x2: to, y1: y, y2: y, stroke: colour, ...extra });
     const group = S.svg(
@@ -231,7 +231,7 @@ S.Boxes = class {
       ['95 % interval of the median ±', row.ci],
     ];
     this.tip.replaceChildren(
-      S.el('strong', {}, `${row.label}, ${S.worldNames[row.world]}`),
+      S.el('strong', {}, `${row.label}, ${row.world}`),
       S.el(
         'table',
         {},
@@ -259,7 +259,7 @@ S.Boxes = class {
     const rows = this.options.rows.filter((r) => S.finite(r.p50)).slice(0, 20);
     return `${this.options.title}: ${rows
       .map(
-        (r) => `${r.label} ${S.worldNames[r.world]} median ${S.digits(r.p50)} ${this.options.unit}`,
+        (r) => `${r.label} ${r.world} median ${S.digits(r.p50)} ${this.options.unit}`,
       )
       .join('; ')}`;
   }

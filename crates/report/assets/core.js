@@ -93,8 +93,7 @@ S.interval = (values) => {
 
 // --- what there is --------------------------------------------------------------------------
 
-S.worldNames = { sim: 'simulated', live: 'live' };
-S.worlds = ['sim', 'live'].filter((w) => S.data.runs.some((run) => run.world === w));
+S.worlds = [...new Set(S.data.runs.map((run) => run.world))];
 S.seeds = [...new Set(S.data.runs.map((run) => run.seed))];
 
 S.names = (part) => [...new Set(S.data.runs.flatMap((run) => run[part].map((item) => item.name)))];
@@ -135,7 +134,9 @@ S.marker = (shape, x, y, r, attributes) => {
 // Of many items eight, evenly spread, are drawn at first.
 S.shownFirst = (i, n) => n <= 14 || Math.floor((i * 8) / n) !== Math.floor(((i - 1) * 8) / n);
 
-S.dash = (world) => (world === 'live' && S.worlds.length > 1 ? '6 4' : null);
+// The first world solid, the others dashed, each in its way.
+S.dashes = [null, '6 4', '2 3', '9 3 2 3'];
+S.dash = (world) => S.dashes[S.worlds.indexOf(world) % S.dashes.length];
 
 // --- axes -----------------------------------------------------------------------------------
 

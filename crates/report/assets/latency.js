@@ -160,7 +160,9 @@ S.Distributions = class {
       note:
         `Box: quartiles; thick line: median; whiskers: 5th and 95th percentile; ` +
         `diamond: 99th.${averaged}` +
-        (S.worlds.length > 1 ? ' Filled: simulated; hollow and dashed: live.' : ''),
+        (S.worlds.length > 1
+          ? ` Filled: ${S.worlds[0]}; hollow and dashed: ${S.worlds.slice(1).join(', ')}.`
+          : ''),
     });
     new S.Chart(this.charts, {
       title: `${title}, cumulative`,

@@ -1,78 +1,110 @@
-//! Whether the simulated and the live world tell the same of the same cell.
+//! Whether the worlds tell the same of the same cell: the first beside each of the others.
 
 use crate::labels;
 use crate::seeds::OverSeeds;
-use sojourn_world::{FlowResult, RunResult};
+use sojourn_world::{FlowResult, RunResult, WorldName};
 use std::collections::BTreeSet;
 
-/// How far a simulated median induced RTT may be from the live one, as a share of it …
+/// How far the first world's median induced RTT may be from another's, as a share of that …
 pub const LATENCY_SHARE: f64 = 0.15;
 /// … or in milliseconds, whichever is more.
 pub const LATENCY_MS: f64 = 3.0;
-/// How far a simulated goodput may be from the live one, as a share of it.
+/// How far the first world's goodput may be from another's, as a share of that.
 pub const GOODPUT_SHARE: f64 = 0.05;
 
-/// One figure of one flow in both worlds; means over seeds.
+/// Two worlds beside each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
+    /// The first world of the results.
+    pub first: WorldName,
+    /// Another one.
+    pub other: WorldName,
+    /// What both can tell. Never empty.
+    pub list: Vec<Comparison>,
+}
+
+/// One figure of one flow in two worlds; means over seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
     /// Number of the cell.
     pub cell: usize,
     /// The flow.
     pub flow: String,
     /// `induced_rtt_ms` (its median) or `goodput_bps`.
     pub figure: &'static str,
-    /// Simulated.
-    pub sim: f64,
-    /// Live.
-    pub live: f64,
+    /// In the first world.
+    pub first: f64,
+    /// In the other one.
+    pub other: f64,
     /// Whether the difference is within the tolerance.
     pub within: bool,
 }
 
 impl Agreement {
-    /// Simulated less live, as a share of live; none when live is zero.
-    pub fn relative(&self) -> Option<f64> {
-        (self.live > 0.0).then(|| (self.sim - self.live) / self.live)
+    /// How many comparisons are within the tolerance.
+    pub fn within(&self) -> usize {
+        self.list.iter().filter(|c| c.within).count()
     }
 }
 
-/// All comparisons that `results` allow: cells that ran in both worlds.
+impl Comparison {
+    /// The first less the other, as a share of the other; none when that is zero.
+    pub fn relative(&self) -> Option<f64> {
+        (self.other > 0.0).then(|| (self.first - self.other) / self.other)
+    }
+}
+
+/// All comparisons that `results` allow: cells that ran in the first world and in another one.
 pub fn agreement(results: &[RunResult]) -> Vec<Agreement> {
+    let worlds = labels::worlds(results);
+    let Some((first, others)) = worlds.split_first() else {
+        return Vec::new();
+    };
+    let pairs = others.iter().map(|other| Agreement {
+        first: (*first).clone(),
+        other: (*other).clone(),
+        list: comparisons(results, first, other),
+    });
+    pairs.filter(|pair| !pair.list.is_empty()).collect()
+}
+
+fn comparisons(results: &[RunResult], first: &WorldName, other: &WorldName) -> Vec<Comparison> {
     let numbers = labels::cell_numbers(results);
     let cells: BTreeSet<usize> = numbers.iter().copied().collect();
     let mut list = Vec::new();
     for cell in cells {
-        let runs = || results.iter().zip(&numbers).filter(|(_, n)| **n == cell);
-        let of = |world: &'static str| {
-            runs().filter_map(move |(run, _)| (run.world == world).then_some(run))
+        let of = |world: &WorldName| {
+            let world = world.clone();
+            let runs = results.iter().zip(&numbers);
+            runs.filter_map(move |(run, n)| (*n == cell && run.world == world).then_some(run))
         };
-        let Some(first) = of("sim").next() else {
+        let Some(run) = of(first).next() else {
             continue;
         };
-        for (name, _) in &first.flows {
-            let over = |world, value: fn(&FlowResult) -> f64| {
+        for (name, _) in &run.flows {
+            let over = |world: &WorldName, value: fn(&FlowResult) -> f64| {
                 let flows = of(world).filter_map(|run| run.flows.iter().find(|(n, _)| n == name));
                 OverSeeds::of(flows.map(|(_, flow)| value(flow))).map(|over| over.mean)
             };
-            let mut compare = |figure, value, within: fn(f64, f64) -> bool| {
-                if let (Some(sim), Some(live)) = (over("sim", value), over("live", value)) {
-                    list.push(Agreement {
+            let mut compare = |figure, value, tolerance: fn(f64) -> f64| {
+                if let (Some(first), Some(other)) = (over(first, value), over(other, value)) {
+                    list.push(Comparison {
                         cell,
                         flow: name.clone(),
                         figure,
-                        sim,
-                        live,
-                        within: within(sim, live),
+                        first,
+                        other,
+                        within: (first - other).abs() <= tolerance(other),
                     });
                 }
             };
-            compare("induced_rtt_ms", median, |sim, live| {
-                (sim - live).abs() <= (LATENCY_SHARE * live).max(LATENCY_MS)
+            compare("induced_rtt_ms", median, |other| {
+                (LATENCY_SHARE * other).max(LATENCY_MS)
             });
             compare(
                 "goodput_bps",
-                |f| f.goodput.as_bps() as f64,
-                |sim, live| (sim - live).abs() <= GOODPUT_SHARE * live,
+                |flow| flow.goodput.as_bps() as f64,
+                |other| GOODPUT_SHARE * other,
             );
         }
     }

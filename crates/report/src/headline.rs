@@ -2,12 +2,12 @@
 
 use crate::labels;
 use crate::seeds::{OverSeeds, groups};
-use sojourn_world::{Distribution, RunResult};
+use sojourn_world::{Distribution, RunResult, WorldName};
 
 /// One cell in one world, over its seeds.
 #[derive(Clone, Debug)]
 pub(crate) struct Headline {
-    pub(crate) world: &'static str,
+    pub(crate) world: WorldName,
     /// Number of the cell.
     pub(crate) cell: usize,
     pub(crate) seeds: usize,
@@ -50,7 +50,7 @@ fn headline(group: &[&RunResult], cell: usize) -> Headline {
     let over =
         |value: &dyn Fn(&RunResult) -> f64| OverSeeds::of(group.iter().map(|run| value(run)));
     Headline {
-        world: group[0].world,
+        world: group[0].world.clone(),
         cell,
         seeds: group.len(),
         latency_of: probes(group[0]).map(|(name, _)| name.clone()).collect(),

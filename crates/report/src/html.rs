@@ -9,7 +9,7 @@ mod tables;
 use crate::error::ReportError;
 use crate::labels;
 use minijinja::{AutoEscape, Environment, context};
-use sojourn_world::{RunResult, ScenarioInfo};
+use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::collections::BTreeSet;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
@@ -51,7 +51,7 @@ pub fn html(
         notes => notes.to_vec(),
         reading => tables::readings(results),
         overview => tables::overview(results),
-        agreement => tables::agreement_table(results),
+        agreement => tables::agreement_tables(results),
         definitions => tables::definitions(),
         source => info.source.clone(),
         style => STYLE,
@@ -68,11 +68,8 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> minijinja::Value {
         names.len()
     };
     let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
-    let worlds: Vec<&str> = [("sim", "simulated"), ("live", "live")]
-        .into_iter()
-        .filter(|(world, _)| results.iter().any(|run| run.world == *world))
-        .map(|(_, name)| name)
-        .collect();
+    let worlds = labels::worlds(results).into_iter();
+    let worlds: Vec<&str> = worlds.map(WorldName::as_str).collect();
     context! {
         name => info.name.clone(),
         title => if info.title.is_empty() { &info.name } else { &info.title },

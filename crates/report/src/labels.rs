@@ -1,6 +1,6 @@
 //! Names of cells for people: what differs between them, and no more.
 
-use sojourn_world::RunResult;
+use sojourn_world::{RunResult, WorldName};
 use std::collections::BTreeMap;
 
 /// The parameters that occur, in the order of their first occurrence.
@@ -25,6 +25,18 @@ pub(crate) fn cell_numbers(results: &[RunResult]) -> Vec<usize> {
             *known.entry(&run.params).or_insert(next)
         })
         .collect()
+}
+
+/// The worlds, in the order of their first run. The first is the one that the others are held
+/// against.
+pub(crate) fn worlds(results: &[RunResult]) -> Vec<&WorldName> {
+    let mut worlds = Vec::new();
+    for run in results {
+        if !worlds.contains(&&run.world) {
+            worlds.push(&run.world);
+        }
+    }
+    worlds
 }
 
 /// Parameters on one line: `queue=pie rtt=40ms`; quoted where a value holds a space.
@@ -121,7 +133,7 @@ mod tests {
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         RunResult {
-            world: "sim",
+            world: WorldName::new("sim"),
             seed: 1,
             params: params.collect(),
             links: Vec::new(),

@@ -23,7 +23,7 @@ mod study;
 mod summary;
 mod table;
 
-pub use agreement::{Agreement, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
+pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 pub use catalogue::{FIGURES, Figure, Kind, STATISTICS, Shape, find};
 pub use error::ReportError;
 pub use html::html;

@@ -2,7 +2,7 @@
 
 use crate::error::ReportError;
 use crate::{SUMMARY, TABLE, labels, summary, table};
-use sojourn_world::{Axis, RunResult, ScenarioInfo};
+use sojourn_world::{Axis, RunResult, ScenarioInfo, WorldName};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -104,8 +104,12 @@ fn join_axes(axes: &mut Vec<Axis>, others: &[Axis]) {
 
 type Folders<'a> = [(&'a Path, summary::Summary)];
 
-fn key(run: &RunResult) -> (&'static str, String, u64) {
-    (run.world, labels::params_text(&run.params), run.seed)
+fn key(run: &RunResult) -> (WorldName, String, u64) {
+    (
+        run.world.clone(),
+        labels::params_text(&run.params),
+        run.seed,
+    )
 }
 
 /// Whether two runs say the same; what they cost does not matter.

@@ -1,35 +1,27 @@
 //! A short reading of the results in plain sentences, derived from the figures alone.
 
-use crate::agreement::{Agreement, agreement};
+use crate::agreement::{Agreement, Comparison, agreement};
 use crate::headline::{Headline, headlines};
 use crate::labels;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, ms, ms_to, percent, rate, significant};
-use sojourn_world::RunResult;
+use sojourn_world::{RunResult, WorldName};
 
 /// Sentences about one world, or about the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// `sim` or `live`; none for sentences about both.
-    pub world: Option<&'static str>,
+    /// None for sentences about all worlds.
+    pub world: Option<WorldName>,
     /// Most important first.
     pub sentences: Vec<String>,
-}
-
-impl Reading {
-    /// The world in words.
-    pub fn heading(&self) -> Option<&'static str> {
-        let names = |world| if world == "sim" { "Simulated" } else { "Live" };
-        self.world.map(names)
-    }
 }
 
 /// A line per sentence, the world before each.
 impl std::fmt::Display for Reading {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for sentence in &self.sentences {
-            if let Some(heading) = self.heading() {
-                write!(f, "{heading}: ")?;
+            if let Some(world) = &self.world {
+                write!(f, "{world}: ")?;
             }
             writeln!(f, "{sentence}")?;
         }
@@ -42,8 +34,8 @@ pub fn reading(results: &[RunResult]) -> Vec<Reading> {
     let labels = labels::cell_labels(results);
     let all = headlines(results);
     let mut parts = Vec::new();
-    for world in ["sim", "live"] {
-        let list: Vec<&Headline> = all.iter().filter(|h| h.world == world).collect();
+    for world in labels::worlds(results) {
+        let list: Vec<&Headline> = all.iter().filter(|h| h.world == *world).collect();
         let mut sentences = Vec::new();
         match list[..] {
             [] => {}
@@ -56,12 +48,13 @@ pub fn reading(results: &[RunResult]) -> Vec<Reading> {
             }
         }
         if !sentences.is_empty() {
-            let world = Some(world);
+            let world = Some(world.clone());
             parts.push(Reading { world, sentences });
         }
     }
     let mut sentences = Vec::new();
-    worlds(&mut sentences, &agreement(results), &labels);
+    let agreement = agreement(results);
+    sentences.extend(agreement.iter().map(|pair| worlds(pair, &labels)));
     if all.len() > 1 && all.iter().all(|h| h.seeds == 1) {
         sentences.push(
             "Every cell was run with one seed: small differences between cells may be chance."
@@ -226,31 +219,29 @@ fn drops(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     }
 }
 
-fn worlds(sentences: &mut Vec<String>, list: &[Agreement], labels: &[String]) {
-    if list.is_empty() {
-        return;
-    }
-    let good = list.iter().filter(|a| a.within).count();
-    let far = |a: &&Agreement| a.relative().map_or(0.0, f64::abs);
-    let apart = list.iter().filter(|a| !a.within);
-    let furthest = apart.max_by(|a, b| far(a).total_cmp(&far(b))).map(|a| {
-        let (figure, show): (_, fn(f64) -> String) = match a.figure {
+fn worlds(pair: &Agreement, labels: &[String]) -> String {
+    let Agreement { first, other, list } = pair;
+    let far = |c: &&Comparison| c.relative().map_or(0.0, f64::abs);
+    let apart = list.iter().filter(|c| !c.within);
+    let furthest = apart.max_by(|a, b| far(a).total_cmp(&far(b))).map(|c| {
+        let (figure, show): (_, fn(f64) -> String) = match c.figure {
             "goodput_bps" => ("goodput", rate),
             _ => ("median induced RTT", ms),
         };
         format!(
-            "; furthest apart is the {figure} of “{}” in “{}”: {} simulated, {} live",
-            a.flow,
-            labels[a.cell],
-            show(a.sim),
-            show(a.live)
+            "; furthest apart is the {figure} of “{}” in “{}”: {} in {first}, {} in {other}",
+            c.flow,
+            labels[c.cell],
+            show(c.first),
+            show(c.other)
         )
     });
-    sentences.push(format!(
-        "Simulated and live figures agree in {good} of {} comparisons{}.",
+    format!(
+        "{first} and {other} agree in {} of {} comparisons{}.",
+        pair.within(),
         list.len(),
         furthest.unwrap_or_default()
-    ));
+    )
 }
 
 fn flows(names: &[String]) -> String {

@@ -67,7 +67,7 @@ pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
     let mut places = std::collections::BTreeMap::new();
     for run in results {
         let place = *places
-            .entry((run.world, &run.params))
+            .entry((&run.world, &run.params))
             .or_insert(groups.len());
         if place == groups.len() {
             groups.push(Vec::new());
@@ -91,7 +91,7 @@ pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
             let all: Vec<_> = group.iter().map(|run| of_all(&run.aggregate)).collect();
             let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
             json!({
-                "world": group[0].world,
+                "world": group[0].world.as_str(),
                 "seeds": seeds,
                 "params": params,
                 "links": named(&group, links),

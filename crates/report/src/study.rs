@@ -263,7 +263,7 @@ pub fn study_html(page: &Page<'_>, results: &[RunResult]) -> Result<String, Repo
             };
             context! {
                 name => *name,
-                runs => results.iter().filter(|run| run.world == *world).count(),
+                runs => results.iter().filter(|run| run.world.as_str() == *world).count(),
                 pass => count("pass"),
                 fail => count("fail"),
                 deviation => count("deviation"),

@@ -57,7 +57,7 @@ fn cell(run: &RunResult) -> Value {
         .map(|(name, f)| (name.clone(), flow(f)))
         .collect();
     json!({
-        "world": run.world,
+        "world": run.world.as_str(),
         "seed": run.seed,
         "params": params,
         "links": links,

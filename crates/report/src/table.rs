@@ -171,7 +171,7 @@ fn write_run<W: Write + Send>(
         rows: rows.len(),
     };
     columns.constant(Some(&info.name), false)?;
-    columns.constant(Some(run.world), false)?;
+    columns.constant(Some(run.world.as_str()), false)?;
     columns.cell(i32::try_from(number).unwrap_or(i32::MAX))?;
     columns.seed(run.seed)?;
     columns.constant(Some(&labels::params_text(&run.params)), false)?;

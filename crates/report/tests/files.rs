@@ -272,8 +272,8 @@ fn damaged_files_are_refused_by_name_and_reason() {
         ),
         (
             "\"world\": \"sim\"",
-            "\"world\": \"moon\"",
-            "expected `sim` or `live`",
+            "\"world\": \"the moon\"",
+            "world` is `the moon`, which is no world's name",
         ),
         ("\"goodput_bps\": ", "\"goodput_bps\": 7", "another run"),
         (

@@ -514,7 +514,7 @@ impl Engine {
             .map(|(flow, recorder)| (flow.name.clone(), recorder.finish(flow)))
             .collect();
         RunResult {
-            world: "sim",
+            world: crate::Sim::NAME,
             seed: cell.seed,
             params: cell.params.clone(),
             links: names.zip(links).collect(),

@@ -26,15 +26,20 @@ mod pipe;
 mod route;
 mod tap;
 
-use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError};
+use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError, WorldName};
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sim;
 
+impl Sim {
+    /// What it is called.
+    pub const NAME: WorldName = WorldName::new("sim");
+}
+
 impl World for Sim {
-    fn name(&self) -> &'static str {
-        "sim"
+    fn name(&self) -> WorldName {
+        Self::NAME
     }
 
     /// The processor and wall time in [`sojourn_world::Cost`] are left zero: the caller has a

@@ -524,7 +524,7 @@ fn references_stand_in_charts_and_tables_without_a_run() {
                 use = \"link.utilisation\" }\nreference = { use = \"ref.kernel.used\" }\n";
     let study = measured("1 < 2", csv, TABLE, more).expect("it is right");
     let nothing = RunResult {
-        world: "sim",
+        world: sojourn_world::WorldName::new("sim"),
         seed: 1,
         params: Vec::new(),
         links: Vec::new(),

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod name;
 mod record;
 mod result;
 mod scenario;
@@ -19,6 +20,7 @@ pub use cell::{
     Cell, Change, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, Instance, Label, RateTrace,
     Topology, Transport,
 };
+pub use name::WorldName;
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use result::{
     Aggregate, Amount, Cost, Distribution, FlowResult, LinkResult, Measured, Point, RunResult,
@@ -39,8 +41,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time) -> ControlFlow<()
 
 /// Where a cell can be run.
 pub trait World {
-    /// `sim` or `live`.
-    fn name(&self) -> &'static str;
+    /// What it is called; the same in all its results.
+    fn name(&self) -> WorldName;
 
     /// Runs one cell to its end and shows its packets to `taps`, [`Taps::default`] for nobody.
     ///

@@ -1,5 +1,6 @@
 //! What a run yields.
 
+use crate::name::WorldName;
 use sojourn_apps::Metric;
 use sojourn_qdisc::Report as QdiscReport;
 use sojourn_units::{Rate, Span};
@@ -8,8 +9,8 @@ use std::collections::BTreeMap;
 /// The result of one cell in one world.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// `sim` or `live`.
-    pub world: &'static str,
+    /// The world that yielded it.
+    pub world: WorldName,
     /// The cell's seed.
     pub seed: u64,
     /// What was swept or set for this cell.
@@ -22,8 +23,8 @@ pub struct RunResult {
     pub aggregate: Aggregate,
     /// What the run cost.
     pub cost: Cost,
-    /// A rolling hash over every event of a simulated run: equal hashes, equal runs.
-    /// Zero in the live world.
+    /// A rolling hash over every event of a run in virtual time: equal hashes, equal runs.
+    /// Zero where runs do not repeat.
     pub digest: u64,
 }
 

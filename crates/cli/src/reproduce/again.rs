@@ -38,7 +38,7 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
     let mut results = merged.results;
     let mut worlds = Vec::new();
     for world in [WorldName::Sim, WorldName::Live] {
-        if results.iter().any(|run| run.world == world.name()) {
+        if results.iter().any(|run| run.world.as_str() == world.name()) {
             worlds.push(take(&study, world, &mut results));
         }
     }
@@ -81,7 +81,7 @@ fn load(dir: &Path, results: &[RunResult]) -> Result<Published, Problems> {
     };
     let known = |run: &RunResult| {
         let worlds = [WorldName::Sim, WorldName::Live].into_iter();
-        let of = worlds.filter(|world| world.name() == run.world);
+        let of = worlds.filter(|world| world.name() == run.world.as_str());
         of.flat_map(seeds).any(|seed| seed == run.seed)
     };
     if results.iter().all(known) {
@@ -120,7 +120,7 @@ fn outcomes(
         .iter()
         .map(|cell| {
             let fits = |run: &RunResult| {
-                run.world == world.name()
+                run.world.as_str() == world.name()
                     && run.seed == cell.seed
                     && matches!(run.params.split_first(), Some(((key, value), rest))
                         if key == "setting" && value == setting && rest == cell.params)

@@ -1,9 +1,9 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
 use crate::catalogue::{Content, FIGURES, STATISTICS, of_all, of_flow, of_link, statistics};
+use crate::labels;
 use crate::seeds::student_t_975;
 use crate::summary::qdisc;
-use crate::{agreement, labels};
 use serde_json::{Map, Value, json};
 use sojourn_world::{Distribution, RunResult, ScenarioInfo, Series};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         .iter()
         .zip(&numbers)
         .map(|(run, cell)| {
-            let first = seen.insert((run.world, cell));
+            let first = seen.insert((&run.world, cell));
             self::run(run, *cell, &thinning, first)
         })
         .collect();
@@ -57,14 +57,6 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
         "seriesOfFirstSeedOnly": thinning.first_seed_only,
         "runs": runs,
-        "agreement": agreement(results).iter().map(|a| json!({
-            "cell": a.cell,
-            "flow": a.flow,
-            "figure": a.figure,
-            "sim": a.sim,
-            "live": a.live,
-            "within": a.within,
-        })).collect::<Vec<_>>(),
     })
 }
 
@@ -89,7 +81,7 @@ impl Thinning {
         let mut cells = BTreeSet::new();
         let kept: usize = results
             .iter()
-            .filter(|run| !first_seed_only || cells.insert((run.world, &run.params)))
+            .filter(|run| !first_seed_only || cells.insert((&run.world, &run.params)))
             .map(count)
             .sum();
         Self {
@@ -107,7 +99,7 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
             .collect()
     };
     json!({
-        "world": run.world,
+        "world": run.world.as_str(),
         "seed": run.seed.to_string(),
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),

@@ -1,6 +1,6 @@
 //! The tables that stand in the page without a script.
 
-use crate::agreement::{Agreement, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
+use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 use crate::catalogue::{FIGURES, Shape};
 use crate::headline::{Headline, headlines};
 use crate::labels;
@@ -8,18 +8,14 @@ use crate::reading::reading;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms, ms_to, percent, percent_to, rate, rate_to};
 use minijinja::{Value, context};
-use sojourn_world::RunResult;
-
-fn world_name(world: &str) -> &'static str {
-    if world == "sim" { "simulated" } else { "live" }
-}
+use sojourn_world::{RunResult, WorldName};
 
 /// What the figures say, by world.
 pub(super) fn readings(results: &[RunResult]) -> Vec<Value> {
     let parts = reading(results).into_iter();
     let part = parts.map(|part| {
         context! {
-            world => part.heading(),
+            world => part.world.as_ref().map(WorldName::as_str),
             sentences => part.sentences.iter().map(|s| unbroken(s)).collect::<Vec<_>>(),
         }
     });
@@ -41,8 +37,9 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
     let labels = labels::cell_labels(results);
     let colours = labels::colours(results);
     let mut list = headlines(results);
-    // Worlds of a cell beside each other, the simulated one first.
-    list.sort_by_key(|h| (h.cell, h.world != "sim"));
+    // Worlds of a cell beside each other.
+    let worlds = labels::worlds(results);
+    list.sort_by_key(|h| (h.cell, worlds.iter().position(|world| **world == h.world)));
     let medians = list.iter().filter_map(|h| Some(h.median_ms?.mean));
     let most = medians.fold(0.0, f64::max);
     let goodputs = list.iter().filter_map(|h| Some(h.goodput_bps?.mean));
@@ -58,7 +55,7 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
                 first => first,
                 cell => &labels[h.cell],
                 colour => colours[h.cell] % 8,
-                world => world_name(h.world),
+                world => h.world.as_str(),
                 median => with_interval(h.median_ms, ms_to),
                 median_bar => bar_of_decades(median, most),
                 p95 => with_interval(h.p95_ms, ms_to),
@@ -76,7 +73,7 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
     context! {
         long => rows.len() > 24,
         rows => rows,
-        worlds => list.iter().any(|h| h.world != list[0].world),
+        worlds => worlds.len() > 1,
         marked => marked,
         interval => list.iter().any(|h| h.seeds > 1),
         latency_of => match list.first().map(|h| &h.latency_of[..]) {
@@ -108,32 +105,39 @@ fn bar_of_decades(value: f64, most: f64) -> String {
     format!("{:.1}", 100.0 * share.clamp(0.01, 1.0))
 }
 
-/// Simulated against live figures.
-pub(super) fn agreement_table(results: &[RunResult]) -> Value {
+/// The first world against each of the others.
+pub(super) fn agreement_tables(results: &[RunResult]) -> Value {
     let labels = labels::cell_labels(results);
-    let list = agreement(results);
-    let row = |a: &Agreement| {
-        let goodput = a.figure == "goodput_bps";
+    let row = |c: &Comparison, first: &WorldName| {
+        let goodput = c.figure == "goodput_bps";
         let show: fn(f64) -> String = if goodput { rate } else { ms };
-        let difference = a.sim - a.live;
+        let difference = c.first - c.other;
         context! {
-            cell => &labels[a.cell],
-            flow => a.flow.clone(),
+            cell => &labels[c.cell],
+            flow => c.flow.clone(),
             figure => if goodput { "goodput" } else { "median induced RTT" },
-            sim => show(a.sim),
-            live => show(a.live),
+            first => show(c.first),
+            other => show(c.other),
             difference => format!("{}{}", sign(difference), show(difference.abs())),
-            relative => a.relative().map_or("–".to_owned(), |share| {
+            relative => c.relative().map_or("–".to_owned(), |share| {
                 format!("{}{}", sign(share), percent(share.abs()))
             }),
-            within => a.within,
-            why => why(a),
+            within => c.within,
+            why => why(c, first),
         }
     };
+    let pairs = agreement(results);
+    let pairs = pairs.iter().map(|pair| {
+        context! {
+            first => pair.first.as_str(),
+            other => pair.other.as_str(),
+            rows => pair.list.iter().map(|c| row(c, &pair.first)).collect::<Vec<_>>(),
+            total => pair.list.len(),
+            within => pair.within(),
+        }
+    });
     context! {
-        rows => list.iter().map(row).collect::<Vec<_>>(),
-        total => list.len(),
-        within => list.iter().filter(|a| a.within).count(),
+        pairs => pairs.collect::<Vec<_>>(),
         latency_share => tolerance(LATENCY_SHARE),
         latency_ms => format!("{LATENCY_MS}"),
         goodput_share => tolerance(GOODPUT_SHARE),
@@ -154,16 +158,16 @@ fn tolerance(share: f64) -> String {
 }
 
 /// The verdict in words.
-fn why(a: &Agreement) -> String {
-    let share = a.relative().map_or(f64::INFINITY, f64::abs);
-    match (a.figure, a.within) {
+fn why(c: &Comparison, first: &WorldName) -> String {
+    let share = c.relative().map_or(f64::INFINITY, f64::abs);
+    match (c.figure, c.within) {
         ("goodput_bps", true) => format!("agrees: within {}", tolerance(GOODPUT_SHARE)),
         (_, true) if share <= LATENCY_SHARE => {
             format!("agrees: within {}", tolerance(LATENCY_SHARE))
         }
         (_, true) => format!("agrees: within {LATENCY_MS} ms"),
-        (_, false) if a.sim > a.live => "differs: higher in the simulator".to_owned(),
-        (_, false) => "differs: lower in the simulator".to_owned(),
+        (_, false) if c.first > c.other => format!("differs: higher in {first}"),
+        (_, false) => format!("differs: lower in {first}"),
     }
 }
 

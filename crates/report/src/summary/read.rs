@@ -7,7 +7,7 @@ use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{
     Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
-    Metric, RunResult, ScenarioInfo,
+    Metric, RunResult, ScenarioInfo, WorldName,
 };
 
 /// What a summary holds.
@@ -157,16 +157,13 @@ fn axis(node: &Node<'_>) -> Result<Axis, String> {
 }
 
 fn run(node: &Node<'_>) -> Result<RunResult, String> {
-    let world = match node.get("world")?.as_text()? {
-        "sim" => "sim",
-        "live" => "live",
-        other => {
-            return Err(format!(
-                "`{}.world` is `{other}`, expected `sim` or `live`",
-                node.path
-            ));
-        }
-    };
+    let world = node.get("world")?.as_text()?;
+    let world = WorldName::parse(world).ok_or_else(|| {
+        format!(
+            "`{}.world` is `{world}`, which is no world's name",
+            node.path
+        )
+    })?;
     let params = node.members("params")?.into_iter();
     let params = params.map(|(key, value)| Ok((key, value.as_text()?.to_owned())));
     let links = node.members("links")?.into_iter();

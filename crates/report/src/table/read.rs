@@ -8,7 +8,9 @@ use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
-use sojourn_world::{Amount, Distribution, FlowResult, LinkResult, Point, RunResult, Series};
+use sojourn_world::{
+    Amount, Distribution, FlowResult, LinkResult, Point, RunResult, Series, WorldName,
+};
 use std::collections::BTreeMap;
 
 /// Fills `results` from the table; the error says what is wrong and where.
@@ -19,7 +21,11 @@ pub(crate) fn read(
     let file = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
     let mut runs = BTreeMap::new();
     for run in results {
-        let key = (run.world, labels::params_text(&run.params), run.seed);
+        let key = (
+            run.world.clone(),
+            labels::params_text(&run.params),
+            run.seed,
+        );
         let (world, params, seed) = key.clone();
         if runs.insert(key, (run, false)).is_some() {
             return Err(format!(
@@ -32,8 +38,10 @@ pub(crate) fn read(
         let rows = group.and_then(|group| Rows::of(&*group));
         let rows = rows.map_err(|error| format!("row group {number}: {error}"))?;
         for i in 0..rows.seed.len() {
+            let world = text(&rows.world[i])?;
+            let world = WorldName::parse(world);
             let key = (
-                lasting(text(&rows.world[i])?),
+                world.ok_or("a row names no world")?,
                 text(&rows.params[i])?.to_owned(),
                 rows.seed[i].cast_unsigned(),
             );

@@ -5,7 +5,7 @@ use sojourn_qdisc::{Field, Report, Value};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{
     Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
-    Metric, Point, RunResult, ScenarioInfo, Series, jain,
+    Metric, Point, RunResult, ScenarioInfo, Series, WorldName, jain,
 };
 
 /// What to make up.
@@ -113,7 +113,7 @@ fn run(
         .collect();
     let goodputs = flows.iter().map(|(_, f)| f.goodput.as_bps() as f64);
     RunResult {
-        world,
+        world: WorldName::new(world),
         seed,
         params,
         links: links.into(),

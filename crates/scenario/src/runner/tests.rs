@@ -1,14 +1,14 @@
 //! With a world of our own making: results keep the grid's order, failures stay alone.
 
 use super::*;
-use sojourn_world::{Aggregate, Cost};
+use sojourn_world::{Aggregate, Cost, WorldName};
 
 /// Takes longer for earlier cells, so that with several threads later ones finish first.
 struct Fake;
 
 impl World for Fake {
-    fn name(&self) -> &'static str {
-        "sim"
+    fn name(&self) -> WorldName {
+        WorldName::new("sim")
     }
 
     fn run(
@@ -28,7 +28,7 @@ impl World for Fake {
             3 => Err(WorldError("three is refused".into())),
             5 => panic!("five is a bug"),
             _ => Ok(RunResult {
-                world: "sim",
+                world: WorldName::new("sim"),
                 seed: cell.seed,
                 params: Vec::new(),
                 links: Vec::new(),

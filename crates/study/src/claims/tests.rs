@@ -105,7 +105,7 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                     points: points.map(|(&value, t)| Point { t, value }).collect(),
                 });
                 outcomes.push(Ok(RunResult {
-                    world: "sim",
+                    world: sojourn_world::WorldName::new("sim"),
                     seed,
                     params: cell.params.clone(),
                     links: vec![("up".into(), link)],
