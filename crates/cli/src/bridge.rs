@@ -10,7 +10,7 @@ use sojourn_live::bridge::{
 use sojourn_live::{Clock, catch_signals};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time, parse_rate, parse_span, show_rate};
-use sojourn_world::{HopRate, RateTrace};
+use sojourn_world::{Line, LineRate, RateTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -148,24 +148,25 @@ impl BridgeArgs {
             (
                 &mut config.up,
                 &self.up,
-                hop_rate(self.up_rate, self.up_trace.as_ref())?,
+                line_rate(self.up_rate, self.up_trace.as_ref())?,
                 self.up_delay,
             ),
             (
                 &mut config.down,
                 &self.down,
-                hop_rate(self.down_rate, self.down_trace.as_ref())?,
+                line_rate(self.down_rate, self.down_trace.as_ref())?,
                 self.down_delay,
             ),
         ];
         for (direction, qdisc, rate, delay) in sides {
-            let hop = &mut direction.hop;
-            hop.qdisc = qdisc.clone();
-            hop.rate = rate;
-            hop.delay = delay;
-            hop.jitter = self.jitter;
-            hop.reorder = self.reorder;
-            hop.loss = self.loss;
+            direction.qdisc = qdisc.clone();
+            direction.line = Line {
+                rate,
+                delay,
+                jitter: self.jitter,
+                reorder: self.reorder,
+                loss: self.loss,
+            };
         }
         config.seed = self.seed;
         config.busy_poll = self.busy_poll;
@@ -218,24 +219,24 @@ fn forward(
     file.finish()
 }
 
-fn hop_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<HopRate> {
+fn line_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<LineRate> {
     if let Some(path) = trace {
         let name = path.display();
         let text = std::fs::read_to_string(path).with_context(|| format!("read {name}"))?;
         let trace: RateTrace = sojourn_scenario::parse_trace(&text)
             .map_err(|problem| anyhow::anyhow!("{name}:{problem}"))?;
-        return Ok(HopRate::Trace(Arc::new(trace)));
+        return Ok(LineRate::Trace(Arc::new(trace)));
     }
-    Ok(rate.map_or(HopRate::Infinite, HopRate::Fixed))
+    Ok(rate.map_or(LineRate::Infinite, LineRate::Fixed))
 }
 
 fn describe(direction: &Direction) -> String {
-    let rate = match &direction.hop.rate {
-        HopRate::Infinite => "no limit".to_owned(),
-        HopRate::Fixed(rate) => show_rate(*rate),
-        HopRate::Trace(_) => "trace".to_owned(),
+    let rate = match &direction.line.rate {
+        LineRate::Infinite => "no limit".to_owned(),
+        LineRate::Fixed(rate) => show_rate(*rate),
+        LineRate::Trace(_) => "trace".to_owned(),
     };
-    format!("{} at {rate}", direction.hop.qdisc)
+    format!("{} at {rate}", direction.qdisc)
 }
 
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {

@@ -4,7 +4,7 @@ use crate::table::Table;
 use crate::{Overrides, print, refuse};
 use clap::Args;
 use sojourn_units::{Time, show_rate, show_span};
-use sojourn_world::{Cell, Hop, HopRate, Topology, Transport};
+use sojourn_world::{Cell, LineRate, Medium, Transport};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -105,42 +105,32 @@ fn links(cell: &Cell) -> Table {
     let mut table = Table::new([
         "link", ">rate", ">delay", ">jitter", ">loss", "from", "to", "qdisc",
     ]);
-    let mut row = |hop: &Hop, from: &str, to: &str| {
-        let rate = match &hop.rate {
-            HopRate::Infinite => "unlimited".to_owned(),
-            HopRate::Fixed(rate) => show_rate(*rate),
-            HopRate::Trace(_) => "trace".to_owned(),
+    let network = &cell.network;
+    for interface in &network.interfaces {
+        let node = |index: usize| network.nodes[index].name.clone();
+        let Medium::Wire(wire) = &network.media[interface.medium];
+        let line = &wire.line;
+        let rate = match &line.rate {
+            LineRate::Infinite => "unlimited".to_owned(),
+            LineRate::Fixed(rate) => show_rate(*rate),
+            LineRate::Trace(_) => "trace".to_owned(),
         };
         table.row(vec![
-            hop.name.clone(),
+            interface.name.clone(),
             rate,
-            show_span(hop.delay),
-            show_span(hop.jitter),
-            format!("{}%", hop.loss * 100.0),
-            from.to_owned(),
-            to.to_owned(),
-            hop.qdisc.to_string(),
+            show_span(line.delay),
+            show_span(line.jitter),
+            format!("{}%", line.loss * 100.0),
+            node(interface.node),
+            node(wire.to),
+            interface.qdisc.to_string(),
         ]);
-    };
-    match &cell.topology {
-        Topology::Dumbbell(dumbbell) => {
-            row(&dumbbell.up, "client", "server");
-            row(&dumbbell.down, "server", "client");
-        }
-        Topology::Graph(graph) => {
-            for link in &graph.links {
-                row(&link.hop, &graph.nodes[link.from], &graph.nodes[link.to]);
-            }
-        }
     }
     table
 }
 
 fn flows(cell: &Cell) -> Table {
-    let nodes: Vec<&str> = match &cell.topology {
-        Topology::Dumbbell(_) => vec!["client", "server"],
-        Topology::Graph(graph) => graph.nodes.iter().map(String::as_str).collect(),
-    };
+    let nodes = cell.network.node_names();
     let mut table = Table::new([
         "flow",
         "from",

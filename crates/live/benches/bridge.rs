@@ -14,7 +14,7 @@ mod common;
 use common::{Link, plain};
 use sojourn_live::bridge::BridgeConfig;
 use sojourn_units::Rate;
-use sojourn_world::HopRate;
+use sojourn_world::LineRate;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -136,11 +136,11 @@ fn round(config: Option<BridgeConfig>) -> [Carried; 2] {
 }
 
 /// A bridge of ours with this queue both ways, and a link's rate if the queue has none itself.
-fn ours(qdisc: &str, rate: &HopRate) -> BridgeConfig {
+fn ours(qdisc: &str, rate: &LineRate) -> BridgeConfig {
     let mut config = plain();
     for side in [&mut config.up, &mut config.down] {
-        side.hop.qdisc = qdisc.parse().expect("a qdisc");
-        side.hop.rate = rate.clone();
+        side.qdisc = qdisc.parse().expect("a qdisc");
+        side.line.rate = rate.clone();
     }
     config
 }
@@ -155,14 +155,14 @@ fn main() {
     if std::env::args().any(|word| word == "--test") {
         return;
     }
-    let fixed = HopRate::Fixed(Rate::from_bps(10_000_000_000));
+    let fixed = LineRate::Fixed(Rate::from_bps(10_000_000_000));
     let cases = [
         ("kernel bridge", None),
-        ("pfifo", Some(ours("pfifo", &HopRate::Infinite))),
+        ("pfifo", Some(ours("pfifo", &LineRate::Infinite))),
         ("fq_codel at 10 Gbit/s", Some(ours("fq_codel", &fixed))),
         (
             "cake bandwidth 10gbit",
-            Some(ours("cake bandwidth 10gbit", &HopRate::Infinite)),
+            Some(ours("cake bandwidth 10gbit", &LineRate::Infinite)),
         ),
     ];
     let mut rounds: Vec<Vec<[Carried; 2]>> = vec![Vec::new(); cases.len()];

@@ -22,7 +22,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use sojourn_apps::{App, Input, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Topology, Transport};
+use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
 
 use crate::clock::Clock;
 use crate::lab::Host;
@@ -70,7 +70,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Those of all connections of a cell's instances, one by one.
     pub(crate) fn of(cell: &Cell, instances: &[Instance]) -> Vec<Self> {
-        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
+        let nat = cell.network.nodes[0].nat;
         let mut all = Vec::new();
         for (index, Instance { flow, spec }) in instances.iter().enumerate() {
             let address = |node: usize, number: u16| -> Ipv4Addr {
@@ -121,7 +121,7 @@ pub(crate) fn check(cell: &Cell) -> Result<(), String> {
 
 /// Whether a flow begins on the side from which a translation lets it.
 fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), String> {
-    let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
+    let nat = cell.network.nodes[0].nat;
     let opens = if flow.app.second_opens() {
         flow.to
     } else {

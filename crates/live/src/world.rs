@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Aggregate, Cell, Cost, Dumbbell, FlowRecorder, LinkResult, Progress, RunResult, Taps, Topology,
-    Transport, Window, World, WorldError, WorldName,
+    Aggregate, Cell, Cost, FlowRecorder, Interface, Line, LinkResult, Medium, Network, Progress,
+    RunResult, Taps, Transport, Window, World, WorldError, WorldName,
 };
 
 use crate::clock::{Clock, read_nanos};
@@ -98,7 +98,7 @@ impl World for Guests {
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
-        let dumbbell = check(cell).map_err(WorldError)?;
+        let links = check(cell).map_err(WorldError)?;
         let plan = plan(cell).map_err(WorldError)?;
         let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
         let window = Window::of(cell);
@@ -115,7 +115,7 @@ impl World for Guests {
         };
         let run = Run {
             cell,
-            dumbbell,
+            links,
             lab: &lab,
             shared: &shared,
             gauge: Gauge::default(),
@@ -127,15 +127,33 @@ impl World for Guests {
     }
 }
 
-/// The dumbbell of a cell that can run here.
-fn check(cell: &Cell) -> Result<&Dumbbell, String> {
-    let Topology::Dumbbell(dumbbell) = &cell.topology else {
+/// The two links of a cell: from its first node, and back.
+type Links<'a> = [(&'a Interface, &'a Line); 2];
+
+/// The links of two nodes that are joined by one each way, the first node's before the other's.
+fn links(network: &Network) -> Option<Links<'_>> {
+    let ([_, _], [up, down]) = (&network.nodes[..], &network.interfaces[..]) else {
+        return None;
+    };
+    let line = |interface: &Interface| match &network.media[interface.medium] {
+        Medium::Wire(wire) => (wire.to != interface.node).then_some(&wire.line),
+    };
+    let in_order = (up.node, down.node) == (0, 1);
+    in_order.then_some([(up, line(up)?), (down, line(down)?)])
+}
+
+/// The links of a cell that can run here.
+fn check(cell: &Cell) -> Result<Links<'_>, String> {
+    let Some(links) = links(&cell.network) else {
         return Err(
             "the live world runs a dumbbell (one bottleneck each way), not a graph of nodes and \
              links; run this scenario with --world sim"
                 .into(),
         );
     };
+    if cell.network.nodes[1].nat {
+        return Err("the live world translates addresses on the first node's side only".into());
+    }
     if cell.link_header != ETHERNET_HEADER {
         let header = cell.link_header;
         return Err(format!(
@@ -144,7 +162,7 @@ fn check(cell: &Cell) -> Result<&Dumbbell, String> {
         ));
     }
     host::check(cell)?;
-    Ok(dumbbell)
+    Ok(links)
 }
 
 /// What the hosts must be like for a cell.
@@ -211,14 +229,14 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         hosts: hosts.unwrap_or(0) + 1,
         sysctls,
         initial_window: (!usual).then_some(initial_window),
-        nat: matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat),
+        nat: cell.network.nodes[0].nat,
     })
 }
 
 /// A run under way.
 struct Run<'a> {
     cell: &'a Cell,
-    dumbbell: &'a Dumbbell,
+    links: Links<'a>,
     lab: &'a Lab,
     shared: &'a Shared,
     gauge: Gauge,
@@ -294,12 +312,10 @@ impl Run<'_> {
             .flows
             .iter()
             .any(|f| f.transport == Transport::Udp);
-        let path = |f: &sojourn_world::Flow| {
-            f.base_rtt
-                .max(self.dumbbell.up.delay + self.dumbbell.down.delay)
-        };
+        let [up, down] = self.links.map(|(_, line)| line);
+        let path = |f: &sojourn_world::Flow| f.base_rtt.max(up.delay + down.delay);
         let longest = self.cell.flows.iter().map(path).max().unwrap_or_default();
-        let quiet = longest + self.dumbbell.up.jitter + self.dumbbell.down.jitter + QUIET;
+        let quiet = longest + up.jitter + down.jitter + QUIET;
         let mut busy_until = end;
         while alive() {
             let now = clock.now();

@@ -134,7 +134,7 @@ fn cake_cuts_super_packets_unless_told_not_to() {
     let through = |words: &str| {
         let link = Link::new();
         let mut config = plain();
-        config.up.hop.qdisc = words.parse().expect("a test's own spec");
+        config.up.qdisc = words.parse().expect("a test's own spec");
         let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, &data));
         let queue = stats.up.queue;
         assert_eq!(queue.offered.packets, cuts.sent, "{words}: {queue:?}");

@@ -9,7 +9,7 @@ use sojourn_live::{Host, Lab, Live, Plan};
 use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, Hop, HopRate, Label, RunResult, Taps, Topology, Transport, World,
+    Cell, Flow, Label, Line, LineRate, Network, RunResult, Taps, Transport, World,
 };
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -20,10 +20,6 @@ use std::time::{Duration, Instant};
 
 fn cake(words: &str) -> Qdisc {
     format!("cake {words}").parse().expect("a test's own spec")
-}
-
-fn hop(name: &str, qdisc: Qdisc) -> Hop {
-    Hop::new(name, HopRate::Fixed(Rate::from_bps(100_000_000)), qdisc)
 }
 
 /// Probes of 20 requests a second for two seconds, from hosts with these numbers.
@@ -38,13 +34,15 @@ fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
         label,
         ..Flow::new(&format!("probe-{index}"), Transport::Udp, ping.clone())
     };
-    let links = Dumbbell {
-        nat,
-        ..Dumbbell::new(hop("up", qdisc.clone()), hop("down", qdisc.clone()))
-    };
+    let mut network = Network::new(["client", "server"]);
+    network.nodes[0].nat = nat;
+    for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
+        let line = Line::new(LineRate::Fixed(Rate::from_bps(100_000_000)));
+        network.join(way, name, qdisc.clone(), line);
+    }
     Cell::new(
         "test",
-        Topology::Dumbbell(links),
+        network,
         labels.iter().enumerate().map(flow).collect(),
         Span::from_secs(2),
     )
@@ -136,7 +134,7 @@ fn connection_tracking_tells_hosts_behind_a_translation_apart() {
         scope.spawn(|| {
             lab.bridge.enter().unwrap();
             let mut config = BridgeConfig::new(Lab::LEFT, Lab::RIGHT);
-            config.up.hop.qdisc = cake("unlimited nat");
+            config.up.qdisc = cake("unlimited nat");
             config.gateway = Some(lab.client.clone());
             let mut bridge = Bridge::open(config).unwrap();
             ready.send(()).unwrap();

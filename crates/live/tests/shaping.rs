@@ -6,7 +6,7 @@ use common::{Link, Raw, frame, measured, plain};
 use sojourn_live::bridge::{Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{HopRate, RateTrace};
+use sojourn_world::{LineRate, RateTrace};
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,10 +19,10 @@ const AHEAD: usize = 500;
 
 /// Sends `count` full frames as fast as they are taken and measures the rate at which they come
 /// out, in bit/s of bytes as a queue counts them.
-fn rate_out(link: &Link, rate: HopRate, count: usize) -> f64 {
+fn rate_out(link: &Link, rate: LineRate, count: usize) -> f64 {
     let mut config = plain();
-    config.up.hop.rate = rate;
-    config.up.hop.qdisc = Spec::Pfifo { limit: 100_000 };
+    config.up.line.rate = rate;
+    config.up.qdisc = Spec::Pfifo { limit: 100_000 };
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
     let ours = |got: &[u8]| got[12..14] == [0x88, 0xb5];
     let arrived = AtomicUsize::new(0);
@@ -55,7 +55,7 @@ fn the_rate_is_exact() {
     measured(|| {
         let link = Link::new();
         for (bps, count) in [(2_000_000, 400), (100_000_000, 10_000)] {
-            let rate = rate_out(&link, HopRate::Fixed(Rate::from_bps(bps)), count);
+            let rate = rate_out(&link, LineRate::Fixed(Rate::from_bps(bps)), count);
             let error = (rate / bps as f64 - 1.0).abs();
             assert!(error < 0.01, "{rate} instead of {bps} bit/s");
         }
@@ -70,7 +70,7 @@ fn a_trace_is_a_rate() {
         let trace = RateTrace {
             opportunities_ms: vec![1],
         };
-        let rate = rate_out(&link, HopRate::Trace(Arc::new(trace)), 2000);
+        let rate = rate_out(&link, LineRate::Trace(Arc::new(trace)), 2000);
         assert!((rate / 12_112_000.0 - 1.0).abs() < 0.01, "{rate}");
     });
 }
@@ -115,8 +115,8 @@ fn delays_add_up_by_flow() {
         let link = Link::new();
         let mut config = plain();
         let by_port = |paths: PathDelays| paths.udp(5002, Span::from_millis(20));
-        config.up.hop.delay = Span::from_millis(8);
-        config.down.hop.delay = Span::from_millis(2);
+        config.up.line.delay = Span::from_millis(8);
+        config.down.line.delay = Span::from_millis(2);
         config.up.paths = by_port(PathDelays::default());
         config.down.paths = by_port(PathDelays::default());
         link.bridged(config, || {
@@ -169,9 +169,9 @@ fn an_overfull_queue_drops_and_everything_is_accounted() {
     measured(|| {
         let link = Link::new();
         let mut config = plain();
-        config.up.hop.rate = HopRate::Fixed(Rate::from_bps(5_000_000));
-        config.up.hop.qdisc = Spec::Pfifo { limit: 50 };
-        config.up.hop.loss = 0.2;
+        config.up.line.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
+        config.up.qdisc = Spec::Pfifo { limit: 50 };
+        config.up.line.loss = 0.2;
         let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
         let (count, stats, told) = link.observed(config, Tallies::default(), || {
             for _ in 0..1000 {

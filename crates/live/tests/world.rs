@@ -10,7 +10,7 @@ use sojourn_live::Live;
 use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Change, Flow, Graph, HopRate, Taps, Topology, Transport, World};
+use sojourn_world::{Cell, Change, Flow, LineRate, Network, Taps, Transport, World};
 use std::ops::ControlFlow;
 
 #[test]
@@ -152,8 +152,8 @@ fn a_link_changes_its_queue_and_its_rate() {
         cell.warmup = Span::ZERO;
         let change = |millis: u64, rate: Option<u64>, qdisc: Option<&str>| Change {
             at: Time::ZERO + Span::from_millis(millis),
-            hop: 0,
-            rate: rate.map(|mbit| HopRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
+            link: 0,
+            rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
             qdisc: qdisc.map(|spec| spec.parse().unwrap()),
         };
         cell.changes = vec![
@@ -190,10 +190,7 @@ fn an_ecn_flow_is_marked_by_codel_and_loses_little() {
             ..Config::default()
         });
         let mut cell = cell(3000, vec![flow("bulk", ecn, App::Bulk)]);
-        let Topology::Dumbbell(dumbbell) = &mut cell.topology else {
-            unreachable!("made above")
-        };
-        dumbbell.up.qdisc = "codel ecn".parse().unwrap();
+        cell.network.interfaces[0].qdisc = "codel ecn".parse().unwrap();
         let result = run(&cell);
         let link = &result.links[0].1;
         assert!(link.marked_packets > 0, "{link:?}");
@@ -219,10 +216,7 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
         late.start = Time::ZERO + Span::from_millis(1500);
         let mut cell = cell(2500, vec![early, late]);
         cell.warmup = Span::ZERO;
-        let Topology::Dumbbell(dumbbell) = &mut cell.topology else {
-            unreachable!("made above")
-        };
-        dumbbell.access = Some(Rate::from_bps(1_000_000_000));
+        cell.network.access = Some(Rate::from_bps(1_000_000_000));
         cell.flows[1].hosts = [1; 2];
         let result = run(&cell);
         let goodput = |index: usize, from: f64, to: f64| -> f64 {
@@ -266,12 +260,9 @@ fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
         };
         let flows = vec![one("a1", 0), one("a2", 0), one("b", 1), voice];
         let mut cell = cell(3000, flows);
-        let Topology::Dumbbell(dumbbell) = &mut cell.topology else {
-            unreachable!("made above")
-        };
         let cake = "cake bandwidth 6mbit diffserv3 dual-srchost";
-        dumbbell.up.qdisc = cake.parse().unwrap();
-        dumbbell.down.qdisc = cake.parse().unwrap();
+        cell.network.interfaces[0].qdisc = cake.parse().unwrap();
+        cell.network.interfaces[1].qdisc = cake.parse().unwrap();
         let result = run(&cell);
         let share = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64;
         let (a, b) = (share(0) + share(1), share(2));
@@ -333,10 +324,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
             .0
     };
     let mut graph = cell(1000, Vec::new());
-    graph.topology = Topology::Graph(Graph {
-        nodes: Vec::new(),
-        links: Vec::new(),
-    });
+    graph.network = Network::new(["a", "b", "c"]);
     assert!(refused(&graph).contains("dumbbell"));
     let mut bare = cell(1000, Vec::new());
     bare.link_header = 0;

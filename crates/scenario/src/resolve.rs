@@ -5,7 +5,7 @@ mod apps;
 mod changes;
 mod flows;
 mod hosts;
-mod topology;
+mod network;
 
 use crate::format::{Framing, ScenarioFile};
 use crate::problem::{Origin, Problem, Problems};
@@ -14,7 +14,7 @@ use crate::trace::Traces;
 use crate::tree::Node;
 use crate::video::Videos;
 use sojourn_units::{Span, show_span};
-use sojourn_world::{Cell, Topology};
+use sojourn_world::Cell;
 
 /// Bytes of an Ethernet header, which Linux's queues count.
 const ETHERNET_HEADER: u16 = 14;
@@ -100,14 +100,12 @@ impl Resolver<'_> {
         if sample_every.is_zero() {
             self.complain("sample", "must be above zero");
         }
-        let topology = self.topology(file);
-        let flows = topology
+        let network = self.network(file);
+        let flows = network
             .as_ref()
-            .map(|topology: &Topology| self.flows(file, topology, seed));
-        let changes = topology
-            .as_ref()
-            .map(|topology: &Topology| self.changes(file, topology));
-        let (topology, flows, changes) = (topology?, flows?, changes?);
+            .map(|network| self.flows(file, network, seed));
+        let changes = network.as_ref().map(|network| self.changes(file, network));
+        let (network, flows, changes) = (network?, flows?, changes?);
         (self.problems.len() == before).then(|| Cell {
             scenario: file.name.0.clone(),
             params: params.to_vec(),
@@ -121,7 +119,7 @@ impl Resolver<'_> {
             },
             spp: file.spp.unwrap_or(false),
             flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),
-            topology,
+            network,
             flows,
             changes,
         })

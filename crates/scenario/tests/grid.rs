@@ -7,7 +7,7 @@ use sojourn_apps::Spec as App;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, HopRate, Topology, Transport};
+use sojourn_world::{Cell, LineRate, Transport};
 use std::path::{Path, PathBuf};
 
 fn cells(text: &str, sets: &[&str]) -> Vec<Cell> {
@@ -34,17 +34,18 @@ fn the_good_scenario_means_what_it_says() {
     assert_eq!(cell.warmup, Span::from_secs(2));
     assert_eq!(cell.sample_every, Span::from_millis(100));
     assert_eq!(cell.link_header, 14);
-    let Topology::Dumbbell(dumbbell) = &cell.topology else {
-        panic!("a dumbbell");
-    };
-    assert_eq!(dumbbell.up.name, "up");
-    assert_eq!(dumbbell.up.rate, HopRate::Fixed(Rate::from_bps(1_000_000)));
-    assert_eq!(
-        dumbbell.down.rate,
-        HopRate::Fixed(Rate::from_bps(12_000_000))
-    );
-    assert_eq!(dumbbell.up.qdisc, "fq_codel".parse().unwrap());
-    assert_eq!(dumbbell.down.qdisc, dumbbell.up.qdisc);
+    let network = &cell.network;
+    assert_eq!(network.node_names(), ["client", "server"]);
+    assert_eq!(network.link_names(), ["up", "down"]);
+    for (link, (way, bps)) in [([0, 1], 1_000_000), ([1, 0], 12_000_000)]
+        .into_iter()
+        .enumerate()
+    {
+        let (interface, wire) = (&network.interfaces[link], network.wire(link).unwrap());
+        assert_eq!([interface.node, wire.to], way);
+        assert_eq!(wire.line.rate, LineRate::Fixed(Rate::from_bps(bps)));
+        assert_eq!(interface.qdisc, "fq_codel".parse().unwrap());
+    }
     let [upload, probe] = &cell.flows[..] else {
         panic!("two flows");
     };
@@ -309,9 +310,9 @@ fn changes_are_in_the_order_of_time_and_flows_repeat() {
     let [first, last] = &cell.changes[..] else {
         panic!("two changes: {:?}", cell.changes);
     };
-    assert_eq!((first.at, first.hop, &first.qdisc), (second(5), 0, &None));
-    assert_eq!(first.rate, Some(HopRate::Fixed(Rate::from_bps(3_000_000))));
-    assert_eq!((last.at, last.hop, &last.rate), (second(8), 1, &None));
+    assert_eq!((first.at, first.link, &first.qdisc), (second(5), 0, &None));
+    assert_eq!(first.rate, Some(LineRate::Fixed(Rate::from_bps(3_000_000))));
+    assert_eq!((last.at, last.link, &last.rate), (second(8), 1, &None));
     assert_eq!(last.qdisc, Some("pie".parse().unwrap()));
     let instances = cell.instances();
     let times: Vec<_> = (instances.iter())

@@ -6,7 +6,7 @@ use crate::change::Changes;
 use crate::engine::Engine;
 use crate::host::{Endpoint, Outbox, Plan, Transport};
 use crate::label::{Labelling, Labels};
-use crate::link::{Impairment, Link};
+use crate::link::Link;
 use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
 use crate::route::{Leg, Next, Route, Routes};
@@ -16,8 +16,8 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Cell, Flow, FlowRecorder, Hop, Instance, LinkRecorder, SppRecorder, Topology, Transmitter,
-    Transport as CellTransport, Window, WorldError,
+    Cell, Flow, FlowRecorder, Impairment, Instance, Interface, Line, LinkRecorder, Medium,
+    SppRecorder, Transmitter, Transport as CellTransport, Window, WorldError,
 };
 use std::collections::BTreeMap;
 
@@ -28,11 +28,16 @@ const MTU: u32 = 1500;
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let window = Window::of(cell);
     let labels = Labels::of(cell);
-    let links = cell
-        .hops()
-        .map(|hop| link(cell, window, hop, labels.as_ref()));
-    let links: Vec<Link> = links.collect();
-    let delays: Vec<Span> = cell.hops().map(|hop| hop.delay).collect();
+    let network = &cell.network;
+    let lines: Vec<&Line> = (0..network.interfaces.len())
+        .map(|interface| match network.medium(interface) {
+            Medium::Wire(wire) => &wire.line,
+        })
+        .collect();
+    let links: Vec<Link> = (network.interfaces.iter().zip(&lines))
+        .map(|(interface, line)| link(cell, window, interface, line, labels.as_ref()))
+        .collect();
+    let delays: Vec<Span> = lines.iter().map(|line| line.delay).collect();
     let instances = cell.instances();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let connections: usize = instances.iter().map(connections).sum();
@@ -55,10 +60,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
             layout.route(&paths[1], &delays, extra[1]);
         }
     }
-    let access = match &cell.topology {
-        Topology::Dumbbell(dumbbell) => dumbbell.access,
-        Topology::Graph(_) => None,
-    };
+    let access = network.access;
     let uplinks = if access.is_some() { ways } else { 0 };
     let endpoints = links.len() + layout.pipes.len() + uplinks;
     if endpoints + ways >= MAX_SOURCES {
@@ -115,31 +117,31 @@ fn recorder(cell: &Cell, window: Window, flow: &Flow) -> FlowRecorder {
     recorder
 }
 
-fn link(cell: &Cell, window: Window, hop: &Hop, labels: Option<&Labels>) -> Link {
-    let name = link_name(hop);
-    let impaired = !hop.jitter.is_zero() || hop.loss > 0.0;
+fn link(
+    cell: &Cell,
+    window: Window,
+    interface: &Interface,
+    line: &Line,
+    labels: Option<&Labels>,
+) -> Link {
+    let name = link_name(interface);
     let setting = setting(cell, &name);
     Link {
         qdisc: match labels {
-            None => hop.qdisc.build(setting),
-            Some(labels) => Box::new(Labelling::new(&hop.qdisc, setting, labels.clone())),
+            None => interface.qdisc.build(setting),
+            Some(labels) => Box::new(Labelling::new(&interface.qdisc, setting, labels.clone())),
         },
-        transmitter: Transmitter::new(&hop.rate, cell.link_header),
+        transmitter: Transmitter::new(&line.rate, cell.link_header),
         free_at: Time::ZERO,
         armed: Time::MAX,
-        impairment: impaired.then(|| Impairment {
-            jitter: hop.jitter,
-            reorder: hop.reorder,
-            loss: hop.loss,
-            dice: Stream::named(cell.seed, &format!("{name}.impairment")),
-        }),
-        recorder: LinkRecorder::new(window, hop.rate.fixed()),
+        impairment: Impairment::of(line, cell.seed, &format!("{name}.impairment")),
+        recorder: LinkRecorder::new(window, line.rate.fixed()),
     }
 }
 
 /// The name of a link's random streams.
-pub(crate) fn link_name(hop: &Hop) -> String {
-    format!("link.{}", hop.name)
+pub(crate) fn link_name(interface: &Interface) -> String {
+    format!("link.{}", interface.name)
 }
 
 /// What the queue of the link with this name is built with.
@@ -154,12 +156,8 @@ pub(crate) fn setting<'a>(cell: &Cell, name: &'a str) -> Setting<'a> {
 
 /// The links on the way between two nodes.
 fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, WorldError> {
-    let path = match &cell.topology {
-        // Node 0 is the client; link 0 leads away from it.
-        Topology::Dumbbell(_) => (from + to == 1).then(|| vec![from]),
-        Topology::Graph(graph) => graph.path(from, to).filter(|path| !path.is_empty()),
-    };
-    path.ok_or_else(|| {
+    let path = cell.network.path(from, to);
+    path.filter(|path| !path.is_empty()).ok_or_else(|| {
         WorldError(format!(
             "flow `{}`: no path from node {from} to node {to}",
             flow.name
@@ -242,10 +240,7 @@ fn endpoints(
         AppSpec::File { size } => Some(size),
         _ => None,
     };
-    let nodes = match &cell.topology {
-        Topology::Dumbbell(_) => 2,
-        Topology::Graph(graph) => graph.nodes.len(),
-    };
+    let nodes = cell.network.nodes.len();
     let host = |node, number: u16| (node + nodes * usize::from(number)) as u8;
     let hosts = Hosts {
         src: host(flow.from, flow.hosts[0]),

@@ -4,7 +4,7 @@ use crate::build::{link_name, setting};
 use crate::link::Link;
 use sojourn_qdisc::{Setting, Spec};
 use sojourn_units::Time;
-use sojourn_world::{Cell, HopRate, Transmitter};
+use sojourn_world::{Cell, LineRate, Transmitter};
 use std::collections::VecDeque;
 
 /// A cell's changes that are still to come, the next one first.
@@ -23,18 +23,18 @@ struct Change {
     link: usize,
     /// The name of the link's random streams.
     name: String,
-    rate: Option<HopRate>,
+    rate: Option<LineRate>,
     qdisc: Option<Spec>,
 }
 
 impl Changes {
     pub(crate) fn new(cell: &Cell) -> Self {
-        let names: Vec<String> = cell.hops().map(link_name).collect();
+        let names: Vec<String> = cell.network.interfaces.iter().map(link_name).collect();
         let mut pending: Vec<Change> = (cell.changes.iter())
             .map(|change| Change {
                 at: change.at,
-                link: change.hop,
-                name: names[change.hop].clone(),
+                link: change.link,
+                name: names[change.link].clone(),
                 rate: change.rate.clone(),
                 qdisc: change.qdisc.clone(),
             })

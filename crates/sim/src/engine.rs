@@ -509,7 +509,7 @@ impl Engine {
         }
         let links = (self.links.into_iter().zip(self.reports))
             .map(|(link, report)| link.recorder.finish(report));
-        let names = cell.hops().map(|hop| hop.name.clone());
+        let names = cell.network.link_names().into_iter().map(str::to_owned);
         let flows: Vec<_> = (cell.flows.iter().zip(self.recorders))
             .map(|(flow, recorder)| (flow.name.clone(), recorder.finish(flow)))
             .collect();

@@ -11,7 +11,7 @@ use sojourn_qdisc::{
     Outlet, Packet as QdiscPacket, Qdisc, Report, Setting, Spec,
 };
 use sojourn_units::Time;
-use sojourn_world::{Cell, Instance, Label, Topology};
+use sojourn_world::{Cell, Instance, Label};
 use std::rc::Rc;
 
 /// The gateway's number among hosts: none has it.
@@ -38,19 +38,19 @@ pub(crate) struct Labels(Rc<[Entry]>);
 impl Labels {
     /// None when nothing is to be told.
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
         let instances = cell.instances();
         let mut entries = Vec::new();
         for Instance { spec: flow, .. } in &instances {
-            // Node 0 is the client.
-            let ends = match flow.from {
-                0 => [Translated::Source, Translated::Destination],
-                _ => [Translated::Destination, Translated::Source],
+            let nat = |node: usize| cell.network.nodes[node].nat;
+            let ends = match (nat(flow.from), nat(flow.to)) {
+                (true, _) => [Some(Translated::Source), Some(Translated::Destination)],
+                (_, true) => [Some(Translated::Destination), Some(Translated::Source)],
+                _ => [None; 2],
             };
             for _ in 0..flow.app.connections() {
                 entries.extend(ends.map(|end| Entry {
                     label: flow.label,
-                    translated: nat.then_some(end),
+                    translated: end,
                 }));
             }
         }

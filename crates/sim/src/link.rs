@@ -3,36 +3,8 @@
 use crate::packet::Packet;
 use crate::pipe::Pipe;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc};
-use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::{LinkRecorder, Transmitter};
-
-/// What happens to packets after transmission.
-#[derive(Debug)]
-pub(crate) struct Impairment {
-    /// Extra delay, uniform in `[0, jitter)`.
-    pub(crate) jitter: Span,
-    /// Whether a packet may overtake another.
-    pub(crate) reorder: bool,
-    /// Probability of loss.
-    pub(crate) loss: f64,
-    pub(crate) dice: Stream,
-}
-
-impl Impairment {
-    /// When a packet sent at `sent` through `pipe` arrives; none if it is lost.
-    fn arrival(&mut self, sent: Time, pipe: &Pipe) -> Option<Time> {
-        if self.loss > 0.0 && self.dice.chance(self.loss) {
-            return None;
-        }
-        let at = sent + pipe.delay + self.dice.span_below(self.jitter);
-        Some(if self.reorder {
-            at
-        } else {
-            at.max(pipe.last())
-        })
-    }
-}
+use sojourn_world::{Impairment, LinkRecorder, Transmitter};
 
 /// A link without its pipes, which the engine keeps in one table.
 pub(crate) struct Link {
@@ -121,7 +93,7 @@ impl Link {
     pub(crate) fn arrival(&mut self, sent: Time, pipe: &Pipe) -> Option<Time> {
         match &mut self.impairment {
             None => Some(sent + pipe.delay),
-            Some(impairment) => impairment.arrival(sent, pipe),
+            Some(impairment) => impairment.arrival(sent + pipe.delay, pipe.last()),
         }
     }
 }

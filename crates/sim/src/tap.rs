@@ -13,7 +13,7 @@ use crate::packet::{Packet, Way};
 use sojourn_tcp::{Config, Flags, Segment};
 use sojourn_units::Time;
 use sojourn_wire::build::{ETHERNET, Envelope, Headers, TcpSegment};
-use sojourn_world::{Cell, Flow, TapPoint, Taps, Topology, Transport};
+use sojourn_world::{Cell, Flow, TapPoint, Taps, Transport};
 
 /// Ports of the first connection's two ends; the others follow, as in the live world.
 const PORTS: [u16; 2] = [30_001, 5_001];
@@ -39,14 +39,13 @@ struct WayFacts {
 
 impl Tapped {
     pub(crate) fn new(cell: &Cell, taps: Taps) -> Self {
-        let dumbbell = matches!(cell.topology, Topology::Dumbbell(_));
-        let nat = matches!(&cell.topology, Topology::Dumbbell(dumbbell) if dumbbell.nat);
-        // Behind a translation all clients have the first one's address. Node 0 is the client.
-        let number = |node, number| if nat && node == 0 { 0 } else { number };
+        let nodes = &cell.network.nodes;
+        // Behind a translation all hosts have the first one's address.
+        let number = |node: usize, number| if nodes[node].nat { 0 } else { number };
         let way = |index: usize, flow: &Flow, forth: bool| {
             let ends = [
-                Host::new(dumbbell, flow.from, number(flow.from, flow.hosts[0])),
-                Host::new(dumbbell, flow.to, number(flow.to, flow.hosts[1])),
+                Host::new(nodes.len(), flow.from, number(flow.from, flow.hosts[0])),
+                Host::new(nodes.len(), flow.to, number(flow.to, flow.hosts[1])),
             ];
             let mut envelope = Envelope {
                 macs: ends.map(|host| host.mac),
@@ -134,7 +133,7 @@ impl Tapped {
     }
 }
 
-/// A host's addresses: those of the live world's lab in a dumbbell, otherwise 256 for each node.
+/// A host's addresses: of two nodes those of the live world's lab, otherwise 256 for each node.
 #[derive(Clone, Copy)]
 struct Host {
     address: u32,
@@ -142,9 +141,9 @@ struct Host {
 }
 
 impl Host {
-    fn new(dumbbell: bool, node: usize, number: u16) -> Self {
+    fn new(nodes: usize, node: usize, number: u16) -> Self {
         let (node, number) = (node as u32, u32::from(number));
-        let within = if dumbbell { node << 16 } else { node << 8 };
+        let within = if nodes == 2 { node << 16 } else { node << 8 };
         let [_, _, high, low] = (node + 1).to_be_bytes();
         Self {
             address: NETWORK + within + 1 + number,

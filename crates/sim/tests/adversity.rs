@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart};
 use sojourn_units::Time;
-use sojourn_world::{Cell, Topology};
+use sojourn_world::Cell;
 
 const MBIT: [f64; 3] = [0.5, 3.0, 20.0];
 const SECONDS: u64 = 60;
@@ -53,13 +53,11 @@ fn cell(config: Config, rate: f64, queue: &str, loss: [f64; 2], jitter: u64, see
     up.qdisc = queue.parse().expect("a test's own spec");
     let down = hop("down", mbit(rate));
     let mut cell = dumbbell(up, down, ms(SECONDS * 1000), flows.collect());
-    let Topology::Dumbbell(path) = &mut cell.topology else {
-        unreachable!("made as one");
-    };
-    for (hop, loss) in [(&mut path.up, loss[0]), (&mut path.down, loss[1])] {
-        hop.loss = loss;
-        hop.jitter = ms(jitter);
-        hop.reorder = jitter > 0;
+    for (link, loss) in loss.into_iter().enumerate() {
+        let line = cell.network.line_mut(link).expect("a wire");
+        line.loss = loss;
+        line.jitter = ms(jitter);
+        line.reorder = jitter > 0;
     }
     cell.seed = seed;
     cell

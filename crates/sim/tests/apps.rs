@@ -6,7 +6,7 @@ use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing, big_clip};
 use sojourn_apps::{Metric, Pages, Spec as AppSpec};
 use sojourn_tcp::{Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, Hop, RunResult};
+use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, RunResult};
 use std::sync::Arc;
 
 /// A flow from the server to the client.
@@ -202,9 +202,7 @@ fn a_call_is_rated_by_what_the_queue_does_to_it() {
             )
         };
         let mut cell = home(1.0, down_mbit, 40, vec![call, down("bulk", AppSpec::Bulk)]);
-        if let sojourn_world::Topology::Dumbbell(dumbbell) = &mut cell.topology {
-            dumbbell.down.qdisc = "pfifo limit 500".parse().expect("a test's own spec");
-        }
+        cell.network.interfaces[1].qdisc = "pfifo limit 500".parse().expect("a test's own spec");
         spread(flow_of(&run(&cell), "call"), Metric::Mos).p50
     };
     // Half a second of FIFO at 12 Mbit/s, none worth telling at 1 Gbit/s.

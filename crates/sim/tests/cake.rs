@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use sojourn_qdisc::Value;
 use sojourn_units::Time;
-use sojourn_world::{Change, Flow, Hop, Label, LinkResult, Topology};
+use sojourn_world::{Change, Flow, Label, LinkResult};
 
 fn cake_hop(name: &str, rate: f64, qdisc: &str) -> Hop {
     Hop {
@@ -30,9 +30,7 @@ fn by_source(mode: &str, flows_of: &[u16], nat: bool) -> Vec<f64> {
     let (up, down) = (cake_hop("up", 1000.0, &qdisc), hop("down", mbit(1000.0)));
     let mut cell = dumbbell(up, down, ms(8000), flows);
     cell.warmup = ms(2000);
-    if let Topology::Dumbbell(dumbbell) = &mut cell.topology {
-        dumbbell.nat = nat;
-    }
+    cell.network.nodes[0].nat = nat;
     let result = run(&cell);
     let rates = result.flows.iter().map(|(name, flow)| {
         let host: usize = name
@@ -133,7 +131,7 @@ fn marks_and_classes_choose_tins_both_ways_and_outlive_the_queue() {
     // The queue is replaced twice; its successor is told the same.
     let change = |at, qdisc: &str| Change {
         at: Time::ZERO + ms(at),
-        hop: 0,
+        link: 0,
         rate: None,
         qdisc: Some(qdisc.parse().expect("a test's own spec")),
     };

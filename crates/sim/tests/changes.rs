@@ -6,16 +6,16 @@ use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config;
 use sojourn_units::Time;
-use sojourn_world::{Change, HopRate, Series};
+use sojourn_world::{Change, LineRate, Series};
 
 fn at(millis: u64) -> Time {
     Time::ZERO + ms(millis)
 }
 
-fn rate(millis: u64, rate: HopRate) -> Change {
+fn rate(millis: u64, rate: LineRate) -> Change {
     Change {
         at: at(millis),
-        hop: 0,
+        link: 0,
         rate: Some(rate),
         qdisc: None,
     }
@@ -24,7 +24,7 @@ fn rate(millis: u64, rate: HopRate) -> Change {
 fn queue(millis: u64, spec: &str) -> Change {
     Change {
         at: at(millis),
-        hop: 0,
+        link: 0,
         rate: None,
         qdisc: Some(spec.parse::<QdiscSpec>().expect("a test's own spec")),
     }
@@ -40,7 +40,7 @@ fn a_slower_link_sends_what_began_as_it_began() {
     // change at 1005 ms comes in the middle of one, which still takes 10 ms.
     let mut cell = dumbbell(
         hop("up", mbit(1.0)),
-        hop("down", HopRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(2000),
         vec![cbr("load", 1250, ms(20), ms(0))],
     );
@@ -61,11 +61,11 @@ fn a_slower_link_sends_what_began_as_it_began() {
 fn a_link_without_a_rate_for_a_while_has_no_utilisation() {
     let mut cell = dumbbell(
         hop("up", mbit(1.0)),
-        hop("down", HopRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(2000),
         vec![cbr("load", 1250, ms(20), ms(0))],
     );
-    cell.changes = vec![rate(500, HopRate::Infinite), rate(600, mbit(1.0))];
+    cell.changes = vec![rate(500, LineRate::Infinite), rate(600, mbit(1.0))];
     assert_eq!(link(&run(&cell), "up").utilisation, None);
     // What happens before the warm-up is none of its business.
     cell.warmup = ms(1000);
@@ -80,7 +80,7 @@ fn another_queue_takes_over_what_waits() {
     up.qdisc = QdiscSpec::Pfifo { limit: 1000 };
     let mut load = cbr("load", 1250, ms(5), ms(0));
     load.stop = Some(at(1000));
-    let mut cell = dumbbell(up, hop("down", HopRate::Infinite), ms(4000), vec![load]);
+    let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(4000), vec![load]);
     cell.changes = vec![
         queue(400, "tbf rate 8kbit burst 2kb limit 1mb"),
         queue(500, "codel limit 1000 target 10s"),
@@ -109,7 +109,7 @@ fn another_queue_takes_over_what_waits() {
 fn changes_at_one_time_happen_in_their_order() {
     let mut cell = dumbbell(
         hop("up", mbit(1.0)),
-        hop("down", HopRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(1000),
         vec![cbr("load", 1250, ms(20), ms(0))],
     );

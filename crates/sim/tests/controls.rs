@@ -105,11 +105,9 @@ fn none_stalls() {
             };
             let tiny = run(&cell("pfifo limit 1", 2, config, 60));
             let mut lossy = cell("pfifo limit 66", 2, config, 60);
-            let sojourn_world::Topology::Dumbbell(path) = &mut lossy.topology else {
-                unreachable!("made as one");
-            };
-            path.up.loss = 0.05;
-            path.down.loss = 0.05;
+            for link in 0..2 {
+                lossy.network.line_mut(link).expect("a wire").loss = 0.05;
+            }
             for (name, result) in [("tiny", tiny), ("lossy", run(&lossy))] {
                 for (flow, figures) in &result.flows {
                     let goodput = figures.goodput.as_bps();

@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Graph, GraphLink, HopRate, RateTrace, Topology};
+use sojourn_world::{LineRate, Network, RateTrace};
 use std::sync::Arc;
 
 #[test]
@@ -28,7 +28,7 @@ fn an_idle_link_takes_serialisation_and_delay() {
 fn the_header_of_the_link_counts() {
     let mut cell = dumbbell(
         hop("up", mbit(1.0)),
-        hop("down", HopRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(1000),
         vec![ping("probe", ms(20), ms(0))],
     );
@@ -86,8 +86,8 @@ fn an_overload_fills_the_queue_and_loses_the_rest() {
 fn each_flow_has_its_own_base_rtt() {
     let flows = vec![ping("near", ms(20), ms(10)), ping("far", ms(20), ms(201))];
     let cell = dumbbell(
-        hop("up", HopRate::Infinite),
-        hop("down", HopRate::Infinite),
+        hop("up", LineRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(2000),
         flows,
     );
@@ -100,11 +100,11 @@ fn each_flow_has_its_own_base_rtt() {
 
 #[test]
 fn loss_has_its_probability() {
-    let mut up = hop("up", HopRate::Infinite);
-    up.loss = 0.1;
+    let mut up = hop("up", LineRate::Infinite);
+    up.line.loss = 0.1;
     let cell = dumbbell(
         up,
-        hop("down", HopRate::Infinite),
+        hop("down", LineRate::Infinite),
         ms(100_000),
         vec![cbr("load", 100, ms(1), ms(0))],
     );
@@ -115,10 +115,10 @@ fn loss_has_its_probability() {
 
 #[test]
 fn jitter_is_uniform_and_keeps_the_order_unless_told() {
-    let mut up = hop("up", HopRate::Infinite);
-    (up.delay, up.jitter, up.reorder) = (ms(10), ms(8), true);
+    let mut up = hop("up", LineRate::Infinite);
+    (up.line.delay, up.line.jitter, up.line.reorder) = (ms(10), ms(8), true);
     let flows = || vec![cbr("load", 100, ms(1), ms(10))];
-    let down = || hop("down", HopRate::Infinite);
+    let down = || hop("down", LineRate::Infinite);
     let free = run(&dumbbell(up.clone(), down(), ms(50_000), flows()));
     let delay = &flow_of(&free, "load").delay;
     assert!(
@@ -129,7 +129,7 @@ fn jitter_is_uniform_and_keeps_the_order_unless_told() {
     // In order, a packet waits for those before it. Its lag is the largest of u0, u1 - 1 ms, ...,
     // u7 - 7 ms, all uniform in 0..8 ms: the mean of that is 5.289 ms (the integral of
     // 1 - product of min(1, (x + i)/8) over x in 0..8, done numerically).
-    up.reorder = false;
+    up.line.reorder = false;
     let kept = run(&dumbbell(up, down(), ms(50_000), flows()));
     let delay = &flow_of(&kept, "load").delay;
     assert!(near(delay.mean, 15.289, 0.005), "{delay:?}");
@@ -143,8 +143,8 @@ fn a_trace_gives_its_opportunities() {
         opportunities_ms: vec![4, 10],
     });
     let cell = dumbbell(
-        hop("up", HopRate::Trace(trace)),
-        hop("down", HopRate::Infinite),
+        hop("up", LineRate::Trace(trace)),
+        hop("down", LineRate::Infinite),
         ms(10_000),
         vec![cbr("load", 1500, ms(1), ms(0))],
     );
@@ -156,28 +156,26 @@ fn a_trace_gives_its_opportunities() {
 #[test]
 fn a_graph_adds_up_its_links() {
     let names = ["a", "b", "c"];
-    let link = |from: usize, to: usize, delay: u64, rate: HopRate| {
+    let mut network = Network::new(names);
+    for (from, to, delay, rate) in [
+        (0, 1, 3, mbit(1.0)),
+        (1, 2, 4, mbit(2.0)),
+        (2, 1, 5, LineRate::Infinite),
+        (1, 0, 6, mbit(4.0)),
+    ] {
         let mut hop = hop(&format!("{}-{}", names[from], names[to]), rate);
-        hop.delay = ms(delay);
-        GraphLink { from, to, hop }
-    };
+        hop.line.delay = ms(delay);
+        network.join([from, to], &hop.name, hop.qdisc, hop.line);
+    }
     let mut flow = ping("probe", ms(50), ms(30));
     flow.to = 2;
     let mut cell = dumbbell(
-        hop("", HopRate::Infinite),
-        hop("", HopRate::Infinite),
+        hop("", LineRate::Infinite),
+        hop("", LineRate::Infinite),
         ms(5000),
         vec![flow],
     );
-    cell.topology = Topology::Graph(Graph {
-        nodes: names.iter().map(ToString::to_string).collect(),
-        links: vec![
-            link(0, 1, 3, mbit(1.0)),
-            link(1, 2, 4, mbit(2.0)),
-            link(2, 1, 5, HopRate::Infinite),
-            link(1, 0, 6, mbit(4.0)),
-        ],
-    });
+    cell.network = network;
     // Links' delays are 18 ms, the host adds 12; 100 bytes take 0.8 + 0.4 + 0.2 ms.
     let result = run(&cell);
     let probe = flow_of(&result, "probe");
@@ -193,10 +191,7 @@ fn an_access_link_serialises_too() {
         ms(1000),
         vec![ping("probe", ms(20), ms(0))],
     );
-    let Topology::Dumbbell(d) = &mut cell.topology else {
-        unreachable!("made above")
-    };
-    d.access = Some(sojourn_units::Rate::from_bps(10_000_000));
+    cell.network.access = Some(sojourn_units::Rate::from_bps(10_000_000));
     // Two bottlenecks of 0.8 ms and four access links of 0.08 ms.
     assert!((flow_of(&run(&cell), "probe").rtt.mean - 1.92).abs() < 1e-6);
 }
@@ -217,7 +212,7 @@ fn what_is_under_way_at_the_end_is_not_lost() {
 fn a_seed_gives_one_result() {
     let cell = |seed| {
         let mut up = hop("up", mbit(1.0));
-        (up.loss, up.jitter) = (0.05, ms(5));
+        (up.line.loss, up.line.jitter) = (0.05, ms(5));
         let flows = vec![
             ping("probe", ms(20), ms(40)),
             cbr("load", 1250, ms(12), ms(40)),

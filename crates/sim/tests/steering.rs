@@ -6,7 +6,7 @@ use common::*;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_tcp::{Algorithm, Config};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Change, Flow, HopRate, LinkResult, Series};
+use sojourn_world::{Cell, Change, Flow, LineRate, LinkResult, Series};
 
 const LINK: f64 = 100.0;
 
@@ -14,7 +14,7 @@ const LINK: f64 = 100.0;
 fn cell(steering: &str, flows: Vec<Flow>) -> Cell {
     let mut up = hop("up", mbit(LINK));
     up.qdisc = steering.parse().expect("a test's own spec");
-    let mut down = hop("down", HopRate::Infinite);
+    let mut down = hop("down", LineRate::Infinite);
     down.qdisc = "pfifo limit 100000".parse().expect("a test's own spec");
     let mut cell = dumbbell(up, down, ms(120_000), flows);
     cell.warmup = ms(60_000);
@@ -135,7 +135,7 @@ fn a_link_that_drops_to_a_fifth_is_followed_both_ways() {
     let mut cell = cell(steering, cubic(9));
     let rate = |seconds: u64, rate: f64| Change {
         at: Time::ZERO + Span::from_secs(seconds),
-        hop: 0,
+        link: 0,
         rate: Some(mbit(rate)),
         qdisc: None,
     };

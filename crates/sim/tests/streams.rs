@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sojourn_apps::Spec as AppSpec;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
 use sojourn_units::Time;
-use sojourn_world::{Cell, HopRate};
+use sojourn_world::{Cell, LineRate};
 
 fn reno() -> Config {
     Config {
@@ -82,10 +82,10 @@ fn slow_start_doubles_every_round_trip() {
 fn throughput_at_fixed_loss_follows_mathis() {
     // Mathis, Semke, Mahdavi, Ott 1997: MSS/RTT · sqrt(3/2)/sqrt(p), an ACK per packet.
     for p in [0.001, 0.004] {
-        let mut up = hop("up", HopRate::Infinite);
-        up.loss = p;
+        let mut up = hop("up", LineRate::Infinite);
+        up.line.loss = p;
         let flows = vec![tcp("bulk", AppSpec::Bulk, ms(50), reno())];
-        let mut cell = dumbbell(up, hop("down", HopRate::Infinite), ms(400_000), flows);
+        let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(400_000), flows);
         cell.warmup = ms(10_000);
         let goodput = flow_of(&run(&cell), "bulk").goodput.as_bps() as f64;
         let mathis = 1448.0 * 8.0 / 0.05 * (1.5 / p).sqrt();
@@ -161,10 +161,10 @@ fn storm(seed: u64, loss: f64, jitter: u64, limit: u32, sack: bool) -> Cell {
         ..Config::default()
     };
     let mut up = hop("up", mbit(5.0));
-    (up.loss, up.jitter, up.reorder) = (loss, ms(jitter), true);
+    (up.line.loss, up.line.jitter, up.line.reorder) = (loss, ms(jitter), true);
     up.qdisc = qdisc(&format!("pfifo limit {limit}"));
     let mut down = hop("down", mbit(5.0));
-    down.loss = loss;
+    down.line.loss = loss;
     let file = AppSpec::File { size: 200_000 };
     let flows = vec![
         tcp("bulk", AppSpec::Bulk, ms(30), config),

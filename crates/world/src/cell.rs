@@ -1,10 +1,10 @@
 //! A cell: everything a world needs to know for one run.
 
+use crate::{LineRate, Network};
 use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config as TcpConfig;
-use sojourn_units::{Rate, Span, Time};
-use std::sync::Arc;
+use sojourn_units::{Span, Time};
 
 /// One combination of a scenario's grid, with a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +29,8 @@ pub struct Cell {
     pub spp: bool,
     /// Whether flows keep series beside their figures.
     pub flow_series: bool,
-    /// Nodes and links.
-    pub topology: Topology,
+    /// What packets cross.
+    pub network: Network,
     /// Traffic.
     pub flows: Vec<Flow>,
     /// What becomes of links while it runs, in the order of time.
@@ -39,7 +39,7 @@ pub struct Cell {
 
 impl Cell {
     /// A cell of Ethernet links with seed 1, measured from its start every 100 ms.
-    pub fn new(scenario: &str, topology: Topology, flows: Vec<Flow>, duration: Span) -> Self {
+    pub fn new(scenario: &str, network: Network, flows: Vec<Flow>, duration: Span) -> Self {
         Self {
             scenario: scenario.into(),
             params: Vec::new(),
@@ -50,7 +50,7 @@ impl Cell {
             link_header: 14,
             spp: false,
             flow_series: true,
-            topology,
+            network,
             flows,
             changes: Vec::new(),
         }
@@ -59,11 +59,6 @@ impl Cell {
     /// When the run ends.
     pub fn end(&self) -> Time {
         Time::ZERO + self.duration
-    }
-
-    /// The links with a queue, in the scenario's order; in a dumbbell `up`, then `down`.
-    pub fn hops(&self) -> Box<dyn Iterator<Item = &Hop> + '_> {
-        self.topology.hops()
     }
 
     /// Every beginning of every flow, flow by flow.
@@ -102,192 +97,15 @@ impl Cell {
     }
 }
 
-/// Nodes and links.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one per cell")]
-pub enum Topology {
-    /// One bottleneck each way.
-    Dumbbell(Dumbbell),
-    /// Anything.
-    Graph(Graph),
-}
-
-impl Topology {
-    /// The links with a queue, in the scenario's order; in a dumbbell `up`, then `down`.
-    pub fn hops(&self) -> Box<dyn Iterator<Item = &Hop> + '_> {
-        match self {
-            Self::Dumbbell(dumbbell) => Box::new([&dumbbell.up, &dumbbell.down].into_iter()),
-            Self::Graph(graph) => Box::new(graph.links.iter().map(|link| &link.hop)),
-        }
-    }
-}
-
-/// Clients on the left, servers on the right, one bottleneck each way.
-///
-/// `client — up queue → up link — delay → server`, and back through `down`. A flow from
-/// `client` to `server` crosses `up`; its ACKs cross `down`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dumbbell {
-    /// From client to server.
-    pub up: Hop,
-    /// From server to client.
-    pub down: Hop,
-    /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow must
-    /// have hosts of its own.
-    pub access: Option<Rate>,
-    /// Whether the clients stand behind a network address translation, before the queues: on the
-    /// links their hosts have one address. Queues with `nat` look behind it.
-    pub nat: bool,
-}
-
-impl Dumbbell {
-    /// The clients' node name.
-    pub const CLIENT: &'static str = "client";
-    /// The servers' node name.
-    pub const SERVER: &'static str = "server";
-
-    /// Hosts without access links of their own or a translation before them.
-    pub const fn new(up: Hop, down: Hop) -> Self {
-        Self {
-            up,
-            down,
-            access: None,
-            nat: false,
-        }
-    }
-}
-
-/// Any set of nodes and one-way links; packets take the path with the fewest hops, the earlier
-/// listed link first among equals.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
-    /// Node names.
-    pub nodes: Vec<String>,
-    /// One-way links.
-    pub links: Vec<GraphLink>,
-}
-
-impl Graph {
-    /// Indices of the links on the way from one node to another; none when there is no way,
-    /// empty when it is the same node.
-    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        // Hops left from each node, by breadth-first search against the links' direction.
-        let mut left = vec![usize::MAX; self.nodes.len()];
-        *left.get_mut(to)? = 0;
-        let mut queue = std::collections::VecDeque::from([to]);
-        while let Some(node) = queue.pop_front() {
-            for link in self.links.iter().filter(|l| l.to == node) {
-                if left[link.from] == usize::MAX {
-                    left[link.from] = left[node] + 1;
-                    queue.push_back(link.from);
-                }
-            }
-        }
-        let mut hops = *left.get(from)?;
-        let (mut path, mut node) = (Vec::new(), from);
-        while hops != 0 {
-            // `position` takes the earlier listed link among equals.
-            let next = |l: &GraphLink| l.from == node && left[l.to] == hops - 1;
-            let index = self.links.iter().position(next)?;
-            path.push(index);
-            (node, hops) = (self.links[index].to, hops - 1);
-        }
-        Some(path)
-    }
-
-    /// The links' own delays on the way there and back; none when there is no way.
-    pub fn path_rtt(&self, from: usize, to: usize) -> Option<Span> {
-        let sum = |path: Vec<usize>| {
-            path.iter()
-                .fold(Span::ZERO, |sum, &link| sum + self.links[link].hop.delay)
-        };
-        Some(sum(self.path(from, to)?) + sum(self.path(to, from)?))
-    }
-}
-
-/// A one-way link between two nodes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GraphLink {
-    /// Index of the node it leaves.
-    pub from: usize,
-    /// Index of the node it enters.
-    pub to: usize,
-    /// The link itself.
-    pub hop: Hop,
-}
-
-/// A one-way link: a queue at its entrance, a transmitter, a delay.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hop {
-    /// Its name, unique in the cell.
-    pub name: String,
-    /// How fast it sends.
-    pub rate: HopRate,
-    /// The queue at its entrance.
-    pub qdisc: QdiscSpec,
-    /// Propagation delay of every packet, after transmission.
-    pub delay: Span,
-    /// Extra delay, uniform in `[0, jitter)`.
-    pub jitter: Span,
-    /// Whether jitter may reorder packets; otherwise a packet never overtakes another.
-    pub reorder: bool,
-    /// Probability that a packet is lost after transmission.
-    pub loss: f64,
-}
-
-impl Hop {
-    /// A link that takes no time but for sending, and loses nothing.
-    pub fn new(name: &str, rate: HopRate, qdisc: QdiscSpec) -> Self {
-        Self {
-            name: name.into(),
-            rate,
-            qdisc,
-            delay: Span::ZERO,
-            jitter: Span::ZERO,
-            reorder: false,
-            loss: 0.0,
-        }
-    }
-}
-
-/// How fast a link sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HopRate {
-    /// No serialisation at all.
-    Infinite,
-    /// Constant.
-    Fixed(Rate),
-    /// Opportunities from a recording.
-    Trace(Arc<RateTrace>),
-}
-
-impl HopRate {
-    /// The rate, if it is constant and not infinite.
-    pub const fn fixed(&self) -> Option<Rate> {
-        match self {
-            Self::Fixed(rate) => Some(*rate),
-            Self::Infinite | Self::Trace(_) => None,
-        }
-    }
-}
-
-/// A mahimahi trace: at each time a packet of up to 1500 bytes (or several smaller ones) may
-/// leave; the trace repeats after its last time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateTrace {
-    /// Milliseconds of each opportunity, not decreasing, not empty; the last is above zero.
-    pub opportunities_ms: Vec<u64>,
-}
-
 /// What becomes of a link while the cell runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// When.
     pub at: Time,
-    /// The link, as an index into [`Cell::hops`].
-    pub hop: usize,
+    /// The link, as an index into [`Network::interfaces`].
+    pub link: usize,
     /// The rate from then on; a packet that is being sent is sent as it began.
-    pub rate: Option<HopRate>,
+    pub rate: Option<LineRate>,
     /// The queue from then on; no packet is lost by the change itself.
     pub qdisc: Option<QdiscSpec>,
 }
@@ -306,8 +124,7 @@ pub enum Transport {
 pub struct Flow {
     /// Its name, unique in the cell.
     pub name: String,
-    /// Index of the node with the app's first end: the sender of one-way traffic. In a dumbbell
-    /// 0 is the client and 1 the server.
+    /// Index of the node with the app's first end: the sender of one-way traffic.
     pub from: usize,
     /// Index of the node with the app's second end.
     pub to: usize,
@@ -320,9 +137,8 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// When set, it begins anew after each such time, and stops as long after each beginning.
     pub every: Option<Span>,
-    /// Round-trip time of the empty path without serialisation. In a dumbbell the delay stage
-    /// adds what the links' own delays do not give, half each way. In a graph it must not be
-    /// below the sum of the links' delays; the rest is added at the far end, half each way.
+    /// Round-trip time of the empty path without serialisation. It must not be below the sum of
+    /// the links' delays; the rest is added at the far end, half each way.
     pub base_rtt: Span,
     /// The TOS byte's DSCP, 0 to 63.
     pub dscp: u8,
@@ -335,8 +151,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// From client to server, from the first moment to the last, over an empty path without
-    /// delay.
+    /// From the first node to the second, from the first moment to the last, over an empty path
+    /// without delay.
     pub fn new(name: &str, transport: Transport, app: AppSpec) -> Self {
         Self {
             name: name.into(),
@@ -394,6 +210,3 @@ pub struct Instance {
     /// The flow with its own times.
     pub spec: Flow,
 }
-
-#[cfg(test)]
-mod tests;

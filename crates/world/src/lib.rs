@@ -8,7 +8,9 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod line;
 mod name;
+mod network;
 mod record;
 mod result;
 mod scenario;
@@ -16,11 +18,10 @@ mod spp;
 mod tap;
 mod transmit;
 
-pub use cell::{
-    Cell, Change, Dumbbell, Flow, Graph, GraphLink, Hop, HopRate, Instance, Label, RateTrace,
-    Topology, Transport,
-};
+pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
+pub use line::{Impairment, Line, LineRate, RateTrace};
 pub use name::WorldName;
+pub use network::{Interface, Medium, Network, Node, Wire};
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use result::{
     Aggregate, Amount, Cost, Distribution, FlowResult, LinkResult, Measured, Point, RunResult,

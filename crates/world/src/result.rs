@@ -15,7 +15,7 @@ pub struct RunResult {
     pub seed: u64,
     /// What was swept or set for this cell.
     pub params: Vec<(String, String)>,
-    /// Links by name, in the scenario's order. In a dumbbell `up` and `down`.
+    /// Links by name: the network's interfaces, in their order. In a dumbbell `up` and `down`.
     pub links: Vec<(String, LinkResult)>,
     /// Flows by name, in the scenario's order.
     pub flows: Vec<(String, FlowResult)>,

@@ -1,6 +1,6 @@
 //! Where a world shows the packets of a run to somebody who keeps them.
 
-use crate::{Cell, Dumbbell, Topology};
+use crate::Cell;
 use sojourn_units::Time;
 
 /// A place where packets are seen.
@@ -21,25 +21,21 @@ impl TapPoint {
     /// # Errors
     /// What names there are.
     pub fn find(name: &str, cell: &Cell) -> Result<Self, String> {
+        let (links, nodes) = (cell.network.link_names(), cell.network.node_names());
         let (base, before) = match name.strip_suffix(":in") {
             Some(base) => (base, true),
             None => (name, false),
         };
-        if let Some(link) = cell.hops().position(|hop| hop.name == base) {
+        if let Some(link) = links.iter().position(|link| *link == base) {
             return Ok(if before {
                 Self::Offered(link)
             } else {
                 Self::Dequeued(link)
             });
         }
-        let nodes: Vec<&str> = match &cell.topology {
-            Topology::Dumbbell(_) => vec![Dumbbell::CLIENT, Dumbbell::SERVER],
-            Topology::Graph(graph) => graph.nodes.iter().map(String::as_str).collect(),
-        };
         if let Some(node) = nodes.iter().position(|node| *node == name) {
             return Ok(Self::Node(node));
         }
-        let links: Vec<&str> = cell.hops().map(|hop| hop.name.as_str()).collect();
         Err(format!(
             "`{name}` is no link ({}) and no node ({}); `LINK:in` is before the queue",
             links.join(", "),
@@ -78,22 +74,16 @@ impl Taps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Graph, GraphLink, Hop, HopRate};
+    use crate::{Line, LineRate, Network};
     use sojourn_qdisc::Spec;
     use sojourn_units::Span;
 
     #[test]
     fn places_have_names() {
-        let hop = Hop::new("b", HopRate::Infinite, Spec::Pfifo { limit: 1 });
-        let link = GraphLink {
-            from: 0,
-            to: 1,
-            hop,
-        };
-        let nodes = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let links = vec![link];
-        let graph = Topology::Graph(Graph { nodes, links });
-        let cell = Cell::new("test", graph, Vec::new(), Span::from_secs(1));
+        let mut network = Network::new(["a", "b", "c"]);
+        let line = Line::new(LineRate::Infinite);
+        network.join([0, 1], "b", Spec::Pfifo { limit: 1 }, line);
+        let cell = Cell::new("test", network, Vec::new(), Span::from_secs(1));
         let find = |name| TapPoint::find(name, &cell);
         assert_eq!(find("a"), Ok(TapPoint::Node(0)));
         assert_eq!(find("b"), Ok(TapPoint::Dequeued(0)));

@@ -1,7 +1,7 @@
 //! Transmitters: when a packet that starts now has been sent, and when the next may start.
 //! The same for the simulator and the bridge.
 
-use crate::{HopRate, RateTrace};
+use crate::{LineRate, RateTrace};
 use sojourn_units::{Span, Time, TxClock};
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub enum Transmitter {
 
 impl Transmitter {
     /// A transmitter; `link_header` bytes of each packet are not counted against a trace.
-    pub fn new(rate: &HopRate, link_header: u16) -> Self {
+    pub fn new(rate: &LineRate, link_header: u16) -> Self {
         match rate {
-            HopRate::Infinite => Self::Infinite,
-            HopRate::Fixed(rate) => Self::Fixed(TxClock::new(*rate)),
-            HopRate::Trace(trace) => Self::Trace(TraceClock::new(Arc::clone(trace), link_header)),
+            LineRate::Infinite => Self::Infinite,
+            LineRate::Fixed(rate) => Self::Fixed(TxClock::new(*rate)),
+            LineRate::Trace(trace) => Self::Trace(TraceClock::new(Arc::clone(trace), link_header)),
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_fixed_rate_takes_the_arithmetic_time() {
         // 1250 bytes at 1 Mbit/s are 10 ms.
-        let mut link = Transmitter::new(&HopRate::Fixed(Rate::from_bps(1_000_000)), 0);
+        let mut link = Transmitter::new(&LineRate::Fixed(Rate::from_bps(1_000_000)), 0);
         assert_eq!(link.finish(ms(5), 1250), ms(15));
         assert_eq!(link.finish(ms(15), 1250), ms(25));
     }

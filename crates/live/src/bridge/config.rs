@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::lab::Namespace;
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
-use sojourn_world::{Change, Hop, HopRate};
+use sojourn_world::{Change, Line, LineRate};
 
 /// A bridge between two interfaces of the calling thread's network namespace.
 #[derive(Clone, Debug)]
@@ -75,9 +75,13 @@ impl BridgeConfig {
 /// One direction of a bridge: queue, transmitter, delay.
 #[derive(Clone, Debug)]
 pub struct Direction {
-    /// Rate, queue, delay, jitter and loss, as in the simulator.
-    pub hop: Hop,
-    /// Delay beyond that of `hop`, by flow.
+    /// Its name, which names its dice.
+    pub name: String,
+    /// The queue.
+    pub qdisc: Spec,
+    /// Rate, delay, jitter and loss, as in the simulator.
+    pub line: Line,
+    /// Delay beyond that of `line`, by flow.
     pub paths: PathDelays,
     /// Marks and classes, by flow; they go before the mark that the kernel tells.
     pub labels: Labels,
@@ -87,7 +91,9 @@ impl Direction {
     /// Infinite rate, no delay, `pfifo`.
     pub fn transparent(name: &str) -> Self {
         Self {
-            hop: Hop::new(name, HopRate::Infinite, Spec::Pfifo { limit: 1000 }),
+            name: name.to_owned(),
+            qdisc: Spec::Pfifo { limit: 1000 },
+            line: Line::new(LineRate::Infinite),
             paths: PathDelays::default(),
             labels: Labels::default(),
         }

@@ -84,6 +84,11 @@ impl DelayStage {
         ring.frames.push_back((due, sequence, frame));
     }
 
+    /// When the last frame of a class is due that came so far.
+    pub(crate) fn last_due(&self, class: usize) -> Time {
+        self.rings[class].last_due
+    }
+
     /// When the next frame is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
         if self.reorder {

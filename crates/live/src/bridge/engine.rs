@@ -101,7 +101,7 @@ impl<P: FramePort> Engine<P> {
     /// Makes a change at its own time: what could leave before it leaves as if it were not to
     /// come.
     pub(crate) fn change<O: Observer>(&mut self, change: &Change, observer: &mut O) {
-        let side = Side::BOTH[change.hop];
+        let side = Side::BOTH[change.link];
         let lane = match side {
             Side::Up => &mut self.up,
             Side::Down => &mut self.down,
@@ -109,10 +109,10 @@ impl<P: FramePort> Engine<P> {
         lane.transmit(change.at, &mut self.pool, observer);
         if let Some(rate) = &change.rate {
             observer.rate(side, change.at, rate.fixed());
-            lane.set_rate(rate.clone(), change.at);
+            lane.set_rate(rate, change.at);
         }
         if let Some(spec) = &change.qdisc {
-            lane.set_spec(spec.clone(), change.at);
+            lane.set_spec(spec, change.at);
         }
     }
 

@@ -9,9 +9,8 @@ use super::paths::PathDelays;
 use crate::lab::Namespace;
 use crate::nat::{Conntrack, Nat};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
-use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Hop, HopRate, Transmitter};
+use sojourn_world::{Impairment, LineRate, Transmitter};
 use std::collections::VecDeque;
 
 /// Bytes before the IP header that Linux counts.
@@ -24,7 +23,8 @@ const LONGEST_LAG: Span = Span::from_millis(100);
 /// Frames of one direction.
 pub(crate) struct Lane {
     side: Side,
-    hop: Hop,
+    /// Of every frame, after transmission.
+    delay: Span,
     seed: u64,
     name: String,
     mtu: u32,
@@ -44,7 +44,8 @@ pub(crate) struct Lane {
     /// Asked only when the queue's spec does.
     nat: Option<Box<dyn Nat>>,
     shortest_delay: Span,
-    dice: Stream,
+    /// None for the usual line that only delays.
+    impairment: Option<Impairment>,
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
     lost: Tally,
@@ -90,31 +91,31 @@ impl Lane {
             Side::Down => &config.down,
         };
         let seed = config.seed;
-        let hop = direction.hop.clone();
-        let name = format!("link.{}", hop.name);
+        let line = &direction.line;
+        let name = format!("link.{}", direction.name);
         let shortest = direction.paths.classes().iter().min().copied();
         Self {
             side,
-            qdisc: hop.qdisc.build(Setting {
+            qdisc: direction.qdisc.build(Setting {
                 seed,
                 name: &name,
                 mtu: mtu + u32::from(LINK_HEADER),
                 link_header: u32::from(LINK_HEADER),
             }),
-            transmitter: Transmitter::new(&hop.rate, LINK_HEADER),
+            transmitter: Transmitter::new(&line.rate, LINK_HEADER),
             free_at: Time::ZERO,
             held_until: Time::ZERO,
             queue_time: Time::ZERO,
-            stage: DelayStage::new(direction.paths.classes().len(), hop.reorder),
-            shortest_delay: hop.delay + shortest.unwrap_or(Span::ZERO),
+            stage: DelayStage::new(direction.paths.classes().len(), line.reorder),
+            shortest_delay: line.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
             labels: direction.labels.clone(),
-            nat: look_up(&direction.hop.qdisc, config.gateway.as_ref()),
+            nat: look_up(&direction.qdisc, config.gateway.as_ref()),
             gateway: config.gateway.clone(),
-            dice: Stream::named(seed, &format!("{name}.line")),
+            impairment: Impairment::of(line, seed, &format!("{name}.impairment")),
             ready: VecDeque::new(),
             lost: Tally::default(),
-            hop,
+            delay: line.delay,
             seed,
             name,
             mtu: mtu + u32::from(LINK_HEADER),
@@ -201,14 +202,17 @@ impl Lane {
     /// A frame leaves the transmitter at `free_at`.
     fn launch(&mut self, frame: Frame, pool: &mut Pool) {
         let class = self.paths.class_of(frame.parsed());
-        let jitter = self.dice.span_below(self.hop.jitter);
-        if self.hop.loss > 0.0 && self.dice.chance(self.hop.loss) {
+        let due = self.free_at + self.delay + self.paths.classes()[class];
+        let due = match &mut self.impairment {
+            None => Some(due),
+            Some(impairment) => impairment.arrival(due, self.stage.last_due(class)),
+        };
+        if let Some(due) = due {
+            self.stage.hold(frame, due, class);
+        } else {
             self.lost.add(frame.len());
             pool.give(frame);
-            return;
         }
-        let delay = self.hop.delay + self.paths.classes()[class] + jitter;
-        self.stage.hold(frame, self.free_at + delay, class);
     }
 
     /// Moves what is due by `until` to `ready`, to be sent `now`.
@@ -245,16 +249,15 @@ impl Lane {
     }
 
     /// Sends at another rate from now on. A frame that is being sent is sent as it began.
-    pub(crate) fn set_rate(&mut self, rate: HopRate, now: Time) {
+    pub(crate) fn set_rate(&mut self, rate: &LineRate, now: Time) {
         if self.free_at == Time::MAX {
             self.free_at = now;
         }
-        self.transmitter = Transmitter::new(&rate, LINK_HEADER);
-        self.hop.rate = rate;
+        self.transmitter = Transmitter::new(rate, LINK_HEADER);
     }
 
     /// Makes the queue follow another spec from now on, whatever it was. No frame is lost.
-    pub(crate) fn set_spec(&mut self, spec: Spec, now: Time) {
+    pub(crate) fn set_spec(&mut self, spec: &Spec, now: Time) {
         let setting = Setting {
             seed: self.seed,
             name: &self.name,
@@ -264,11 +267,10 @@ impl Lane {
         self.queue_time = self.queue_time.max(now);
         spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
         if spec.asks_nat() != self.nat.is_some() {
-            self.nat = look_up(&spec, self.gateway.as_ref());
+            self.nat = look_up(spec, self.gateway.as_ref());
         }
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
-        self.hop.qdisc = spec;
     }
 
     pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {

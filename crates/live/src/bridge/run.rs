@@ -13,7 +13,7 @@ use crate::packet_socket::PacketSocket;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
 use sojourn_units::{Span, Time, show_rate};
-use sojourn_world::{Change, HopRate};
+use sojourn_world::{Change, LineRate};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
@@ -320,13 +320,13 @@ impl Bridge {
             Request::Text => json!({"ok": true, "text": self.text()}),
             Request::Change(side, spec) => {
                 let text = spec.to_string();
-                self.engine.lane_mut(side).set_spec(spec, now);
+                self.engine.lane_mut(side).set_spec(&spec, now);
                 json!({"ok": true, "side": side.name(), "spec": text})
             }
             Request::Rate(side, rate) => {
                 let text = rate.map_or("unlimited".to_owned(), show_rate);
-                let rate = rate.map_or(HopRate::Infinite, HopRate::Fixed);
-                self.engine.lane_mut(side).set_rate(rate, now);
+                let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
+                self.engine.lane_mut(side).set_rate(&rate, now);
                 json!({"ok": true, "side": side.name(), "rate": text})
             }
         }

@@ -9,8 +9,7 @@ use std::sync::mpsc::Sender;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet, Report};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, FlowRecorder, Hop, Label, LinkRecorder, LinkResult, SppRecorder, Transport,
-    Window,
+    Cell, FlowRecorder, Label, LinkRecorder, LinkResult, SppRecorder, Transport, Window,
 };
 
 use super::{Outcome, Run};
@@ -114,11 +113,10 @@ impl<'a> Flows<'a> {
 
 impl<'a> Links<'a> {
     fn new(run: &'a Run<'_>) -> Self {
-        let (cell, dumbbell) = (run.cell, run.dumbbell);
+        let cell = run.cell;
         let window = Window::of(cell);
-        let recorder = |hop: &Hop| LinkRecorder::new(window, hop.rate.fixed());
         Self {
-            recorders: [recorder(&dumbbell.up), recorder(&dumbbell.down)],
+            recorders: (run.links).map(|(_, line)| LinkRecorder::new(window, line.rate.fixed())),
             gauge: &run.gauge,
             sent: [0; 2],
             flows: Flows::new(cell, window, &run.shared.recorders),
@@ -126,8 +124,8 @@ impl<'a> Links<'a> {
         }
     }
 
-    fn finish(self, dumbbell: &Dumbbell, reports: [Report; 2]) -> Vec<(String, LinkResult)> {
-        let names = [&dumbbell.up.name, &dumbbell.down.name];
+    fn finish(self, run: &Run<'_>, reports: [Report; 2]) -> Vec<(String, LinkResult)> {
+        let names = run.links.map(|(interface, _)| &interface.name);
         let results = self.recorders.into_iter().zip(reports);
         names
             .into_iter()
@@ -185,8 +183,9 @@ impl Observer for Links<'_> {
 }
 
 /// The delay of each flow beyond that of the two links, half each way, by its ports.
-fn paths(cell: &Cell, dumbbell: &Dumbbell) -> PathDelays {
-    let links = dumbbell.up.delay + dumbbell.down.delay;
+fn paths(run: &Run<'_>) -> PathDelays {
+    let (cell, [(_, up), (_, down)]) = (run.cell, run.links);
+    let links = up.delay + down.delay;
     let mut paths = PathDelays::new(Span::ZERO);
     let instances = cell.instances();
     for ends in Ends::of(cell, &instances) {
@@ -263,26 +262,30 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
     }
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
-        links: links.finish(run.dumbbell, reports),
+        links: links.finish(run, reports),
         frames,
         cpu_nanos: read_nanos(libc::CLOCK_THREAD_CPUTIME_ID),
     })
 }
 
 fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
-    let paths = paths(run.cell, run.dumbbell);
+    let paths = paths(run);
     let labels = labels(run.cell);
-    let direction = |hop: &Hop| Direction {
-        hop: hop.clone(),
+    let [up, down] = run.links.map(|(interface, line)| Direction {
+        name: interface.name.clone(),
+        qdisc: interface.qdisc.clone(),
+        line: line.clone(),
         paths: paths.clone(),
         labels: labels.clone(),
-    };
+    });
     BridgeConfig {
-        up: direction(&run.dumbbell.up),
-        down: direction(&run.dumbbell.down),
+        up,
+        down,
         changes: run.cell.changes.clone(),
         seed: run.cell.seed,
-        gateway: run.dumbbell.nat.then(|| run.lab.client.clone()),
+        gateway: run.cell.network.nodes[0]
+            .nat
+            .then(|| run.lab.client.clone()),
         clock,
         rest: REST,
         ..BridgeConfig::new(Lab::LEFT, Lab::RIGHT)

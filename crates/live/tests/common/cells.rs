@@ -6,14 +6,9 @@ use sojourn_qdisc::Spec as Qdisc;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, RunResult, Taps, Topology, Transport, World,
+    Cell, Flow, FlowResult, Line, LineRate, Network, RunResult, Taps, Transport, World,
 };
 use std::ops::ControlFlow;
-
-fn hop(name: &str, mbit: u64) -> Hop {
-    let rate = HopRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-    Hop::new(name, rate, Qdisc::Pfifo { limit: 100 })
-}
 
 /// From client to server, with an empty path of 20 ms.
 pub fn flow(name: &str, transport: Transport, app: App) -> Flow {
@@ -29,10 +24,14 @@ pub fn tcp() -> Transport {
 
 /// 10 Mbit/s both ways with a FIFO; the first third is not measured.
 pub fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
-    let links = Topology::Dumbbell(Dumbbell::new(hop("up", 10), hop("down", 10)));
+    let mut network = Network::new(["client", "server"]);
+    for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
+        let line = Line::new(LineRate::Fixed(Rate::from_bps(10_000_000)));
+        network.join(way, name, Qdisc::Pfifo { limit: 100 }, line);
+    }
     Cell {
         warmup: Span::from_millis(millis / 3),
-        ..Cell::new("test", links, flows, Span::from_millis(millis))
+        ..Cell::new("test", network, flows, Span::from_millis(millis))
     }
 }
 

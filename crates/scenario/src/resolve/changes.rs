@@ -4,14 +4,14 @@ use super::Resolver;
 use crate::format::{ChangeTable, ScenarioFile};
 use crate::problem::suggestion;
 use sojourn_units::{Time, show_span};
-use sojourn_world::{Change, HopRate, Topology};
+use sojourn_world::{Change, LineRate, Network};
 
 impl Resolver<'_> {
     /// The changes in the order of time; those at the same time in that of the file.
-    pub(super) fn changes(&mut self, file: &ScenarioFile, topology: &Topology) -> Vec<Change> {
+    pub(super) fn changes(&mut self, file: &ScenarioFile, network: &Network) -> Vec<Change> {
         let named = file.change.iter().flatten();
         self.check_unique("change", named.map(|table| table.name.as_ref()));
-        let names: Vec<&str> = topology.hops().map(|hop| hop.name.as_str()).collect();
+        let names = network.link_names();
         let tables = file.change.iter().flatten().enumerate();
         let mut changes: Vec<Change> = tables
             .filter_map(|(index, table)| self.change(file, table, index, &names))
@@ -41,10 +41,10 @@ impl Resolver<'_> {
             complain("at", format!("the run ends at {}", show_span(end)), None);
             return None;
         }
-        let link = table.link.0.as_str();
-        let Some(hop) = names.iter().position(|name| *name == link) else {
-            let message = format!("no link has the name `{link}`");
-            complain("link", message, Some(suggestion(link, names)));
+        let name = table.link.0.as_str();
+        let Some(link) = names.iter().position(|known| *known == name) else {
+            let message = format!("no link has the name `{name}`");
+            complain("link", message, Some(suggestion(name, names)));
             return None;
         };
         if table.rate.is_none() && table.qdisc.is_none() {
@@ -58,10 +58,10 @@ impl Resolver<'_> {
         }
         Some(Change {
             at: Time::ZERO + at,
-            hop,
+            link,
             rate: table
                 .rate
-                .map(|rate| rate.0.map_or(HopRate::Infinite, HopRate::Fixed)),
+                .map(|rate| rate.0.map_or(LineRate::Infinite, LineRate::Fixed)),
             qdisc: table.qdisc.as_ref().map(|queue| queue.0.clone()),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::Resolver;
 use super::hosts::Hosts;
+use super::network::{CLIENT, SERVER};
 use crate::format::{
     App, CongestionControl, Direction, FlowTable, RtoWord, ScenarioFile, SlowStartWord, TcpTable,
     TransportWord, VegasWord,
@@ -11,18 +12,13 @@ use crate::quantity::{AckDelay, Duration, Name};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
 use sojourn_units::{Span, Time, show_span};
-use sojourn_world::{Dumbbell, Flow, Label, Topology, Transport};
+use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
 impl Resolver<'_> {
-    pub(super) fn flows(
-        &mut self,
-        file: &ScenarioFile,
-        topology: &Topology,
-        seed: u64,
-    ) -> Vec<Flow> {
+    pub(super) fn flows(&mut self, file: &ScenarioFile, network: &Network, seed: u64) -> Vec<Flow> {
         if file.flow.is_empty() {
             self.complain("flow", "at least one flow is needed");
         }
@@ -31,7 +27,7 @@ impl Resolver<'_> {
         let mut names = BTreeSet::new();
         let mut hosts = Hosts::default();
         for table in &file.flow {
-            let made = self.flow(file, table, topology, seed).into_iter().flatten();
+            let made = self.flow(file, table, network, seed).into_iter().flatten();
             for mut flow in made {
                 if !names.insert(flow.name.clone()) && unique {
                     let path = format!("flow.{}", table.name.0);
@@ -39,7 +35,7 @@ impl Resolver<'_> {
                     self.complain(&path, message);
                     break;
                 }
-                flow.hosts = hosts.of(&flow, table, topology, flows.len());
+                flow.hosts = hosts.of(&flow, table, file.dumbbell.as_ref(), flows.len());
                 flows.push(flow);
             }
         }
@@ -51,16 +47,16 @@ impl Resolver<'_> {
         &mut self,
         file: &ScenarioFile,
         table: &FlowTable,
-        topology: &Topology,
+        network: &Network,
         seed: u64,
     ) -> Option<Vec<Flow>> {
         let path = format!("flow.{}", table.name.0);
-        let ends = self.ends(table, topology, &path);
+        let ends = self.ends(file, table, network, &path);
         let app = self.app(&table.app, &path);
         let transport = self.transport(file, table, &path);
-        self.check_hosts(table, topology, &path);
+        self.check_hosts(file, table, &path);
         let (from, to) = ends?;
-        let base_rtt = self.base_rtt(file, table, topology, (from, to), &path);
+        let base_rtt = self.base_rtt(file, table, network, (from, to), &path);
         let times = self.times(file, table, &path);
         if let Some(count @ (0 | MOST_FLOWS..)) = table.count.filter(|&count| count != MOST_FLOWS) {
             let message = format!("{count} is not a number from 1 to {MOST_FLOWS}");
@@ -118,20 +114,15 @@ impl Resolver<'_> {
     /// The flow's two nodes.
     fn ends(
         &mut self,
+        file: &ScenarioFile,
         table: &FlowTable,
-        topology: &Topology,
+        network: &Network,
         path: &str,
     ) -> Option<(usize, usize)> {
-        let graph = match topology {
-            Topology::Dumbbell(_) => None,
-            Topology::Graph(graph) => Some(graph),
-        };
-        let names: Vec<&str> = match graph {
-            None => vec![Dumbbell::CLIENT, Dumbbell::SERVER],
-            Some(graph) => graph.nodes.iter().map(String::as_str).collect(),
-        };
+        let dumbbell = file.dumbbell.is_some();
+        let names = network.node_names();
         let ends = match (table.direction, &table.from, &table.to) {
-            (Some(_), None, None) if graph.is_some() => {
+            (Some(_), None, None) if !dumbbell => {
                 let path = format!("{path}.direction");
                 self.advise(
                     &path,
@@ -140,8 +131,8 @@ impl Resolver<'_> {
                 );
                 None
             }
-            (Some(Direction::Up), None, None) => Some((0, 1)),
-            (Some(Direction::Down), None, None) => Some((1, 0)),
+            (Some(Direction::Up), None, None) => Some((CLIENT, SERVER)),
+            (Some(Direction::Down), None, None) => Some((SERVER, CLIENT)),
             (None, Some(from), Some(to)) => {
                 let from = self.end(&names, from, &format!("{path}.from"));
                 let to = self.end(&names, to, &format!("{path}.to"));
@@ -152,7 +143,7 @@ impl Resolver<'_> {
                 self.complain(&format!("{path}.direction"), message);
                 None
             }
-            (None, _, _) if graph.is_none() => {
+            (None, _, _) if dumbbell => {
                 let help = "`direction = \"up\"` is from client to server, \"down\" is back";
                 self.advise(path, "missing key `direction`", help);
                 None
@@ -169,7 +160,7 @@ impl Resolver<'_> {
             return None;
         }
         for (a, b) in [(from, to), (to, from)] {
-            if graph.is_some_and(|graph| graph.path(a, b).is_none()) {
+            if network.path(a, b).is_none() {
                 let (a, b) = (names[a], names[b]);
                 let message = format!("no links lead from `{a}` to `{b}`");
                 self.advise(path, message, "a link is one-way without `duplex = true`");
@@ -193,14 +184,11 @@ impl Resolver<'_> {
         &mut self,
         file: &ScenarioFile,
         table: &FlowTable,
-        topology: &Topology,
+        network: &Network,
         (from, to): (usize, usize),
         path: &str,
     ) -> Option<Span> {
-        let links = match topology {
-            Topology::Dumbbell(dumbbell) => dumbbell.up.delay + dumbbell.down.delay,
-            Topology::Graph(graph) => graph.path_rtt(from, to)?,
-        };
+        let links = network.path_rtt(from, to)?;
         let shared = file.dumbbell.as_ref().and_then(|dumbbell| dumbbell.rtt);
         let (rtt, path) = match (table.rtt, shared) {
             (Some(rtt), _) => (rtt.0, format!("{path}.rtt")),

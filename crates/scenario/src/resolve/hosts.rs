@@ -1,8 +1,8 @@
 //! The hosts on the two sides of a dumbbell: names become numbers.
 
 use super::Resolver;
-use crate::format::FlowTable;
-use sojourn_world::{Flow, Topology};
+use crate::format::{DumbbellTable, FlowTable, ScenarioFile};
+use sojourn_world::Flow;
 
 /// The hosts met so far, by side; a host's number is its place. The one without a name is the
 /// host of all flows that name none.
@@ -15,15 +15,15 @@ impl Hosts {
         &mut self,
         flow: &Flow,
         table: &FlowTable,
-        topology: &Topology,
+        dumbbell: Option<&DumbbellTable>,
         index: usize,
     ) -> [u16; 2] {
-        match topology {
+        match dumbbell {
             // A node of a graph is one host.
-            Topology::Graph(_) => [0; 2],
-            Topology::Dumbbell(dumbbell) if dumbbell.access.is_some() => [index as u16; 2],
-            Topology::Dumbbell(_) => [(flow.from, &table.src_host), (flow.to, &table.dst_host)]
-                .map(|(side, name)| {
+            None => [0; 2],
+            Some(dumbbell) if dumbbell.access.is_some() => [index as u16; 2],
+            Some(_) => {
+                [(flow.from, &table.src_host), (flow.to, &table.dst_host)].map(|(side, name)| {
                     let name = name.as_ref().map(|name| name.0.clone());
                     let known = &mut self.0[side];
                     let place = known.iter().position(|host| *host == name);
@@ -31,24 +31,25 @@ impl Hosts {
                         known.push(name);
                         known.len() - 1
                     }) as u16
-                }),
+                })
+            }
         }
     }
 }
 
 impl Resolver<'_> {
     /// Complains about names of hosts where there are none to name.
-    pub(super) fn check_hosts(&mut self, table: &FlowTable, topology: &Topology, path: &str) {
-        let (message, help) = match topology {
-            Topology::Graph(_) => (
+    pub(super) fn check_hosts(&mut self, file: &ScenarioFile, table: &FlowTable, path: &str) {
+        let (message, help) = match &file.dumbbell {
+            None => (
                 "only a dumbbell has hosts on its sides",
                 "give each host a `[[node]]` of its own",
             ),
-            Topology::Dumbbell(dumbbell) if dumbbell.access.is_some() => (
+            Some(dumbbell) if dumbbell.access.is_some() => (
                 "with `access` every flow has hosts of its own",
                 "leave out either",
             ),
-            Topology::Dumbbell(_) => return,
+            Some(_) => return,
         };
         for (key, name) in [("src_host", &table.src_host), ("dst_host", &table.dst_host)] {
             if name.is_some() {

@@ -7,8 +7,7 @@ use sojourn_sim::Sim;
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span};
 use sojourn_world::{
-    Cell, Dumbbell, Flow, FlowResult, Hop, HopRate, LinkResult, RunResult, Taps, Topology,
-    Transport, World,
+    Cell, Flow, FlowResult, Line, LineRate, LinkResult, Network, RunResult, Taps, Transport, World,
 };
 use std::ops::ControlFlow;
 
@@ -16,21 +15,35 @@ pub(crate) fn ms(millis: u64) -> Span {
     Span::from_millis(millis)
 }
 
-pub(crate) fn mbit(rate: f64) -> HopRate {
-    HopRate::Fixed(Rate::from_bps_f64(rate * 1e6))
+pub(crate) fn mbit(rate: f64) -> LineRate {
+    LineRate::Fixed(Rate::from_bps_f64(rate * 1e6))
+}
+
+/// A queue and the line behind it.
+#[derive(Clone)]
+pub(crate) struct Hop {
+    pub(crate) name: String,
+    pub(crate) qdisc: QdiscSpec,
+    pub(crate) line: Line,
 }
 
 /// A link with an ample FIFO and no delay of its own.
-pub(crate) fn hop(name: &str, rate: HopRate) -> Hop {
-    Hop::new(name, rate, QdiscSpec::Pfifo { limit: 1000 })
+pub(crate) fn hop(name: &str, rate: LineRate) -> Hop {
+    Hop {
+        name: name.into(),
+        qdisc: QdiscSpec::Pfifo { limit: 1000 },
+        line: Line::new(rate),
+    }
 }
 
 /// A dumbbell of bare IP packets, measured from the start.
 pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> Cell {
-    let links = Topology::Dumbbell(Dumbbell::new(up, down));
+    let mut network = Network::new(["client", "server"]);
+    network.join([0, 1], &up.name, up.qdisc, up.line);
+    network.join([1, 0], &down.name, down.qdisc, down.line);
     Cell {
         link_header: 0,
-        ..Cell::new("test", links, flows, duration)
+        ..Cell::new("test", network, flows, duration)
     }
 }
 

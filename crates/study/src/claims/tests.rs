@@ -8,8 +8,8 @@ use sojourn_qdisc::{Field, Report, Spec, Value};
 use sojourn_scenario::Outcome;
 use sojourn_units::Span;
 use sojourn_world::{
-    Aggregate, Cell, Cost, Distribution, Dumbbell, Hop, HopRate, LinkRecorder, Point, RunResult,
-    Series, Topology, Window,
+    Aggregate, Cell, Cost, Distribution, Line, LineRate, LinkRecorder, Network, Point, RunResult,
+    Series, Window,
 };
 use std::ops::Range;
 
@@ -53,12 +53,15 @@ fn count(name: &'static str, number: i64) -> Field {
 }
 
 fn results() -> (Vec<Cell>, Vec<Outcome>) {
-    let hop = |name| Hop::new(name, HopRate::Infinite, Spec::Pfifo { limit: 10 });
+    let mut network = Network::new(["client", "server"]);
+    for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
+        let line = Line::new(LineRate::Infinite);
+        network.join(way, name, Spec::Pfifo { limit: 10 }, line);
+    }
     let (mut cells, mut outcomes) = (Vec::new(), Vec::new());
     for (aqm, factor) in [("codel", 10.0), ("red", 100.0)] {
         for (step, n) in ["3", "6", "14"].into_iter().enumerate() {
             for (seed, off) in [(1, -1.0), (2, 0.0), (3, 5.0)] {
-                let links = Topology::Dumbbell(Dumbbell::new(hop("up"), hop("down")));
                 let cell = Cell {
                     params: vec![
                         ("field.aqm".into(), aqm.into()),
@@ -66,7 +69,7 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                     ],
                     seed,
                     sample_every: Span::from_secs(1),
-                    ..Cell::new("made-up", links, Vec::new(), Span::from_secs(1))
+                    ..Cell::new("made-up", network.clone(), Vec::new(), Span::from_secs(1))
                 };
                 let mut link = LinkRecorder::new(Window::of(&cell), None).finish(Report {
                     kind: "htb",

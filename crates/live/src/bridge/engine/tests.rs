@@ -2,7 +2,7 @@ use super::*;
 use crate::bridge::NoObserver;
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span};
-use sojourn_world::HopRate;
+use sojourn_world::LineRate;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
@@ -54,9 +54,9 @@ fn at(millis: u64) -> Time {
 /// 1 Mbit/s, 5 ms, and 1250 bytes a frame: 10 ms each on the link.
 fn engine(limit: u32, count: u8) -> Engine<Memory> {
     let mut config = BridgeConfig::new("left", "right");
-    config.up.hop.rate = HopRate::Fixed(Rate::from_bps(1_000_000));
-    config.up.hop.qdisc = Spec::Pfifo { limit };
-    config.up.hop.delay = Span::from_millis(5);
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(1_000_000));
+    config.up.qdisc = Spec::Pfifo { limit };
+    config.up.line.delay = Span::from_millis(5);
     let left = Memory {
         inbox: (0..count).map(|n| (at(1000), vec![n; 1250])).collect(),
         ..Memory::default()
@@ -123,8 +123,8 @@ fn another_queue_takes_over_what_is_held() {
     step(&mut engine, at(1000));
     engine
         .up
-        .set_spec("fq_codel".parse().expect("a spec"), at(1001));
-    engine.up.set_rate(HopRate::Infinite, at(1001));
+        .set_spec(&"fq_codel".parse().expect("a spec"), at(1001));
+    engine.up.set_rate(&LineRate::Infinite, at(1001));
     step(&mut engine, at(1100));
     assert_eq!(engine.right.sent.len(), 5);
     assert!(

@@ -1,4 +1,4 @@
-//! The topology of a cell: a dumbbell, or nodes and links.
+//! The network of a cell, written as a dumbbell or as nodes and links.
 
 use super::Resolver;
 use crate::format::{DumbbellTable, HopTable, LinkTable, NodeTable, ScenarioFile};
@@ -6,10 +6,14 @@ use crate::problem::suggestion;
 use crate::quantity::{LinkSpeed, Name};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::Span;
-use sojourn_world::{Dumbbell, Graph, GraphLink, Hop, HopRate, Topology};
+use sojourn_world::{Line, LineRate, Network};
 
 /// The queue of a link without one: what `tc` calls pfifo, with its usual length.
 const DEFAULT_QDISC: QdiscSpec = QdiscSpec::Pfifo { limit: 1000 };
+
+/// Indices of a dumbbell's nodes.
+pub(super) const CLIENT: usize = 0;
+pub(super) const SERVER: usize = 1;
 
 /// A link's keys, wherever they were written.
 struct Keys<'a> {
@@ -19,9 +23,9 @@ struct Keys<'a> {
 }
 
 impl Resolver<'_> {
-    pub(super) fn topology(&mut self, file: &ScenarioFile) -> Option<Topology> {
+    pub(super) fn network(&mut self, file: &ScenarioFile) -> Option<Network> {
         match (&file.dumbbell, &file.node, &file.link) {
-            (Some(dumbbell), None, None) => self.dumbbell(dumbbell).map(Topology::Dumbbell),
+            (Some(dumbbell), None, None) => self.dumbbell(dumbbell),
             (Some(_), nodes, _) => {
                 let path = if nodes.is_some() { "node" } else { "link" };
                 self.complain(
@@ -30,7 +34,7 @@ impl Resolver<'_> {
                 );
                 None
             }
-            (None, Some(nodes), Some(links)) => self.graph(nodes, links).map(Topology::Graph),
+            (None, Some(nodes), Some(links)) => self.graph(nodes, links),
             (None, Some(_), None) => {
                 self.complain("node", "nodes need links: `[[link]]` is missing");
                 None
@@ -50,16 +54,18 @@ impl Resolver<'_> {
         }
     }
 
-    fn dumbbell(&mut self, table: &DumbbellTable) -> Option<Dumbbell> {
+    /// Clients and servers with one bottleneck each way: `up` from the clients, `down` back.
+    fn dumbbell(&mut self, table: &DumbbellTable) -> Option<Network> {
         self.check_unused(table);
         let up = self.direction(table, table.up.as_ref(), "up");
         let down = self.direction(table, table.down.as_ref(), "down");
-        Some(Dumbbell {
-            up: up?,
-            down: down?,
-            access: table.access.map(|rate| rate.0),
-            nat: table.nat.unwrap_or(false),
-        })
+        let ((up, up_queue), (down, down_queue)) = (up?, down?);
+        let mut network = Network::new(["client", "server"]);
+        network.join([CLIENT, SERVER], "up", up_queue, up);
+        network.join([SERVER, CLIENT], "down", down_queue, down);
+        network.access = table.access.map(|rate| rate.0);
+        network.nodes[CLIENT].nat = table.nat.unwrap_or(false);
+        Some(network)
     }
 
     /// A key for both directions that both directions override would be changed, or swept,
@@ -85,7 +91,7 @@ impl Resolver<'_> {
         table: &DumbbellTable,
         own: Option<&HopTable>,
         name: &'static str,
-    ) -> Option<Hop> {
+    ) -> Option<(Line, QdiscSpec)> {
         let own = own.cloned().unwrap_or_default();
         let own_rate = own.rate.is_some() || own.trace.is_some();
         let (rate, trace) = if own_rate {
@@ -113,16 +119,17 @@ impl Resolver<'_> {
         } else {
             path.as_str()
         };
-        self.hop(name.to_owned(), Keys { path, hop })
+        self.line(Keys { path, hop })
     }
 
-    fn hop(&mut self, name: String, keys: Keys<'_>) -> Option<Hop> {
+    /// A line, and the queue before it.
+    fn line(&mut self, keys: Keys<'_>) -> Option<(Line, QdiscSpec)> {
         let Keys { path, hop } = keys;
         let rate = match (hop.rate, hop.trace) {
-            (Some(LinkSpeed(Some(rate))), None) => Some(HopRate::Fixed(rate)),
-            (Some(LinkSpeed(None)), None) => Some(HopRate::Infinite),
+            (Some(LinkSpeed(Some(rate))), None) => Some(LineRate::Fixed(rate)),
+            (Some(LinkSpeed(None)), None) => Some(LineRate::Infinite),
             (None, Some(file)) => match self.traces.get(&file) {
-                Ok(trace) => Some(HopRate::Trace(trace)),
+                Ok(trace) => Some(LineRate::Trace(trace)),
                 Err(message) => {
                     self.complain(&format!("{path}.trace"), message);
                     None
@@ -139,22 +146,20 @@ impl Resolver<'_> {
                 None
             }
         };
-        Some(Hop {
-            name,
+        let line = Line {
             rate: rate?,
-            qdisc: hop.qdisc.map_or(DEFAULT_QDISC, |queue| queue.0),
             delay: hop.delay.map_or(Span::ZERO, |delay| delay.0),
             jitter: hop.jitter.map_or(Span::ZERO, |jitter| jitter.0),
             reorder: hop.reorder.unwrap_or(false),
             loss: hop.loss.map_or(0.0, |loss| loss.0),
-        })
+        };
+        Some((line, hop.qdisc.map_or(DEFAULT_QDISC, |queue| queue.0)))
     }
 
-    fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Graph> {
+    fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Network> {
         let mut good = self.check_unique("node", nodes.iter().map(|node| Some(&node.name)));
         let names: Vec<&str> = nodes.iter().map(|node| node.name.0.as_str()).collect();
-        let mut resolved = Vec::new();
-        let mut link_names: Vec<Name> = Vec::new();
+        let mut network = Network::new(names.iter().copied());
         for (index, link) in links.iter().enumerate() {
             let path = match &link.name {
                 Some(name) => format!("link.{}", name.0),
@@ -175,42 +180,27 @@ impl Resolver<'_> {
                 || format!("{}-{}", names[from], names[to]),
                 |name| name.0.clone(),
             );
-            let Some(hop) = self.hop(name.clone(), keys(link, &path)) else {
+            let Some((line, queue)) = self.line(keys(link, &path)) else {
                 good = false;
                 continue;
             };
-            link_names.push(Name(name.clone()));
+            network.join([from, to], &name, queue.clone(), line.clone());
             if link.duplex == Some(true) {
-                let back = Hop {
-                    name: match &link.name {
-                        Some(name) => format!("{}-back", name.0),
-                        None => format!("{}-{}", names[to], names[from]),
-                    },
-                    ..hop.clone()
+                let back = match &link.name {
+                    Some(name) => format!("{}-back", name.0),
+                    None => format!("{}-{}", names[to], names[from]),
                 };
-                resolved.push(GraphLink { from, to, hop });
-                link_names.push(Name(back.name.clone()));
-                resolved.push(GraphLink {
-                    from: to,
-                    to: from,
-                    hop: back,
-                });
-            } else {
-                resolved.push(GraphLink { from, to, hop });
+                network.join([to, from], &back, queue, line);
             }
         }
-        if let Some(twice) =
-            (1..link_names.len()).find(|&i| link_names[..i].contains(&link_names[i]))
-        {
-            let name = &link_names[twice].0;
+        let links = network.link_names();
+        if let Some(twice) = (1..links.len()).find(|&i| links[..i].contains(&links[i])) {
+            let name = links[twice];
             let message = format!("two links would have the name `{name}`; give them names");
             self.complain("link", message);
             good = false;
         }
-        good.then(|| Graph {
-            nodes: names.into_iter().map(str::to_owned).collect(),
-            links: resolved,
-        })
+        good.then_some(network)
     }
 
     /// Index of the node that `key` of a link names.
