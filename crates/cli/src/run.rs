@@ -347,7 +347,7 @@ fn flows(result: &RunResult) -> Table {
         };
         table.row(vec![
             name.clone(),
-            flow.app.to_owned(),
+            flow.app.clone().into_owned(),
             format!("{:.3}", flow.goodput.as_bps() as f64 / 1e6),
             flow.sent_packets.to_string(),
             flow.retransmitted_packets.to_string(),

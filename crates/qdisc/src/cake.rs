@@ -535,7 +535,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         own.extend(self.sizes.fields());
         let tins = self.params.diffserv.shown().iter();
         own.push(Field {
-            name: "tins",
+            name: "tins".into(),
             value: Value::Groups(tins.map(|&index| self.tin_report(index)).collect()),
         });
         Report::new(&self.spec(), &self.counters, self.backlog(), own)

@@ -13,7 +13,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Time, Unit};
 
 /// An AQM that has a discipline of its own, on one queue.
 pub trait DescribeSingle: Aqm {
@@ -238,7 +238,7 @@ impl DescribeSingle for Pie {
     fn gauges(&self, state: &PieState, _now: Time, tell: &mut dyn FnMut(Gauge)) {
         tell(Gauge {
             name: "probability",
-            unit: "",
+            unit: Unit::Share,
             value: state.prob,
         });
     }

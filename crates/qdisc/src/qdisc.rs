@@ -3,7 +3,7 @@
 use crate::{ChangeError, Packet, Report, Spec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Span, Time, Unit};
 
 /// Packets and bytes, always both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,8 +144,8 @@ pub enum Dequeue<P> {
 pub struct Gauge {
     /// Its name, the same in every discipline that has it.
     pub name: &'static str,
-    /// `ms`, `bit/s`; empty for numbers without one.
-    pub unit: &'static str,
+    /// Its unit.
+    pub unit: Unit,
     /// Its value now.
     pub value: f64,
 }

@@ -3,6 +3,7 @@
 use crate::spec::Spec;
 use crate::tc::options;
 use crate::{Backlog, Counters};
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,7 +28,7 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// tc's name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its value.
     pub value: Value,
 }
@@ -36,7 +37,7 @@ pub struct Field {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The discipline's name.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Its parameters.
     pub options: Vec<Field>,
     /// Common and special statistics, flat as tc prints them.
@@ -68,7 +69,7 @@ impl Report {
         ]);
         stats.extend(own);
         Self {
-            kind: spec.name(),
+            kind: Cow::Borrowed(spec.name()),
             options: options(spec),
             stats,
             inner: None,
@@ -79,7 +80,7 @@ impl Report {
 impl Field {
     pub(crate) const fn switch(name: &'static str, on: bool) -> Self {
         Self {
-            name,
+            name: Cow::Borrowed(name),
             value: Value::Bool(on),
         }
     }
@@ -99,7 +100,7 @@ impl Field {
 /// A number; above 2⁶³ it stays there.
 pub(crate) fn int(name: &'static str, number: impl Into<u64>) -> Field {
     Field {
-        name,
+        name: Cow::Borrowed(name),
         value: Value::Int(i64::try_from(number.into()).unwrap_or(i64::MAX)),
     }
 }
@@ -111,7 +112,7 @@ pub(crate) fn micros(name: &'static str, span: Span) -> Field {
 
 pub(crate) const fn float(name: &'static str, number: f64) -> Field {
     Field {
-        name,
+        name: Cow::Borrowed(name),
         value: Value::Float(number),
     }
 }

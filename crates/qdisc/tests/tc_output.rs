@@ -110,7 +110,7 @@ fn read(json: &Json) -> Report {
     let fields = |json: &Json| -> Vec<Field> {
         let object = json.as_object().expect("an object").iter();
         let field = object.map(|(name, value)| Field {
-            name: name.clone().leak(),
+            name: name.clone().into(),
             value: match value {
                 Json::Bool(on) => Value::Bool(*on),
                 Json::String(text) => Value::Text(text.clone()),
@@ -124,10 +124,10 @@ fn read(json: &Json) -> Report {
     };
     let known = kind(json["kind"].as_str().expect("text")).expect("known");
     let mut stats = fields(json);
-    stats.retain(|field| !["kind", "handle", "root", "refcnt", "parent"].contains(&field.name));
+    stats.retain(|field| !["kind", "handle", "root", "refcnt", "parent"].contains(&&*field.name));
     stats.retain(|field| field.name != "options");
     Report {
-        kind: known.name,
+        kind: known.name.into(),
         options: fields(&json["options"]),
         stats,
         inner: None,
@@ -256,9 +256,12 @@ fn a_child_is_listed_below_its_shaper() {
 
 #[test]
 fn json_is_valid_whatever_the_values() {
-    let field = |name, value| Field { name, value };
+    let field = |name: &'static str, value| Field {
+        name: name.into(),
+        value,
+    };
     let report = Report {
-        kind: "\u{1}\\\"é",
+        kind: "\u{1}\\\"é".into(),
         options: vec![],
         stats: vec![
             field("nan", Value::Float(f64::NAN)),
@@ -305,7 +308,7 @@ fn the_catalogue_knows_every_statistic() {
         for field in qdisc.report(now).stats {
             let stat = row.stats.iter().find(|stat| stat.name == field.name);
             match (stat, &field.value) {
-                (None, _) => assert!(COMMON.contains(&field.name), "{}", field.name),
+                (None, _) => assert!(COMMON.contains(&&*field.name), "{}", field.name),
                 (Some(stat), Value::Float(_)) => assert_eq!(stat.style, Style::Float),
                 (Some(stat), Value::Bool(_)) => assert_eq!(stat.style, Style::Flag),
                 (Some(_), _) => {}

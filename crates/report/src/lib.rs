@@ -15,7 +15,6 @@ mod headline;
 mod html;
 mod labels;
 mod merge;
-mod names;
 mod reading;
 mod seeds;
 mod show;

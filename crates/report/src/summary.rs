@@ -109,7 +109,7 @@ pub(crate) fn qdisc(report: &Report) -> Value {
     map.insert("kind".to_owned(), json!(report.kind));
     map.insert("options".to_owned(), group(&report.options));
     for field in &report.stats {
-        map.insert(field.name.to_owned(), field_value(&field.value));
+        map.insert(field.name.clone().into_owned(), field_value(&field.value));
     }
     if let Some(inner) = &report.inner {
         map.insert("inner".to_owned(), qdisc(inner));
@@ -120,7 +120,7 @@ pub(crate) fn qdisc(report: &Report) -> Value {
 fn group(fields: &[Field]) -> Value {
     fields
         .iter()
-        .map(|field| (field.name.to_owned(), field_value(&field.value)))
+        .map(|field| (field.name.clone().into_owned(), field_value(&field.value)))
         .collect::<Map<_, _>>()
         .into()
 }

@@ -12,7 +12,7 @@ mod lex;
 mod parse;
 mod recorded;
 
-pub use figure::Unit;
+pub use sojourn_units::Unit;
 
 pub(crate) use evaluate::{Case, Cells, Evaluator, Missing, Place, Quantity, combinations};
 pub(crate) use figure::fits;

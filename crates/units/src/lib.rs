@@ -15,9 +15,11 @@ extern crate std;
 mod notation;
 mod rate;
 mod time;
+mod unit;
 
 pub use notation::{
     UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
 };
 pub use rate::{Rate, TxClock, TxPace};
 pub use time::{Span, Time};
+pub use unit::Unit;

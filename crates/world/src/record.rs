@@ -8,7 +8,7 @@ use crate::result::{Amount, Distribution, FlowResult, LinkResult, Measured, Poin
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
 
 mod spp;
@@ -105,7 +105,7 @@ impl Bins {
         mut self,
         to: Time,
         metric: &'static str,
-        unit: &'static str,
+        unit: Unit,
         value: impl Fn(f64, u32) -> f64,
     ) -> Series {
         // One past the end, so that an interval that ends exactly there is closed too.
@@ -116,7 +116,7 @@ impl Bins {
             value: value(sum, count),
         };
         Series {
-            metric,
+            metric: metric.into(),
             unit,
             points: self.done.iter().enumerate().map(point).collect(),
         }
@@ -271,10 +271,10 @@ impl LinkRecorder {
         let per_second = window.every.as_secs_f64();
         let mut series = vec![
             self.throughput
-                .series(to, "throughput", "bit/s", |sum, _| sum / per_second),
-            self.backlogs.series(to, "backlog", "packets", mean),
-            self.drops.series(to, "drops", "packets", |sum, _| sum),
-            self.sojourns.series(to, "sojourn", "ms", mean),
+                .series(to, "throughput", Unit::Bps, |sum, _| sum / per_second),
+            self.backlogs.series(to, "backlog", Unit::Packets, mean),
+            self.drops.series(to, "drops", Unit::Packets, |sum, _| sum),
+            self.sojourns.series(to, "sojourn", Unit::Ms, mean),
         ];
         for (gauge, bins) in self.gauges {
             series.push(bins.series(to, gauge.name, gauge.unit, mean));
@@ -373,11 +373,11 @@ impl FlowSeries {
         let (to, per_second) = (window.to, window.every.as_secs_f64());
         vec![
             self.goodputs
-                .series(to, "goodput", "bit/s", |sum, _| sum / per_second),
-            self.rtts.series(to, "rtt", "ms", mean),
-            self.windows.series(to, "cwnd", "segments", mean),
-            self.thresholds.series(to, "ssthresh", "segments", mean),
-            self.pacing_rates.series(to, "pacing_rate", "bit/s", mean),
+                .series(to, "goodput", Unit::Bps, |sum, _| sum / per_second),
+            self.rtts.series(to, "rtt", Unit::Ms, mean),
+            self.windows.series(to, "cwnd", Unit::Segments, mean),
+            self.thresholds.series(to, "ssthresh", Unit::Segments, mean),
+            self.pacing_rates.series(to, "pacing_rate", Unit::Bps, mean),
         ]
     }
 }
@@ -562,7 +562,7 @@ impl FlowRecorder {
         let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
-            app: flow.app.name(),
+            app: flow.app.name().into(),
             elastic: flow.app.is_elastic(),
             goodput: Rate::from_bps_f64(self.goodput as f64 * 8.0 / active.as_secs_f64()),
             sent_packets: self.sent,

@@ -3,7 +3,8 @@
 use crate::name::WorldName;
 use sojourn_apps::Metric;
 use sojourn_qdisc::Report as QdiscReport;
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Rate, Span, Unit};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The result of one cell in one world.
@@ -60,7 +61,7 @@ pub struct LinkResult {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowResult {
     /// `bulk`, `ping` and so on.
-    pub app: &'static str,
+    pub app: Cow<'static, str>,
     /// Whether it takes all bandwidth it can get.
     pub elastic: bool,
     /// Payload delivered to the app at `to`, per second; for `ping` that of the requests.
@@ -158,9 +159,9 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// `throughput`, `backlog`, `rtt` and so on.
-    pub metric: &'static str,
-    /// `bit/s`, `packets`, `ms`.
-    pub unit: &'static str,
+    pub metric: Cow<'static, str>,
+    /// Of its values.
+    pub unit: Unit,
     /// Evenly spaced points, from the start of the run.
     pub points: Vec<Point>,
 }

@@ -6,7 +6,7 @@ use crate::flow::FlowStatistics;
 use crate::report::{Field, int, micros};
 use crate::{Counters, DropReason, FlowParams, Gauge, Gsp, GspState, Limit, Spec};
 use alloc::vec::Vec;
-use sojourn_units::Time;
+use sojourn_units::{Time, Unit};
 
 impl DescribeSingle for Gsp {
     fn spec(&self, limit: Limit) -> Spec {
@@ -27,7 +27,7 @@ impl DescribeSingle for Gsp {
     fn gauges(&self, state: &GspState, now: Time, tell: &mut dyn FnMut(Gauge)) {
         tell(Gauge {
             name: "pause",
-            unit: "ms",
+            unit: Unit::Ms,
             value: self.interval(&self.state_at(state, now)).as_millis_f64(),
         });
     }

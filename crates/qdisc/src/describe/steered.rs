@@ -11,7 +11,7 @@ use crate::{
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Rate, Span, Time, Unit};
 
 /// The policy around `inner`, whose target is what it was configured with.
 fn around<A: Setpoint>(steered: &Steered<A>, mut inner: Spec) -> Spec {
@@ -26,8 +26,8 @@ fn around<A: Setpoint>(steered: &Steered<A>, mut inner: Spec) -> Spec {
 }
 
 fn statistics(status: &SteerStatus, since: Option<Span>) -> Vec<Field> {
-    let text = |name, word: &str| Field {
-        name,
+    let text = |name: &'static str, word: &str| Field {
+        name: name.into(),
         value: Value::Text(word.to_string()),
     };
     let mut fields = Vec::from([
@@ -53,22 +53,22 @@ fn statistics(status: &SteerStatus, since: Option<Span>) -> Vec<Field> {
 fn gauges(status: &SteerStatus, tell: &mut dyn FnMut(Gauge)) {
     let mut tell = |name, unit, value| tell(Gauge { name, unit, value });
     let bps = |rate: Rate| rate.as_bps() as f64;
-    tell("target", "ms", status.target.as_millis_f64());
-    tell("swing", "ms", status.swing.as_millis_f64());
-    tell("deviation", "ms", status.deviation.as_millis_f64());
+    tell("target", Unit::Ms, status.target.as_millis_f64());
+    tell("swing", Unit::Ms, status.swing.as_millis_f64());
+    tell("deviation", Unit::Ms, status.deviation.as_millis_f64());
     if !status.link.is_zero() {
-        tell("link_rate", "bit/s", bps(status.link));
+        tell("link_rate", Unit::Bps, bps(status.link));
     }
     if !status.rate.is_zero() {
-        tell("avg_rate", "bit/s", bps(status.rate));
+        tell("avg_rate", Unit::Bps, bps(status.rate));
     }
     if let Some(rate) = status.virtual_rate {
-        tell("virtual_rate", "bit/s", bps(rate));
+        tell("virtual_rate", Unit::Bps, bps(rate));
     }
-    tell("decision", "", f64::from(status.decision as u8));
+    tell("decision", Unit::None, f64::from(status.decision as u8));
     tell(
         "unmet",
-        "",
+        Unit::None,
         f64::from(status.unmet.map_or(0, |unmet| unmet as u8)),
     );
 }

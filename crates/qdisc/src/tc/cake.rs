@@ -347,7 +347,7 @@ pub(super) fn show(f: &mut fmt::Formatter<'_>, cake: &CakeParams) -> fmt::Result
 
 fn text(name: &'static str, word: &str) -> Field {
     Field {
-        name,
+        name: name.into(),
         value: Value::Text(word.to_string()),
     }
 }
@@ -378,7 +378,7 @@ pub(super) fn options(fields: &mut alloc::vec::Vec<Field>, cake: &CakeParams) {
         text("atm", FRAMING[cake.link.framing as usize])
     });
     fields.push(Field {
-        name: "overhead",
+        name: "overhead".into(),
         value: Value::Int(i64::from(cake.link.overhead)),
     });
     if cake.link.mpu > 0 {
@@ -396,7 +396,7 @@ pub(super) fn options(fields: &mut alloc::vec::Vec<Field>, cake: &CakeParams) {
 /// The first line of `tc qdisc show`, made from the fields of the JSON.
 pub(super) fn text_options(out: &mut String, options: &[Field]) {
     for field in options {
-        let _ = match (field.name, &field.value) {
+        let _ = match (&*field.name, &field.value) {
             ("bandwidth", Value::Int(bytes)) => {
                 write!(out, "bandwidth {} ", rate(bytes.unsigned_abs()))
             }

@@ -106,8 +106,8 @@ pub(super) fn show(f: &mut fmt::Formatter<'_>, parts: FlowParts) -> fmt::Result 
 /// The same as fields of the JSON: switches, so that the text has the bare words.
 pub(super) fn options(fields: &mut Vec<Field>, parts: FlowParts) {
     let none = FlowParts::NONE;
-    let text = |name, word: &str| Field {
-        name,
+    let text = |name: &'static str, word: &str| Field {
+        name: name.into(),
         value: Value::Text(word.to_string()),
     };
     if parts.isolation != none.isolation {

@@ -143,7 +143,7 @@ fn red_options(fields: &mut Vec<Field>, red: &RedParams) {
             RedUnit::Bytes => int(name, length),
             // tc knows no packets here; a bare number would mean bytes.
             RedUnit::Packets => Field {
-                name,
+                name: name.into(),
                 value: Value::Text(format!("{length}p")),
             },
         });
@@ -179,7 +179,7 @@ fn tbf_options(fields: &mut Vec<Field>, tbf: &TbfParams, inner: &Spec) {
     }
     if tbf.overhead != 0 {
         fields.push(Field {
-            name: "overhead",
+            name: "overhead".into(),
             value: Value::Int(i64::from(tbf.overhead)),
         });
     }
@@ -203,7 +203,7 @@ impl Report {
     /// below as `inner`. Without what only a device has: see [`Report::tc_json`].
     pub fn json(&self) -> String {
         let mut out = String::from("{\"kind\":");
-        json_text(&mut out, self.kind);
+        json_text(&mut out, &self.kind);
         self.json_body(&mut out);
         if let Some(inner) = &self.inner {
             out.push_str(",\"inner\":");
@@ -222,7 +222,7 @@ impl Report {
             } else {
                 ",{\"kind\":"
             });
-            json_text(&mut out, report.kind);
+            json_text(&mut out, &report.kind);
             let _ = write!(out, ",\"handle\":\"{:x}:\"", handle(place, level));
             if let Some(dev) = place.dev {
                 out.push_str(",\"dev\":");
@@ -282,7 +282,7 @@ impl Report {
             return;
         }
         for field in &self.options {
-            let unit = kind(self.kind).and_then(|kind| kind.option(field.name));
+            let unit = kind(&self.kind).and_then(|kind| kind.option(&field.name));
             let value = match (&field.value, unit.map(|(opt, _)| opt.unit)) {
                 (Value::Bool(false), _) => continue,
                 (Value::Bool(true), _) => {
@@ -290,7 +290,7 @@ impl Report {
                     continue;
                 }
                 // A bare word, from the parts of CAKE.
-                (Value::Text(word), _) if matches!(field.name, "flowmode" | "ack-filter") => {
+                (Value::Text(word), _) if matches!(&*field.name, "flowmode" | "ack-filter") => {
                     let _ = write!(out, "{word} ");
                     continue;
                 }
@@ -337,7 +337,7 @@ impl Report {
             super::cake::text_stats(out, &self.stats);
             return;
         }
-        let own = kind(self.kind).map_or(&[][..], |kind| kind.stats);
+        let own = kind(&self.kind).map_or(&[][..], |kind| kind.stats);
         let mut is_inside = false;
         for stat in own {
             let Some(field) = self.stats.iter().find(|field| field.name == stat.name) else {
@@ -391,7 +391,7 @@ fn json_fields(out: &mut String, fields: &[Field]) {
         if index > 0 {
             out.push(',');
         }
-        json_text(out, field.name);
+        json_text(out, &field.name);
         out.push(':');
         match &field.value {
             Value::Int(number) => {

@@ -95,7 +95,7 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
     let with_series = first || !thinning.first_seed_only;
     let series = |list: &[Series]| -> Map<String, Value> {
         let list = list.iter().filter(|_| with_series);
-        list.map(|s| (s.metric.to_owned(), thinned(s, thinning.points)))
+        list.map(|s| (s.metric.clone().into_owned(), thinned(s, thinning.points)))
             .collect()
     };
     json!({
@@ -203,6 +203,7 @@ fn rounded(x: f64, digits: i32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_units::Unit;
     use sojourn_world::Point;
 
     #[test]
@@ -218,9 +219,9 @@ mod tests {
 
     #[test]
     fn thinning_averages_and_adds_up() {
-        let series = |metric| Series {
-            metric,
-            unit: "",
+        let series = |metric: &'static str| Series {
+            metric: metric.into(),
+            unit: Unit::None,
             points: [1.0, f64::NAN, 2.0, 4.0, 7.0]
                 .iter()
                 .enumerate()

@@ -1,7 +1,6 @@
 //! Reads a summary back. Cumulative distributions and series stay empty.
 
 use super::FORMAT;
-use crate::names::lasting;
 use serde_json::{Map, Value};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_units::{Rate, Span};
@@ -242,7 +241,7 @@ fn link(node: &Node<'_>) -> Result<LinkResult, String> {
 
 fn flow(node: &Node<'_>) -> Result<FlowResult, String> {
     Ok(FlowResult {
-        app: lasting(node.get("app")?.as_text()?),
+        app: node.text("app")?.into(),
         elastic: node.flag("elastic")?,
         goodput: Rate::from_bps(node.count("goodput_bps")?),
         sent_packets: node.count("sent_packets")?,
@@ -281,7 +280,7 @@ fn measured(node: &Node<'_>) -> Result<Vec<Measured>, String> {
 
 fn qdisc(node: &Node<'_>) -> Result<Report, String> {
     let mut report = Report {
-        kind: lasting(node.get("kind")?.as_text()?),
+        kind: node.text("kind")?.into(),
         options: group(&node.get("options")?)?,
         ..Report::default()
     };
@@ -319,7 +318,7 @@ fn field(node: &Node<'_>, name: &str) -> Result<Field, String> {
         Value::Object(_) => return Err(node.wants("a value or a list of groups")),
     };
     Ok(Field {
-        name: lasting(name),
+        name: name.to_owned().into(),
         value,
     })
 }

@@ -3,11 +3,11 @@
 
 use crate::catalogue::{self, Kind};
 use crate::labels;
-use crate::names::lasting;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
+use sojourn_units::Unit;
 use sojourn_world::{
     Amount, Distribution, FlowResult, LinkResult, Point, RunResult, Series, WorldName,
 };
@@ -154,6 +154,8 @@ fn fill(run: &mut RunResult, rows: &Rows, i: usize) -> Result<(), String> {
     let unknown = || format!("it holds {kind} `{name}`, which summary.json does not");
     let point = || {
         let unit = text(&rows.unit[i])?;
+        let unit = Unit::of_name(unit)
+            .ok_or_else(|| format!("`{unit}`, the unit of `{metric}`, is unknown"))?;
         let t = rows.t[i].ok_or_else(|| format!("a point of `{metric}` of `{name}` lacks t"))?;
         Ok::<_, String>((unit, Point { t, value }))
     };
@@ -206,13 +208,13 @@ fn check(here: bool, table: f64, summary: u64, name: &str) -> Result<(), String>
     Ok(())
 }
 
-fn push(list: &mut Vec<Series>, metric: &str, (unit, point): (&str, Point)) {
+fn push(list: &mut Vec<Series>, metric: &str, (unit, point): (Unit, Point)) {
     // Rows of a series follow each other, so it is nearly always the last one.
     match list.iter_mut().rev().find(|s| s.metric == metric) {
         Some(series) => series.points.push(point),
         None => list.push(Series {
-            metric: lasting(metric),
-            unit: lasting(unit),
+            metric: metric.to_owned().into(),
+            unit,
             points: vec![point],
         }),
     }

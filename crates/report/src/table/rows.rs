@@ -115,7 +115,7 @@ fn statistics<'a>(rows: &mut Vec<Row<'a>>, name: &'a str, stats: &'a [Field]) {
         rows.push(Row {
             kind: "qdisc",
             name,
-            metric: field.name,
+            metric: &field.name,
             stat: "value",
             unit: "",
             q: None,
@@ -130,9 +130,9 @@ fn series<'a>(rows: &mut Vec<Row<'a>>, kind: Kind, name: &'a str, list: &'a [Ser
         rows.extend(series.points.iter().map(|point| Row {
             kind: kind.name(),
             name,
-            metric: series.metric,
+            metric: &series.metric,
             stat: "series",
-            unit: series.unit,
+            unit: series.unit.name(),
             q: None,
             t: Some(point.t),
             value: point.value,

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use sojourn_qdisc::{Field, Report, Value};
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Rate, Span, Unit};
 use sojourn_world::{
     Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
     Metric, Point, RunResult, ScenarioInfo, Series, WorldName, jain,
@@ -168,7 +168,7 @@ fn spread(scale: f64, floor: f64, dice: &mut Dice) -> Distribution {
 fn series(
     shape: &Shape<'_>,
     metric: &'static str,
-    unit: &'static str,
+    unit: Unit,
     mut value: impl FnMut(f64) -> f64,
 ) -> Series {
     let points = (1..=shape.points).map(|i| {
@@ -176,7 +176,7 @@ fn series(
         Point { t, value: value(t) }
     });
     Series {
-        metric,
+        metric: metric.into(),
         unit,
         points: points.collect(),
     }
@@ -194,7 +194,10 @@ fn link(
     dice: &mut Dice,
 ) -> LinkResult {
     let period = 3.0 + scale.sqrt() / 4.0;
-    let field = |name, value| Field { name, value };
+    let field = |name: &'static str, value| Field {
+        name: name.into(),
+        value,
+    };
     let packets = (rate / 12_000.0 * shape.points as f64 / 10.0) as u64;
     let counted = packets.cast_signed();
     LinkResult {
@@ -208,7 +211,7 @@ fn link(
         backlog_packets_mean: rate * scale / 1000.0 / 12_000.0,
         sojourn: spread(scale / (rate / 1e6).sqrt(), 0.0, dice),
         qdisc: Report {
-            kind,
+            kind: kind.into(),
             options: vec![
                 field("limit", Value::Int(10_240)),
                 field("ecn", Value::Bool(true)),
@@ -226,20 +229,20 @@ fn link(
             inner: None,
         },
         series: vec![
-            series(shape, "throughput", "bit/s", |t| {
+            series(shape, "throughput", Unit::Bps, |t| {
                 rate * (0.97 + 0.03 * dice.next()) * (1.0 - (-t).exp())
             }),
-            series(shape, "backlog", "packets", |t| {
+            series(shape, "backlog", Unit::Packets, |t| {
                 rate * scale / 12e6 * saw(t, period)
             }),
-            series(shape, "drops", "packets", |t| {
+            series(shape, "drops", Unit::Packets, |t| {
                 if (t / period).fract() > 0.93 {
                     3.0
                 } else {
                     0.0
                 }
             }),
-            series(shape, "sojourn", "ms", |t| {
+            series(shape, "sojourn", Unit::Ms, |t| {
                 scale / (rate / 1e6).sqrt() * saw(t, period)
             }),
         ],
@@ -257,11 +260,11 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
     let silent = app == "cbr";
     let empty = Distribution::default;
     let period = 3.0 + scale.sqrt() / 4.0 + dice.next();
-    let mut list = vec![series(shape, "goodput", "bit/s", |t| {
+    let mut list = vec![series(shape, "goodput", Unit::Bps, |t| {
         rate * saw(t, period) * (0.9 + 0.2 * dice.next())
     })];
     if !silent {
-        list.push(series(shape, "rtt", "ms", |t| {
+        list.push(series(shape, "rtt", Unit::Ms, |t| {
             if (t * 3.3).fract() > 0.955 {
                 f64::NAN
             } else {
@@ -270,10 +273,12 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
         }));
     }
     if elastic {
-        list.push(series(shape, "cwnd", "segments", |t| 30.0 * saw(t, period)));
+        list.push(series(shape, "cwnd", Unit::Segments, |t| {
+            30.0 * saw(t, period)
+        }));
     }
     FlowResult {
-        app,
+        app: app.into(),
         elastic,
         goodput: Rate::from_bps_f64(rate * 0.85),
         sent_packets: (rate / 1500.0) as u64,

@@ -5,6 +5,7 @@ mod series;
 
 use series::Reading;
 use sojourn_scenario::problem::suggestion;
+use sojourn_units::Unit;
 use sojourn_world::{Amount, Distribution, FlowResult, Gathering, LinkResult, Metric, RunResult};
 
 /// A figure of a run.
@@ -24,104 +25,6 @@ pub(crate) enum Figure {
     Run(fn(&RunResult) -> f64, Unit),
     /// No figure of a run but a value measured elsewhere: a table and its column.
     Recorded(usize, usize, Unit),
-}
-
-/// How a value is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// As it is.
-    #[default]
-    None,
-    /// A share of one, shown in per cent.
-    Share,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    Seconds,
-    /// bit/s.
-    Bps,
-    /// kbit/s.
-    Kbps,
-    /// Packets.
-    Packets,
-}
-
-impl Unit {
-    /// The unit of this name, and what a value in it is multiplied with to be as figures are.
-    pub(crate) fn named(name: &str) -> Option<(Self, f64)> {
-        Some(match name {
-            "" => (Self::None, 1.0),
-            "%" => (Self::Share, 0.01),
-            "share" => (Self::Share, 1.0),
-            "ms" => (Self::Ms, 1.0),
-            "s" => (Self::Seconds, 1.0),
-            "bit/s" => (Self::Bps, 1.0),
-            "kbit/s" => (Self::Bps, 1e3),
-            "Mbit/s" => (Self::Bps, 1e6),
-            "Gbit/s" => (Self::Bps, 1e9),
-            "packets" => (Self::Packets, 1.0),
-            _ => return None,
-        })
-    }
-
-    /// What [`Unit::named`] knows.
-    pub(crate) const NAMES: [&str; 9] = [
-        "%", "share", "ms", "s", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "packets",
-    ];
-
-    /// A value as it stands on a chart's axis: shares in per cent, rates in Mbit/s.
-    pub(crate) fn on_axis(self, value: f64) -> f64 {
-        match self {
-            Self::Share => value * 100.0,
-            Self::Bps => value / 1e6,
-            Self::None | Self::Ms | Self::Seconds | Self::Kbps | Self::Packets => value,
-        }
-    }
-
-    /// A value with three to four digits and its unit.
-    pub fn show(self, value: f64) -> String {
-        self.show_finer(value, 0)
-    }
-
-    /// Values with as many digits more as it takes to tell those apart that differ: a share of
-    /// 99.9% is not 100 %. Beyond four more they are as good as equal.
-    pub(crate) fn show_apart<const N: usize>(self, values: [f64; N]) -> [String; N] {
-        let shown = |more| values.map(|value| self.show_finer(value, more));
-        let tells_apart = |shown: &[String; N]| {
-            // `100.0` and `100` are one number.
-            let number = |i: usize| shown[i].split(' ').next()?.parse::<f64>().ok();
-            let pairs = (0..N).flat_map(|i| (i + 1..N).map(move |j| (i, j)));
-            { pairs }
-                .all(|(i, j)| values[i].to_bits() == values[j].to_bits() || number(i) != number(j))
-        };
-        let mut finer = (0..=4).map(shown);
-        finer.find(tells_apart).unwrap_or_else(|| shown(4))
-    }
-
-    /// With so many more digits behind the point.
-    fn show_finer(self, value: f64, more: usize) -> String {
-        if !value.is_finite() {
-            return "no value".into();
-        }
-        let digits = |x: f64| {
-            let digits = match x.abs() {
-                a if a >= 100.0 => 0,
-                a if a >= 10.0 => 1,
-                a if a >= 1.0 || a == 0.0 => 2,
-                _ => 3,
-            };
-            format!("{x:.*}", digits + more)
-        };
-        match self {
-            Self::None => digits(value),
-            Self::Share => format!("{} %", digits(value * 100.0)),
-            Self::Ms => format!("{} ms", digits(value)),
-            Self::Seconds => format!("{} s", digits(value)),
-            Self::Bps => format!("{} Mbit/s", digits(value / 1e6)),
-            Self::Kbps => format!("{} kbit/s", digits(value)),
-            Self::Packets => format!("{} packets", digits(value)),
-        }
-    }
 }
 
 /// What is taken of a distribution.

@@ -1,7 +1,7 @@
 //! What a claim reads off a series, between two times of the run.
 
-use super::Unit;
 use sojourn_scenario::problem::suggestion;
+use sojourn_units::Unit;
 use sojourn_world::Series;
 
 /// Series of a link's queue: what every link has, then what disciplines show of themselves.

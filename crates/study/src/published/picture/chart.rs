@@ -3,6 +3,7 @@
 use super::{Chart, ChartKind, ChartPlan, Dot, Line, Panel, Shape, Source, name, places};
 use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Quantity, combinations, fits};
 use crate::published::{Published, Results};
+use sojourn_units::Unit;
 use sojourn_world::{RunResult, Series};
 
 impl Published {
@@ -383,7 +384,7 @@ fn all_series(run: Option<&RunResult>, metric: &str, of: &str, from: Source) -> 
 }
 
 fn dots(series: &Series) -> Vec<Dot> {
-    let scale = if series.unit == "bit/s" { 1e-6 } else { 1.0 };
+    let scale = if series.unit == Unit::Bps { 1e-6 } else { 1.0 };
     let points = series.points.iter().filter(|p| p.value.is_finite());
     points.map(|p| Dot::exact(p.t, p.value * scale)).collect()
 }

@@ -124,11 +124,11 @@ impl Reader {
         };
         let mut units = Vec::new();
         for (name, node) in list {
-            if let Some((unit, factor)) = Unit::named(&node.text) {
+            if let Some((unit, factor)) = Unit::given(&node.text) {
                 units.push((name, unit, factor, node.at));
             } else {
                 let message = format!("`{}` is no unit", node.text);
-                let help = suggestion(&node.text, &Unit::NAMES);
+                let help = suggestion(&node.text, &Unit::given_names());
                 self.add(node.at, &path, message, Some(help));
             }
         }
