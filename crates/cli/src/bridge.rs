@@ -186,6 +186,7 @@ impl BridgeArgs {
 type Captured = (BridgeCapture, Capture);
 
 impl BridgeArgs {
+    #[expect(clippy::disallowed_methods, reason = "captures say the time of day")]
     /// Begins the capture, if one is wanted; `clock` is the bridge's.
     fn capture(&self, clock: Clock) -> anyhow::Result<Option<Captured>> {
         let Some(path) = &self.pcap else {

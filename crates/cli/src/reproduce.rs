@@ -202,6 +202,7 @@ fn choose(study: &Published, args: &ReproduceArgs) -> Result<Vec<usize>, String>
 }
 
 /// Runs the cells of every setting that a chosen claim is about, in one world.
+#[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
 fn run(
     study: &Published,
     chosen: &[usize],

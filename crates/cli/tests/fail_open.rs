@@ -206,6 +206,7 @@ fn foreign_namespaces(pid: u32) -> BTreeSet<(PathBuf, String)> {
         .collect()
 }
 
+#[expect(clippy::disallowed_methods, reason = "patience is in real time")]
 fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(30);
     while !done() {

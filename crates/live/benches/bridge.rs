@@ -7,11 +7,13 @@
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
 //! receiver share the machine's processors, so a figure is of all three; the kernel's bridge
 //! under the same load is what it compares with. Rounds are interleaved, medians are printed.
+#![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use common::{Link, plain};
+use rustix::time::{ClockId, clock_gettime};
 use sojourn_live::bridge::BridgeConfig;
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
@@ -38,14 +40,8 @@ struct Carried {
 }
 
 fn cpu_ns() -> f64 {
-    // SAFETY: plain old data for which all zeros is valid, filled by the call.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
-    ns(usage.ru_utime) + ns(usage.ru_stime)
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 /// One bulk connection with the kernel's defaults, offloads and all.

@@ -3,6 +3,12 @@
 //! [`bridge`] puts a queue between two network interfaces, in user space; [`Lab`] builds the
 //! network namespaces around it. The only crate with `unsafe`: system calls, each with the
 //! reason why it is sound.
+#![allow(unsafe_code, reason = "system calls")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "real time; nothing here has to repeat itself"
+)]
 
 pub mod bridge;
 mod clock;

@@ -1,4 +1,5 @@
 //! Marks, classes and a network address translation of the kernel, on real packets. Needs root.
+#![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Rate, delay and loss on the real link are what was asked for. Needs root.
+#![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
 mod common;
 

@@ -10,6 +10,7 @@
 //!
 //! Flows alternate between DiffServ4's tins. In rows named `of ACKs` every packet is a pure ACK: all
 //! carry the same number, so that the filter looks for one to drop, finds none, and the backlog stays.
+#![allow(clippy::disallowed_methods, reason = "a bench measures real time")]
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{

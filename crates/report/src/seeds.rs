@@ -31,7 +31,7 @@ impl OverSeeds {
         }
         let mean = values.iter().sum::<f64>() / n as f64;
         let sd = (n > 1).then(|| {
-            let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
             (squares / (n - 1) as f64).sqrt()
         });
         let ci95 = sd.map(|sd| student_t_975(n - 1) * sd / (n as f64).sqrt());

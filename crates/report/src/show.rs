@@ -5,11 +5,11 @@ pub(crate) fn significant(x: f64, digits: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x:.0}");
     }
-    let decimals = digits - 1 - x.abs().log10().floor() as i32;
+    let decimals = digits - 1 - libm::log10(x.abs()).floor() as i32;
     if decimals > 0 {
         format!("{x:.*}", decimals.min(6) as usize)
     } else {
-        let unit = 10_f64.powi(-decimals);
+        let unit = libm::exp10(f64::from(-decimals));
         format!("{:.0}", (x / unit).round() * unit)
     }
 }
@@ -71,6 +71,10 @@ mod tests {
         assert_eq!(significant(971.4, 2), "970");
         assert_eq!(significant(0.001_234, 2), "0.0012");
         assert_eq!(significant(9.996, 3), "10.00");
+        for power in 1..=6 {
+            let tick: f64 = format!("1e-{power}").parse().expect("a number");
+            assert_eq!(significant(tick, 1), format!("{tick}"));
+        }
         assert_eq!(
             (ms(2.2345), ms(1234.0)),
             ("2.23 ms".into(), "1.23 s".into())

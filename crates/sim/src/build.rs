@@ -25,6 +25,10 @@ use std::collections::BTreeMap;
 const MTU: u32 = 1500;
 
 /// Makes the engine for a cell.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one part of the engine after the other"
+)]
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let window = Window::of(cell);
     let labels = Labels::of(cell);

@@ -349,9 +349,16 @@ fn values_measured_elsewhere_are_quantities() {
     assert_eq!(files, ["study.toml", "a.toml", "k.csv"]);
 }
 
+fn refused_values(check: &str, csv: &str, unit: &str, place: &str, message: &str) {
+    let error = measured(check, csv, unit, "").expect_err(message);
+    assert!(
+        error.contains(place) && error.contains(message),
+        "{message}\n{error}"
+    );
+}
+
 #[test]
 fn mistakes_in_reference_values_have_a_line() {
-    let good = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
     let check = "for aqm: ref.kernel.delay > 1";
     for (check, csv, unit, place, message) in [
         (
@@ -383,6 +390,16 @@ fn mistakes_in_reference_values_have_a_line() {
             "did you mean `aqm`?",
         ),
         (check, "", TABLE, "k.csv:1:1: ", "is empty"),
+    ] {
+        refused_values(check, csv, unit, place, message);
+    }
+}
+
+#[test]
+fn reference_values_that_claims_cannot_use_have_a_line() {
+    let good = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
+    let check = "for aqm: ref.kernel.delay > 1";
+    for (check, csv, unit, place, message) in [
         (
             check,
             "aqm,delay\ncodel,5\nfifo,9\n",
@@ -419,11 +436,7 @@ fn mistakes_in_reference_values_have_a_line() {
             "did you mean `ref.kernel.delay`?",
         ),
     ] {
-        let error = measured(check, csv, unit, "").expect_err(message);
-        assert!(
-            error.contains(place) && error.contains(message),
-            "{message}\n{error}"
-        );
+        refused_values(check, csv, unit, place, message);
     }
     let error = read(&[
         (

@@ -64,13 +64,8 @@ fn deterministic_crates_know_no_machine() {
 }
 
 #[test]
-fn pure_crates_are_no_std() {
-    for_each(purity::no_std);
-}
-
-#[test]
-fn only_the_live_world_has_unsafe_code() {
-    for_each(purity::unsafe_code);
+fn crates_say_what_they_are() {
+    for_each(purity::crate_roots);
 }
 
 #[test]

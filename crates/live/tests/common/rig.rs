@@ -2,6 +2,8 @@
 //! process, so that nothing is left behind however the test ends. The program's own tests
 //! (`crates/cli/tests`) include this file too.
 #![allow(dead_code, unreachable_pub)]
+#![allow(unsafe_code, reason = "system calls")]
+#![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 // The kernel's control messages are read unaligned.
 #![allow(clippy::cast_ptr_alignment)]
 

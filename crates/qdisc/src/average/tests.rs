@@ -33,7 +33,7 @@ fn utema_is_the_weighted_mean() {
         // Σ X·e^(−age/M) / Σ e^(−age/M).
         let weights: Vec<f64> = SAMPLES[..=index]
             .iter()
-            .map(|(then, _)| (-((ms - then) as f64) / 2000.0).exp())
+            .map(|(then, _)| libm::exp(-((ms - then) as f64) / 2000.0))
             .collect();
         let sum: f64 = weights.iter().zip(SAMPLES).map(|(w, (_, x))| w * x).sum();
         near(average.average(), sum / weights.iter().sum::<f64>());
@@ -55,14 +55,14 @@ fn utema_of_a_constant_is_the_constant_from_the_first_sample_on() {
 fn tdrm_utema_of_regular_packets_is_a_geometric_series() {
     let mut rate = TdrmUtema::new(MEMORY, Time::ZERO);
     assert_eq!(rate.rate(Time::ZERO), None);
-    let q = (-0.1_f64 / 2.0).exp();
+    let q = libm::exp(-0.1 / 2.0);
     for n in 1..200 {
         rate.add(1500, at(n * 100));
         near(rate.rate(at(n * 100)), 1500.0 / (2.0 * (1.0 - q)));
     }
     // Without packets it falls, T being as good as M by now.
     let silent = rate.rate(at(199 * 100 + 2000)).unwrap() / rate.rate(at(199 * 100)).unwrap();
-    assert!((silent - (-1.0_f64).exp()).abs() < 1e-4, "{silent}");
+    assert!((silent - libm::exp(-1.0)).abs() < 1e-4, "{silent}");
 }
 
 /// One step: after D at X/D over a start of R₀ it is X/D + (R₀ − X/D)·e^(−D/M).
@@ -78,7 +78,7 @@ fn tdrm_utema_cpa_goes_exponentially_to_a_new_rate() {
     for millis in [1, 999, 250, 750, 2000] {
         rate.add(4 * millis, Span::from_millis(millis));
     }
-    near(rate.rate(), 4000.0 - 3000.0 * (-2.0_f64).exp());
+    near(rate.rate(), 4000.0 - 3000.0 * libm::exp(-2.0));
 }
 
 #[test]

@@ -35,6 +35,7 @@ impl Spec {
 impl fmt::Display for Spec {
     /// The discipline as `tc` would take it, in tc's order of options: all that has a
     /// default is written out, switches only when they differ from it.
+    #[expect(clippy::too_many_lines, reason = "an arm for each discipline")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {

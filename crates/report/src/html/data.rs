@@ -184,12 +184,12 @@ fn rounded(x: f64, digits: i32) -> Value {
     if !x.is_finite() {
         return Value::Null;
     }
-    let decimals = digits - 1 - x.abs().log10().floor() as i32;
+    let decimals = digits - 1 - libm::log10(x.abs()).floor() as i32;
     // Through decimal text, so that no digit beyond those asked for comes back.
     let text = if decimals >= 0 {
         format!("{x:.*}", decimals as usize)
     } else {
-        let unit = 10_f64.powi(-decimals);
+        let unit = libm::exp10(f64::from(-decimals));
         format!("{:.0}", (x / unit).round() * unit)
     };
     let y: f64 = text.parse().expect("it was written as a number");

@@ -98,7 +98,7 @@ fn with_interval(over: Option<OverSeeds>, show: Show) -> Value {
 /// Length of a bar on an axis of four decades up to `most`, in percent.
 fn bar_of_decades(value: f64, most: f64) -> String {
     let share = if value > 0.0 && most > 0.0 {
-        1.0 + (value / most).log10() / 4.0
+        1.0 + libm::log10(value / most) / 4.0
     } else {
         0.0
     };

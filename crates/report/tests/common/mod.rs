@@ -230,7 +230,7 @@ fn link(
         },
         series: vec![
             series(shape, "throughput", Unit::Bps, |t| {
-                rate * (0.97 + 0.03 * dice.next()) * (1.0 - (-t).exp())
+                rate * (0.97 + 0.03 * dice.next()) * (1.0 - libm::exp(-t))
             }),
             series(shape, "backlog", Unit::Packets, |t| {
                 rate * scale / 12e6 * saw(t, period)

@@ -33,6 +33,7 @@ const MOST_OBJECT: u32 = 10_000_000;
 const PAUSE: Span = Span::from_secs(5);
 
 impl Resolver<'_> {
+    #[expect(clippy::too_many_lines, reason = "an arm for each app")]
     pub(super) fn app(&mut self, app: &App, path: &str) -> Option<AppSpec> {
         let path = format!("{path}.app");
         match app {

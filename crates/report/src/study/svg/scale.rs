@@ -18,7 +18,7 @@ impl Scale {
     pub(super) fn at(self, value: f64) -> f64 {
         let on = |v: f64| {
             if self.log {
-                v.max(f64::MIN_POSITIVE).log10()
+                libm::log10(v.max(f64::MIN_POSITIVE))
             } else {
                 v
             }
@@ -51,7 +51,7 @@ pub(super) fn even(low: f64, high: f64) -> Vec<f64> {
     if raw <= 0.0 || !raw.is_finite() {
         return vec![low];
     }
-    let power = 10_f64.powf(raw.log10().floor());
+    let power = libm::exp10(libm::log10(raw).floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|m| m * power)
@@ -64,12 +64,15 @@ pub(super) fn even(low: f64, high: f64) -> Vec<f64> {
 
 /// Powers of ten, and twice and five times as much where there are few of them.
 pub(super) fn decades(low: f64, high: f64) -> Vec<f64> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let (first, last) = (
+        libm::log10(low).floor() as i32,
+        libm::log10(high).ceil() as i32,
+    );
     let steps: &[f64] = match last - first {
         ..=3 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
-    let powers = (first..=last).map(|power| 10_f64.powi(power));
+    let powers = (first..=last).map(|power| libm::exp10(f64::from(power)));
     let all = powers.flat_map(|power| steps.iter().map(move |step| step * power));
     all.filter(|tick| *tick >= low * 0.999 && *tick <= high * 1.001)
         .collect()
