@@ -35,6 +35,7 @@ lint:
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
 	@scripts/setup test
+	$(CARGO) run --quiet --locked -p sojourn-cli -- kernel build
 	$(CARGO) test --workspace --locked
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 

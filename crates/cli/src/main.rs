@@ -6,6 +6,7 @@
 
 mod bridge;
 mod check;
+mod kernel;
 mod pcap;
 mod progress;
 mod qdisc;
@@ -55,6 +56,7 @@ enum Command {
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
+    Kernel(kernel::KernelArgs),
 }
 
 /// What changes a scenario from outside.
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),
+        Command::Kernel(args) => kernel::kernel(args),
     };
     match result {
         Ok(status) => ExitCode::from(status),

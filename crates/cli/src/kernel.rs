@@ -1,0 +1,195 @@
+//! `sojourn kernel`: kernels for guests, and programs in a guest.
+
+use crate::run::stop_on_signal;
+use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use sojourn_kernel::{Job, Kernel, KernelError, Machine, Roles, Store, Version};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// Where the hidden subcommands below stand.
+const ROLES: Roles = Roles {
+    guard: &["kernel", "guard"],
+    become_guest: &["kernel", "become"],
+    init: &["kernel", "init"],
+};
+
+/// The Linux kernel in virtual time: build one, run programs in it
+///
+/// The kernel is User-Mode Linux, a process of an ordinary user: no root is needed. Its clock
+/// jumps from one event to the next, so that what happens in it does not depend on the machine.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn kernel build                          once, about 3 minutes on two cores
+  sojourn kernel list
+  sojourn kernel exec 'date; sleep 3600; date'  an hour in a moment")]
+pub(crate) struct KernelArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build a guest's kernel from Debian's source package, as any user
+    Build {
+        /// Which kernel
+        #[arg(long, default_value = "6.1", value_parser = version)]
+        version: Version,
+
+        /// Build it anew, also when it is there
+        #[arg(long)]
+        again: bool,
+    },
+    /// Show which kernels there are
+    List,
+    /// Run a shell command in a guest, as its root, and exit with its status
+    ///
+    /// The host's files are there and can only be read; /run/sojourn, /run and /tmp can be
+    /// written to and go with the guest.
+    Exec {
+        /// Which kernel [default: the first there is]
+        #[arg(long, value_parser = version)]
+        version: Option<Version>,
+
+        /// Seed of all chance in the guest
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+
+        /// The command
+        command: String,
+    },
+    /// Start a guest and look after it
+    #[command(hide = true)]
+    Guard {
+        kernel: PathBuf,
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        line: Vec<String>,
+    },
+    /// Become a guest's kernel
+    #[command(hide = true)]
+    Become {
+        guard: u32,
+        kernel: PathBuf,
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        line: Vec<String>,
+    },
+    /// Be a guest's first process
+    #[command(hide = true)]
+    Init {
+        /// User-Mode Linux puts words of its own behind ours
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        rest: Vec<String>,
+    },
+}
+
+fn version(name: &str) -> Result<Version, String> {
+    Version::named(name).ok_or_else(|| {
+        let known = Version::ALL.map(Version::name).join(", ");
+        format!("there is no such kernel; known are {known}")
+    })
+}
+
+pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
+    match args.command {
+        Command::Build { version, again } => build(version, again),
+        Command::List => list(),
+        Command::Exec {
+            version,
+            seed,
+            command,
+        } => exec(version, seed, &command),
+        Command::Guard { kernel, line } => {
+            sojourn_kernel::guard(&ROLES, &kernel, &line)?;
+            Ok(0)
+        }
+        Command::Become {
+            guard,
+            kernel,
+            line,
+        } => Err(sojourn_kernel::become_guest(guard, &kernel, &line))
+            .with_context(|| format!("cannot run {}", kernel.display())),
+        Command::Init { rest: _ } => Err(sojourn_kernel::init().into()),
+    }
+}
+
+fn build(version: Version, again: bool) -> anyhow::Result<u8> {
+    let store = Store::of_user()?;
+    let mut say = |step: &str| eprintln!("sojourn: {step}");
+    match sojourn_kernel::build(&store, version, again, &mut say) {
+        Ok(kernel) => {
+            print(&format!("{}\n", kernel.path.display()))?;
+            Ok(0)
+        }
+        Err(error) => {
+            eprintln!("sojourn: {error}");
+            Ok(FAILED)
+        }
+    }
+}
+
+fn list() -> anyhow::Result<u8> {
+    let store = Store::of_user()?;
+    let mut text = String::new();
+    for version in Version::ALL {
+        let _ = match store.find(Some(version)) {
+            Ok(Kernel { path, .. }) => writeln!(text, "{version:<6} {}", path.display()),
+            Err(_) => writeln!(
+                text,
+                "{version:<6} not built: sojourn kernel build --version {version}"
+            ),
+        };
+    }
+    for path in store.outdated()? {
+        let _ = writeln!(
+            text,
+            "{:<6} {} (another version's; it can be removed)",
+            "-",
+            path.display()
+        );
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+/// How guests with this kernel are made.
+pub(crate) fn machine(version: Option<Version>, seed: u64) -> Result<Machine, KernelError> {
+    let program = std::env::current_exe().map_err(|source| KernelError::Io {
+        what: "find this program".into(),
+        source,
+    })?;
+    Ok(Machine {
+        kernel: Store::of_user()?.find(version)?,
+        program,
+        roles: ROLES,
+        seed,
+    })
+}
+
+fn exec(version: Option<Version>, seed: u64, command: &str) -> anyhow::Result<u8> {
+    let machine = match machine(version, seed) {
+        Ok(machine) => machine,
+        Err(error) => {
+            eprintln!("sojourn: {error}");
+            return Ok(WRONG_INPUT);
+        }
+    };
+    let stop = stop_on_signal()?;
+    let mut guest = machine.prepare()?;
+    guest.echo();
+    guest.go(&Job::shell(command))?;
+    let status = guest.wait(&mut || {
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    match status {
+        Ok(status) => Ok(u8::try_from(status).unwrap_or(FAILED)),
+        Err(KernelError::Interrupted) => Ok(INTERRUPTED),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,330 @@
+//! Building a guest's kernel from Debian's source package, as any user.
+//!
+//! All happens in one folder below the store's, which is removed at the end. A folder that is
+//! found at the beginning is what an interrupted build has left: it is removed too, since nothing
+//! tells which of its files are whole.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::KernelError;
+use crate::recipe::{CONFIG, Edit, Version, edits};
+use crate::store::{Kernel, Store, release};
+
+/// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
+const ROOM_MIB: u64 = 2600;
+/// How much of a failed step's output is shown, in bytes.
+const SHOWN: u64 = 2000;
+/// Programs of a build, and Debian's packages with them.
+const PROGRAMS: [(&str, &str); 10] = [
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("make", "make"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("xz", "xz-utils"),
+    ("tar", "tar"),
+    ("apt-get", "apt"),
+    ("dpkg-deb", "dpkg"),
+];
+/// The library that the kernel, a static program, is linked with.
+const LIBC: [&str; 3] = [
+    "/usr/lib/x86_64-linux-gnu/libc.a",
+    "/usr/lib64/libc.a",
+    "/usr/lib/libc.a",
+];
+
+/// Builds the kernel of a version, unless it is there or `again` is set. `say` is told each step,
+/// as a sentence without full stop.
+///
+/// # Errors
+/// When tools or room are missing, or a step fails: the message says which and what to do.
+pub fn build(
+    store: &Store,
+    version: Version,
+    again: bool,
+    say: &mut dyn FnMut(&str),
+) -> Result<Kernel, KernelError> {
+    fs::create_dir_all(store.dir()).map_err(KernelError::io(format!(
+        "make the folder {}",
+        store.dir().display()
+    )))?;
+    let _lock = lock(store, version, say)?;
+    // Whoever held the lock may have built it.
+    if let (false, Ok(kernel)) = (again, store.find(Some(version))) {
+        return Ok(kernel);
+    }
+    check_tools()?;
+    let dir = store.dir().join(format!("build-{version}"));
+    if dir.exists() {
+        say("removing what an interrupted build has left");
+        remove(&dir)?;
+    }
+    check_room(store.dir())?;
+    let result = Building {
+        version,
+        dir: &dir,
+        say,
+    }
+    .run(&store.place(version));
+    // A failed build's output is quoted in its error; nothing else is of use.
+    remove(&dir)?;
+    result?;
+    store.find(Some(version))
+}
+
+/// Held while a version is built.
+fn lock(store: &Store, version: Version, say: &mut dyn FnMut(&str)) -> Result<File, KernelError> {
+    let path = store.dir().join(format!("build-{version}.lock"));
+    let failed = || KernelError::io(format!("lock {}", path.display()));
+    let file = File::create(&path).map_err(failed())?;
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        say("waiting for another build of the same kernel");
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed()(error.into()))?;
+    }
+    Ok(file)
+}
+
+fn remove(dir: &Path) -> Result<(), KernelError> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result.map_err(KernelError::io(format!("remove {}", dir.display()))),
+    }
+}
+
+fn check_tools() -> Result<(), KernelError> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(KernelError::Step {
+            step: "build a guest's kernel",
+            reason: "User-Mode Linux runs on x86-64 only".into(),
+        });
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has = |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    let mut missing: Vec<_> = PROGRAMS
+        .into_iter()
+        .filter(|(program, _)| !has(program))
+        .collect();
+    if !LIBC.iter().any(|path| Path::new(path).exists()) {
+        missing.push(("libc.a", "libc6-dev"));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (things, packages): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
+    let packages = packages.join(" ");
+    Err(KernelError::Tools { things, packages })
+}
+
+fn check_room(dir: &Path) -> Result<(), KernelError> {
+    let stat = rustix::fs::statvfs(dir).map_err(|error| {
+        KernelError::io(format!("see how much room {} has", dir.display()))(error.into())
+    })?;
+    let free_mib = (stat.f_bavail * stat.f_frsize) >> 20;
+    if free_mib >= ROOM_MIB {
+        return Ok(());
+    }
+    Err(KernelError::Room {
+        dir: dir.into(),
+        free_mib,
+        needed_mib: ROOM_MIB,
+    })
+}
+
+/// A build under way.
+struct Building<'a> {
+    version: Version,
+    dir: &'a Path,
+    say: &'a mut dyn FnMut(&str),
+}
+
+impl Building<'_> {
+    fn run(&mut self, place: &Path) -> Result<(), KernelError> {
+        fs::create_dir_all(self.dir).map_err(KernelError::io("make the folder of the build"))?;
+        let archive = self.fetch()?;
+        (self.say)("unpacking the source");
+        let mut tar = Command::new("tar");
+        tar.arg("-xJf").arg(&archive);
+        self.step("unpack the source", &mut tar)?;
+        let tree = self.dir.join(self.version.package());
+        for edit in edits(self.version) {
+            change(&tree, &edit).map_err(|error| KernelError::Step {
+                step: "change the source",
+                reason: format!("{}: {error}", edit.file),
+            })?;
+        }
+        fs::write(self.dir.join("settings"), CONFIG)
+            .map_err(KernelError::io("write the kernel's settings"))?;
+        self.step(
+            "configure the kernel",
+            make(&tree)
+                .arg("KCONFIG_ALLCONFIG=../settings")
+                .arg("allnoconfig"),
+        )?;
+        Self::check_settings(&tree)?;
+        (self.say)("compiling: about 3 minutes on two cores");
+        let jobs = thread::available_parallelism().map_or(1, usize::from);
+        self.step(
+            "compile the kernel",
+            make(&tree).arg(format!("-j{jobs}")).arg("linux"),
+        )?;
+        let built = tree.join("linux");
+        release(&built).map_err(KernelError::io("run the new kernel"))?;
+        fs::rename(&built, place).map_err(KernelError::io(format!("put it at {}", place.display())))
+    }
+
+    /// The source's archive: the installed package's, or that of the package from Debian.
+    fn fetch(&mut self) -> Result<PathBuf, KernelError> {
+        let package = self.version.package();
+        let installed = PathBuf::from(format!("/usr/src/{package}.tar.xz"));
+        if installed.is_file() {
+            return Ok(installed);
+        }
+        (self.say)(&format!(
+            "fetching Debian's package {package} (about 135 MB)"
+        ));
+        let mut apt = Command::new("apt-get");
+        apt.args(["-q", "download", &package]);
+        self.step("fetch the source", &mut apt).map_err(|error| {
+            let reason = match error {
+                KernelError::Step { reason, .. } => reason,
+                error => error.to_string(),
+            };
+            KernelError::Step {
+                step: "fetch the source",
+                reason: format!(
+                    "{reason}\nif apt does not know {package}, `apt-get update` (as root) may help"
+                ),
+            }
+        })?;
+        let fetched = fs::read_dir(self.dir).map_err(KernelError::io("find the package"))?;
+        let deb = fetched
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|extension| extension == "deb"));
+        let Some(deb) = deb else {
+            return Err(KernelError::Step {
+                step: "fetch the source",
+                reason: "apt-get has left no package".into(),
+            });
+        };
+        let mut dpkg = Command::new("dpkg-deb");
+        dpkg.arg("-x").arg(&deb).arg("package");
+        self.step("open the package", &mut dpkg)?;
+        // The archive is all that is needed of it.
+        fs::remove_file(&deb).map_err(KernelError::io("remove the package"))?;
+        Ok(self
+            .dir
+            .join("package")
+            .join(installed.strip_prefix("/").expect("it is absolute")))
+    }
+
+    /// Whether all settings were taken: `make` passes over those whose requirements are not met.
+    fn check_settings(tree: &Path) -> Result<(), KernelError> {
+        let taken = fs::read_to_string(tree.join(".config"))
+            .map_err(KernelError::io("read the kernel's settings"))?;
+        let lacks = |line: &&str| line.ends_with("=y") && !taken.lines().any(|l| l == *line);
+        let missing: Vec<_> = CONFIG.lines().filter(lacks).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(KernelError::Step {
+            step: "configure the kernel",
+            reason: format!("it does not take {}", missing.join(", ")),
+        })
+    }
+
+    /// Runs a program in the build's folder; its output goes into a file there.
+    fn step(&self, step: &'static str, command: &mut Command) -> Result<(), KernelError> {
+        let failed = |reason: String| KernelError::Step { step, reason };
+        let log = self.dir.join("log");
+        let output = File::create(&log).map_err(|error| failed(error.to_string()))?;
+        let errors = output
+            .try_clone()
+            .map_err(|error| failed(error.to_string()))?;
+        let status = command
+            .current_dir(self.dir)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .status()
+            .map_err(|error| failed(error.to_string()))?;
+        if status.success() {
+            return Ok(());
+        }
+        let end = last(&log).unwrap_or_else(|error| error.to_string());
+        Err(failed(format!("{status}:\n{end}")))
+    }
+}
+
+/// `make` in the source tree, with what would tell one build from another pinned.
+fn make(tree: &Path) -> Command {
+    let mut make = Command::new("make");
+    make.arg("-C")
+        .arg(tree)
+        .arg("ARCH=um")
+        .env("KBUILD_BUILD_TIMESTAMP", "1970-01-01")
+        .env("KBUILD_BUILD_USER", "sojourn")
+        .env("KBUILD_BUILD_HOST", "sojourn")
+        .env_remove("MAKEFLAGS")
+        .env_remove("MFLAGS");
+    make
+}
+
+/// The last lines of a file.
+fn last(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(SHOWN)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+/// Makes one change in the source tree.
+fn change(tree: &Path, edit: &Edit) -> io::Result<()> {
+    let path = tree.join(edit.file);
+    let text = fs::read_to_string(&path)?;
+    if !text.contains(edit.old) {
+        return Err(io::Error::other(format!(
+            "there is no {:?}: this source is not known",
+            edit.old
+        )));
+    }
+    fs::write(&path, text.replace(edit.old, edit.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_not_known_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "one two two").unwrap();
+        let edit = |old| Edit {
+            file: "file",
+            old,
+            new: "three",
+        };
+        change(dir.path(), &edit("two")).unwrap();
+        let text = fs::read_to_string(dir.path().join("file")).unwrap();
+        assert_eq!(text, "one three three");
+        let error = change(dir.path(), &edit("four")).unwrap_err();
+        assert!(error.to_string().contains("four"), "{error}");
+    }
+
+    #[test]
+    fn a_recipe_has_a_number_of_its_own() {
+        let [first, second] = Version::ALL.map(Version::recipe);
+        assert_ne!(first, second);
+        assert_eq!(first.len(), 8);
+    }
+}

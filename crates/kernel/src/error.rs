@@ -1,0 +1,99 @@
+//! What goes wrong with guests, for their users.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::recipe::Version;
+
+/// Why a kernel could not be built, or a guest not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// There is no place for kernels.
+    #[error(
+        "neither XDG_CACHE_HOME nor HOME names a folder (an absolute path): there is no place \
+         for the guest's kernel"
+    )]
+    NoCache,
+    /// No kernel there.
+    #[error(
+        "there is no {} in {}: `{}` builds one (about 3 minutes on two cores, no root needed)",
+        match version {
+            Some(version) => format!("guest kernel {version}"),
+            None => "guest kernel".to_owned(),
+        },
+        dir.display(),
+        match version {
+            Some(version) => format!("sojourn kernel build --version {version}"),
+            None => "sojourn kernel build".to_owned(),
+        }
+    )]
+    NotBuilt {
+        /// The version that was asked for, if any was.
+        version: Option<Version>,
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
+    /// Programs or files that a build takes are missing.
+    #[error(
+        "building a kernel takes {}; on Debian, as root: apt-get install {packages}",
+        things.join(", ")
+    )]
+    Tools {
+        /// What is missing.
+        things: Vec<&'static str>,
+        /// Debian's packages that have it.
+        packages: String,
+    },
+    /// Too little room on the disk.
+    #[error("{} has {free_mib} MiB free; building a kernel takes {needed_mib} MiB", dir.display())]
+    Room {
+        /// The folder of the build.
+        dir: PathBuf,
+        /// What is free there.
+        free_mib: u64,
+        /// What is needed.
+        needed_mib: u64,
+    },
+    /// A step of the build failed.
+    #[error("cannot {step}: {reason}")]
+    Step {
+        /// What was to be done, as "unpack the source".
+        step: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The operating system refused something.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was to be done.
+        what: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The guest ended without a result.
+    #[error("the guest ended without a result ({how}){}", tail(console))]
+    Ended {
+        /// How it ended.
+        how: String,
+        /// The last lines of its console.
+        console: String,
+    },
+    /// Stopped from outside.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl KernelError {
+    /// An error of the operating system in doing `what`.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+}
+
+fn tail(console: &str) -> String {
+    if console.is_empty() {
+        return String::new();
+    }
+    format!("; the last lines of its console:\n{console}")
+}

@@ -1,0 +1,266 @@
+//! A guest: a kernel that runs as a process of this user, in virtual time.
+//!
+//! Its root file system is the host's, which it can only read; one folder is shared both ways. Its
+//! first process is this program ([`init`](crate::init())), which runs one [`Job`] and powers off.
+//! No root is needed on the host; inside, everything runs as root of the guest.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::ops::ControlFlow;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::{fs, thread};
+
+use crate::KernelError;
+use crate::guard::ENDED;
+use crate::job::{FINISHED, JOB, Job, STARTED, STATUS};
+use crate::recipe::SEED;
+use crate::store::Kernel;
+
+/// What guests have by default, in MiB. Only what a guest touches is taken from the host.
+const MEMORY_MIB: u64 = 512;
+/// How often who waits for a guest is asked whether to go on.
+const TICK: Duration = Duration::from_millis(100);
+/// How much of a console is kept, in bytes.
+const CONSOLE: usize = 16 << 10;
+/// Lines of a console that are shown when a guest has failed.
+const SHOWN: usize = 12;
+/// The guest's clock starts here, in nanoseconds since 1970: 2025-01-01.
+const EPOCH: u64 = 1_735_689_600_000_000_000;
+
+/// How guests are made.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// What runs in them.
+    pub kernel: Kernel,
+    /// This program: guard, first process and more, by the arguments below.
+    pub program: PathBuf,
+    /// Arguments that lead to [`guard`](crate::guard()), [`become_guest`](crate::become_guest())
+    /// and [`init`](crate::init()).
+    pub roles: Roles,
+    /// All chance in the guest comes from here.
+    pub seed: u64,
+}
+
+/// Arguments of the program for its hidden roles.
+#[derive(Clone, Copy, Debug)]
+pub struct Roles {
+    /// Followed by the kernel and its arguments.
+    pub guard: &'static [&'static str],
+    /// Followed by the guard's process number, the kernel and its arguments.
+    pub become_guest: &'static [&'static str],
+    /// Followed by nothing.
+    pub init: &'static [&'static str],
+}
+
+/// A guest that was started. Dropping it ends it and removes everything.
+#[derive(Debug)]
+pub struct Guest {
+    guard: Child,
+    /// Closed to let go of the guest.
+    line: Option<ChildStdin>,
+    dir: PathBuf,
+    ended: Receiver<String>,
+    console: Arc<Mutex<Console>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// What a guest's console has shown.
+#[derive(Debug, Default)]
+struct Console {
+    /// Its last lines.
+    kept: Vec<String>,
+    /// Whether the job runs: what it writes is passed on.
+    started: bool,
+    /// Whether anything is passed on.
+    echo: bool,
+}
+
+impl Machine {
+    /// Starts the guard of a guest; the guest itself starts with [`Guest::go`].
+    ///
+    /// # Errors
+    /// When the guard cannot be started or cannot make its folder.
+    pub fn prepare(&self) -> Result<Guest, KernelError> {
+        let mut guard = Command::new(&self.program)
+            .args(self.roles.guard)
+            .arg(&self.kernel.path)
+            .args(self.line())
+            // Ctrl-C is for the run, which then lets go.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(KernelError::io("start the guard of a guest"))?;
+        let line = guard.stdin.take();
+        let mut output = BufReader::new(guard.stdout.take().expect("it is piped"));
+        let errors = guard.stderr.take().expect("it is piped");
+        let console = Arc::new(Mutex::new(Console::default()));
+        let screen = Arc::clone(&console);
+        let mut readers = vec![thread::spawn(move || watch(errors, &screen))];
+        let mut dir = String::new();
+        let said = output.read_line(&mut dir);
+        if said.is_err() || dir.trim().is_empty() {
+            drop(line);
+            let _ = guard.wait();
+            for reader in readers {
+                let _ = reader.join();
+            }
+            let reason = locked(&console).kept.concat().trim().to_owned();
+            let what = "make a folder for a guest".to_owned();
+            return Err(KernelError::io(what)(io::Error::other(reason)));
+        }
+        let (sender, ended) = mpsc::channel();
+        readers.push(thread::spawn(move || {
+            let mut text = String::new();
+            // Without an end the guard itself was killed.
+            let _ = output.read_line(&mut text);
+            let how = text.trim().strip_prefix(ENDED).unwrap_or("it was killed");
+            let _ = sender.send(how.to_owned());
+        }));
+        Ok(Guest {
+            guard,
+            line,
+            dir: PathBuf::from(dir.trim()),
+            ended,
+            console,
+            readers,
+        })
+    }
+
+    /// The kernel's command line. Nothing in it but the seed has a part in the guest's chance.
+    fn line(&self) -> Vec<String> {
+        let mut line: Vec<String> = [
+            "root=hostfs",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "time-travel=inf-cpu",
+            "noreboot",
+            "quiet",
+            "loglevel=4",
+            "con=null",
+            "con0=null,fd:1",
+            "con1=null",
+            // The seed below is all that the kernel's chance is made from.
+            "random.trust_bootloader=on",
+            "random.trust_cpu=off",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        line.push(format!("mem={MEMORY_MIB}M"));
+        line.push(format!("time-travel-start={EPOCH}"));
+        line.push(format!("{SEED}={}", self.seed));
+        line.push(format!("init={}", self.program.display()));
+        line.push("--".to_owned());
+        line.extend(self.roles.init.iter().map(|&word| word.to_owned()));
+        line
+    }
+}
+
+impl Guest {
+    /// The folder that it shares with the host, [`SHARED`](crate::job::SHARED) inside.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Passes on what the job writes on its standard output and error.
+    pub fn echo(&self) {
+        locked(&self.console).echo = true;
+    }
+
+    /// Boots it and has it run `job`.
+    ///
+    /// # Errors
+    /// When the folder cannot be written to, or the guard is gone.
+    pub fn go(&mut self, job: &Job) -> Result<(), KernelError> {
+        fs::write(self.dir.join(JOB), job.to_bytes())
+            .map_err(KernelError::io("write a guest's job"))?;
+        let line = self.line.as_mut().expect("it is closed only when dropped");
+        line.write_all(b"go\n")
+            .map_err(KernelError::io("start a guest"))
+    }
+
+    /// Waits until it has powered off and tells the job's exit status. `going` is asked ten times
+    /// a second whether to go on.
+    ///
+    /// # Errors
+    /// When the guest ended without the job's status, or `going` wanted no more.
+    pub fn wait(&self, going: &mut dyn FnMut() -> ControlFlow<()>) -> Result<i32, KernelError> {
+        let how = loop {
+            match self.ended.recv_timeout(TICK) {
+                Ok(how) => break how,
+                Err(RecvTimeoutError::Disconnected) => break "its guard was killed".to_owned(),
+                Err(RecvTimeoutError::Timeout) => {
+                    if going().is_break() {
+                        return Err(KernelError::Interrupted);
+                    }
+                }
+            }
+        };
+        let status = fs::read_to_string(self.dir.join(STATUS)).ok();
+        let status = status.and_then(|text| text.trim().parse().ok());
+        status.ok_or_else(|| self.ended(&how))
+    }
+
+    /// The error of a guest that has left no result.
+    pub fn ended(&self, how: &str) -> KernelError {
+        KernelError::Ended {
+            how: how.to_owned(),
+            console: self.console(),
+        }
+    }
+
+    /// The last lines of its console.
+    pub fn console(&self) -> String {
+        let console = locked(&self.console);
+        let lines: Vec<_> = console
+            .kept
+            .iter()
+            .map(|line| line.trim_end())
+            .filter(|line| !line.is_empty() && ![STARTED, FINISHED].contains(line))
+            .collect();
+        lines[lines.len().saturating_sub(SHOWN)..].join("\n")
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        drop(self.line.take());
+        // The guard ends when the guest has; both readers end with them.
+        let _ = self.guard.wait();
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn locked(console: &Mutex<Console>) -> std::sync::MutexGuard<'_, Console> {
+    console.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads a guest's console line by line.
+fn watch(console: impl Read, screen: &Mutex<Console>) {
+    let mut reader = BufReader::new(console);
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
+        let line = String::from_utf8_lossy(&bytes).replace('\r', "");
+        let mut screen = locked(screen);
+        screen.started &= line.trim() != FINISHED;
+        if screen.started && screen.echo {
+            // Whoever reads us may have gone; the guest goes on.
+            let _ = io::stdout().write_all(line.as_bytes());
+        }
+        screen.started |= line.trim() == STARTED;
+        screen.kept.push(line);
+        while screen.kept.iter().map(String::len).sum::<usize>() > CONSOLE {
+            screen.kept.remove(0);
+        }
+        bytes.clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! The guest's first process: mounts what programs expect, runs the job, powers off.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use rustix::fs::Mode;
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, reboot};
+
+use crate::job::{FINISHED, JOB, Job, SHARED, STARTED, STATUS};
+
+/// The exit status of a job that could not be started, as shells count it.
+const NOT_RUN: i32 = 126;
+
+/// What is mounted, in this order: the type, where, and whether the guest cannot do without.
+const MOUNTS: [(&str, &str, bool); 6] = [
+    ("proc", "/proc", true),
+    ("sysfs", "/sys", true),
+    ("tmpfs", "/run", true),
+    ("tmpfs", "/tmp", false),
+    ("devpts", "/dev/pts", false),
+    ("tmpfs", "/dev/shm", false),
+];
+
+/// The first process's whole life. Returns only when the guest could not be powered off, and then
+/// the kernel stops with a panic.
+pub fn init() -> io::Error {
+    let status = run().unwrap_or_else(|error| {
+        // The console is the host's only witness.
+        println!("sojourn: the guest: {error}");
+        NOT_RUN
+    });
+    if let Err(error) = fs::write(Path::new(SHARED).join(STATUS), status.to_string()) {
+        println!("sojourn: the guest cannot write its result: {error}");
+    }
+    match reboot(RebootCommand::PowerOff) {
+        Err(error) => error.into(),
+        Ok(()) => io::Error::other("the guest goes on after its end"),
+    }
+}
+
+fn run() -> io::Result<i32> {
+    for (kind, place, needed) in MOUNTS {
+        // Not every host has a place for all of them, and the root cannot be written to.
+        let _ = rustix::fs::mkdir(place, Mode::from_raw_mode(0o755));
+        let mounted = mount(kind, place, kind, MountFlags::empty(), None);
+        if needed {
+            mounted.map_err(|error| said(&format!("mount {place}"), error))?;
+        }
+    }
+    fs::create_dir(SHARED)?;
+    // The guest's process runs in that folder: its name has no part in what the guest is.
+    let data = c"/proc/self/cwd/.";
+    mount("sojourn", SHARED, "hostfs", MountFlags::empty(), Some(data))
+        .map_err(|error| said("mount the shared folder", error))?;
+    let job = fs::read(Path::new(SHARED).join(JOB))?;
+    let job = Job::from_bytes(&job)
+        .ok_or_else(|| io::Error::other("its job is not this program's: is it another build?"))?;
+    println!("{STARTED}");
+    let status = start(&job);
+    println!("{FINISHED}");
+    Ok(code(status?))
+}
+
+fn start(job: &Job) -> io::Result<ExitStatus> {
+    let dir = if job.dir.is_dir() {
+        &job.dir
+    } else {
+        Path::new(SHARED)
+    };
+    let environment = job.environment.iter().map(|(name, value)| (name, value));
+    Command::new(&job.program)
+        .args(&job.arguments)
+        .env_clear()
+        .envs(environment)
+        .current_dir(dir)
+        .status()
+        .map_err(|error| {
+            let text = format!("cannot run {}: {error}", job.program.display());
+            io::Error::new(error.kind(), text)
+        })
+}
+
+/// An exit status as shells count it.
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let signal = || status.signal().map(|signal| 128 + signal);
+    status.code().or_else(signal).unwrap_or(NOT_RUN)
+}
+
+fn said(what: &str, error: rustix::io::Errno) -> io::Error {
+    let error = io::Error::from(error);
+    io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+}

@@ -1,0 +1,33 @@
+//! The real Linux kernel in virtual time, as a process of an ordinary user.
+//!
+//! The kernel is User-Mode Linux (`ARCH=um`) with `time-travel=inf-cpu`: its clock jumps to the
+//! next event and computing costs none of it, so that what happens in it depends on its inputs
+//! alone and not on what else the machine does. [`Store`] and [`build()`] provide kernels,
+//! [`Machine`] and [`Guest`] run a [`Job`] in one.
+//!
+//! Source: the kernel's `Documentation/virt/uml`; `arch/um/kernel/time.c` for virtual time.
+//!
+//! Not here: networks and queues. They are `live`'s, which runs inside.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "guests are processes of the machine, and take its time"
+)]
+
+mod build;
+mod error;
+mod guard;
+mod guest;
+mod init;
+pub mod job;
+mod recipe;
+mod store;
+
+pub use build::build;
+pub use error::KernelError;
+pub use guard::{become_guest, guard};
+pub use guest::{Guest, Machine, Roles};
+pub use init::init;
+pub use job::Job;
+pub use recipe::Version;
+pub use store::{Kernel, Store};

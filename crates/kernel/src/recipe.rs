@@ -1,0 +1,133 @@
+//! How a guest's kernel is made: from which source, with which settings, changed in which places.
+//!
+//! Source: Debian's packages `linux-source-VERSION`, which hold Linux with Debian's patches. The
+//! settings start from `allnoconfig`, so that everything the kernel can do stands in [`CONFIG`].
+//!
+//! Not here: the building itself (`build`), where kernels are kept (`store`).
+
+use std::fmt;
+use std::hash::Hasher as _;
+
+/// A series of kernels that can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// Linux 6.1, Debian 12's.
+    V6_1,
+    /// Linux 6.12, Debian 13's, in Debian 12 as an update.
+    V6_12,
+}
+
+impl Version {
+    /// All, the usual one first.
+    pub const ALL: [Self; 2] = [Self::V6_1, Self::V6_12];
+
+    /// As users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V6_1 => "6.1",
+            Self::V6_12 => "6.12",
+        }
+    }
+
+    /// The version of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.name() == name)
+    }
+
+    /// Debian's package with its source.
+    pub fn package(self) -> String {
+        format!("linux-source-{}", self.name())
+    }
+
+    /// A number that changes with everything below, in 8 hexadecimal digits: kernels made by
+    /// another recipe are not taken for this one's.
+    pub fn recipe(self) -> String {
+        let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+        hash.write(self.name().as_bytes());
+        hash.write(CONFIG.as_bytes());
+        for edit in edits(self) {
+            for part in [edit.file, edit.old, edit.new] {
+                hash.write(part.as_bytes());
+            }
+        }
+        format!("{:08x}", (hash.0 >> 32) ^ (hash.0 & 0xffff_ffff))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// FNV-1a with 64 bits: the same on every machine and in every version of Rust.
+struct Fnv(u64);
+
+impl std::hash::Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// A place in the source that is changed before it is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edit {
+    /// File in the source tree.
+    pub(crate) file: &'static str,
+    /// What stands there, at least once.
+    pub(crate) old: &'static str,
+    /// What shall stand there.
+    pub(crate) new: &'static str,
+}
+
+/// The parameter on the kernel's command line from which all of its chance comes.
+pub(crate) const SEED: &str = "sojourn.seed";
+
+/// The places that are changed:
+///
+/// - The tick is 1 ms, not 10: timers of TCP and of PIE count ticks, and 15 ms would become 20.
+/// - The host gives no random numbers. The pool is filled from the seed on the command line
+///   alone, not from the rest of the line, in which paths stand. All of the kernel's secrets
+///   (hashes, initial sequence numbers, port numbers, perturbations of queues) come from there.
+/// - When the kernel's process dies, its guests' processes die with it. They would go on as
+///   processes of the host otherwise.
+pub(crate) fn edits(version: Version) -> Vec<Edit> {
+    let tick = Edit {
+        file: "arch/um/Kconfig",
+        old: "config HZ\n\tint\n\tdefault 100\n",
+        new: "config HZ\n\tint\n\tdefault 1000\n",
+    };
+    let pool = Edit {
+        file: "drivers/char/random.c",
+        old: "_mix_pool_bytes(command_line, strlen(command_line));",
+        new: "{ const char *seed = strstr(command_line, \"sojourn.seed=\");\n\
+              \t  if (seed) _mix_pool_bytes(seed, strcspn(seed, \" \")); }",
+    };
+    let start = Edit {
+        file: "arch/um/kernel/um_arch.c",
+        old: "os_getrandom(rng_seed, sizeof(rng_seed), 0) == sizeof(rng_seed)",
+        new: "memset(rng_seed, 0, sizeof(rng_seed))",
+    };
+    let host = Edit {
+        file: "arch/um/include/asm/archrandom.h",
+        old: "ret = os_getrandom(v, max_longs * sizeof(*v), 0);",
+        new: "ret = 0;",
+    };
+    let orphans = Edit {
+        file: "arch/um/os-Linux/skas/process.c",
+        old: "PTRACE_O_TRACESYSGOOD) < 0",
+        new: "(PTRACE_O_TRACESYSGOOD | 0x100000 /* PTRACE_O_EXITKILL */)) < 0",
+    };
+    match version {
+        Version::V6_1 | Version::V6_12 => vec![tick, pool, start, host, orphans],
+    }
+}
+
+/// The kernel's settings beyond `allnoconfig`.
+pub(crate) const CONFIG: &str = include_str!("recipe/config");
