@@ -23,7 +23,7 @@ const AHEAD: usize = 500;
 fn rate_out(link: &Link, rate: LineRate, count: usize) -> f64 {
     let mut config = plain();
     config.up.line.rate = rate;
-    config.up.qdisc = Spec::Pfifo { limit: 100_000 };
+    config.up.qdisc = Spec::pfifo(100_000);
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
     let ours = |got: &[u8]| got[12..14] == [0x88, 0xb5];
     let arrived = AtomicUsize::new(0);
@@ -171,7 +171,7 @@ fn an_overfull_queue_drops_and_everything_is_accounted() {
         let link = Link::new();
         let mut config = plain();
         config.up.line.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
-        config.up.qdisc = Spec::Pfifo { limit: 50 };
+        config.up.qdisc = Spec::pfifo(50);
         config.up.line.loss = 0.2;
         let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
         let (count, stats, told) = link.observed(config, Tallies::default(), || {

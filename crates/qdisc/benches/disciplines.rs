@@ -15,8 +15,8 @@
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
     AckFacts, AckFilter, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn, FlowParams,
-    GspParams, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec, SteerParams,
-    TbfParams,
+    GspParams, Limit, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec,
+    SteerParams, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -86,21 +86,11 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
     let pie = PieParams::default();
     let red = RedParams {
         unit: RedUnit::Packets,
-        limit: u64::from(limit),
         min: u64::from(limit) * 2,
         max: u64::from(limit) * 3,
         avpkt: 1000,
         weight: RedWeight::Exact(0.002),
-        probability: 0.02,
-        bandwidth: Rate::from_bps(10_000_000),
-        adaptive: false,
-        ecn: false,
-        harddrop: false,
-        nodrop: false,
-        gentle: false,
-        wait: false,
-        spare: false,
-        bytemode: false,
+        ..RedParams::default()
     };
     // The backlog must fit; without a rate no shaper holds it back.
     let cake = CakeParams {
@@ -120,15 +110,21 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         })
     };
     vec![
-        ("pfifo", Spec::Pfifo { limit }),
-        ("red", Spec::Red(red)),
-        ("codel", Spec::Codel { limit, codel }),
-        ("pie", Spec::Pie { limit, pie }),
-        ("gsp", Spec::Gsp { limit, gsp }),
-        ("fq_codel", Spec::FqCodel { flows, codel }),
-        ("fq_pie", Spec::FqPie { flows, pie }),
-        ("fq_gsp", Spec::FqGsp { flows, gsp }),
-        ("steer", steered(Spec::Gsp { limit, gsp })),
+        ("pfifo", Spec::pfifo(limit)),
+        (
+            "red",
+            Spec::Single {
+                limit: Limit::Packets(limit.into()),
+                policy: red.into(),
+            },
+        ),
+        ("codel", Spec::single(limit, codel)),
+        ("pie", Spec::single(limit, pie)),
+        ("gsp", Spec::single(limit, gsp)),
+        ("fq_codel", Spec::flows(flows, codel)),
+        ("fq_pie", Spec::flows(flows, pie)),
+        ("fq_gsp", Spec::flows(flows, gsp)),
+        ("steer", steered(Spec::single(limit, gsp))),
         ("cake", Spec::Cake(cake)),
         ("cake diffserv4", Spec::Cake(diffserv4)),
         ("cake ack-filter", filtered(cake)),
@@ -136,7 +132,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("cake of ACKs", Spec::Cake(cake)),
         ("cake ack-filter of ACKs", filtered(cake)),
         ("cake diffserv4 ack-filter of ACKs", filtered(diffserv4)),
-        ("tbf", unhindered(Spec::Pfifo { limit })),
+        ("tbf", unhindered(Spec::pfifo(limit))),
     ]
 }
 
@@ -146,10 +142,7 @@ fn steered(inner: Spec) -> Spec {
         delay: Span::from_secs(100),
         ..SteerParams::default()
     };
-    Spec::Steer {
-        steer,
-        inner: Box::new(inner),
-    }
+    inner.steered(steer).expect("it has a target")
 }
 
 /// A shaper that always has tokens, although time hardly advances.

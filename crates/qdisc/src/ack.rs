@@ -49,6 +49,11 @@ const fn is_up_to(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a)).cast_signed() >= 0
 }
 
+impl AckFilter {
+    /// All of them, the mildest first.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Normal, Self::Aggressive];
+}
+
 impl AckFacts {
     fn blocks(&self) -> &[(u32, u32)] {
         &self.sack[..usize::from(self.sacks.min(4))]

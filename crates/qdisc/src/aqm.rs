@@ -10,8 +10,8 @@
 //! [`Aqm::found_empty`] when there is none (left). All calls of one departure have the same time.
 //!
 //! # A new AQM
-//! One file with a type that implements [`Aqm`], and one arm in `Spec`: `SingleQueue` and
-//! `FlowQueue` then run it.
+//! One file with a type that implements [`Aqm`]: `SingleQueue` and `FlowQueue` then run it. Its
+//! words take its parameters, an arm in `spec` and one in `build`, and rows of the catalogue.
 
 pub(crate) mod cobalt;
 pub(crate) mod codel;
@@ -19,9 +19,15 @@ pub(crate) mod gsp;
 pub(crate) mod pie;
 pub(crate) mod red;
 pub(crate) mod setpoint;
+pub(crate) mod status;
 pub(crate) mod steered;
 
+use crate::accounts::{Counters, FlowStatistics, Gauge};
+use crate::report::Field;
+use crate::spec::Policy;
+use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
+use status::SteerStatus;
 
 /// What an AQM may know of its queue; the packet in question is not in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,5 +117,31 @@ pub trait Aqm {
     #[inline]
     fn is_forgettable(&mut self, _state: &mut Self::State, _now: Time) -> bool {
         false
+    }
+
+    /// Takes new parameters of its own kind; what it has learned stays.
+    fn retune(&mut self, _policy: &Policy) {}
+
+    /// The statistics of one queue beyond those that every discipline has, with tc's names.
+    fn statistics(&self, _state: &Self::State, _counters: &Counters, _now: Time) -> Vec<Field> {
+        Vec::new()
+    }
+
+    /// The same of all the flows of a flow queue.
+    fn flow_statistics(&self, _flows: &FlowStatistics) -> Vec<Field> {
+        Vec::new()
+    }
+
+    /// tc's `overlimits`, which is not only for shapers: RED counts its signals there.
+    fn overlimits(&self) -> u64 {
+        0
+    }
+
+    /// The variables that show how it controls; `state` is that of a single queue.
+    fn gauges(&self, _state: Option<&Self::State>, _now: Time, _tell: &mut dyn FnMut(Gauge)) {}
+
+    /// What moves its target, where something does.
+    fn steering(&self) -> Option<SteerStatus> {
+        None
     }
 }

@@ -29,12 +29,16 @@
 //! bytes a turn, so that a packet takes many turns. Linux walks them all, and so do we up to 64
 //! flows in turn; beyond, flows in debt wait outside the round (see `flow::debts`).
 
+use crate::accounts::{Backlog, Counters, DropReason};
+use crate::aqm::cobalt::Cobalt;
+use crate::change::{ChangeError, alike};
+use crate::flow::{FlowPolicy, FlowQueue, HostFair, Sharing};
+use crate::packet::Packet;
+use crate::params::{CakeParams, CobaltParams, FlowParams, FlowParts};
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, int, micros};
-use crate::{
-    Backlog, CakeParams, ChangeError, Cobalt, CobaltParams, Counters, Dequeue, DropReason,
-    FlowParams, FlowParts, FlowPolicy, FlowQueue, HostFair, Outlet, Packet, Qdisc, Sharing, Spec,
-    TinClock, VirtualClock,
-};
+use crate::shaper::{TinClock, VirtualClock};
+use crate::spec::Spec;
 use alloc::format;
 use alloc::vec::Vec;
 use autorate::Autorate;
@@ -538,29 +542,30 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             name: "tins".into(),
             value: Value::Groups(tins.map(|&index| self.tin_report(index)).collect()),
         });
-        Report::new(&self.spec(), &self.counters, self.backlog(), own)
+        let accounts = (&self.counters, self.backlog());
+        Report::new(self.spec().as_ref(), accounts, own)
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Cake(self.params)
+    fn spec(&self) -> Option<Spec> {
+        Some(Spec::Cake(self.params))
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
+        alike(self.spec().as_ref(), spec)?;
         let Spec::Cake(params) = *spec else {
-            return Err(ChangeError::other_kind("cake", spec));
+            return Ok(());
         };
         // Packets stand in queues by these; a flow in two queues at once would be reordered.
-        if params.diffserv != self.params.diffserv {
-            return Err(ChangeError::Fixed { option: "diffserv" });
-        }
-        if params.isolation != self.params.isolation {
-            return Err(ChangeError::Fixed { option: "flowmode" });
-        }
-        if params.nat != self.params.nat {
-            return Err(ChangeError::Fixed { option: "nat" });
-        }
-        if params.fwmark != self.params.fwmark {
-            return Err(ChangeError::Fixed { option: "fwmark" });
+        let old = &self.params;
+        for (is_same, option) in [
+            (params.diffserv == old.diffserv, "diffserv"),
+            (params.isolation == old.isolation, "flowmode"),
+            (params.nat == old.nat, "nat"),
+            (params.fwmark == old.fwmark, "fwmark"),
+        ] {
+            if !is_same {
+                return Err(ChangeError::Fixed { option });
+            }
         }
         if params.bandwidth != self.params.bandwidth || !params.autorate {
             self.rate = params.bandwidth.unwrap_or(Rate::ZERO);

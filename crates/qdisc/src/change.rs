@@ -1,9 +1,10 @@
-//! New parameters for a live instance, and a new discipline in its place.
+//! Why a live instance cannot take new parameters.
 
-use crate::{Packet, Qdisc, Setting, Spec};
-use alloc::boxed::Box;
+use crate::spec::Spec;
 use core::fmt;
-use sojourn_units::Time;
+
+/// What a policy that is not of this crate is called.
+pub(crate) const OWN: &str = "own";
 
 /// Why a live instance cannot take a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,6 @@ pub enum ChangeError {
     },
 }
 
-impl ChangeError {
-    pub(crate) const fn other_kind(is: &'static str, wanted: &Spec) -> Self {
-        Self::OtherKind {
-            is,
-            wanted: wanted.name(),
-        }
-    }
-}
-
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -46,35 +38,24 @@ impl fmt::Display for ChangeError {
 
 impl core::error::Error for ChangeError {}
 
-/// How [`Spec::reconfigure`] did it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reconfigured {
-    /// The live instance has the new parameters and keeps its state.
-    InPlace,
-    /// A new instance holds the packets and the accounts; its AQM starts afresh.
-    Replaced,
+/// Whether a live instance of `own` can take the numbers of `wanted`.
+///
+/// # Errors
+/// [`ChangeError::OtherKind`] when both are not of the same kind.
+pub(crate) fn alike(own: Option<&Spec>, wanted: &Spec) -> Result<(), ChangeError> {
+    let Some(own) = own else {
+        return Err(other(OWN, wanted));
+    };
+    if !own.is_like(wanted) {
+        return Err(other(own.name(), wanted));
+    }
+    match (own.unsteered(), wanted.unsteered()) {
+        (Some(own), Some(wanted)) => alike(Some(&own), &wanted),
+        _ => Ok(()),
+    }
 }
 
-impl Spec {
-    /// Makes `live` follow this spec, whatever it was: in place where [`Qdisc::change`] can,
-    /// else by a new instance that takes over the packets and [`crate::Counters`]. No packet
-    /// is lost, none changes its order within its flow, and each keeps its time of arrival, so
-    /// that its sojourn goes on. A shaper that is replaced starts with a full bucket.
-    pub fn reconfigure<P: Packet + 'static>(
-        &self,
-        live: &mut Box<dyn Qdisc<P>>,
-        setting: Setting<'_>,
-        now: Time,
-    ) -> Reconfigured {
-        if live.change(self, now).is_ok() {
-            return Reconfigured::InPlace;
-        }
-        let mut held = live.drain();
-        // Flows are drained one by one; the sort is stable, so each keeps its order.
-        held.sort_by_key(|&(arrived, _)| arrived);
-        let mut fresh = self.build(setting);
-        fresh.adopt(held, *live.counters());
-        *live = fresh;
-        Reconfigured::Replaced
-    }
+fn other(is: &'static str, wanted: &Spec) -> ChangeError {
+    let wanted = wanted.name();
+    ChangeError::OtherKind { is, wanted }
 }

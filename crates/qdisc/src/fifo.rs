@@ -6,20 +6,16 @@
 //! arrival makes the queue exceed its limit.
 //! Memory: an entry per packet held at most at any time; nothing before the first packet.
 
-use crate::{
-    Backlog, ChangeError, Counters, Dequeue, DropReason, Outlet, Packet, Qdisc, Report, Spec,
-};
+use crate::accounts::{Backlog, Counters, DropReason};
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::params::FifoParams;
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::Report;
+use crate::spec::Spec;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
-
-/// What a full queue does, and in which unit it is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Packets,
-    Bytes,
-    HeadDrop,
-}
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -28,45 +24,33 @@ pub struct Fifo<P> {
     /// The limit that is not meant is out of reach, so that the fast path knows no kinds.
     packets: u64,
     bytes: u64,
-    kind: Kind,
+    params: FifoParams,
     backlog: Backlog,
     counters: Counters,
 }
 
 impl<P> Fifo<P> {
-    /// `pfifo`: up to `limit` packets, and drops what arrives beyond.
-    pub fn new(limit: u32) -> Self {
-        Self::make(Kind::Packets, u64::from(limit))
-    }
-
-    /// `bfifo`: up to `limit` bytes, and drops what arrives beyond.
-    pub fn bytes(limit: u64) -> Self {
-        Self::make(Kind::Bytes, limit)
-    }
-
-    /// `pfifo_head_drop`: up to `limit` packets, and drops the oldest for each that arrives
-    /// beyond.
-    pub fn head_drop(limit: u32) -> Self {
-        Self::make(Kind::HeadDrop, u64::from(limit))
-    }
-
-    fn make(kind: Kind, limit: u64) -> Self {
+    /// An empty queue.
+    pub fn new(params: FifoParams) -> Self {
         let mut fifo = Self {
             queue: VecDeque::new(),
             packets: u64::MAX,
             bytes: u64::MAX,
-            kind,
+            params,
             backlog: Backlog::default(),
             counters: Counters::default(),
         };
-        fifo.set_limit(limit);
+        fifo.set_params(params);
         fifo
     }
 
-    fn set_limit(&mut self, limit: u64) {
-        match self.kind {
-            Kind::Packets | Kind::HeadDrop => self.packets = limit,
-            Kind::Bytes => self.bytes = limit,
+    fn set_params(&mut self, params: FifoParams) {
+        self.params = params;
+        match params {
+            FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => {
+                self.packets = limit.into();
+            }
+            FifoParams::Bytes(limit) => self.bytes = limit,
         }
     }
 }
@@ -75,7 +59,7 @@ impl<P: Packet> Fifo<P> {
     /// Whether the arrival may be queued: a tail drop refuses it, a head drop makes room.
     #[cold]
     fn make_room(&mut self, out: &mut dyn Outlet<P>) -> bool {
-        if self.kind != Kind::HeadDrop || self.packets == 0 {
+        if !matches!(self.params, FifoParams::HeadDrop(1..)) {
             return false;
         }
         // One for one, as in Linux: an excess after a change drains by departures.
@@ -127,26 +111,19 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     }
 
     fn report(&self, _now: Time) -> Report {
-        Report::new(&self.spec(), &self.counters, self.backlog, Vec::new())
+        let accounts = (&self.counters, self.backlog);
+        Report::new(self.spec().as_ref(), accounts, Vec::new())
     }
 
-    fn spec(&self) -> Spec {
-        let packets = self.packets as u32;
-        match self.kind {
-            Kind::Packets => Spec::Pfifo { limit: packets },
-            Kind::Bytes => Spec::Bfifo { limit: self.bytes },
-            Kind::HeadDrop => Spec::PfifoHeadDrop { limit: packets },
-        }
+    fn spec(&self) -> Option<Spec> {
+        Some(Spec::Fifo(self.params))
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
-        let limit = match (self.kind, spec) {
-            (Kind::Packets, Spec::Pfifo { limit })
-            | (Kind::HeadDrop, Spec::PfifoHeadDrop { limit }) => u64::from(*limit),
-            (Kind::Bytes, Spec::Bfifo { limit }) => *limit,
-            _ => return Err(ChangeError::other_kind(self.spec().name(), spec)),
-        };
-        self.set_limit(limit);
+        alike(self.spec().as_ref(), spec)?;
+        if let Spec::Fifo(params) = *spec {
+            self.set_params(params);
+        }
         Ok(())
     }
 

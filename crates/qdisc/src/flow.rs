@@ -40,11 +40,16 @@ mod statistics;
 mod turns;
 mod ways;
 
-use crate::describe::DescribeFlows;
-use crate::{
-    AckFilter, Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, FlowParams, Gauge,
-    Outlet, Packet, Qdisc, QueueView, Report, Spec, Verdict,
-};
+use crate::accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge};
+use crate::ack::AckFilter;
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::params::{FlowParams, FlowParts};
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::Report;
+use crate::spec::{Aimed, Spec};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use debts::Debts;
 use fat::Fattest;
@@ -55,7 +60,6 @@ use turns::{Round, Turn};
 
 pub use hosts::{HostFair, Isolation, Sharing};
 pub use policy::{FlowPolicy, Plain};
-pub use statistics::FlowStatistics;
 pub use ways::WayCounters;
 
 /// Least quantum, as in Linux.
@@ -105,6 +109,8 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     backlog: Backlog,
     counters: Counters,
     new_flow_count: u64,
+    /// What `aqm` was made from.
+    aimed: Option<Box<Aimed>>,
 }
 
 impl<P: Packet, A: Aqm> FlowQueue<P, A> {
@@ -137,7 +143,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             backlog: Backlog::default(),
             counters: Counters::default(),
             new_flow_count: 0,
+            aimed: None,
         }
+    }
+
+    /// Its AQM was made from `aimed`.
+    pub(crate) fn of(mut self, aimed: Aimed) -> Self {
+        self.aimed = Some(Box::new(aimed));
+        self
     }
 
     /// The parameters in force.
@@ -219,6 +232,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             drop_overlimit: self.counters.dropped_for(DropReason::Overlimit) + overmemory,
             drop_overmemory: overmemory,
         }
+    }
+
+    /// Its spec, with these parameters.
+    fn following(&self, flows: FlowParams) -> Option<Spec> {
+        let policy = **self.aimed.as_ref()?;
+        Some(Spec::Flows { flows, policy })
     }
 
     /// The flow of a packet.
@@ -369,7 +388,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 }
 
-impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
+impl<P: Packet, A: Aqm, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         self.offer(packet, now, out);
@@ -391,28 +410,32 @@ impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F>
     }
 
     fn report(&self, _now: Time) -> Report {
-        let flows = self.statistics();
-        let mut own = self.aqm.statistics(&flows, &self.counters);
-        own.extend(self.parts_statistics());
+        let mut own = self.aqm.flow_statistics(&self.statistics());
+        let steering = self.aqm.steering();
+        let mut steering = steering.map(|status| (status.target, status.statistics(None)));
+        let outer = steering.as_mut().map_or(&mut own, |(_, fields)| fields);
+        outer.extend(self.parts_statistics());
         // tc prints the quantum in force, also when it is the default.
-        let params = FlowParams {
-            quantum: Some(self.quantum),
+        let quantum = Some(self.quantum);
+        let spec = self.following(FlowParams {
+            quantum,
             ..self.params
-        };
-        let accounts = (&self.counters, self.backlog);
-        Report {
-            inner: self.aqm.below(params, &flows, accounts),
-            ..Report::new(&self.aqm.spec(params), &self.counters, self.backlog, own)
-        }
+        });
+        Report::policed(spec.as_ref(), (&self.counters, self.backlog), own, steering)
     }
 
-    fn spec(&self) -> Spec {
-        self.aqm.spec(self.params)
+    fn spec(&self) -> Option<Spec> {
+        self.following(self.params)
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
-        let params = self.aqm.change(spec, &self.params)?;
-        self.set_params(params);
+        alike(self.spec().as_ref(), spec)?;
+        if let Spec::Flows { flows, policy } = *spec {
+            same_flows(&flows, &self.params)?;
+            self.aqm.retune(&policy.into());
+            self.aimed = Some(Box::new(policy));
+            self.set_params(flows);
+        }
         Ok(())
     }
 
@@ -420,8 +443,8 @@ impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F>
         self.hint()
     }
 
-    fn gauges(&self, _now: Time, tell: &mut dyn FnMut(Gauge)) {
-        self.aqm.gauges(tell);
+    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.aqm.gauges(None, now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {
@@ -434,6 +457,27 @@ impl<P: Packet, A: DescribeFlows, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F>
             self.admit(packet, arrived);
         }
     }
+}
+
+/// The number of flows and what tells them apart are fixed, because packets are in queues by them,
+/// and whether there are parts of CAKE at all. So is the default quantum, because the link's MTU
+/// is known only at construction.
+fn same_flows(new: &FlowParams, old: &FlowParams) -> Result<(), ChangeError> {
+    let (of_new, of_old) = (&new.parts, &old.parts);
+    let option = if new.flows != old.flows {
+        "flows"
+    } else if (of_new.isolation, of_new.nat) != (of_old.isolation, of_old.nat) {
+        "flowmode"
+    } else if of_new.set_associative != of_old.set_associative
+        || (*of_new == FlowParts::NONE) != (*of_old == FlowParts::NONE)
+    {
+        "set-associative"
+    } else if old.quantum.is_some() && new.quantum.is_none() {
+        "quantum"
+    } else {
+        return Ok(());
+    };
+    Err(ChangeError::Fixed { option })
 }
 
 #[cfg(test)]

@@ -15,10 +15,14 @@
 //!
 //! Not here: classes that borrow from each other.
 
+use crate::accounts::{Backlog, Counters, Gauge};
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::params::HtbParams;
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::Report;
+use crate::spec::Spec;
 use crate::tbf::Audit;
-use crate::{
-    Backlog, ChangeError, Counters, Dequeue, Gauge, HtbParams, Outlet, Packet, Qdisc, Report, Spec,
-};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time, TxClock};
@@ -87,22 +91,23 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let spec = self.spec();
-        let mut report = Report::new(&spec, &self.counters, self.backlog(), Vec::new());
-        report.inner = Some(Box::new(self.inner.report(now)));
-        report
-    }
-
-    fn spec(&self) -> Spec {
-        Spec::Htb {
-            htb: self.params,
-            inner: Box::new(self.inner.spec()),
+        let accounts = (&self.counters, self.backlog());
+        Report {
+            inner: Some(Box::new(self.inner.report(now))),
+            ..Report::new(self.spec().as_ref(), accounts, Vec::new())
         }
     }
 
+    fn spec(&self) -> Option<Spec> {
+        let inner = Box::new(self.inner.spec()?);
+        let htb = self.params;
+        Some(Spec::Htb { htb, inner })
+    }
+
     fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        alike(self.spec().as_ref(), spec)?;
         let Spec::Htb { htb, inner } = spec else {
-            return Err(ChangeError::other_kind("htb", spec));
+            return Ok(());
         };
         self.inner.change(inner, now)?;
         // What is missing from a full bucket stays missing, in time at the old rate.

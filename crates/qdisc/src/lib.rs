@@ -44,12 +44,13 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod accounts;
 mod ack;
 mod aqm;
 mod average;
+mod build;
 mod cake;
 mod change;
-mod describe;
 mod diffserv;
 mod fifo;
 mod flow;
@@ -65,6 +66,7 @@ mod spec;
 mod tbf;
 mod tc;
 
+pub use accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};
 pub use aqm::cobalt::{Cobalt, CobaltCounters, CobaltState};
 pub use aqm::codel::{Codel, CodelCounters, CodelState};
@@ -72,28 +74,27 @@ pub use aqm::gsp::{Gsp, GspCounters, GspState};
 pub use aqm::pie::{Pie, PieCounters, PieState};
 pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
 pub use aqm::setpoint::Setpoint;
-pub use aqm::steered::{Decision, SteerStatus, Steered, SteeredState, Unmet};
+pub use aqm::status::{Decision, SteerStatus, Unmet};
+pub use aqm::steered::{Steered, SteeredState};
 pub use aqm::{Aqm, Facts, QueueView, Verdict};
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
+pub use build::{Reconfigured, Setting};
 pub use cake::Cake;
-pub use change::{ChangeError, Reconfigured};
-pub use describe::{DescribeFlows, DescribeSingle};
+pub use change::ChangeError;
 pub use diffserv::DiffServ;
 pub use fifo::Fifo;
-pub use flow::{
-    FlowPolicy, FlowQueue, FlowStatistics, HostFair, Isolation, Plain, Sharing, WayCounters,
-};
+pub use flow::{FlowPolicy, FlowQueue, HostFair, Isolation, Plain, Sharing, WayCounters};
 pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
-    RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
+    PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
-pub use qdisc::{Backlog, Counters, Dequeue, Discard, DropReason, Gauge, Outlet, Qdisc, Tally};
+pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};
 pub use shaper::{TinClock, VirtualClock};
-pub use single::{Limit, SingleQueue};
-pub use spec::{Setting, Spec};
+pub use single::SingleQueue;
+pub use spec::{Aim, Aimed, Limit, Policy, Spec};
 pub use tbf::Tbf;
 pub use tc::{Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};

@@ -16,6 +16,11 @@ pub enum Framing {
     Ptm,
 }
 
+impl Framing {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Atm, Self::Ptm];
+}
+
 /// A link's overhead for each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLayer {

@@ -3,6 +3,17 @@
 use crate::{AckFilter, DiffServ, Isolation, LinkLayer};
 use sojourn_units::{Rate, Span};
 
+/// First in, first out (`tc-pfifo(8)`): what is limited, and what a full queue drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FifoParams {
+    /// `pfifo`: packets, default 1000. A full queue drops what arrives.
+    Packets(u32),
+    /// `bfifo`: bytes, default 1000 full frames. A full queue drops what arrives.
+    Bytes(u64),
+    /// `pfifo_head_drop`: packets, default 1000. A full queue drops the oldest for each arrival.
+    HeadDrop(u32),
+}
+
 /// CoDel (RFC 8289 section 4; `tc-codel(8)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelParams {
@@ -101,10 +112,8 @@ pub enum RedWeight {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::struct_excessive_bools)] // tc's own switches
 pub struct RedParams {
-    /// Unit of `limit`, `min` and `max`.
+    /// Unit of `min` and `max`, as of the queue's limit.
     pub unit: RedUnit,
-    /// Hard limit of the queue.
-    pub limit: u64,
     /// Average below which nothing is signalled. Default max/3.
     pub min: u64,
     /// Average at which `probability` is reached. Default limit/4.
@@ -230,12 +239,13 @@ pub struct CakeParams {
 pub struct HtbParams {
     /// Rate, which is the ceiling too.
     pub rate: Rate,
-    /// Bytes that an idle class may send at once, beside the packet that makes the debt.
+    /// Bytes that an idle class may send at once, beside the packet that makes the debt. Default
+    /// 1600.
     pub burst: u64,
 }
 
-/// Token bucket (`tc-tbf(8)`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Token bucket (`tc-tbf(8)`). What has no default in tc is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TbfParams {
     /// Rate at which tokens come.
     pub rate: Rate,
@@ -251,9 +261,37 @@ pub struct TbfParams {
     pub overhead: i32,
 }
 
-impl HtbParams {
-    /// What `tc` takes without `burst` on a kernel with exact timers.
-    pub const BURST: u64 = 1600;
+impl Default for HtbParams {
+    fn default() -> Self {
+        Self {
+            rate: Rate::ZERO,
+            // What `tc` takes on a kernel with exact timers.
+            burst: 1600,
+        }
+    }
+}
+
+impl Default for RedParams {
+    /// Without thresholds, which follow from the queue's limit.
+    fn default() -> Self {
+        Self {
+            unit: RedUnit::Bytes,
+            min: 0,
+            max: 0,
+            avpkt: 500,
+            weight: RedWeight::Burst(0),
+            probability: 0.02,
+            bandwidth: Rate::from_bps(10_000_000),
+            adaptive: false,
+            ecn: false,
+            harddrop: false,
+            nodrop: false,
+            gentle: false,
+            wait: false,
+            spare: false,
+            bytemode: false,
+        }
+    }
 }
 
 impl Default for CodelParams {

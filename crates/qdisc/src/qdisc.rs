@@ -1,101 +1,13 @@
-//! The trait that everything turns on, and the accounts that every discipline keeps.
+//! The trait that everything turns on.
 
-use crate::{ChangeError, Packet, Report, Spec};
+use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::change::ChangeError;
+use crate::packet::Packet;
+use crate::report::Report;
+use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use sojourn_units::{Span, Time, Unit};
-
-/// Packets and bytes, always both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Tally {
-    /// Counts one packet of `len` bytes.
-    pub fn add(&mut self, len: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(len);
-    }
-
-    /// Takes back one packet of `len` bytes.
-    pub fn remove(&mut self, len: u32) {
-        debug_assert!(
-            self.packets > 0 && self.bytes >= u64::from(len),
-            "more out than in"
-        );
-        self.packets -= 1;
-        self.bytes -= u64::from(len);
-    }
-}
-
-/// What is held now.
-pub type Backlog = Tally;
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// It arrived at a full queue.
-    Tail,
-    /// It was at the head of a full queue (`pfifo_head_drop`).
-    Head,
-    /// The AQM's decision.
-    Aqm,
-    /// It was in the fattest flow when the packet limit was crossed.
-    Overlimit,
-    /// It was in the fattest flow when the memory limit was crossed.
-    OverMemory,
-    /// An ACK that a newer one makes superfluous.
-    AckFilter,
-    /// It can never be sent: longer than a shaper's bucket.
-    Oversize,
-}
-
-impl DropReason {
-    /// All of them, in the order of their counters.
-    pub const ALL: [Self; 7] = [
-        Self::Tail,
-        Self::Head,
-        Self::Aqm,
-        Self::Overlimit,
-        Self::OverMemory,
-        Self::AckFilter,
-        Self::Oversize,
-    ];
-}
-
-/// Counters that every discipline keeps; `offered = dequeued + dropped + backlog` always holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Given to [`Qdisc::enqueue`]; of a packet that was cut ([`Outlet::cut`]) every segment.
-    pub offered: Tally,
-    /// Returned by [`Qdisc::dequeue`].
-    pub dequeued: Tally,
-    /// Dropped, for whatever reason.
-    pub dropped: Tally,
-    /// Dropped packets by reason, in the order of [`DropReason::ALL`].
-    pub drops: [u64; DropReason::ALL.len()],
-    /// CE marks set by the AQM.
-    pub marked: Tally,
-    /// Times that a shaper held a packet back (tc's `overlimits`).
-    pub overlimits: u64,
-}
-
-impl Counters {
-    /// Counts a drop.
-    pub fn drop(&mut self, len: u32, reason: DropReason) {
-        self.dropped.add(len);
-        self.drops[reason as usize] += 1;
-    }
-
-    /// Packets dropped for `reason`.
-    pub const fn dropped_for(&self, reason: DropReason) -> u64 {
-        self.drops[reason as usize]
-    }
-}
+use sojourn_units::{Span, Time};
 
 /// Where dropped packets go, so that a frame's buffer is returned and an observer can count.
 pub trait Outlet<P> {
@@ -139,17 +51,6 @@ pub enum Dequeue<P> {
     Empty,
 }
 
-/// A variable of a discipline, for a series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gauge {
-    /// Its name, the same in every discipline that has it.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: Unit,
-    /// Its value now.
-    pub value: f64,
-}
-
 /// Something packets are offered to and taken from.
 ///
 /// The driving contract is in the crate's documentation.
@@ -170,8 +71,9 @@ pub trait Qdisc<P: Packet> {
     /// Parameters and statistics as `tc -s qdisc` shows them.
     fn report(&self, now: Time) -> Report;
 
-    /// The parameters in force.
-    fn spec(&self) -> Spec;
+    /// The parameters in force. None for a policy that is not of this crate: no words stand for
+    /// it.
+    fn spec(&self) -> Option<Spec>;
 
     /// Gives the live instance new parameters of its own kind. Nothing held is lost: what is
     /// above a lower limit stays until it drains, and a flow queue drops from its fattest flows
@@ -222,7 +124,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         (**self).report(now)
     }
 
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> Option<Spec> {
         (**self).spec()
     }
 

@@ -1,11 +1,8 @@
 //! Parameters and statistics as data, before they become `tc -s` text or JSON.
 
-use crate::spec::Spec;
-use crate::tc::options;
-use crate::{Backlog, Counters};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use sojourn_units::Span;
 
@@ -55,28 +52,6 @@ pub struct Place<'a> {
     pub handle: u16,
 }
 
-impl Report {
-    /// The report of an instance: tc's common statistics, then its `own`.
-    pub(crate) fn new(spec: &Spec, counters: &Counters, backlog: Backlog, own: Vec<Field>) -> Self {
-        let mut stats = Vec::from([
-            int("bytes", counters.dequeued.bytes),
-            int("packets", counters.dequeued.packets),
-            int("drops", counters.dropped.packets),
-            int("overlimits", counters.overlimits),
-            int("requeues", 0_u32),
-            int("backlog", backlog.bytes),
-            int("qlen", backlog.packets),
-        ]);
-        stats.extend(own);
-        Self {
-            kind: Cow::Borrowed(spec.name()),
-            options: options(spec),
-            stats,
-            inner: None,
-        }
-    }
-}
-
 impl Field {
     pub(crate) const fn switch(name: &'static str, on: bool) -> Self {
         Self {
@@ -114,5 +89,12 @@ pub(crate) const fn float(name: &'static str, number: f64) -> Field {
     Field {
         name: Cow::Borrowed(name),
         value: Value::Float(number),
+    }
+}
+
+pub(crate) fn text(name: &'static str, word: &str) -> Field {
+    Field {
+        name: Cow::Borrowed(name),
+        value: Value::Text(word.to_string()),
     }
 }

@@ -6,41 +6,18 @@
 //! Memory: an entry per packet held at most at any time (the packet and its time of arrival);
 //! nothing before the first packet.
 
-use crate::describe::DescribeSingle;
-use crate::{
-    Aqm, Backlog, ChangeError, Counters, Dequeue, DropReason, Facts, Gauge, Outlet, Packet, Qdisc,
-    QueueView, Report, Spec, Verdict,
-};
+use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::Report;
+use crate::spec::{Limit, Policy, Spec};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem::discriminant;
 use sojourn_units::{Span, Time};
-
-/// Most that a queue may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// Packets.
-    pub packets: u32,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-impl Limit {
-    /// A limit in packets only.
-    pub const fn packets(packets: u32) -> Self {
-        Self {
-            packets,
-            bytes: u64::MAX,
-        }
-    }
-
-    /// A limit in bytes only.
-    pub const fn bytes(bytes: u64) -> Self {
-        Self {
-            packets: u32::MAX,
-            bytes,
-        }
-    }
-}
 
 /// One queue under one AQM.
 #[derive(Clone, Debug)]
@@ -49,20 +26,34 @@ pub struct SingleQueue<P, A: Aqm> {
     aqm: A,
     state: A::State,
     limit: Limit,
+    /// Packets and bytes of `limit`; the one that is not meant is out of reach.
+    most: (u64, u64),
     backlog: Backlog,
     counters: Counters,
+    /// What `aqm` was made from.
+    policy: Option<Box<Policy>>,
 }
 
 impl<P: Packet, A: Aqm> SingleQueue<P, A> {
-    /// An empty queue.
+    /// An empty queue under a policy of one's own, for which no words stand.
     pub fn new(limit: Limit, aqm: A) -> Self {
         Self {
             queue: VecDeque::new(),
             aqm,
             state: A::State::default(),
             limit,
+            most: limit.most(),
             backlog: Backlog::default(),
             counters: Counters::default(),
+            policy: None,
+        }
+    }
+
+    /// An empty queue under `aqm`, which was made from `policy`.
+    pub(crate) fn of(limit: Limit, policy: Policy, aqm: A) -> Self {
+        Self {
+            policy: Some(Box::new(policy)),
+            ..Self::new(limit, aqm)
         }
     }
 
@@ -90,6 +81,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     /// are refused until then.
     pub fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+        self.most = limit.most();
     }
 
     #[inline]
@@ -105,15 +97,16 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
 
     #[inline]
     fn has_room(&self, len: u32) -> bool {
-        self.backlog.packets < u64::from(self.limit.packets)
-            && self.backlog.bytes.saturating_add(u64::from(len)) <= self.limit.bytes
+        self.backlog.packets < self.most.0
+            && self.backlog.bytes.saturating_add(u64::from(len)) <= self.most.1
     }
 
     /// Makes room for as many packets again, but for no more than the limit.
     #[cold]
     fn grow(&mut self) {
         let len = self.queue.len();
-        let room = (self.limit.packets as usize).saturating_sub(len);
+        let most = usize::try_from(self.most.0).unwrap_or(usize::MAX);
+        let room = most.saturating_sub(len);
         self.queue.reserve_exact(len.max(16).min(room.max(1)));
     }
 
@@ -132,7 +125,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 }
 
-impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
+impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
@@ -195,24 +188,35 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let own = self.aqm.statistics(&self.state, &self.counters, now);
         let counters = Counters {
             overlimits: self.aqm.overlimits(),
             ..self.counters
         };
+        let own = self.aqm.statistics(&self.state, &self.counters, now);
+        let steering = self.aqm.steering();
+        let steering = steering.map(|status| (status.target, status.statistics(Some(now))));
         let accounts = (&counters, self.backlog);
-        Report {
-            inner: self.aqm.below(&self.state, self.limit, accounts, now),
-            ..Report::new(&self.spec(), &counters, self.backlog, own)
-        }
+        Report::policed(self.spec().as_ref(), accounts, own, steering)
     }
 
-    fn spec(&self) -> Spec {
-        self.aqm.spec(self.limit)
+    fn spec(&self) -> Option<Spec> {
+        let policy = **self.policy.as_ref()?;
+        let limit = self.limit;
+        Some(Spec::Single { limit, policy })
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
-        self.limit = self.aqm.change(spec)?;
+        alike(self.spec().as_ref(), spec)?;
+        let Spec::Single { limit, policy } = spec else {
+            return Ok(());
+        };
+        if discriminant(limit) != discriminant(&self.limit) {
+            // RED's average would be in the wrong unit.
+            return Err(ChangeError::Fixed { option: "limit" });
+        }
+        self.aqm.retune(policy);
+        self.policy = Some(Box::new(*policy));
+        self.set_limit(*limit);
         Ok(())
     }
 
@@ -221,7 +225,7 @@ impl<P: Packet, A: DescribeSingle> Qdisc<P> for SingleQueue<P, A> {
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
-        self.aqm.gauges(&self.state, now, tell);
+        self.aqm.gauges(Some(&self.state), now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

@@ -1,94 +1,35 @@
-//! A discipline by its parameters.
+//! A discipline by its parameters: a container and the policy in it.
+//!
+//! A policy (CoDel, PIE, …) works in any container that takes it: alone in one queue, or in every
+//! flow of a flow queue; where it has a delay target, [`SteerParams`] may move that. What is built
+//! from a spec is in `build`, its words are in `tc`.
 
-use crate::describe::red_limit;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
+    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams, HtbParams, PieParams,
     RedParams, SteerParams, TbfParams,
 };
-use crate::{
-    Cake, Cobalt, Codel, DescribeFlows, Fifo, FlowQueue, Gsp, HostFair, Htb, Limit, Packet, Pie,
-    Qdisc, Red, Sharing, SingleQueue, Steered, Tbf,
-};
 use alloc::boxed::Box;
-use alloc::format;
-use sojourn_random::Stream;
+use core::mem::discriminant;
 use sojourn_units::Span;
 
 /// A discipline with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
-    /// First in, first out, with a limit in packets.
-    Pfifo {
-        /// Packets. Default 1000.
-        limit: u32,
+    /// First in, first out, under no policy.
+    Fifo(FifoParams),
+    /// One queue under a policy (`codel`).
+    Single {
+        /// Most that it may hold. Default 1000 packets.
+        limit: Limit,
+        /// What decides on drop and mark.
+        policy: Policy,
     },
-    /// First in, first out, with a limit in bytes.
-    Bfifo {
-        /// Bytes. Default 1000 full frames.
-        limit: u64,
-    },
-    /// Like `pfifo`, but a full queue drops at its head.
-    PfifoHeadDrop {
-        /// Packets. Default 1000.
-        limit: u32,
-    },
-    /// RED on one queue.
-    Red(RedParams),
-    /// CoDel on one queue.
-    Codel {
-        /// Packets. Default 1000.
-        limit: u32,
-        /// The AQM.
-        codel: CodelParams,
-    },
-    /// COBALT on one queue. ECN is on by default.
-    Cobalt {
-        /// Packets. Default 1000.
-        limit: u32,
-        /// The AQM.
-        cobalt: CobaltParams,
-    },
-    /// PIE on one queue.
-    Pie {
-        /// Packets. Default 1000.
-        limit: u32,
-        /// The AQM.
-        pie: PieParams,
-    },
-    /// GSP on one queue.
-    Gsp {
-        /// Packets. Default 1000.
-        limit: u32,
-        /// The AQM.
-        gsp: GspParams,
-    },
-    /// A flow queue with CoDel in each flow. ECN is on by default.
-    FqCodel {
+    /// A flow queue with the policy in each flow (`fq_codel`).
+    Flows {
         /// The scheduler.
         flows: FlowParams,
-        /// The AQM.
-        codel: CodelParams,
-    },
-    /// A flow queue with PIE in each flow.
-    FqPie {
-        /// The scheduler.
-        flows: FlowParams,
-        /// The AQM.
-        pie: PieParams,
-    },
-    /// A flow queue with GSP in each flow.
-    FqGsp {
-        /// The scheduler.
-        flows: FlowParams,
-        /// The AQM.
-        gsp: GspParams,
-    },
-    /// An AQM whose delay target follows a policy (`steer util 99% delay 30ms over gsp`).
-    Steer {
-        /// The policy.
-        steer: SteerParams,
-        /// What it steers: `codel`, `pie`, `gsp` or their flow queues.
-        inner: Box<Spec>,
+        /// What decides on drop and mark.
+        policy: Aimed,
     },
     /// Shaper, tins, host-fair flow queues and COBALT in one.
     Cake(CakeParams),
@@ -108,167 +49,223 @@ pub enum Spec {
     },
 }
 
-/// What an instance needs beside its spec.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
-    /// Seed of the run.
-    pub seed: u64,
-    /// The instance's own name, for example `link.up`; its dice depend on nothing else.
-    pub name: &'a str,
-    /// Largest packet of the link as [`Packet::len`] counts it. Default quantum of flow queues.
-    pub mtu: u32,
-    /// Bytes of a packet before its network header, unless the packet knows better: 14 for
-    /// Ethernet, 0 for bare IP. Part of `mtu` and of [`Packet::len`].
-    pub link_header: u32,
+/// Most that a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Most packets and most bytes; the one that is not meant is out of reach.
+    pub const fn most(self) -> (u64, u64) {
+        match self {
+            Self::Packets(packets) => (packets, u64::MAX),
+            Self::Bytes(bytes) => (u64::MAX, bytes),
+        }
+    }
+}
+
+/// What decides on drop and mark in a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Policy {
+    /// RED. Its thresholds are in the unit of the queue's limit.
+    Red(RedParams),
+    /// COBALT.
+    Cobalt(CobaltParams),
+    /// One with a delay target.
+    Aimed(Aimed),
+}
+
+/// A policy with a delay target, which stays or is steered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aimed {
+    /// The policy.
+    pub aim: Aim,
+    /// What moves its target (`steer util 99% delay 30ms over gsp`). None: nothing.
+    pub steer: Option<SteerParams>,
+}
+
+/// Makes the enum of the policies with a delay target, and for each its way into a [`Policy`] and
+/// from a [`Spec`] to its parameters and its target.
+macro_rules! aims {
+    ($($(#[$doc:meta])* $name:ident($params:ident, $target:ident),)+) => {
+        /// The policies with a delay target, which all flow queues take and Steering can move.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Aim {
+            $($(#[$doc])* $name($params),)+
+        }
+
+        impl Aim {
+            /// The delay target.
+            pub const fn target_mut(&mut self) -> &mut Span {
+                match self {
+                    $(Self::$name(params) => &mut params.$target,)+
+                }
+            }
+        }
+
+        $(impl From<$params> for Aim {
+            fn from(params: $params) -> Self {
+                Self::$name(params)
+            }
+        }
+
+        impl From<$params> for Aimed {
+            fn from(params: $params) -> Self {
+                Self { aim: params.into(), steer: None }
+            }
+        }
+
+        impl From<$params> for Policy {
+            fn from(params: $params) -> Self {
+                Self::Aimed(params.into())
+            }
+        }
+
+        part!($params, found: Spec::Single {
+            policy: Policy::Aimed(Aimed { aim: Aim::$name(found), .. }), ..
+        } | Spec::Flows { policy: Aimed { aim: Aim::$name(found), .. }, .. });)+
+    };
+}
+
+/// Parameters that a spec may contain.
+pub(crate) trait Part: Sized {
+    /// Those of `spec`, where it contains such.
+    fn of(spec: &Spec) -> Option<&Self>;
+
+    /// Those of `spec`, to change.
+    fn of_mut(spec: &mut Spec) -> Option<&mut Self>;
+}
+
+/// [`Part`] by the pattern that finds it.
+macro_rules! part {
+    ($part:ty, $found:ident: $($pattern:tt)+) => {
+        impl Part for $part {
+            fn of(spec: &Spec) -> Option<&Self> {
+                match spec {
+                    $($pattern)+ => Some($found),
+                    _ => None,
+                }
+            }
+
+            fn of_mut(spec: &mut Spec) -> Option<&mut Self> {
+                match spec {
+                    $($pattern)+ => Some($found),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+aims! {
+    /// CoDel.
+    Codel(CodelParams, target),
+    /// PIE.
+    Pie(PieParams, target),
+    /// GSP.
+    Gsp(GspParams, threshold),
+}
+
+part!(FifoParams, fifo: Spec::Fifo(fifo));
+part!(Limit, limit: Spec::Single { limit, .. });
+part!(RedParams, red: Spec::Single { policy: Policy::Red(red), .. });
+part!(CobaltParams, cobalt: Spec::Single { policy: Policy::Cobalt(cobalt), .. });
+part!(FlowParams, flows: Spec::Flows { flows, .. });
+part!(SteerParams, steer: Spec::Single {
+    policy: Policy::Aimed(Aimed { steer: Some(steer), .. }), ..
+} | Spec::Flows { policy: Aimed { steer: Some(steer), .. }, .. });
+part!(Aimed, aimed: Spec::Single { policy: Policy::Aimed(aimed), .. }
+    | Spec::Flows { policy: aimed, .. });
+part!(CakeParams, cake: Spec::Cake(cake));
+part!(HtbParams, htb: Spec::Htb { htb, .. });
+part!(TbfParams, tbf: Spec::Tbf { tbf, .. });
+
+impl From<RedParams> for Policy {
+    fn from(red: RedParams) -> Self {
+        Self::Red(red)
+    }
+}
+
+impl From<CobaltParams> for Policy {
+    fn from(cobalt: CobaltParams) -> Self {
+        Self::Cobalt(cobalt)
+    }
+}
+
+impl From<Aimed> for Policy {
+    fn from(aimed: Aimed) -> Self {
+        Self::Aimed(aimed)
+    }
 }
 
 impl Spec {
-    /// Makes an instance.
-    pub fn build<P: Packet + 'static>(&self, setting: Setting<'_>) -> Box<dyn Qdisc<P>> {
-        let mtu = setting.mtu;
-        match *self {
-            Self::Pfifo { limit } => Box::new(Fifo::new(limit)),
-            Self::Bfifo { limit } => Box::new(Fifo::bytes(limit)),
-            Self::PfifoHeadDrop { limit } => Box::new(Fifo::head_drop(limit)),
-            Self::Red(red) => Box::new(SingleQueue::new(
-                red_limit(&red),
-                Red::new(red, setting.dice("red")),
-            )),
-            Self::Codel { limit, codel } => Box::new(SingleQueue::new(
-                Limit::packets(limit),
-                Codel::new(codel, mtu),
-            )),
-            Self::Cobalt { limit, cobalt } => Box::new(SingleQueue::new(
-                Limit::packets(limit),
-                Cobalt::new(cobalt, setting.dice("blue")),
-            )),
-            Self::Cake(cake) => {
-                let dice = setting.dice("cake");
-                Box::new(Cake::new(cake, mtu, setting.link_header, dice))
-            }
-            Self::Pie { limit, pie } => Box::new(SingleQueue::new(
-                Limit::packets(limit),
-                Pie::new(pie, mtu, setting.dice("pie")),
-            )),
-            Self::Gsp { limit, gsp } => {
-                Box::new(SingleQueue::new(Limit::packets(limit), Gsp::new(gsp)))
-            }
-            Self::FqCodel { flows, codel } => flow_queue(flows, setting, Codel::new(codel, mtu)),
-            Self::FqPie { flows, pie } => {
-                flow_queue(flows, setting, Pie::new(pie, mtu, setting.dice("pie")))
-            }
-            Self::FqGsp { flows, gsp } => flow_queue(flows, setting, Gsp::new(gsp)),
-            Self::Steer { steer, ref inner } => inner.build_steered(steer, setting),
-            Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
-            // The plain shaper is known by its types; anything else below it is looked up.
-            Self::Tbf { tbf, ref inner } => match **inner {
-                Self::Bfifo { limit } => Box::new(Tbf::new(tbf, Fifo::bytes(limit))),
-                ref other => Box::new(Tbf::new(tbf, other.build(setting))),
-            },
+    /// `pfifo`: first in, first out, with a limit in packets.
+    pub const fn pfifo(limit: u32) -> Self {
+        Self::Fifo(FifoParams::Packets(limit))
+    }
+
+    /// `bfifo`: first in, first out, with a limit in bytes.
+    pub const fn bfifo(limit: u64) -> Self {
+        Self::Fifo(FifoParams::Bytes(limit))
+    }
+
+    /// One queue of up to `limit` packets under `policy`.
+    pub fn single(limit: u32, policy: impl Into<Policy>) -> Self {
+        Self::Single {
+            limit: Limit::Packets(limit.into()),
+            policy: policy.into(),
         }
     }
 
-    /// Makes an instance whose target follows a policy.
-    fn build_steered<P: Packet + 'static>(
-        &self,
-        steer: SteerParams,
-        setting: Setting<'_>,
-    ) -> Box<dyn Qdisc<P>> {
-        let mtu = setting.mtu;
-        match *self {
-            Self::Codel { limit, codel } => {
-                let aqm = Steered::new(steer, Codel::new(codel, mtu));
-                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
-            }
-            Self::Pie { limit, pie } => {
-                let aqm = Steered::new(steer, Pie::new(pie, mtu, setting.dice("pie")));
-                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
-            }
-            Self::Gsp { limit, gsp } => {
-                let aqm = Steered::new(steer, Gsp::new(gsp));
-                Box::new(SingleQueue::new(Limit::packets(limit), aqm))
-            }
-            Self::FqCodel { flows, codel } => {
-                let aqm = Steered::new(steer, Codel::new(codel, mtu));
-                flow_queue(flows, setting, aqm)
-            }
-            Self::FqPie { flows, pie } => {
-                let aqm = Steered::new(steer, Pie::new(pie, mtu, setting.dice("pie")));
-                flow_queue(flows, setting, aqm)
-            }
-            Self::FqGsp { flows, gsp } => {
-                let aqm = Steered::new(steer, Gsp::new(gsp));
-                flow_queue(flows, setting, aqm)
-            }
-            ref other => {
-                debug_assert!(false, "{} has no target to steer", other.name());
-                other.build(setting)
-            }
+    /// A flow queue with `policy` in each flow.
+    pub fn flows(flows: FlowParams, policy: impl Into<Aimed>) -> Self {
+        Self::Flows {
+            flows,
+            policy: policy.into(),
         }
+    }
+
+    /// Steers the delay target of its policy; None for a discipline without one.
+    pub fn steered(mut self, steer: SteerParams) -> Option<Self> {
+        Aimed::of_mut(&mut self)?.steer = Some(steer);
+        Some(self)
+    }
+
+    /// What is steered, from its own target on; None where nothing is.
+    pub(crate) fn unsteered(&self) -> Option<Self> {
+        let mut inner = self.clone();
+        Aimed::of_mut(&mut inner)?.steer.take().map(|_| inner)
     }
 
     /// Whether the discipline, or one below it, asks for the addresses inside a network address
-    /// translation ([`Packet::inside_hashes`]).
+    /// translation ([`Packet::inside_hashes`](crate::Packet::inside_hashes)).
     pub fn asks_nat(&self) -> bool {
         match self {
             Self::Cake(cake) => cake.nat,
-            Self::FqCodel { flows, .. } | Self::FqPie { flows, .. } | Self::FqGsp { flows, .. } => {
-                flows.parts.nat
-            }
-            Self::Steer { inner, .. } | Self::Tbf { inner, .. } | Self::Htb { inner, .. } => {
-                inner.asks_nat()
-            }
-            _ => false,
+            Self::Flows { flows, .. } => flows.parts.nat,
+            Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.asks_nat(),
+            Self::Fifo(_) | Self::Single { .. } => false,
         }
     }
 
-    /// The delay target that Steering can move, if the discipline has one.
-    pub(crate) const fn target_mut(&mut self) -> Option<&mut Span> {
-        match self {
-            Self::Codel { codel, .. } | Self::FqCodel { codel, .. } => Some(&mut codel.target),
-            Self::Pie { pie, .. } | Self::FqPie { pie, .. } => Some(&mut pie.target),
-            Self::Gsp { gsp, .. } | Self::FqGsp { gsp, .. } => Some(&mut gsp.threshold),
-            _ => None,
+    /// Whether both go by the same name, whatever their numbers.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let steered = [self, other].map(|spec| SteerParams::of(spec).is_some());
+        if steered[0] || steered[1] {
+            return steered[0] && steered[1];
         }
-    }
-}
-
-/// A flow queue with any AQM, and the parts of CAKE that its parameters ask for.
-fn flow_queue<P: Packet + 'static, A: DescribeFlows + 'static>(
-    flows: FlowParams,
-    setting: Setting<'_>,
-    aqm: A,
-) -> Box<dyn Qdisc<P>> {
-    let (mtu, hash) = (setting.mtu, setting.dice("hash"));
-    let FlowParts {
-        isolation,
-        set_associative,
-        nat,
-        ack_filter,
-    } = flows.parts;
-    let sharing = Sharing {
-        isolation,
-        ack_filter,
-        nat,
-        link_header: setting.link_header,
-        emptied_wait: true,
-        ..Sharing::default()
-    };
-    let dice = setting.dice("quantum");
-    if flows.parts == FlowParts::NONE {
-        Box::new(FlowQueue::new(flows, mtu, hash, aqm))
-    } else if set_associative {
-        let policy = HostFair::<true>::new(sharing, dice);
-        Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, policy))
-    } else {
-        let policy = HostFair::<false>::new(sharing, dice);
-        Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, policy))
-    }
-}
-
-impl Setting<'_> {
-    /// The instance's own dice for one purpose.
-    fn dice(&self, purpose: &str) -> Stream {
-        Stream::named(self.seed, &format!("{}.{purpose}", self.name))
+        let aims = [self, other].map(|spec| Aimed::of(spec).map(|aimed| discriminant(&aimed.aim)));
+        let inside = match (self, other) {
+            (Self::Fifo(a), Self::Fifo(b)) => discriminant(a) == discriminant(b),
+            (Self::Single { policy: a, .. }, Self::Single { policy: b, .. }) => {
+                discriminant(a) == discriminant(b)
+            }
+            _ => true,
+        };
+        discriminant(self) == discriminant(other) && inside && aims[0] == aims[1]
     }
 }

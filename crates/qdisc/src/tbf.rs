@@ -21,10 +21,13 @@
 //!
 //! Not here: ATM and PTM framing.
 
-use crate::{
-    Backlog, ChangeError, Counters, Dequeue, DropReason, Gauge, Outlet, Packet, Qdisc, Report,
-    Spec, TbfParams,
-};
+use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::params::{FifoParams, TbfParams};
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::Report;
+use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Span, Time};
@@ -269,26 +272,25 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn report(&self, now: Time) -> Report {
-        let spec = self.spec();
-        let mut report = Report::new(&spec, &self.counters, self.backlog(), Vec::new());
-        if let Spec::Tbf { inner, .. } = &spec
-            && !matches!(**inner, Spec::Bfifo { .. })
-        {
+        let accounts = (&self.counters, self.backlog());
+        let mut report = Report::new(self.spec().as_ref(), accounts, Vec::new());
+        let inner = self.inner.spec();
+        if !matches!(inner, Some(Spec::Fifo(FifoParams::Bytes(_)))) {
             report.inner = Some(Box::new(self.inner.report(now)));
         }
         report
     }
 
-    fn spec(&self) -> Spec {
-        Spec::Tbf {
-            tbf: self.params,
-            inner: Box::new(self.inner.spec()),
-        }
+    fn spec(&self) -> Option<Spec> {
+        let inner = Box::new(self.inner.spec()?);
+        let tbf = self.params;
+        Some(Spec::Tbf { tbf, inner })
     }
 
     fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        alike(self.spec().as_ref(), spec)?;
         let Spec::Tbf { tbf, inner } = spec else {
-            return Err(ChangeError::other_kind("tbf", spec));
+            return Ok(());
         };
         self.inner.change(inner, now)?;
         self.fill(now);

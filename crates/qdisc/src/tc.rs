@@ -4,21 +4,23 @@
 //! options from it, the printers know units from it, `sojourn qdisc explain` and the
 //! documentation are made from it.
 
-mod assemble;
-mod cake;
-mod catalogue;
 mod error;
 mod explain;
+mod kind;
 mod kinds;
+mod notation;
+mod opt;
 mod parse;
-mod parts;
+mod print;
 mod report;
 mod show;
+mod tins;
 
-pub use catalogue::{Initial, Kind, Opt, Stat, Style, Unit, catalogue, kind};
 pub use error::SpecError;
 pub use explain::list;
-pub(crate) use report::options;
+pub use kind::Kind;
+pub use kinds::{catalogue, kind};
+pub use opt::{Initial, Opt, Stat, Style, Unit};
 
 #[cfg(test)]
 mod tests;

@@ -265,7 +265,6 @@ fn pie_survives_an_endless_gap() {
 fn red_params() -> RedParams {
     RedParams {
         unit: RedUnit::Bytes,
-        limit: 400_000,
         min: 30_000,
         max: 90_000,
         avpkt: 1000,

@@ -5,7 +5,7 @@ mod common;
 use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeue, DropReason, Fifo, Qdisc, Spec};
+use sojourn_qdisc::{Dequeue, DropReason, Fifo, FifoParams, Qdisc, Spec};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -19,19 +19,17 @@ enum Kind {
 impl Kind {
     fn spec(self, limit: u32) -> Spec {
         match self {
-            Self::Packets => Spec::Pfifo { limit },
-            Self::Bytes => Spec::Bfifo {
-                limit: u64::from(limit),
-            },
-            Self::HeadDrop => Spec::PfifoHeadDrop { limit },
+            Self::Packets => Spec::pfifo(limit),
+            Self::Bytes => Spec::bfifo(u64::from(limit)),
+            Self::HeadDrop => Spec::Fifo(FifoParams::HeadDrop(limit)),
         }
     }
 
     fn fifo(self, limit: u32) -> Fifo<TestPacket> {
         match self {
-            Self::Packets => Fifo::new(limit),
-            Self::Bytes => Fifo::bytes(u64::from(limit)),
-            Self::HeadDrop => Fifo::head_drop(limit),
+            Self::Packets => Fifo::new(FifoParams::Packets(limit)),
+            Self::Bytes => Fifo::new(FifoParams::Bytes(u64::from(limit))),
+            Self::HeadDrop => Fifo::new(FifoParams::HeadDrop(limit)),
         }
     }
 
@@ -108,7 +106,7 @@ proptest! {
                 Step::Limit(new) => {
                     limit = new;
                     prop_assert_eq!(fifo.change(&kind.spec(limit), now), Ok(()));
-                    prop_assert_eq!(fifo.spec(), kind.spec(limit));
+                    prop_assert_eq!(fifo.spec(), Some(kind.spec(limit)));
                 }
             }
             let (counters, backlog) = (*fifo.counters(), fifo.backlog());

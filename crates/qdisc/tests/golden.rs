@@ -21,7 +21,7 @@ fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
 #[test]
 fn codel_drops_the_packets_of_the_rfc_at_its_times() {
     let mut queue = SingleQueue::new(
-        Limit::packets(100_000),
+        Limit::Packets(100_000),
         Codel::new(CodelParams::default(), 1514),
     );
     let mut arrivals = VecDeque::new();
@@ -120,7 +120,6 @@ fn pie_moves_its_probability_as_the_rfc_says() {
 fn red_follows_the_paper_packet_by_packet() {
     let params = RedParams {
         unit: RedUnit::Packets,
-        limit: 35,
         min: 5,
         max: 15,
         avpkt: 1000,
@@ -137,7 +136,7 @@ fn red_follows_the_paper_packet_by_packet() {
         bytemode: false,
     };
     let red = Red::new(params, Stream::named(7, "red"));
-    let mut queue = SingleQueue::new(Limit::packets(35), red);
+    let mut queue = SingleQueue::new(Limit::Packets(35), red);
     let mut log = Log::default();
     let mut departure = MS;
     for (id, row) in rows(include_str!("golden/red.csv")).enumerate() {

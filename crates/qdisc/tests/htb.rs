@@ -3,12 +3,15 @@
 mod common;
 
 use common::TestPacket;
-use sojourn_qdisc::{Dequeue, Discard, Fifo, Htb, HtbParams, Qdisc};
+use sojourn_qdisc::{Dequeue, Discard, Fifo, FifoParams, Htb, HtbParams, Qdisc};
 use sojourn_units::{Rate, Time};
 
 fn class(burst: u64) -> Htb<Fifo<TestPacket>> {
     let rate = Rate::from_bps(8_000_000); // a byte a microsecond
-    Htb::new(HtbParams { rate, burst }, Fifo::new(1000))
+    Htb::new(
+        HtbParams { rate, burst },
+        Fifo::new(FifoParams::Packets(1000)),
+    )
 }
 
 fn micros(micros: u64) -> Time {

@@ -6,9 +6,9 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, Dequeue, DescribeFlows, DescribeSingle, DropReason, Ecn, FlowParams,
-    FlowParts, FlowQueue, Gsp, GspParams, Limit, Pie, PieParams, PieState, Qdisc, Red, RedParams,
-    RedUnit, RedWeight, SingleQueue, Spec, SteerParams, Steered,
+    Aimed, Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, FlowParams, FlowParts, GspParams,
+    Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams, RedUnit, RedWeight, Setting,
+    SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -51,19 +51,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..400)
 }
 
-fn codel() -> impl Strategy<Value = Codel> {
+fn codel() -> impl Strategy<Value = CodelParams> {
     (0_u64..20, 0_u64..200, any::<bool>(), any::<Option<u8>>()).prop_map(|(t, i, ecn, ce)| {
-        let params = CodelParams {
+        CodelParams {
             target: Span::from_millis(t),
             interval: Span::from_millis(i),
             ecn,
             ce_threshold: ce.map(|ms| Span::from_millis(u64::from(ms))),
-        };
-        Codel::new(params, 1514)
+        }
     })
 }
 
-fn pie() -> impl Strategy<Value = Pie> {
+fn pie() -> impl Strategy<Value = PieParams> {
     (
         0_u64..50,
         0_u64..40,
@@ -72,33 +71,30 @@ fn pie() -> impl Strategy<Value = Pie> {
         any::<[bool; 3]>(),
     )
         .prop_map(
-            |(target, tupdate, alpha, beta, [ecn, bytemode, dq_rate_estimator])| {
-                let params = PieParams {
-                    target: Span::from_millis(target),
-                    tupdate: Span::from_millis(tupdate),
-                    alpha,
-                    beta,
-                    ecn,
-                    bytemode,
-                    dq_rate_estimator,
-                    ..PieParams::default()
-                };
-                Pie::new(params, 1514, Stream::named(1, "pie"))
+            |(target, tupdate, alpha, beta, [ecn, bytemode, dq_rate_estimator])| PieParams {
+                target: Span::from_millis(target),
+                tupdate: Span::from_millis(tupdate),
+                alpha,
+                beta,
+                ecn,
+                bytemode,
+                dq_rate_estimator,
+                ..PieParams::default()
             },
         )
 }
 
-fn gsp() -> impl Strategy<Value = Gsp> {
+fn gsp() -> impl Strategy<Value = GspParams> {
     let times = (0_u64..20, 0_u64..300, 0_u64..2000, 0_u64..400);
     (times, 0_u32..5, any::<bool>()).prop_map(|((threshold, interval, tau, least), alpha, ecn)| {
-        Gsp::new(GspParams {
+        GspParams {
             threshold: Span::from_millis(threshold),
             interval: Span::from_millis(interval),
             alpha,
             tau: Span::from_millis(tau),
             min_interval: Span::from_millis(least),
             ecn,
-        })
+        }
     })
 }
 
@@ -122,7 +118,6 @@ fn red() -> impl Strategy<Value = RedParams> {
             };
             RedParams {
                 unit,
-                limit: 40 * scale,
                 min: min * scale,
                 max: 20 * scale,
                 avpkt: 1000,
@@ -212,19 +207,13 @@ fn check(queue: &mut dyn Qdisc<TestPacket>, steps: &[Step], mut most: Most) {
 
 /// Changes the packet limit, which must not touch what is held.
 fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
-    let mut spec = queue.spec();
-    let inner = match &mut spec {
-        Spec::Steer { inner, .. } => inner,
-        plain => plain,
-    };
-    match inner {
-        Spec::Codel { limit, .. } | Spec::Pie { limit, .. } | Spec::Gsp { limit, .. } => {
-            *limit = new;
-        }
-        Spec::FqCodel { flows, .. } | Spec::FqPie { flows, .. } | Spec::FqGsp { flows, .. } => {
-            flows.limit = new;
-        }
-        Spec::Red(red) if red.unit == RedUnit::Packets => red.limit = u64::from(new),
+    let mut spec = queue.spec().expect("of words");
+    match &mut spec {
+        Spec::Single {
+            limit: Limit::Packets(limit),
+            ..
+        } => *limit = u64::from(new),
+        Spec::Flows { flows, .. } => flows.limit = new,
         _ => return,
     }
     let before = (*queue.counters(), queue.backlog());
@@ -232,7 +221,7 @@ fn change_limit(queue: &mut dyn Qdisc<TestPacket>, new: u32, now: u64) {
         .change(&spec, Time::from_nanos(now))
         .expect("it is of the same kind");
     assert_eq!((*queue.counters(), queue.backlog()), before);
-    assert_eq!(queue.spec(), spec);
+    assert_eq!(queue.spec(), Some(spec));
 }
 
 fn take(
@@ -295,15 +284,33 @@ fn shows_numbers(queue: &dyn Qdisc<TestPacket>, now: u64) {
     });
 }
 
-fn single<A: DescribeSingle>(limit: Limit, aqm: A, steps: &[Step]) {
-    let most = (u64::from(limit.packets), limit.bytes);
-    check(&mut SingleQueue::new(limit, aqm), steps, most);
+/// Runs the steps on what is built from a spec.
+fn built(spec: &Spec, steps: &[Step]) {
+    let most = match spec {
+        Spec::Single { limit, .. } => limit.most(),
+        Spec::Flows { flows, .. } => (u64::from(flows.limit), flows.memory_limit),
+        _ => (u64::MAX, u64::MAX),
+    };
+    let setting = Setting {
+        seed: 9,
+        name: "laws",
+        mtu: 1514,
+        link_header: 14,
+    };
+    check(spec.build(setting).as_mut(), steps, most);
 }
 
-fn flow<A: DescribeFlows>(params: FlowParams, aqm: A, steps: &[Step]) {
-    let dice = Stream::named(9, "hash");
-    let most = (u64::from(params.limit), params.memory_limit);
-    check(&mut FlowQueue::new(params, 1514, dice, aqm), steps, most);
+fn single(limit: u32, policy: impl Into<Policy>, steps: &[Step]) {
+    built(&Spec::single(limit, policy), steps);
+}
+
+fn flow(flows: FlowParams, policy: impl Into<Aimed>, steps: &[Step]) {
+    built(&Spec::flows(flows, policy), steps);
+}
+
+/// The same discipline, steered.
+fn steered(spec: Spec, policy: SteerParams, steps: &[Step]) {
+    built(&spec.steered(policy).expect("it has a target"), steps);
 }
 
 proptest! {
@@ -315,17 +322,17 @@ proptest! {
 
     #[test]
     fn codel_keeps_the_laws(aqm in codel(), limit in 0_u32..50, steps in steps()) {
-        single(Limit::packets(limit), aqm, &steps);
+        single(limit, aqm, &steps);
     }
 
     #[test]
     fn pie_keeps_the_laws(aqm in pie(), limit in 0_u32..50, steps in steps()) {
-        single(Limit::packets(limit), aqm, &steps);
+        single(limit, aqm, &steps);
     }
 
     #[test]
     fn gsp_keeps_the_laws(aqm in gsp(), limit in 0_u32..50, steps in steps()) {
-        single(Limit::packets(limit), aqm, &steps);
+        single(limit, aqm, &steps);
     }
 
     #[test]
@@ -342,20 +349,20 @@ proptest! {
         steps in steps(),
     ) {
         let (codel, pie, gsp) = aqms;
-        single(Limit::packets(limit), Steered::new(policy, codel), &steps);
-        single(Limit::packets(limit), Steered::new(policy, pie.clone()), &steps);
-        single(Limit::packets(limit), Steered::new(policy, gsp.clone()), &steps);
-        flow(params, Steered::new(policy, pie), &steps);
-        flow(params, Steered::new(policy, gsp), &steps);
+        steered(Spec::single(limit, codel), policy, &steps);
+        steered(Spec::single(limit, pie), policy, &steps);
+        steered(Spec::single(limit, gsp), policy, &steps);
+        steered(Spec::flows(params, pie), policy, &steps);
+        steered(Spec::flows(params, gsp), policy, &steps);
     }
 
     #[test]
     fn red_keeps_the_laws(params in red(), steps in steps()) {
         let limit = match params.unit {
-            RedUnit::Packets => Limit::packets(40),
-            RedUnit::Bytes => Limit::bytes(40_000),
+            RedUnit::Packets => Limit::Packets(40),
+            RedUnit::Bytes => Limit::Bytes(40_000),
         };
-        single(limit, Red::new(params, Stream::named(1, "red")), &steps);
+        built(&Spec::Single { limit, policy: params.into() }, &steps);
     }
 
     #[test]
@@ -404,7 +411,8 @@ proptest! {
 
 #[test]
 fn drops_of_a_full_single_queue_are_tail_drops() {
-    let mut queue = SingleQueue::new(Limit::packets(1), Codel::new(CodelParams::default(), 1514));
+    let codel = Codel::new(CodelParams::default(), 1514);
+    let mut queue = SingleQueue::new(Limit::Packets(1), codel);
     let mut log = Log::default();
     for id in 0..3 {
         queue.enqueue(TestPacket::new(id, 100), Time::ZERO, &mut log);

@@ -399,7 +399,7 @@ fn what_was_learned_survives_a_new_policy_and_not_a_new_target() {
         assert!(named.is_some_and(|d| (f64::from(d as u8) - code).abs() < 1e-9));
         let raised = steer("util 20% delay 60ms", "40ms");
         assert_eq!(qdisc.change(&raised, now), Ok(()));
-        assert_eq!(qdisc.spec(), raised);
+        assert_eq!(qdisc.spec(), Some(raised));
         assert_eq!(stat(&*qdisc, now, "target"), Value::Int(before));
         // A lower highest delay caps it at once; a new target starts there.
         assert_eq!(qdisc.change(&steer("delay 1ms", "40ms"), now), Ok(()));

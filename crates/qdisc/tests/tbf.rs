@@ -6,7 +6,8 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    ChangeError, Dequeue, Discard, DropReason, Fifo, Qdisc, Setting, Spec, Tbf, TbfParams, Value,
+    ChangeError, Dequeue, Discard, DropReason, Fifo, FifoParams, Qdisc, Setting, Spec, Tbf,
+    TbfParams, Value,
 };
 use sojourn_units::{Rate, Span, Time};
 
@@ -25,7 +26,7 @@ fn params(bps: u64, burst: u64) -> TbfParams {
 }
 
 fn over_fifo(params: TbfParams) -> Tbf<TestPacket, Fifo<TestPacket>> {
-    Tbf::new(params, Fifo::new(10_000))
+    Tbf::new(params, Fifo::new(FifoParams::Packets(10_000)))
 }
 
 fn offer(tbf: &mut impl Qdisc<TestPacket>, id: u64, len: u32, now: Time) {
@@ -215,7 +216,7 @@ fn new_parameters_keep_packets_and_tokens() {
     // 1000 bytes are left; at half the rate the next needs 2 ms.
     let slower = with("tbf rate 4mbit burst 3000 limit 10");
     assert_eq!(tbf.change(&slower, Time::ZERO), Ok(()));
-    assert_eq!(tbf.spec(), slower);
+    assert_eq!(tbf.spec(), Some(slower));
     assert_eq!(tbf.backlog().packets, 3);
     let due = Time::from_nanos(2_000_000);
     assert_eq!(not_before(tbf.dequeue(Time::ZERO, &mut Discard)), due);
@@ -235,7 +236,7 @@ fn new_parameters_keep_packets_and_tokens() {
             wanted: "pfifo"
         })
     );
-    assert_eq!(tbf.spec(), shallow);
+    assert_eq!(tbf.spec(), Some(shallow));
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -301,6 +301,7 @@ fn the_catalogue_knows_every_statistic() {
         assert!(matches!(
             qdisc
                 .spec()
+                .expect("of words")
                 .build::<TestPacket>(SETTING)
                 .dequeue(now, &mut Log::default()),
             Dequeue::Empty

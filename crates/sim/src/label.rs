@@ -198,7 +198,7 @@ impl Qdisc<Packet> for Labelling {
         self.queue.report(now)
     }
 
-    fn spec(&self) -> Spec {
+    fn spec(&self) -> Option<Spec> {
         self.queue.spec()
     }
 

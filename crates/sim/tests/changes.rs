@@ -77,7 +77,7 @@ fn another_queue_takes_over_what_waits() {
     // Twice the rate for a second fill a FIFO without loss; the one that follows takes its
     // packets, and the end of a tbf does not leave the link waiting for it.
     let mut up = hop("up", mbit(1.0));
-    up.qdisc = QdiscSpec::Pfifo { limit: 1000 };
+    up.qdisc = QdiscSpec::pfifo(1000);
     let mut load = cbr("load", 1250, ms(5), ms(0));
     load.stop = Some(at(1000));
     let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(4000), vec![load]);

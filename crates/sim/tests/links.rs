@@ -42,7 +42,7 @@ fn the_header_of_the_link_counts() {
 fn an_overload_fills_the_queue_and_loses_the_rest() {
     // 1250 bytes every 5 ms are 2 Mbit/s into 1 Mbit/s with room for 20 packets.
     let mut up = hop("up", mbit(1.0));
-    up.qdisc = QdiscSpec::Pfifo { limit: 20 };
+    up.qdisc = QdiscSpec::pfifo(20);
     let mut cell = dumbbell(
         up,
         hop("down", mbit(1.0)),
@@ -199,7 +199,7 @@ fn an_access_link_serialises_too() {
 #[test]
 fn what_is_under_way_at_the_end_is_not_lost() {
     let mut up = hop("up", mbit(0.1));
-    up.qdisc = QdiscSpec::Pfifo { limit: 40 };
+    up.qdisc = QdiscSpec::pfifo(40);
     // A load of 0.2 Mbit/s into 0.1 for 4 s, then the run ends with 4 s of queue.
     let mut load = cbr("load", 1250, ms(50), ms(0));
     load.stop = Some(Time::ZERO + Span::from_millis(3990));

@@ -82,7 +82,7 @@ mod tests {
     fn places_have_names() {
         let mut network = Network::new(["a", "b", "c"]);
         let line = Line::new(LineRate::Infinite);
-        network.join([0, 1], "b", Spec::Pfifo { limit: 1 }, line);
+        network.join([0, 1], "b", Spec::pfifo(1), line);
         let cell = Cell::new("test", network, Vec::new(), Span::from_secs(1));
         let find = |name| TapPoint::find(name, &cell);
         assert_eq!(find("a"), Ok(TapPoint::Node(0)));

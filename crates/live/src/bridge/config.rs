@@ -92,7 +92,7 @@ impl Direction {
     pub fn transparent(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            qdisc: Spec::Pfifo { limit: 1000 },
+            qdisc: Spec::pfifo(1000),
             line: Line::new(LineRate::Infinite),
             paths: PathDelays::default(),
             labels: Labels::default(),

@@ -27,7 +27,7 @@ pub fn cell(millis: u64, flows: Vec<Flow>) -> Cell {
     let mut network = Network::new(["client", "server"]);
     for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
         let line = Line::new(LineRate::Fixed(Rate::from_bps(10_000_000)));
-        network.join(way, name, Qdisc::Pfifo { limit: 100 }, line);
+        network.join(way, name, Qdisc::pfifo(100), line);
     }
     Cell {
         warmup: Span::from_millis(millis / 3),

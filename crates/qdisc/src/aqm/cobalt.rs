@@ -18,7 +18,12 @@
 //! as if it had been asked all the time, so there is no list of decaying flows; a flow queue may
 //! forget a queue at rest, which then begins like one that was never used.
 
-use crate::{Aqm, CobaltParams, Facts, QueueView, Verdict};
+use crate::accounts::{Counters, DropReason};
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::params::CobaltParams;
+use crate::report::{Field, float, int};
+use crate::spec::Policy;
+use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -285,5 +290,27 @@ impl Aqm for Cobalt {
     fn is_forgettable(&mut self, state: &mut CobaltState, now: Time) -> bool {
         self.rest(state, now);
         state.count == 0 && state.blue_prob == 0 && now >= state.drop_next
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Cobalt(params) = *policy {
+            self.set_params(params);
+        }
+    }
+
+    fn statistics(&self, state: &CobaltState, counters: &Counters, _now: Time) -> Vec<Field> {
+        let own = &self.counters;
+        let mut fields = Vec::from([int("count", state.count)]);
+        if state.dropping {
+            fields.push(Field::switch("dropping", true));
+        }
+        fields.extend([
+            float("blue_prob", state.blue_fraction()),
+            int("maxpacket", own.maxpacket),
+            int("ecn_mark", own.ecn_mark),
+            int("blue_drop", own.blue_drop),
+            int("drop_overlimit", counters.dropped_for(DropReason::Tail)),
+        ]);
+        fields
     }
 }

@@ -15,7 +15,13 @@
 //!
 //! Not here: flow isolation (`FlowQueue`).
 
-use crate::{Aqm, CodelParams, Facts, QueueView, Verdict};
+use crate::accounts::{Counters, DropReason, FlowStatistics};
+use crate::aqm::setpoint::Setpoint;
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::params::CodelParams;
+use crate::report::{Field, int, micros};
+use crate::spec::{Aim, Aimed, Policy};
+use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 
 /// Re-entering the dropping state within this many intervals resumes the last drop rate.
@@ -206,5 +212,78 @@ impl Aqm for Codel {
         let resumes = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
         // The queue is empty, so `first_above` and `dropping` are only stale, if set at all.
         state.count == 0 || !resumes
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Aimed(Aimed {
+            aim: Aim::Codel(params),
+            ..
+        }) = *policy
+        {
+            self.set_params(params);
+        }
+    }
+
+    fn statistics(&self, state: &CodelState, counters: &Counters, now: Time) -> Vec<Field> {
+        let own = &self.counters;
+        let mut fields = Vec::from([
+            int("count", state.count),
+            int("lastcount", state.lastcount),
+            micros("ldelay", state.ldelay),
+        ]);
+        let mut drop_next = int("drop_next", 0_u32);
+        if state.dropping {
+            fields.push(Field::switch("dropping", true));
+            drop_next = if state.drop_next >= now {
+                micros("drop_next", state.drop_next - now)
+            } else {
+                micros("drop_next", now - state.drop_next).negated()
+            };
+        }
+        fields.extend([
+            drop_next,
+            int("maxpacket", own.maxpacket),
+            int("ecn_mark", own.ecn_mark),
+            int("drop_overlimit", counters.dropped_for(DropReason::Tail)),
+        ]);
+        if own.ce_mark > 0 {
+            fields.push(int("ce_mark", own.ce_mark));
+        }
+        fields
+    }
+
+    fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
+        let own = &self.counters;
+        let mut fields = Vec::from([
+            int("maxpacket", own.maxpacket),
+            int("drop_overlimit", flows.drop_overlimit),
+            int("new_flow_count", flows.new_flow_count),
+            int("ecn_mark", own.ecn_mark),
+        ]);
+        // tc leaves these out while they are zero.
+        for (name, count) in [
+            ("ce_mark", own.ce_mark),
+            ("memory_used", flows.memory_used),
+            ("drop_overmemory", flows.drop_overmemory),
+        ] {
+            if count > 0 {
+                fields.push(int(name, count));
+            }
+        }
+        fields.extend([
+            int("new_flows_len", flows.new_flows_len),
+            int("old_flows_len", flows.old_flows_len),
+        ]);
+        fields
+    }
+}
+
+impl Setpoint for Codel {
+    fn target(&self) -> Span {
+        self.params.target
+    }
+
+    fn set_target(&mut self, target: Span) {
+        self.params.target = target;
     }
 }

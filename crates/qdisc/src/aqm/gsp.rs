@@ -30,9 +30,15 @@
 //!
 //! Not here: flow isolation (`FlowQueue`), a threshold in bytes.
 
-use crate::{Aqm, Facts, GspParams, QueueView, Verdict};
+use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
+use crate::aqm::setpoint::Setpoint;
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::params::GspParams;
+use crate::report::{Field, int, micros};
+use crate::spec::{Aim, Aimed, Policy};
+use alloc::vec::Vec;
 use core::cmp::Ordering;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Span, Time, Unit};
 
 /// GSP's parameters and what it counts over all its queues.
 #[derive(Clone, Debug)]
@@ -242,6 +248,69 @@ impl Aqm for Gsp {
         self.advance(state, Span::ZERO, now);
         // With nothing in `cumul`, whether time below counts makes no difference either.
         state.cumul.is_zero() && now > state.expiry
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Aimed(Aimed {
+            aim: Aim::Gsp(params),
+            ..
+        }) = *policy
+        {
+            self.set_params(params);
+        }
+    }
+
+    fn gauges(&self, state: Option<&GspState>, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        if let Some(state) = state {
+            tell(Gauge {
+                name: "pause",
+                unit: Unit::Ms,
+                value: self.interval(&self.state_at(state, now)).as_millis_f64(),
+            });
+        }
+    }
+
+    fn statistics(&self, state: &GspState, counters: &Counters, now: Time) -> Vec<Field> {
+        let (state, own) = (self.state_at(state, now), &self.counters);
+        Vec::from([
+            micros("delay", state.delay),
+            micros("pause", self.interval(&state)),
+            micros("cumul", state.cumul),
+            int("dropped", own.dropped),
+            int("ecn_mark", own.ecn_mark),
+            int("overflows", own.overflows),
+            int("drop_overlimit", counters.dropped_for(DropReason::Tail)),
+        ])
+    }
+
+    fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
+        let own = &self.counters;
+        Vec::from([
+            int("dropped", own.dropped),
+            int("ecn_mark", own.ecn_mark),
+            int("overflows", own.overflows),
+            int("drop_overlimit", flows.drop_overlimit),
+            int("drop_overmemory", flows.drop_overmemory),
+            int("new_flow_count", flows.new_flow_count),
+            int("memory_used", flows.memory_used),
+            int("new_flows_len", flows.new_flows_len),
+            int("old_flows_len", flows.old_flows_len),
+        ])
+    }
+}
+
+impl Setpoint for Gsp {
+    fn target(&self) -> Span {
+        self.params.threshold
+    }
+
+    fn set_target(&mut self, target: Span) {
+        self.params.threshold = target;
+    }
+
+    #[inline]
+    fn is_ready(&self, state: &GspState, now: Time) -> bool {
+        now > state.expiry
     }
 }
 

@@ -28,9 +28,15 @@
 //!
 //! Not here: flow isolation (`FlowQueue`).
 
-use crate::{Aqm, Facts, PieParams, QueueView, Verdict};
+use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
+use crate::aqm::setpoint::Setpoint;
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::params::PieParams;
+use crate::report::{Field, float, int, micros};
+use crate::spec::{Aim, Aimed, Policy};
+use alloc::vec::Vec;
 use sojourn_random::Stream;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Span, Time, Unit};
 
 /// No early drops for this long after an idle time (RFC 8033 section 4.2, MAX_BURST).
 const MAX_BURST: Span = Span::from_millis(150);
@@ -351,5 +357,68 @@ impl Aqm for Pie {
     fn is_forgettable(&mut self, state: &mut PieState, now: Time) -> bool {
         self.catch_up(state, 0, now);
         state.prob <= 0.0 && state.delay.is_zero() && state.burst_allowance == MAX_BURST
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Aimed(Aimed {
+            aim: Aim::Pie(params),
+            ..
+        }) = *policy
+        {
+            self.set_params(params);
+        }
+    }
+
+    fn gauges(&self, state: Option<&PieState>, _now: Time, tell: &mut dyn FnMut(Gauge)) {
+        if let Some(state) = state {
+            tell(Gauge {
+                name: "probability",
+                unit: Unit::Share,
+                value: state.prob,
+            });
+        }
+    }
+
+    fn statistics(&self, state: &PieState, counters: &Counters, now: Time) -> Vec<Field> {
+        let own = &self.counters;
+        let gone = counters.dequeued.bytes + counters.dropped.bytes;
+        let state = self.state_at(state, counters.offered.bytes - gone, now);
+        let mut fields = Vec::from([float("prob", state.prob), micros("delay", state.delay)]);
+        if self.params.dq_rate_estimator {
+            fields.push(int("avg_dq_rate", state.avg_dq_rate as u64));
+        }
+        fields.extend([
+            int("pkts_in", own.pkts_in),
+            int("overlimit", counters.dropped_for(DropReason::Tail)),
+            int("dropped", own.dropped),
+            int("maxq", own.maxq),
+            int("ecn_mark", own.ecn_mark),
+        ]);
+        fields
+    }
+
+    fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
+        let own = &self.counters;
+        Vec::from([
+            int("pkts_in", own.pkts_in),
+            int("overlimit", flows.drop_overlimit - flows.drop_overmemory),
+            int("overmemory", flows.drop_overmemory),
+            int("dropped", own.dropped),
+            int("ecn_mark", own.ecn_mark),
+            int("new_flow_count", flows.new_flow_count),
+            int("new_flows_len", flows.new_flows_len),
+            int("old_flows_len", flows.old_flows_len),
+            int("memory_used", flows.memory_used),
+        ])
+    }
+}
+
+impl Setpoint for Pie {
+    fn target(&self) -> Span {
+        self.params.target
+    }
+
+    fn set_target(&mut self, target: Span) {
+        self.params.target = target;
     }
 }

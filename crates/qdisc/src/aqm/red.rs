@@ -18,7 +18,12 @@
 //!
 //! Not here: the hard limit, which the queue enforces.
 
-use crate::{Aqm, Facts, QueueView, RedParams, RedUnit, RedWeight, Verdict};
+use crate::accounts::{Counters, DropReason};
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::params::{RedParams, RedUnit, RedWeight};
+use crate::report::{Field, int};
+use crate::spec::Policy;
+use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -367,5 +372,26 @@ impl Aqm for Red {
 
     fn is_forgettable(&mut self, state: &mut RedState, _now: Time) -> bool {
         state.average <= 0.0 && state.adapted.is_none()
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Red(params) = *policy {
+            self.set_params(params);
+        }
+    }
+
+    fn statistics(&self, _state: &RedState, counters: &Counters, _now: Time) -> Vec<Field> {
+        let own = &self.counters;
+        Vec::from([
+            int("marked", own.prob_mark + own.forced_mark),
+            int("early", own.prob_drop + own.forced_drop),
+            int("pdrop", counters.dropped_for(DropReason::Tail)),
+            int("other", 0_u32),
+        ])
+    }
+
+    fn overlimits(&self) -> u64 {
+        let own = &self.counters;
+        own.prob_mark + own.forced_mark + own.prob_drop + own.forced_drop
     }
 }

@@ -36,17 +36,21 @@
 //! is seen flow by flow.
 
 mod link;
-mod status;
 mod virtual_queue;
 
 use super::gsp::narrow;
+use crate::accounts::{Counters, FlowStatistics, Gauge};
+use crate::aqm::setpoint::Setpoint;
+use crate::aqm::status::{Decision, SteerStatus, Unmet};
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::average::{TdrmUtemaCpa, Utema};
-use crate::{Aqm, Facts, QueueView, Setpoint, SteerParams, Verdict};
+use crate::params::SteerParams;
+use crate::report::Field;
+use crate::spec::{Aimed, Policy};
+use alloc::vec::Vec;
 use link::Link;
 use sojourn_units::{Rate, Span, Time};
 use virtual_queue::Virtual;
-
-pub use status::{Decision, SteerStatus, Unmet};
 
 /// Least target, and the step by which it is lowered.
 const STEP: Span = Span::from_micros(200);
@@ -145,36 +149,6 @@ impl<A: Setpoint> Steered<A> {
         &self.params
     }
 
-    /// The target that the AQM was configured with.
-    pub const fn initial_target(&self) -> Span {
-        self.initial
-    }
-
-    /// Changes the policy, and the AQM's own parameters by `change`. What was learned stays,
-    /// the target too, unless the configured one has changed.
-    ///
-    /// # Errors
-    /// Those of `change`; then nothing has changed.
-    pub(crate) fn reconfigure<T, E>(
-        &mut self,
-        params: SteerParams,
-        change: impl FnOnce(&mut A) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let target = self.aqm.target();
-        let answer = change(&mut self.aqm)?;
-        let configured = self.aqm.target();
-        if configured == self.initial {
-            self.aqm.set_target(target);
-        }
-        self.initial = configured;
-        self.params = params;
-        if params.ceiling >= 100 {
-            self.virtual_queue = None;
-        }
-        self.keep_within();
-        Ok(answer)
-    }
-
     /// Target, rates and the last decision.
     pub fn status(&self) -> SteerStatus {
         let (swing, deviation) = self.swing();
@@ -191,6 +165,20 @@ impl<A: Setpoint> Steered<A> {
             lowered: self.lowered,
             raised: self.raised,
         }
+    }
+
+    /// The AQM has other parameters: a target that stays the same stays where it was moved to.
+    fn follow(&mut self, params: SteerParams, target: Span) {
+        let configured = self.aqm.target();
+        if configured == self.initial {
+            self.aqm.set_target(target);
+        }
+        self.initial = configured;
+        self.params = params;
+        if params.ceiling >= 100 {
+            self.virtual_queue = None;
+        }
+        self.keep_within();
     }
 
     fn keep_within(&mut self) {
@@ -479,5 +467,37 @@ impl<A: Setpoint> Aqm for Steered<A> {
 
     fn is_forgettable(&mut self, state: &mut Self::State, now: Time) -> bool {
         self.aqm.is_forgettable(&mut state.aqm, now)
+    }
+
+    fn retune(&mut self, policy: &Policy) {
+        if let Policy::Aimed(Aimed {
+            steer: Some(steer), ..
+        }) = *policy
+        {
+            let target = self.aqm.target();
+            self.aqm.retune(policy);
+            self.follow(steer, target);
+        }
+    }
+
+    fn statistics(&self, state: &Self::State, counters: &Counters, now: Time) -> Vec<Field> {
+        self.aqm.statistics(&state.aqm, counters, now)
+    }
+
+    fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
+        self.aqm.flow_statistics(flows)
+    }
+
+    fn overlimits(&self) -> u64 {
+        self.aqm.overlimits()
+    }
+
+    fn gauges(&self, state: Option<&Self::State>, now: Time, tell: &mut dyn FnMut(Gauge)) {
+        self.status().gauges(tell);
+        self.aqm.gauges(state.map(|state| &state.aqm), now, tell);
+    }
+
+    fn steering(&self) -> Option<SteerStatus> {
+        Some(self.status())
     }
 }

@@ -1,7 +1,8 @@
 //! The catalogue as text: `sojourn qdisc list` and `sojourn qdisc explain NAME`.
 
-use super::catalogue::{Initial, Kind, Opt, Unit, catalogue};
-use super::parse::range;
+use super::kind::Kind;
+use super::kinds::catalogue;
+use super::opt::{Amount, Initial, Opt, Unit};
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt::Write;
@@ -27,8 +28,8 @@ impl Kind {
         out.push_str("\nOptions\n");
         for opt in self.options {
             let _ = write!(out, "  {:28}{}", usage(opt), opt.meaning);
-            let _ = write!(out, "\n  {:28}{}", "", initial(opt.initial));
-            if let Some(range) = range(opt) {
+            let _ = write!(out, "\n  {:28}{}", "", self.initial_of(opt));
+            if let Some(range) = opt.range() {
                 let _ = write!(out, "; {range}");
             }
             if !opt.aliases.is_empty() {
@@ -50,13 +51,25 @@ impl Kind {
         }
         out
     }
+
+    fn initial_of(&self, opt: &Opt) -> String {
+        let amount = (opt.access.get)(&(self.initial)());
+        match (opt.initial, amount, opt.unit) {
+            (Initial::Required(_), ..) => "required".to_string(),
+            (Initial::From(rule), ..) => format!("default: {rule}"),
+            (Initial::Value, None | Some(Amount::Number(0)), Unit::Switch(_))
+            | (Initial::Value, None, _) => "default off".to_string(),
+            (Initial::Value, Some(_), Unit::Switch(_)) => "default on".to_string(),
+            (Initial::Value, Some(amount), _) => format!("default {}", opt.written(amount)),
+        }
+    }
 }
 
 fn usage(opt: &Opt) -> String {
     let name = opt.name;
     match opt.unit {
         Unit::Packets => format!("{name} PACKETS"),
-        Unit::Count => format!("{name} NUMBER"),
+        Unit::Count | Unit::Mask => format!("{name} NUMBER"),
         Unit::Bytes | Unit::Signed(..) => format!("{name} BYTES"),
         Unit::BytesOrPackets => format!("{name} BYTES|PACKETSp"),
         Unit::Time => format!("{name} TIME"),
@@ -68,15 +81,5 @@ fn usage(opt: &Opt) -> String {
         Unit::Switch(Some(off)) => format!("{name} | {off}"),
         Unit::Switch(None) => name.to_string(),
         Unit::Discipline => format!("{name} DISCIPLINE ..."),
-    }
-}
-
-fn initial(initial: Initial) -> String {
-    match initial {
-        Initial::Required => "required".to_string(),
-        Initial::Is(value) => format!("default {value}"),
-        Initial::From(rule) => format!("default: {rule}"),
-        Initial::Off => "default off".to_string(),
-        Initial::On => "default on".to_string(),
     }
 }

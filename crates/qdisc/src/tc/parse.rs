@@ -1,17 +1,16 @@
 //! From a string to a [`Spec`].
 
-use super::catalogue::{Kind, Opt, Unit, catalogue, kind};
 use super::error::{SpecError, nearest};
-use super::kinds::ELSEWHERE;
+use super::kind::{Given, Kind, end_of, error};
+use super::kinds::{ELSEWHERE, catalogue, kind};
+use super::opt::{Amount, Opt, Unit};
 use crate::spec::Spec;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::str::FromStr;
-use sojourn_units::{
-    Rate, Span, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
-};
+use sojourn_units::{Rate, Span, parse_rate, parse_size, parse_span};
 
 impl FromStr for Spec {
     type Err = SpecError;
@@ -55,34 +54,6 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     })
 }
 
-pub(super) fn error(text: &str, at: Range<usize>, what: String) -> SpecError {
-    SpecError {
-        text: text.to_string(),
-        at,
-        what,
-        field: None,
-        wanted: None,
-        suggestion: None,
-    }
-}
-
-impl SpecError {
-    pub(super) fn of(mut self, field: &'static str) -> Self {
-        self.field = Some(field);
-        self
-    }
-
-    pub(super) fn want(mut self, wanted: String) -> Self {
-        self.wanted = Some(wanted);
-        self
-    }
-
-    fn suggest(mut self, suggestion: Option<&'static str>) -> Self {
-        self.suggestion = suggestion;
-        self
-    }
-}
-
 /// Skips `tc qdisc add dev X root handle N:`, `8001: root refcnt 2` and the like.
 fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'a>], SpecError> {
     let mut rest = words;
@@ -107,11 +78,6 @@ fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'
     Ok(rest)
 }
 
-/// Where something that is missing would stand: after the last word.
-pub(super) fn end_of(text: &str) -> usize {
-    text.trim_end().len()
-}
-
 fn names() -> String {
     let names: Vec<&str> = catalogue().iter().map(|kind| kind.name).collect();
     names.join(", ")
@@ -128,54 +94,7 @@ fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
     let Some(kind) = kind(name.text) else {
         return Err(unknown_kind(text, name));
     };
-    let given = Given::read(text, kind, rest)?;
-    match kind.name {
-        "pfifo" => Ok(Spec::Pfifo {
-            limit: given.count("limit", 1000),
-        }),
-        "bfifo" => Ok(Spec::Bfifo {
-            limit: given.number("limit").unwrap_or(1_514_000),
-        }),
-        "pfifo_head_drop" => Ok(Spec::PfifoHeadDrop {
-            limit: given.count("limit", 1000),
-        }),
-        "red" => given.red().map(Spec::Red),
-        "codel" => Ok(Spec::Codel {
-            limit: given.count("limit", 1000),
-            codel: given.codel(false),
-        }),
-        "cobalt" => Ok(Spec::Cobalt {
-            limit: given.count("limit", 1000),
-            cobalt: given.cobalt(),
-        }),
-        "cake" => given.cake().map(Spec::Cake),
-        "pie" => Ok(Spec::Pie {
-            limit: given.count("limit", 1000),
-            pie: given.pie(),
-        }),
-        "gsp" => Ok(Spec::Gsp {
-            limit: given.count("limit", 1000),
-            gsp: given.gsp()?,
-        }),
-        "fq_codel" => Ok(Spec::FqCodel {
-            flows: given.flows(),
-            codel: given.codel(true),
-        }),
-        "fq_pie" => Ok(Spec::FqPie {
-            flows: given.flows(),
-            pie: given.pie(),
-        }),
-        "steer" => given.steer(),
-        "htb" => given.htb(),
-        "fq_gsp" => Ok(Spec::FqGsp {
-            flows: given.flows(),
-            gsp: given.gsp()?,
-        }),
-        other => {
-            debug_assert_eq!(other, "tbf", "a row of the catalogue without a reader");
-            given.tbf()
-        }
-    }
+    Given::read(text, kind, rest)?.spec()
 }
 
 fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
@@ -188,27 +107,6 @@ fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
     error(text, name.at(), format!("`{word}` is no discipline"))
         .want(format!("there are {}", names()))
         .suggest(near)
-}
-
-/// A value that has been read and is in its option's range.
-#[derive(Clone, Copy)]
-pub(super) enum Amount {
-    /// In the unit's base.
-    Number(u64),
-    /// RED's packets; its bytes are a `Number`.
-    Packets(u64),
-    /// A fraction.
-    Fraction(f64),
-    /// A number that may be below zero.
-    Signed(i32),
-}
-
-/// The options given to one discipline.
-pub(super) struct Given<'a> {
-    pub(super) text: &'a str,
-    pub(super) kind: &'static Kind,
-    pub(super) options: Vec<(&'static Opt, Amount, Range<usize>)>,
-    pub(super) inner: Option<Spec>,
 }
 
 impl<'a> Given<'a> {
@@ -224,7 +122,7 @@ impl<'a> Given<'a> {
             let (opt, on) = kind
                 .option(word.text)
                 .ok_or_else(|| given.unknown_option(word))?;
-            if given.find(opt.name).is_some() && !super::cake::may_repeat(opt) {
+            if given.has(opt.name) && !opt.repeats {
                 let twice = match opt.unit {
                     Unit::Switch(Some(off)) => {
                         format!("`{}` or `{off}` is given twice", opt.name)
@@ -303,7 +201,7 @@ impl<'a> Given<'a> {
     fn no_value(&self, opt: &'static Opt, at: Range<usize>) -> SpecError {
         error(self.text, at, format!("`{}` needs a value", opt.name))
             .of(opt.name)
-            .want(wanted(opt))
+            .want(opt.wanted())
     }
 
     fn amount(&self, opt: &'static Opt, value: &Word<'_>) -> Result<Amount, SpecError> {
@@ -311,7 +209,7 @@ impl<'a> Given<'a> {
         let bad = |what: String| {
             error(self.text, value.at(), what)
                 .of(opt.name)
-                .want(wanted(opt))
+                .want(opt.wanted())
         };
         let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
         if text.ends_with('%') && matches!(opt.unit, Unit::Rate) {
@@ -322,7 +220,7 @@ impl<'a> Given<'a> {
         }
         let number = match opt.unit {
             Unit::Packets => count(text.strip_suffix('p').unwrap_or(text)),
-            Unit::Count => count(text),
+            Unit::Count | Unit::Mask => count(text),
             Unit::Percent => count(text.strip_suffix('%').unwrap_or(text)),
             // tc takes `burst 5kb/8`: the cell of a rate table, which nobody uses any more.
             Unit::Bytes => parse_size(without_cell(opt, text)).ok(),
@@ -364,58 +262,7 @@ impl<'a> Given<'a> {
             format!("`{} {}` is too {what}", opt.name, value.text),
         )
         .of(opt.name)
-        .want(format!("it can be {}", range(opt).unwrap_or_default())))
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<(Amount, Range<usize>)> {
-        self.options
-            .iter()
-            .find(|(opt, ..)| opt.name == name)
-            .map(|(_, amount, at)| (*amount, at.clone()))
-    }
-
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
-        match self.find(name)?.0 {
-            Amount::Number(number) | Amount::Packets(number) => Some(number),
-            Amount::Fraction(_) | Amount::Signed(_) => None,
-        }
-    }
-
-    /// A number that the catalogue keeps within 32 bits.
-    pub(super) fn count(&self, name: &str, initial: u32) -> u32 {
-        self.number(name).map_or(initial, |number| number as u32)
-    }
-
-    pub(super) fn span(&self, name: &str) -> Option<Span> {
-        self.number(name).map(Span::from_nanos)
-    }
-
-    pub(super) fn fraction(&self, name: &str) -> Option<f64> {
-        match self.find(name)?.0 {
-            Amount::Fraction(fraction) => Some(fraction),
-            Amount::Number(_) | Amount::Packets(_) | Amount::Signed(_) => None,
-        }
-    }
-
-    pub(super) fn switch(&self, name: &str, initial: bool) -> bool {
-        self.number(name).map_or(initial, |on| on == 1)
-    }
-
-    pub(super) fn missing(&self, name: &'static str, example: &str) -> SpecError {
-        let end = end_of(self.text);
-        error(
-            self.text,
-            end..end,
-            format!("{} needs `{name}`", self.kind.name),
-        )
-        .of(name)
-        .want(format!("for example `{example}`"))
-    }
-
-    pub(super) fn wrong(&self, name: &'static str, what: String, wanted: String) -> SpecError {
-        let end = end_of(self.text);
-        let at = self.find(name).map_or(end..end, |(_, at)| at);
-        error(self.text, at, what).of(name).want(wanted)
+        .want(format!("it can be {}", opt.range().unwrap_or_default())))
     }
 }
 
@@ -445,51 +292,4 @@ fn fraction(text: &str) -> Option<f64> {
         .all(|c| c.is_ascii_digit() || b".eE-".contains(&c));
     let value: f64 = text.parse().ok().filter(|_| plain)?;
     (value > 0.0 && value <= 1.0).then_some(value)
-}
-
-fn show(unit: Unit, number: u64) -> String {
-    match unit {
-        Unit::Bytes | Unit::BytesOrPackets => show_size(number),
-        Unit::Time => show_span(Span::from_nanos(number)),
-        Unit::Rate => show_rate(Rate::from_bps(number)),
-        _ => number.to_string(),
-    }
-}
-
-/// The range of an option that has numbers as values.
-pub(super) fn range(opt: &Opt) -> Option<String> {
-    match opt.unit {
-        Unit::Word(_) | Unit::Switch(_) | Unit::Choice(_) | Unit::Discipline => None,
-        Unit::Signed(least, most) => Some(format!("{least} to {most}")),
-        Unit::Fraction => Some("above 0, up to 1".to_string()),
-        unit => Some(format!(
-            "{} to {}",
-            show(unit, opt.min),
-            show(unit, opt.max)
-        )),
-    }
-}
-
-/// What the option's value may be, as the end of a sentence.
-pub(super) fn wanted(opt: &Opt) -> String {
-    let example = |example: &str| format!(", for example `{} {example}`", opt.name);
-    match opt.unit {
-        Unit::Packets => format!("a number of packets{}", example("1000")),
-        Unit::Count => format!("a whole number, {} to {}", opt.min, opt.max),
-        Unit::Bytes => format!("a size with b, kb, mb or gb{}", example("64kb")),
-        Unit::BytesOrPackets => {
-            format!(
-                "a size with b, kb, mb or gb, or packets with p{}",
-                example("64kb")
-            )
-        }
-        Unit::Time => format!("a time with s, ms, us or ns{}", example("5ms")),
-        Unit::Rate => format!("a rate with bit, kbit, mbit or gbit{}", example("20mbit")),
-        Unit::Percent => format!("a number of percent, {} to {}", opt.min, opt.max),
-        Unit::Fraction => format!("a number above 0 and up to 1{}", example("0.02")),
-        Unit::Word(words) => format!("one of {}", words.join(", ")),
-        Unit::Signed(least, most) => format!("a whole number, {least} to {most}"),
-        Unit::Switch(_) | Unit::Choice(_) => "nothing".to_string(),
-        Unit::Discipline => "a discipline".to_string(),
-    }
 }

@@ -82,17 +82,16 @@ fn the_catalogue_tells_the_truth_about_defaults() {
         let (mut short, mut long) = (String::from(kind.name), String::new());
         for opt in kind.options {
             match (opt.name, opt.initial) {
-                ("limit", Initial::Required) => short += " limit 400000",
+                ("limit", Initial::Required(_)) => short += " limit 400000",
                 ("avpkt", _) => short += " avpkt 1000",
                 ("rate", _) => short += " rate 1mbit",
-                ("burst", Initial::Required) => short += " burst 5kb",
+                ("burst", Initial::Required(_)) => short += " burst 5kb",
                 ("latency", _) => short += " latency 50ms",
-                (name, Initial::Is(value)) => long.extend([" ", name, " ", value]),
-                (name, Initial::On) => long.extend([" ", name]),
-                (_, Initial::Off) => {
-                    if let Unit::Switch(Some(off)) = opt.unit {
-                        long.extend([" ", off]);
-                    }
+                // A switch without a word for off is off when it is not there.
+                (_, Initial::Value) if opt.unit == Unit::Switch(None) => {}
+                (_, Initial::Value) => {
+                    let value = kind.default_of(opt);
+                    long.extend(value.map(|value| [" ", &value].concat()));
                 }
                 _ => {}
             }

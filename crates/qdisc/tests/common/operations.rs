@@ -109,7 +109,7 @@ impl Machine {
             _ => {
                 let wanted = spec(a);
                 wanted.reconfigure(&mut self.qdisc, SETTING, self.now);
-                assert_eq!(self.qdisc.spec(), wanted);
+                assert_eq!(self.qdisc.spec(), Some(wanted));
             }
         }
     }

@@ -9,7 +9,7 @@ use sojourn_units::Span;
 use sojourn_world::{Line, LineRate, Network};
 
 /// The queue of a link without one: what `tc` calls pfifo, with its usual length.
-const DEFAULT_QDISC: QdiscSpec = QdiscSpec::Pfifo { limit: 1000 };
+const DEFAULT_QDISC: QdiscSpec = QdiscSpec::pfifo(1000);
 
 /// Indices of a dumbbell's nodes.
 pub(super) const CLIENT: usize = 0;

@@ -31,7 +31,7 @@ pub(crate) struct Hop {
 pub(crate) fn hop(name: &str, rate: LineRate) -> Hop {
     Hop {
         name: name.into(),
-        qdisc: QdiscSpec::Pfifo { limit: 1000 },
+        qdisc: QdiscSpec::pfifo(1000),
         line: Line::new(rate),
     }
 }

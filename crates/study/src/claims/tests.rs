@@ -80,7 +80,7 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
     let mut network = Network::new(["client", "server"]);
     for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
         let line = Line::new(LineRate::Infinite);
-        network.join(way, name, Spec::Pfifo { limit: 10 }, line);
+        network.join(way, name, Spec::pfifo(10), line);
     }
     let (mut cells, mut outcomes) = (Vec::new(), Vec::new());
     for (aqm, factor) in [("codel", 10.0), ("red", 100.0)] {

@@ -10,7 +10,7 @@ fn network(nodes: usize, links: &[(usize, usize, u64)]) -> Network {
             ..Line::new(LineRate::Infinite)
         };
         let name = format!("n{from}-n{to}");
-        network.join([from, to], &name, QdiscSpec::Pfifo { limit: 1 }, line);
+        network.join([from, to], &name, QdiscSpec::pfifo(1), line);
     }
     network
 }

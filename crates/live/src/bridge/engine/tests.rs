@@ -55,7 +55,7 @@ fn at(millis: u64) -> Time {
 fn engine(limit: u32, count: u8) -> Engine<Memory> {
     let mut config = BridgeConfig::new("left", "right");
     config.up.line.rate = LineRate::Fixed(Rate::from_bps(1_000_000));
-    config.up.qdisc = Spec::Pfifo { limit };
+    config.up.qdisc = Spec::pfifo(limit);
     config.up.line.delay = Span::from_millis(5);
     let left = Memory {
         inbox: (0..count).map(|n| (at(1000), vec![n; 1250])).collect(),

@@ -1,65 +1,82 @@
 //! GSP's rows.
 
-use super::super::catalogue::{Initial, Kind, Opt, Style, Unit};
-use super::super::parts::{
-    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, ISOLATION, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS,
-    WAY_MISSES,
+use super::common::{LIMIT, ecn};
+use super::flows::{
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, FLOW_LIMIT, FLOWS, ISOLATION, MEMORY_LIMIT, NAT,
+    WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
-use super::{ECN, FLOWS, MEMORY_LIMIT, TIME, first, opt, packet_limit, quantum, stat, styled};
-use Initial::{From, Is};
+use crate::params::{FlowParams, GspParams};
+use crate::spec::{Part, Spec};
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
+use crate::tc::opt::{Opt, Style, TIME, Unit, field, first, from, opt, stat, styled};
+use alloc::format;
+use sojourn_units::show_span;
 
-const SOURCE: &str = "Lautenschlaeger and Francini 2015; draft-lauten-aqm-gsp; not in tc";
 const THRESHOLD: Opt = opt(
     "threshold",
     Unit::Time,
     (1, TIME),
-    Is("5ms"),
+    field!(GspParams, threshold),
     "delay above which an arrival is dropped",
 );
 const INTERVAL: Opt = opt(
     "interval",
     Unit::Time,
     (1, TIME),
-    Is("200ms"),
+    field!(GspParams, interval),
     "pause after a drop; shrinks while the delay stays above the threshold",
 );
 const ALPHA: Opt = opt(
     "alpha",
     Unit::Count,
     (1, 64),
-    Is("2"),
+    field!(GspParams, alpha),
     "weight of time above the threshold against time below",
 );
 const TAU: Opt = opt(
     "tau",
     Unit::Time,
     (1, TIME),
-    Is("1s"),
+    field!(GspParams, tau),
     "surplus of time above the threshold that halves the pause",
 );
-const MIN_INTERVAL: Opt = opt(
-    "min_interval",
-    Unit::Time,
-    (1, TIME),
-    From("1ms, or `interval` if that is shorter"),
-    "pause after a drop at least",
+const MIN_INTERVAL: Opt = from(
+    opt(
+        "min_interval",
+        Unit::Time,
+        (1, TIME),
+        field!(GspParams, min_interval),
+        "pause after a drop at least",
+    ),
+    "1ms, or `interval` if that is shorter",
 );
+const ECN: Opt = ecn(Some("noecn"), field!(GspParams, ecn));
+
+/// A pause is at least `min_interval`, and that at most the pause at rest.
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    if let Some(gsp) = GspParams::of_mut(spec) {
+        if given.has("min_interval") && gsp.min_interval > gsp.interval {
+            return Err(given.wrong(
+                "min_interval",
+                format!(
+                    "`min_interval` of {} is longer than `interval`",
+                    given.kind.name
+                ),
+                format!("it can be up to {}", show_span(gsp.interval)),
+            ));
+        }
+        gsp.min_interval = gsp.min_interval.min(gsp.interval);
+    }
+    Ok(())
+}
 
 pub(super) const GSP: Kind = Kind {
     name: "gsp",
     summary: "global synchronization protection: one drop above a threshold, then a pause",
-    source: SOURCE,
+    source: "Lautenschlaeger and Francini 2015; draft-lauten-aqm-gsp; not in tc",
     example: "gsp limit 10000 threshold 2500us interval 200ms",
-    options: &[
-        packet_limit("1000"),
-        THRESHOLD,
-        INTERVAL,
-        ALPHA,
-        TAU,
-        MIN_INTERVAL,
-        ECN,
-    ],
-    absent: &[],
+    options: &[LIMIT, THRESHOLD, INTERVAL, ALPHA, TAU, MIN_INTERVAL, ECN],
     stats: &[
         first(styled(
             stat("delay", "time that the head has waited"),
@@ -78,6 +95,9 @@ pub(super) const GSP: Kind = Kind {
         stat("overflows", "times that the queue filled up"),
         stat("drop_overlimit", "packets dropped at the packet limit"),
     ],
+    initial: || Spec::single(1000, GspParams::default()),
+    rules,
+    ..Kind::BARE
 };
 
 pub(super) const FQ_GSP: Kind = Kind {
@@ -86,7 +106,7 @@ pub(super) const FQ_GSP: Kind = Kind {
     source: "RFC 8290; Lautenschlaeger and Francini 2015; not in tc",
     example: "fq_gsp limit 10240 flows 1024 threshold 5ms interval 200ms",
     options: &[
-        packet_limit("10240"),
+        FLOW_LIMIT,
         FLOWS,
         quantum(Unit::Bytes),
         THRESHOLD,
@@ -101,7 +121,6 @@ pub(super) const FQ_GSP: Kind = Kind {
         NAT,
         ACKS,
     ],
-    absent: &[],
     stats: &[
         first(stat("dropped", "packets dropped above the threshold")),
         stat("ecn_mark", "packets marked instead of dropped"),
@@ -121,4 +140,7 @@ pub(super) const FQ_GSP: Kind = Kind {
         WAY_COLLISIONS,
         ACK_DROPS,
     ],
+    initial: || Spec::flows(FlowParams::default(), GspParams::default()),
+    rules,
+    ..Kind::BARE
 };

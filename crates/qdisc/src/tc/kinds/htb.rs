@@ -1,8 +1,32 @@
 //! HTB's row.
 
-use super::super::catalogue::{Initial, Kind, Unit};
-use super::{RATE, SIZE, also, opt};
-use Initial::{From, Is, Required};
+use crate::params::HtbParams;
+use crate::spec::Spec;
+use crate::tc::kind::Kind;
+use crate::tc::opt::{Access, Opt, RATE, SIZE, Unit, also, field, from, opt, required};
+use alloc::boxed::Box;
+
+const RATE_OF_CLASS: Opt = opt(
+    "rate",
+    Unit::Rate,
+    (8, RATE),
+    field!(HtbParams, rate),
+    "rate of the class, and its ceiling",
+);
+const BURST: Opt = opt(
+    "burst",
+    Unit::Bytes,
+    (1, SIZE),
+    field!(HtbParams, burst),
+    "bytes that an idle class may send at once, beside one packet",
+);
+const OVER: Opt = opt(
+    "over",
+    Unit::Discipline,
+    (0, 0),
+    Access::NONE,
+    "the discipline of the class, tc's leaf; must come last",
+);
 
 pub(super) const HTB: Kind = Kind {
     name: "htb",
@@ -10,31 +34,19 @@ pub(super) const HTB: Kind = Kind {
     source: "tc-htb(8)",
     example: "htb rate 20mbit over fq_codel",
     options: &[
-        opt(
-            "rate",
-            Unit::Rate,
-            (8, RATE),
-            Required,
-            "rate of the class, and its ceiling",
-        ),
-        also(
-            opt(
-                "burst",
-                Unit::Bytes,
-                (1, SIZE),
-                Is("1600b"),
-                "bytes that an idle class may send at once, beside one packet",
-            ),
-            &["buffer", "maxburst"],
-        ),
-        opt(
-            "over",
-            Unit::Discipline,
-            (0, 0),
-            From("pfifo limit 1000"),
-            "the discipline of the class, tc's leaf; must come last",
-        ),
+        required(RATE_OF_CLASS, "rate 20mbit"),
+        also(BURST, &["buffer", "maxburst"]),
+        from(OVER, "pfifo limit 1000"),
     ],
-    absent: &[],
-    stats: &[],
+    initial: || Spec::Htb {
+        htb: HtbParams::default(),
+        inner: Box::new(Spec::pfifo(1000)),
+    },
+    rules: |given, spec| {
+        if let (Spec::Htb { inner, .. }, Some(given)) = (spec, &given.inner) {
+            **inner = given.clone();
+        }
+        Ok(())
+    },
+    ..Kind::BARE
 };

@@ -1,8 +1,256 @@
 //! RED's row.
 
-use super::super::catalogue::{Initial, Kind, Unit};
-use super::{COUNT, ECN_MEANING, RATE, SIZE, also, first, opt, ours, stat, switch};
-use Initial::{From, Is, Off, Required};
+use super::common::{ecn, set_limit};
+use crate::params::{RedParams, RedUnit, RedWeight};
+use crate::red_wlog;
+use crate::spec::{Limit, Part, Spec};
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
+use crate::tc::opt::{
+    Access, Amount, COUNT, Datum, Opt, RATE, SIZE, Unit, When, also, field, first, from, opt, ours,
+    plain, required, stat, switch, when,
+};
+use alloc::format;
+use alloc::string::ToString;
+
+/// One of the lengths that are all in bytes or all in packets.
+const fn length(name: &'static str, access: Access, meaning: &'static str) -> Opt {
+    opt(name, Unit::BytesOrPackets, (1, SIZE), access, meaning)
+}
+
+fn in_unit(unit: RedUnit, length: u64) -> Amount {
+    match unit {
+        RedUnit::Bytes => Amount::Number(length),
+        RedUnit::Packets => Amount::Packets(length),
+    }
+}
+
+/// An option that tc does not report.
+const fn untold(opt: Opt) -> Opt {
+    when(opt, When::Always, When::Never)
+}
+
+/// A switch that tc reports when it is off too.
+const fn told(opt: Opt) -> Opt {
+    when(opt, When::On, When::Always)
+}
+
+const LIMIT: Opt = length(
+    "limit",
+    Access {
+        get: |spec| match *Limit::of(spec)? {
+            Limit::Bytes(bytes) => Some(Amount::Number(bytes)),
+            Limit::Packets(packets) => Some(Amount::Packets(packets)),
+        },
+        set: set_limit,
+    },
+    "hard limit of the queue",
+);
+const MIN: Opt = length(
+    "min",
+    Access {
+        get: |spec| RedParams::of(spec).map(|red| in_unit(red.unit, red.min)),
+        set: field!(RedParams, min).set,
+    },
+    "average length below which nothing is signalled",
+);
+const MAX: Opt = length(
+    "max",
+    Access {
+        get: |spec| RedParams::of(spec).map(|red| in_unit(red.unit, red.max)),
+        set: field!(RedParams, max).set,
+    },
+    "average length at which `probability` is reached",
+);
+const AVPKT: Opt = opt(
+    "avpkt",
+    Unit::Bytes,
+    (1, COUNT),
+    field!(RedParams, avpkt),
+    "mean size of a packet",
+);
+const BURST: Opt = opt(
+    "burst",
+    Unit::Count,
+    (1, COUNT),
+    Access {
+        get: |spec| match RedParams::of(spec)?.weight {
+            RedWeight::Burst(burst) => burst.amount(),
+            RedWeight::Exact(_) => None,
+        },
+        set: |spec, amount| {
+            if let Some(red) = RedParams::of_mut(spec) {
+                red.weight = RedWeight::Burst(Datum::of(amount));
+            }
+        },
+    },
+    "packets that may pass at once before the average follows",
+);
+const WEIGHT: Opt = opt(
+    "weight",
+    Unit::Fraction,
+    (0, 1),
+    Access {
+        get: |spec| match RedParams::of(spec)?.weight {
+            RedWeight::Exact(weight) => weight.amount(),
+            RedWeight::Burst(_) => None,
+        },
+        set: |spec, amount| {
+            if let Some(red) = RedParams::of_mut(spec) {
+                red.weight = RedWeight::Exact(Datum::of(amount));
+            }
+        },
+    },
+    "weight of the newest sample in the average, as q_weight_ of ns-2",
+);
+const PROBABILITY: Opt = opt(
+    "probability",
+    Unit::Fraction,
+    (0, 1),
+    field!(RedParams, probability),
+    "probability of a signal at `max`",
+);
+const BANDWIDTH: Opt = opt(
+    "bandwidth",
+    Unit::Rate,
+    (1, RATE),
+    field!(RedParams, bandwidth),
+    "rate at which the average decays while the queue is idle",
+);
+const HARDDROP: Opt = switch(
+    "harddrop",
+    None,
+    field!(RedParams, harddrop),
+    "with `ecn`: still drop everything above `max`",
+);
+const ADAPTIVE: Opt = switch(
+    "adaptive",
+    None,
+    field!(RedParams, adaptive),
+    "adapt `probability` between 1 % and 50 %",
+);
+const NODROP: Opt = switch(
+    "nodrop",
+    None,
+    field!(RedParams, nodrop),
+    "with `ecn`: drop nothing early that is not ECN-capable",
+);
+const GENTLE: Opt = switch(
+    "gentle",
+    None,
+    field!(RedParams, gentle),
+    "from `max` to twice `max`, raise the probability to 1 step by step",
+);
+const WAIT: Opt = switch(
+    "wait",
+    None,
+    field!(RedParams, wait),
+    "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
+);
+const SPARE: Opt = switch(
+    "spare",
+    None,
+    field!(RedParams, spare),
+    "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
+);
+const BYTEMODE: Opt = switch(
+    "bytemode",
+    None,
+    field!(RedParams, bytemode),
+    "`probability` is that of a packet of `avpkt` bytes, and grows with its size",
+);
+
+/// What is not given follows from what is, as in iproute2.
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    let unit = unit(given)?;
+    if unit == RedUnit::Bytes && !given.has("avpkt") {
+        return Err(given.missing("avpkt", "avpkt 1000"));
+    }
+    let limit = given.number("limit").unwrap_or(0);
+    let Some(red) = RedParams::of_mut(spec) else {
+        return Ok(());
+    };
+    let least = given.number("min");
+    red.unit = unit;
+    red.max = given.number("max").unwrap_or_else(|| match least {
+        Some(min) => min.saturating_mul(3),
+        None => limit / 4,
+    });
+    red.min = least.unwrap_or(red.max / 3);
+    if red.min > red.max || red.min == 0 {
+        let (name, what) = match (least, red.min) {
+            (None, 0) => ("limit", "is too small for the default of `min`".to_string()),
+            (_, min) => ("max", format!("must not be below `min`, which is {min}")),
+        };
+        return Err(given.wrong(
+            name,
+            format!("`{name}` of red {what}"),
+            "give `min` and `max` with 0 < min <= max".to_string(),
+        ));
+    }
+    let mean = match unit {
+        RedUnit::Bytes => u64::from(red.avpkt),
+        RedUnit::Packets => 1,
+    };
+    red.weight = weight(given, red, mean)?;
+    Ok(())
+}
+
+/// The unit of the first of `limit`, `min` and `max`, to which the others must keep.
+fn unit(given: &Given<'_>) -> Result<RedUnit, SpecError> {
+    let mut unit = None;
+    for name in ["limit", "min", "max"] {
+        let this = match given.find(name) {
+            Some((Amount::Packets(_), _)) => RedUnit::Packets,
+            Some(_) => RedUnit::Bytes,
+            None => continue,
+        };
+        if *unit.get_or_insert(this) != this {
+            return Err(given.wrong(
+                name,
+                format!("`{name}` is in another unit than the options before it"),
+                "give `limit`, `min` and `max` all in bytes or all in packets (`5p`)".to_string(),
+            ));
+        }
+    }
+    Ok(unit.unwrap_or(RedUnit::Bytes))
+}
+
+fn weight(given: &Given<'_>, red: &RedParams, mean: u64) -> Result<RedWeight, SpecError> {
+    match (given.has("weight"), given.has("burst")) {
+        (true, false) => return Ok(red.weight),
+        (true, true) => {
+            return Err(given.wrong(
+                "weight",
+                "`weight` and `burst` say the same thing in two ways".to_string(),
+                "give one of them".to_string(),
+            ));
+        }
+        (false, _) => {}
+    }
+    let initial = (2 * u128::from(red.min) + u128::from(red.max)) / (3 * u128::from(mean));
+    let burst = match red.weight {
+        RedWeight::Burst(burst) if given.has("burst") => burst,
+        _ => u32::try_from(initial).unwrap_or(u32::MAX),
+    };
+    let packets = red.min as f64 / mean as f64;
+    if red_wlog(packets, burst).is_some() {
+        return Ok(RedWeight::Burst(burst));
+    }
+    Err(if f64::from(burst) < packets {
+        given.wrong(
+            "burst",
+            format!("`burst` of red is too small: {burst} packets"),
+            format!("it must be at least min/avpkt: {}", red.min.div_ceil(mean)),
+        )
+    } else {
+        given.wrong(
+            "min",
+            "`min` of red is too small: it is not above one mean packet".to_string(),
+            format!("it must be more than avpkt, for example {}", mean * 5),
+        )
+    })
+}
 
 pub(super) const RED: Kind = Kind {
     name: "red",
@@ -11,108 +259,25 @@ pub(super) const RED: Kind = Kind {
     example: "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive \
               bandwidth 10Mbit",
     options: &[
-        opt(
-            "limit",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            Required,
-            "hard limit of the queue",
+        required(LIMIT, "limit 400000"),
+        from(MIN, "max / 3"),
+        from(MAX, "3 min if min is given, else limit / 4"),
+        from(
+            plain(untold(AVPKT)),
+            "500, as in ns-2, with a limit in packets; required with one in bytes",
         ),
-        opt(
-            "min",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            From("max / 3"),
-            "average length below which nothing is signalled",
-        ),
-        opt(
-            "max",
-            Unit::BytesOrPackets,
-            (1, SIZE),
-            From("3 min if min is given, else limit / 4"),
-            "average length at which `probability` is reached",
-        ),
-        opt(
-            "avpkt",
-            Unit::Bytes,
-            (1, COUNT),
-            From("500, as in ns-2, with a limit in packets; required with one in bytes"),
-            "mean size of a packet",
-        ),
-        opt(
-            "burst",
-            Unit::Count,
-            (1, COUNT),
-            From("(2 min + max) / (3 avpkt)"),
-            "packets that may pass at once before the average follows",
-        ),
-        ours(opt(
-            "weight",
-            Unit::Fraction,
-            (0, 1),
-            From("`burst`"),
-            "weight of the newest sample in the average, as q_weight_ of ns-2",
-        )),
-        opt(
-            "probability",
-            Unit::Fraction,
-            (0, 1),
-            Is("0.02"),
-            "probability of a signal at `max`",
-        ),
-        opt(
-            "bandwidth",
-            Unit::Rate,
-            (1, RATE),
-            Is("10Mbit"),
-            "rate at which the average decays while the queue is idle",
-        ),
-        also(
-            switch(
-                "adaptive",
-                None,
-                Off,
-                "adapt `probability` between 1 % and 50 %",
-            ),
-            &["adaptative"],
-        ),
-        switch("ecn", None, Off, ECN_MEANING),
-        switch(
-            "harddrop",
-            None,
-            Off,
-            "with `ecn`: still drop everything above `max`",
-        ),
-        switch(
-            "nodrop",
-            None,
-            Off,
-            "with `ecn`: drop nothing early that is not ECN-capable",
-        ),
-        ours(switch(
-            "gentle",
-            None,
-            Off,
-            "from `max` to twice `max`, raise the probability to 1 step by step",
-        )),
-        ours(switch(
-            "wait",
-            None,
-            Off,
-            "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
-        )),
-        ours(switch(
-            "spare",
-            None,
-            Off,
-            "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
-        )),
-        ours(switch(
-            "bytemode",
-            None,
-            Off,
-            "`probability` is that of a packet of `avpkt` bytes, and grows with its size",
-        )),
+        from(untold(BURST), "(2 min + max) / (3 avpkt)"),
+        ours(from(untold(WEIGHT), "`burst`")),
+        untold(PROBABILITY),
+        untold(BANDWIDTH),
+        told(ecn(None, field!(RedParams, ecn))),
+        told(HARDDROP),
+        also(told(ADAPTIVE), &["adaptative"]),
+        told(NODROP),
+        ours(GENTLE),
+        ours(WAIT),
+        ours(SPARE),
+        ours(BYTEMODE),
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
     stats: &[
@@ -121,4 +286,10 @@ pub(super) const RED: Kind = Kind {
         stat("pdrop", "packets dropped at the limit"),
         stat("other", "packets dropped for other reasons"),
     ],
+    initial: || Spec::Single {
+        limit: Limit::Bytes(0),
+        policy: RedParams::default().into(),
+    },
+    rules,
+    moved: &[("adaptive", "ecn")],
 };

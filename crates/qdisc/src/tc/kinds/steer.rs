@@ -1,8 +1,82 @@
 //! Steering's row.
 
-use super::super::catalogue::{Initial, Kind, Style, Unit};
-use super::{RATE, TIME, first, opt, stat, styled};
-use Initial::{From, Is};
+use crate::params::{GspParams, SteerParams};
+use crate::spec::{Aimed, Part, Policy, Spec};
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
+use crate::tc::opt::{
+    Access, Opt, RATE, Style, TIME, Unit, When, field, first, from, opt, stat, styled, when,
+};
+use alloc::format;
+use alloc::string::ToString;
+
+const RATE_OF_LINK: Opt = from(
+    opt(
+        "rate",
+        Unit::Rate,
+        (8, RATE),
+        field!(SteerParams, rate),
+        "rate of the link",
+    ),
+    "measured while packets wait",
+);
+const UTIL: Opt = opt(
+    "util",
+    Unit::Percent,
+    (1, 100),
+    field!(SteerParams, util),
+    "use of the link wanted at least",
+);
+const DELAY: Opt = opt(
+    "delay",
+    Unit::Time,
+    (1, TIME),
+    field!(SteerParams, delay),
+    "highest target",
+);
+const CEILING: Opt = opt(
+    "ceiling",
+    Unit::Percent,
+    (1, 100),
+    field!(SteerParams, ceiling),
+    "use of the link wanted at most; below 100 a virtual queue can keep the real one empty",
+);
+const OVER: Opt = from(
+    opt(
+        "over",
+        Unit::Discipline,
+        (0, 0),
+        Access::NONE,
+        "what is steered, from its own target on: codel, pie, gsp, fq_codel, fq_pie or fq_gsp; \
+         must come last",
+    ),
+    "gsp",
+);
+
+/// The ceiling is no lower than the floor, and there is a target to steer.
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    let steer = SteerParams::of(spec).copied().unwrap_or_default();
+    if steer.ceiling < steer.util {
+        return Err(given.wrong(
+            "ceiling",
+            format!("`ceiling` is below `util`, which is {} %", steer.util),
+            format!("it can be {} to 100 %", steer.util),
+        ));
+    }
+    let Some(inner) = &given.inner else {
+        return Ok(());
+    };
+    let is_free = SteerParams::of(inner).is_none();
+    let steered = inner.clone().steered(steer).filter(|_| is_free);
+    *spec = steered.ok_or_else(|| {
+        given.wrong(
+            "over",
+            format!("{} has no delay target to steer", inner.name()),
+            "it can be codel, pie, gsp, fq_codel, fq_pie or fq_gsp".to_string(),
+        )
+    })?;
+    Ok(())
+}
 
 pub(super) const STEER: Kind = Kind {
     name: "steer",
@@ -10,38 +84,12 @@ pub(super) const STEER: Kind = Kind {
     source: "Bless, Hock and Zitterbart, Policy-oriented AQM Steering, 2018; not in tc",
     example: "steer util 99% delay 30ms over gsp limit 40000",
     options: &[
-        opt(
-            "rate",
-            Unit::Rate,
-            (8, RATE),
-            From("measured while packets wait"),
-            "rate of the link",
-        ),
-        opt(
-            "util",
-            Unit::Percent,
-            (1, 100),
-            Is("99"),
-            "use of the link wanted at least",
-        ),
-        opt("delay", Unit::Time, (1, TIME), Is("30ms"), "highest target"),
-        opt(
-            "ceiling",
-            Unit::Percent,
-            (1, 100),
-            Is("100"),
-            "use of the link wanted at most; below 100 a virtual queue can keep the real one empty",
-        ),
-        opt(
-            "over",
-            Unit::Discipline,
-            (0, 0),
-            From("gsp"),
-            "what is steered, from its own target on: codel, pie, gsp, fq_codel, fq_pie or fq_gsp; \
-             must come last",
-        ),
+        RATE_OF_LINK,
+        UTIL,
+        DELAY,
+        when(CEILING, When::Changed, When::Changed),
+        OVER,
     ],
-    absent: &[],
     stats: &[
         first(styled(stat("target", "target in force"), Style::Time)),
         styled(
@@ -83,4 +131,13 @@ pub(super) const STEER: Kind = Kind {
         stat("lowered", "times that the target was lowered"),
         stat("raised", "times that the target was raised"),
     ],
+    initial: || {
+        let policy = Aimed {
+            aim: GspParams::default().into(),
+            steer: Some(SteerParams::default()),
+        };
+        Spec::single(1000, Policy::Aimed(policy))
+    },
+    rules,
+    ..Kind::BARE
 };

@@ -1,8 +1,201 @@
 //! TBF's row.
 
-use super::super::catalogue::{Initial, Kind, Unit};
-use super::{RATE, SIZE, TIME, also, opt, ours};
-use Initial::{From, Is, Off, Required};
+use crate::params::{FifoParams, TbfParams};
+use crate::report::Value;
+use crate::spec::{Part, Spec};
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
+use crate::tc::opt::{
+    Access, Amount, Json, Opt, RATE, SIZE, TIME, Unit, When, also, field, from, json, opt, ours,
+    plain, required, when,
+};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::ToString;
+use sojourn_units::{Span, show_size};
+
+const RATE_OF_TOKENS: Opt = opt(
+    "rate",
+    Unit::Rate,
+    (8, RATE),
+    field!(TbfParams, rate),
+    "rate of the bucket's tokens",
+);
+const BURST: Opt = opt(
+    "burst",
+    Unit::Bytes,
+    (1, SIZE),
+    field!(TbfParams, burst),
+    "size of the bucket; longer packets are dropped",
+);
+const PEAKRATE: Opt = opt(
+    "peakrate",
+    Unit::Rate,
+    (8, RATE),
+    field!(TbfParams, peakrate),
+    "rate of a second, small bucket",
+);
+/// tc reports it beside a peak rate only.
+const MTU: Opt = {
+    let meaning = "size of the second bucket; longer packets are dropped";
+    let mtu = opt(
+        "mtu",
+        Unit::Bytes,
+        (1, SIZE),
+        field!(TbfParams, mtu),
+        meaning,
+    );
+    let told = Json::Made("minburst", |spec| {
+        let tbf = TbfParams::of(spec).filter(|tbf| tbf.peakrate.is_some())?;
+        tbf.mtu.map(int)
+    });
+    json(mtu, told)
+};
+const LIMIT: Opt = {
+    let meaning = "bytes waiting for tokens at most";
+    let access = Access {
+        get: |spec| limit(spec).map(Amount::Number),
+        set: |_, _| {},
+    };
+    let told = Json::Made("limit", |spec| match latency(spec) {
+        Some(_) => None,
+        None => limit(spec).map(int),
+    });
+    json(opt("limit", Unit::Bytes, (1, SIZE), access, meaning), told)
+};
+/// What tc reports of a limit, in its own unit.
+const LATENCY: Opt = {
+    let meaning = "time that a packet waits for tokens at most; sets the limit";
+    let opt = opt("latency", Unit::Time, (1, TIME), Access::NONE, meaning);
+    let told = Json::Made("lat", |spec| latency(spec).map(Span::as_micros).map(int));
+    json(opt, told)
+};
+const MPU: Opt = opt(
+    "mpu",
+    Unit::Bytes,
+    (0, 65_535),
+    field!(TbfParams, mpu),
+    "least size a packet is charged with",
+);
+const OVERHEAD: Opt = opt(
+    "overhead",
+    Unit::Bytes,
+    (0, 65_535),
+    field!(TbfParams, overhead),
+    "bytes added to each packet before it is charged",
+);
+const LINKLAYER: Opt = opt(
+    "linklayer",
+    Unit::Word(&["ethernet"]),
+    (0, 0),
+    Access {
+        get: |_| Some(Amount::Word("ethernet")),
+        set: |_, _| {},
+    },
+    "framing of the link below",
+);
+const OVER: Opt = opt(
+    "over",
+    Unit::Discipline,
+    (0, 0),
+    Access::NONE,
+    "the discipline that holds the packets, instead of `limit` or `latency`; must come last",
+);
+
+fn int(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Bytes that a plain shaper holds.
+fn limit(spec: &Spec) -> Option<u64> {
+    match spec {
+        Spec::Tbf { inner, .. } => match **inner {
+            Spec::Fifo(FifoParams::Bytes(limit)) => Some(limit),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Longest time that a packet waits: for what the limit has above a full bucket. None when the
+/// limit is below both buckets.
+fn latency(spec: &Spec) -> Option<Span> {
+    let (tbf, limit) = (TbfParams::of(spec)?, limit(spec)?);
+    let above = |bucket: u64| limit.checked_sub(bucket);
+    let rate = above(tbf.burst).map(|bytes| tbf.rate.time_for(bytes));
+    let peak = tbf.peakrate.zip(tbf.mtu);
+    let peak = peak.and_then(|(peak, mtu)| above(mtu).map(|bytes| peak.time_for(bytes)));
+    rate.max(peak)
+}
+
+/// tc's rule: what comes at the rate in `latency`, and a full bucket; the least of both
+/// buckets.
+fn waiting_bytes(tbf: &TbfParams, latency: Span) -> u64 {
+    let bytes = tbf.rate.bytes_in(latency).saturating_add(tbf.burst);
+    match (tbf.peakrate, tbf.mtu) {
+        (Some(peak), Some(mtu)) => bytes.min(peak.bytes_in(latency).saturating_add(mtu)),
+        _ => bytes,
+    }
+}
+
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    let tbf = TbfParams::of(spec).copied().unwrap_or_default();
+    if tbf.peakrate.is_some() && tbf.mtu.is_none() {
+        return Err(given.missing("mtu", "mtu 1540"));
+    }
+    if u64::from(tbf.mpu) > tbf.burst {
+        return Err(given.wrong(
+            "mpu",
+            "`mpu` is larger than `burst`: no packet could pass".to_string(),
+            format!("it can be 0 to {}", tbf.burst),
+        ));
+    }
+    let inner = Box::new(inner(given, &tbf)?);
+    *spec = Spec::Tbf { tbf, inner };
+    Ok(())
+}
+
+fn inner(given: &Given<'_>, tbf: &TbfParams) -> Result<Spec, SpecError> {
+    let limit = given.number("limit");
+    let latency = given.span("latency");
+    match (limit, latency, &given.inner) {
+        (Some(limit), None, None) => Ok(Spec::bfifo(limit)),
+        (None, Some(latency), None) => {
+            let limit = waiting_bytes(tbf, latency);
+            if limit > LIMIT.max {
+                return Err(given.wrong(
+                    "latency",
+                    format!("`latency` gives a limit of {}", show_size(limit)),
+                    format!("at most {} can wait", show_size(LIMIT.max)),
+                ));
+            }
+            Ok(Spec::bfifo(limit))
+        }
+        (None, None, Some(inner)) => Ok(inner.clone()),
+        (None, None, None) => Err(given.lacks(
+            "limit",
+            "tbf needs `limit`, `latency` or `over`".to_string(),
+            "for example `latency 50ms` or `over fq_codel`".to_string(),
+        )),
+        (Some(_), Some(_), _) => Err(given.wrong(
+            "latency",
+            "tbf cannot have both `limit` and `latency`".to_string(),
+            "give one of them".to_string(),
+        )),
+        (_, latency, Some(_)) => {
+            let name = if latency.is_some() {
+                "latency"
+            } else {
+                "limit"
+            };
+            Err(given.wrong(
+                name,
+                format!("tbf cannot have both `{name}` and `over`"),
+                "the discipline after `over` has its own limit".to_string(),
+            ))
+        }
+    }
+}
 
 pub(super) const TBF: Kind = Kind {
     name: "tbf",
@@ -10,87 +203,22 @@ pub(super) const TBF: Kind = Kind {
     source: "tc-tbf(8)",
     example: "tbf rate 20mbit burst 5kb latency 50ms",
     options: &[
-        opt(
-            "rate",
-            Unit::Rate,
-            (8, RATE),
-            Required,
-            "rate of the bucket's tokens",
-        ),
-        also(
-            opt(
-                "burst",
-                Unit::Bytes,
-                (1, SIZE),
-                Required,
-                "size of the bucket; longer packets are dropped",
-            ),
-            &["buffer", "maxburst"],
-        ),
-        opt(
-            "peakrate",
-            Unit::Rate,
-            (8, RATE),
-            Off,
-            "rate of a second, small bucket",
-        ),
-        also(
-            opt(
-                "mtu",
-                Unit::Bytes,
-                (1, SIZE),
-                From("none; required with `peakrate`"),
-                "size of the second bucket; longer packets are dropped",
-            ),
-            &["minburst"],
-        ),
-        opt(
-            "mpu",
-            Unit::Bytes,
-            (0, 65_535),
-            Is("0"),
-            "least size a packet is charged with",
-        ),
-        opt(
-            "overhead",
-            Unit::Bytes,
-            (0, 65_535),
-            Is("0"),
-            "bytes added to each packet before it is charged",
-        ),
-        opt(
-            "linklayer",
-            Unit::Word(&["ethernet"]),
-            (0, 0),
-            Is("ethernet"),
-            "framing of the link below",
-        ),
-        opt(
-            "limit",
-            Unit::Bytes,
-            (1, SIZE),
-            From("`latency`"),
-            "bytes waiting for tokens at most",
-        ),
-        also(
-            opt(
-                "latency",
-                Unit::Time,
-                (1, TIME),
-                From("`limit`"),
-                "time that a packet waits for tokens at most; sets the limit",
-            ),
-            &["lat"],
-        ),
-        ours(opt(
-            "over",
-            Unit::Discipline,
-            (0, 0),
-            From("a bfifo with tbf's limit"),
-            "the discipline that holds the packets, instead of `limit` or `latency`; must come \
-             last",
-        )),
+        required(RATE_OF_TOKENS, "rate 20mbit"),
+        also(required(BURST, "burst 5kb"), &["buffer", "maxburst"]),
+        PEAKRATE,
+        also(from(MTU, "none; required with `peakrate`"), &["minburst"]),
+        from(LIMIT, "`latency`"),
+        also(from(LATENCY, "`limit`"), &["lat"]),
+        plain(when(MPU, When::On, When::Never)),
+        plain(when(OVERHEAD, When::On, When::On)),
+        when(LINKLAYER, When::Never, When::Never),
+        ours(from(OVER, "a bfifo with tbf's limit")),
     ],
-    absent: &[],
-    stats: &[],
+    initial: || Spec::Tbf {
+        tbf: TbfParams::default(),
+        inner: Box::new(Spec::bfifo(0)),
+    },
+    rules,
+    moved: &[("mpu", "limit"), ("overhead", "limit")],
+    ..Kind::BARE
 };

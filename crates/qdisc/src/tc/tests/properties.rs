@@ -2,12 +2,12 @@
 
 use super::read;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FlowParams, FlowParts, GspParams, HtbParams, PieParams,
-    RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
+    PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
-use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer, Spec};
+use crate::{AckFilter, DiffServ, Framing, Isolation, Limit, LinkLayer, Spec};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Span};
 use std::boxed::Box;
@@ -119,30 +119,33 @@ fn red() -> impl Strategy<Value = Spec> {
     let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 9]>());
     (lengths, weight, rest)
         .prop_map(
-            |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| RedParams {
-                unit: if on[5] {
-                    RedUnit::Bytes
+            |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| {
+                let (unit, limit) = if on[5] {
+                    (RedUnit::Bytes, Limit::Bytes(limit))
                 } else {
-                    RedUnit::Packets
-                },
-                limit,
-                min,
-                max: min + above,
-                avpkt,
-                weight,
-                probability,
-                bandwidth,
-                adaptive: on[0],
-                ecn: on[1],
-                harddrop: on[2],
-                nodrop: on[3],
-                gentle: on[4],
-                wait: on[6],
-                spare: on[7],
-                bytemode: on[8],
+                    (RedUnit::Packets, Limit::Packets(limit))
+                };
+                let red = RedParams {
+                    unit,
+                    min,
+                    max: min + above,
+                    avpkt,
+                    weight,
+                    probability,
+                    bandwidth,
+                    adaptive: on[0],
+                    ecn: on[1],
+                    harddrop: on[2],
+                    nodrop: on[3],
+                    gentle: on[4],
+                    wait: on[6],
+                    spare: on[7],
+                    bytemode: on[8],
+                };
+                (limit, red)
             },
         )
-        .prop_filter("a burst that tc takes", |red| match red.weight {
+        .prop_filter("a burst that tc takes", |(_, red)| match red.weight {
             RedWeight::Exact(_) => true,
             RedWeight::Burst(burst) => {
                 let mean = match red.unit {
@@ -152,7 +155,10 @@ fn red() -> impl Strategy<Value = Spec> {
                 red_wlog(red.min as f64 / mean, burst).is_some()
             }
         })
-        .prop_map(Spec::Red)
+        .prop_map(|(limit, red)| Spec::Single {
+            limit,
+            policy: red.into(),
+        })
 }
 
 fn tbf() -> impl Strategy<Value = TbfParams> {
@@ -178,10 +184,10 @@ fn tbf() -> impl Strategy<Value = TbfParams> {
 
 fn steer() -> impl Strategy<Value = Spec> {
     let inner = prop_oneof![
-        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::Codel { limit, codel }),
-        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::Pie { limit, pie }),
-        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::Gsp { limit, gsp }),
-        (flows(), codel()).prop_map(|(flows, codel)| Spec::FqCodel { flows, codel }),
+        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::single(limit, codel)),
+        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::single(limit, pie)),
+        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::single(limit, gsp)),
+        (flows(), codel()).prop_map(|(flows, codel)| Spec::flows(flows, codel)),
     ];
     let policy = (
         1_u32..=100,
@@ -196,10 +202,7 @@ fn steer() -> impl Strategy<Value = Spec> {
             delay,
             ceiling: (util + above).min(100),
         };
-        Spec::Steer {
-            steer,
-            inner: Box::new(inner),
-        }
+        inner.steered(steer).expect("it has a target")
     })
 }
 
@@ -248,11 +251,11 @@ fn cake() -> impl Strategy<Value = CakeParams> {
 /// Every valid spec.
 fn any_spec() -> impl Strategy<Value = Spec> {
     let leaf = prop_oneof![
-        (1_u32..).prop_map(|limit| Spec::Pfifo { limit }),
-        size().prop_map(|limit| Spec::Bfifo { limit }),
-        (1_u32..).prop_map(|limit| Spec::PfifoHeadDrop { limit }),
+        (1_u32..).prop_map(Spec::pfifo),
+        size().prop_map(Spec::bfifo),
+        (1_u32..).prop_map(|limit| Spec::Fifo(FifoParams::HeadDrop(limit))),
         red(),
-        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::Codel { limit, codel }),
+        (1_u32.., codel()).prop_map(|(limit, codel)| Spec::single(limit, codel)),
         (1_u32.., span(), span(), any::<bool>()).prop_map(|(limit, target, interval, ecn)| {
             let cobalt = CobaltParams {
                 target,
@@ -260,19 +263,19 @@ fn any_spec() -> impl Strategy<Value = Spec> {
                 ecn,
                 ..CobaltParams::default()
             };
-            Spec::Cobalt { limit, cobalt }
+            Spec::single(limit, cobalt)
         }),
         cake().prop_map(Spec::Cake),
-        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::Pie { limit, pie }),
-        (flows(), codel()).prop_map(|(flows, codel)| Spec::FqCodel { flows, codel }),
+        (1_u32.., pie()).prop_map(|(limit, pie)| Spec::single(limit, pie)),
+        (flows(), codel()).prop_map(|(flows, codel)| Spec::flows(flows, codel)),
         (flows(), pie()).prop_map(|(mut flows, pie)| {
             flows.drop_batch = 64;
-            Spec::FqPie { flows, pie }
+            Spec::flows(flows, pie)
         }),
-        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::Gsp { limit, gsp }),
+        (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::single(limit, gsp)),
         (flows(), gsp()).prop_map(|(mut flows, gsp)| {
             flows.drop_batch = 64;
-            Spec::FqGsp { flows, gsp }
+            Spec::flows(flows, gsp)
         }),
     ];
     let leaf = prop_oneof![8 => leaf, 2 => steer()];

@@ -1,6 +1,9 @@
 //! What Steering tells of itself.
 
-use sojourn_units::{Rate, Span, Time};
+use crate::accounts::Gauge;
+use crate::report::{Field, int, micros, text};
+use alloc::vec::Vec;
+use sojourn_units::{Rate, Span, Time, Unit};
 
 /// What Steering did last, and why. Series show the number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,4 +114,48 @@ pub struct SteerStatus {
     pub lowered: u64,
     /// Times that the target was raised.
     pub raised: u64,
+}
+
+impl SteerStatus {
+    /// As statistics; of a single queue with the time `now`, which tells since when.
+    pub(crate) fn statistics(&self, now: Option<Time>) -> Vec<Field> {
+        let mut fields = Vec::from([
+            micros("target", self.target),
+            micros("swing", self.swing),
+            micros("deviation", self.deviation),
+            int("link_rate", self.link.bytes_per_sec()),
+            int("avg_rate", self.rate.bytes_per_sec()),
+        ]);
+        if let Some(rate) = self.virtual_rate {
+            fields.push(int("virtual_rate", rate.bytes_per_sec()));
+        }
+        fields.push(text("decision", self.decision.text()));
+        fields.extend(now.map(|now| micros("decided", now - self.decided)));
+        fields.extend([
+            text("unmet", self.unmet.map_or("none", Unmet::text)),
+            int("lowered", self.lowered),
+            int("raised", self.raised),
+        ]);
+        fields
+    }
+
+    /// As gauges.
+    pub(crate) fn gauges(&self, tell: &mut dyn FnMut(Gauge)) {
+        let mut tell = |name, unit, value| tell(Gauge { name, unit, value });
+        let bps = |rate: Rate| rate.as_bps() as f64;
+        tell("target", Unit::Ms, self.target.as_millis_f64());
+        tell("swing", Unit::Ms, self.swing.as_millis_f64());
+        tell("deviation", Unit::Ms, self.deviation.as_millis_f64());
+        for (name, rate) in [("link_rate", self.link), ("avg_rate", self.rate)] {
+            if !rate.is_zero() {
+                tell(name, Unit::Bps, bps(rate));
+            }
+        }
+        if let Some(rate) = self.virtual_rate {
+            tell("virtual_rate", Unit::Bps, bps(rate));
+        }
+        tell("decision", Unit::None, f64::from(self.decision as u8));
+        let unmet = self.unmet.map_or(0, |unmet| unmet as u8);
+        tell("unmet", Unit::None, f64::from(unmet));
+    }
 }

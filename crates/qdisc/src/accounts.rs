@@ -1,0 +1,124 @@
+//! The accounts that every discipline keeps, and what it tells of itself for series.
+
+use sojourn_units::Unit;
+
+/// Packets and bytes, always both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts one packet of `len` bytes.
+    pub fn add(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+    }
+
+    /// Takes back one packet of `len` bytes.
+    pub fn remove(&mut self, len: u32) {
+        debug_assert!(
+            self.packets > 0 && self.bytes >= u64::from(len),
+            "more out than in"
+        );
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
+    }
+}
+
+/// What is held now.
+pub type Backlog = Tally;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// It arrived at a full queue.
+    Tail,
+    /// It was at the head of a full queue (`pfifo_head_drop`).
+    Head,
+    /// The AQM's decision.
+    Aqm,
+    /// It was in the fattest flow when the packet limit was crossed.
+    Overlimit,
+    /// It was in the fattest flow when the memory limit was crossed.
+    OverMemory,
+    /// An ACK that a newer one makes superfluous.
+    AckFilter,
+    /// It can never be sent: longer than a shaper's bucket.
+    Oversize,
+}
+
+impl DropReason {
+    /// All of them, in the order of their counters.
+    pub const ALL: [Self; 7] = [
+        Self::Tail,
+        Self::Head,
+        Self::Aqm,
+        Self::Overlimit,
+        Self::OverMemory,
+        Self::AckFilter,
+        Self::Oversize,
+    ];
+}
+
+/// Counters that every discipline keeps; `offered = dequeued + dropped + backlog` always holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Given to [`Qdisc::enqueue`](crate::Qdisc::enqueue); of a packet that was cut
+    /// ([`Outlet::cut`](crate::Outlet::cut)) every segment.
+    pub offered: Tally,
+    /// Returned by [`Qdisc::dequeue`](crate::Qdisc::dequeue).
+    pub dequeued: Tally,
+    /// Dropped, for whatever reason.
+    pub dropped: Tally,
+    /// Dropped packets by reason, in the order of [`DropReason::ALL`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// CE marks set by the AQM.
+    pub marked: Tally,
+    /// Times that a shaper held a packet back (tc's `overlimits`).
+    pub overlimits: u64,
+}
+
+impl Counters {
+    /// Counts a drop.
+    pub fn drop(&mut self, len: u32, reason: DropReason) {
+        self.dropped.add(len);
+        self.drops[reason as usize] += 1;
+    }
+
+    /// Packets dropped for `reason`.
+    pub const fn dropped_for(&self, reason: DropReason) -> u64 {
+        self.drops[reason as usize]
+    }
+}
+
+/// A variable of a discipline, for a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// Its name, the same in every discipline that has it.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its value now.
+    pub value: f64,
+}
+
+/// What a flow queue counts beside [`Counters`], with the names of `tc -s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowStatistics {
+    /// Times that an idle flow became a new one.
+    pub new_flow_count: u64,
+    /// Flows in the list of new ones.
+    pub new_flows_len: u32,
+    /// Flows in the list of old ones.
+    pub old_flows_len: u32,
+    /// Bytes held.
+    pub memory_used: u64,
+    /// Packets dropped because the packet limit or the memory limit was crossed.
+    pub drop_overlimit: u64,
+    /// Those of them for which it was the memory limit.
+    pub drop_overmemory: u64,
+}

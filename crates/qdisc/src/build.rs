@@ -1,0 +1,188 @@
+//! From a [`Spec`] to a running discipline, and from one running discipline to another.
+//!
+//! The product of containers and policies: a policy is made in one place, whatever holds it, and
+//! every combination is compiled on its own.
+
+use crate::aqm::cobalt::Cobalt;
+use crate::aqm::codel::Codel;
+use crate::aqm::gsp::Gsp;
+use crate::aqm::pie::Pie;
+use crate::aqm::red::Red;
+use crate::aqm::setpoint::Setpoint;
+use crate::aqm::steered::Steered;
+use crate::{
+    Aim, Aimed, Aqm, Cake, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue, HostFair, Htb,
+    Limit, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf,
+};
+use alloc::boxed::Box;
+use alloc::format;
+use sojourn_random::Stream;
+use sojourn_units::Time;
+
+/// What an instance needs beside its spec.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// Seed of the run.
+    pub seed: u64,
+    /// The instance's own name, for example `link.up`; its dice depend on nothing else.
+    pub name: &'a str,
+    /// Largest packet of the link as [`Packet::len`] counts it. Default quantum of flow queues.
+    pub mtu: u32,
+    /// Bytes of a packet before its network header, unless the packet knows better: 14 for
+    /// Ethernet, 0 for bare IP. Part of `mtu` and of [`Packet::len`].
+    pub link_header: u32,
+}
+
+/// How [`Spec::reconfigure`] did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconfigured {
+    /// The live instance has the new parameters and keeps its state.
+    InPlace,
+    /// A new instance holds the packets and the accounts; its AQM starts afresh.
+    Replaced,
+}
+
+/// What holds the packets and asks a policy about them.
+trait Container<P> {
+    /// With this policy.
+    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>>;
+}
+
+/// One queue.
+struct Single {
+    limit: Limit,
+    policy: Policy,
+}
+
+/// Many queues.
+struct Flows<'a> {
+    params: FlowParams,
+    policy: Aimed,
+    setting: Setting<'a>,
+}
+
+impl<P: Packet + 'static> Container<P> for Single {
+    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>> {
+        Box::new(SingleQueue::of(self.limit, self.policy, aqm))
+    }
+}
+
+impl Policy {
+    fn build<P>(self, setting: Setting<'_>, container: impl Container<P>) -> Box<dyn Qdisc<P>> {
+        match self {
+            Self::Red(red) => container.under(Red::new(red, setting.dice("red"))),
+            Self::Cobalt(cobalt) => container.under(Cobalt::new(cobalt, setting.dice("blue"))),
+            Self::Aimed(aimed) => aimed.build(setting, container),
+        }
+    }
+}
+
+impl Aimed {
+    fn build<P>(self, setting: Setting<'_>, container: impl Container<P>) -> Box<dyn Qdisc<P>> {
+        let mtu = setting.mtu;
+        match self.aim {
+            Aim::Codel(codel) => self.steer(container, Codel::new(codel, mtu)),
+            Aim::Pie(pie) => self.steer(container, Pie::new(pie, mtu, setting.dice("pie"))),
+            Aim::Gsp(gsp) => self.steer(container, Gsp::new(gsp)),
+        }
+    }
+
+    fn steer<P, A>(self, container: impl Container<P>, aqm: A) -> Box<dyn Qdisc<P>>
+    where
+        A: Setpoint + 'static,
+        A::State: 'static,
+    {
+        match self.steer {
+            None => container.under(aqm),
+            Some(steer) => container.under(Steered::new(steer, aqm)),
+        }
+    }
+}
+
+impl Spec {
+    /// Makes an instance.
+    pub fn build<P: Packet + 'static>(&self, setting: Setting<'_>) -> Box<dyn Qdisc<P>> {
+        match *self {
+            Self::Fifo(fifo) => Box::new(Fifo::new(fifo)),
+            Self::Single { limit, policy } => policy.build(setting, Single { limit, policy }),
+            Self::Flows { flows, policy } => policy.build(
+                setting,
+                Flows {
+                    params: flows,
+                    policy,
+                    setting,
+                },
+            ),
+            Self::Cake(cake) => {
+                let dice = setting.dice("cake");
+                Box::new(Cake::new(cake, setting.mtu, setting.link_header, dice))
+            }
+            Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
+            // The plain shaper is known by its types; anything else below it is looked up.
+            Self::Tbf { tbf, ref inner } => match **inner {
+                Self::Fifo(fifo @ FifoParams::Bytes(_)) => Box::new(Tbf::new(tbf, Fifo::new(fifo))),
+                ref other => Box::new(Tbf::new(tbf, other.build(setting))),
+            },
+        }
+    }
+
+    /// Makes `live` follow this spec, whatever it was: in place where [`Qdisc::change`] can,
+    /// else by a new instance that takes over the packets and [`crate::Counters`]. No packet
+    /// is lost, none changes its order within its flow, and each keeps its time of arrival, so
+    /// that its sojourn goes on. A shaper that is replaced starts with a full bucket.
+    pub fn reconfigure<P: Packet + 'static>(
+        &self,
+        live: &mut Box<dyn Qdisc<P>>,
+        setting: Setting<'_>,
+        now: Time,
+    ) -> Reconfigured {
+        if live.change(self, now).is_ok() {
+            return Reconfigured::InPlace;
+        }
+        let mut held = live.drain();
+        // Flows are drained one by one; the sort is stable, so each keeps its order.
+        held.sort_by_key(|&(arrived, _)| arrived);
+        let mut fresh = self.build(setting);
+        fresh.adopt(held, *live.counters());
+        *live = fresh;
+        Reconfigured::Replaced
+    }
+}
+
+impl<P: Packet + 'static> Container<P> for Flows<'_> {
+    /// With the parts of CAKE that the parameters ask for.
+    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>> {
+        let Self {
+            params: flows,
+            policy,
+            setting,
+        } = self;
+        let (mtu, hash) = (setting.mtu, setting.dice("hash"));
+        let parts = flows.parts;
+        let sharing = Sharing {
+            isolation: parts.isolation,
+            ack_filter: parts.ack_filter,
+            nat: parts.nat,
+            link_header: setting.link_header,
+            emptied_wait: true,
+            ..Sharing::default()
+        };
+        let dice = setting.dice("quantum");
+        if parts == FlowParts::NONE {
+            Box::new(FlowQueue::new(flows, mtu, hash, aqm).of(policy))
+        } else if parts.set_associative {
+            let sharing = HostFair::<true>::new(sharing, dice);
+            Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, sharing).of(policy))
+        } else {
+            let sharing = HostFair::<false>::new(sharing, dice);
+            Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, sharing).of(policy))
+        }
+    }
+}
+
+impl Setting<'_> {
+    /// The instance's own dice for one purpose.
+    fn dice(&self, purpose: &str) -> Stream {
+        Stream::named(self.seed, &format!("{}.{purpose}", self.name))
+    }
+}

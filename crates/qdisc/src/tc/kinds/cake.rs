@@ -1,0 +1,324 @@
+//! CAKE's row: bare words in any order.
+//!
+//! Source: iproute2 `tc/q_cake.c`, `tc-cake(8)`.
+
+use super::flows::ACK_FILTER;
+use crate::params::CakeParams;
+use crate::report::Value;
+use crate::spec::{Part, Spec};
+use crate::tc::SpecError;
+use crate::tc::kind::{Given, Kind};
+use crate::tc::opt::{
+    Access, Amount, Datum, Json, Opt, RATE, SIZE, Stat, TIME, Unit, When, choice, field, from,
+    json, opt, repeats, stat, switch, when,
+};
+use crate::{DiffServ, Framing, Isolation};
+use alloc::format;
+use alloc::string::ToString;
+use sojourn_units::{Rate, Span};
+
+/// tc's presets for `rtt`.
+const RTTS: &[&str] = &[
+    "internet",
+    "datacentre",
+    "lan",
+    "metro",
+    "regional",
+    "oceanic",
+    "satellite",
+    "interplanetary",
+];
+const RTT_MICROS: [u64; 8] = [
+    100_000,
+    100,
+    1000,
+    10_000,
+    30_000,
+    300_000,
+    1_000_000,
+    1_000_000_000,
+];
+
+/// tc's words for [`Framing`].
+const FRAMING: [&str; 3] = ["noatm", "atm", "ptm"];
+
+const LINKS: &[&str] = &[
+    "raw",
+    "conservative",
+    "via-ethernet",
+    "ethernet",
+    "ether-vlan",
+    "docsis",
+    "pppoa-vcmux",
+    "pppoa-llc",
+    "pppoe-vcmux",
+    "pppoe-llcsnap",
+    "bridged-vcmux",
+    "bridged-llcsnap",
+    "ipoa-vcmux",
+    "ipoa-llcsnap",
+    "pppoe-ptm",
+    "bridged-ptm",
+];
+
+const BANDWIDTH: Opt = opt(
+    "bandwidth",
+    Unit::Rate,
+    (0, RATE),
+    Access {
+        get: |spec| match CakeParams::of(spec)?.bandwidth {
+            Some(rate) => rate.amount(),
+            None => Some(Amount::Word("unlimited")),
+        },
+        set: |spec, amount| {
+            if let Some(cake) = CakeParams::of_mut(spec) {
+                let rate = Rate::of(amount);
+                cake.bandwidth = (!rate.is_zero()).then_some(rate);
+            }
+        },
+    },
+    "rate of the shaper",
+);
+const UNLIMITED: Opt = switch(
+    "unlimited",
+    None,
+    Access::NONE,
+    "no shaper: the link below holds packets back",
+);
+const AUTORATE: Opt = switch(
+    "autorate-ingress",
+    None,
+    field!(CakeParams, autorate),
+    "follow the rate at which packets arrive",
+);
+const TINS_BY: Opt = choice(
+    &DiffServ::WORDS,
+    "diffserv3",
+    field!(CakeParams, diffserv),
+    "tins by DSCP; a tin keeps its priority up to its share of the rate",
+);
+const ISOLATION: Opt = choice(
+    &Isolation::WORDS,
+    "triple-isolate",
+    field!(CakeParams, isolation),
+    "what is a flow, and which hosts share fairly before their flows do",
+);
+const NAT: Opt = switch(
+    "nat",
+    Some("nonat"),
+    field!(CakeParams, nat),
+    "take the addresses inside a network address translation, where the world knows them",
+);
+const WASH: Opt = switch(
+    "wash",
+    Some("nowash"),
+    field!(CakeParams, wash),
+    "clear the DSCP of every packet",
+);
+const INGRESS: Opt = switch(
+    "ingress",
+    Some("egress"),
+    field!(CakeParams, ingress),
+    "packets have crossed the link before: count dropped ones too",
+);
+const ACKS: Opt = choice(
+    &ACK_FILTER,
+    "no-ack-filter",
+    field!(CakeParams, ack_filter),
+    "drop acknowledgements that a newer one makes superfluous",
+);
+const SPLIT_GSO: Opt = switch(
+    "split-gso",
+    Some("no-split-gso"),
+    field!(CakeParams, split_gso),
+    "cut super-packets into their segments",
+);
+const RTT: Opt = opt(
+    "rtt",
+    Unit::Time,
+    (1000, TIME),
+    field!(CakeParams, rtt),
+    "round-trip time that the AQM is made for; its target is a twentieth",
+);
+const RTT_BY_NAME: Opt = choice(
+    RTTS,
+    "internet",
+    Access {
+        get: |_| None,
+        set: |spec, amount| {
+            if let Some(cake) = CakeParams::of_mut(spec) {
+                cake.rtt = Span::from_micros(RTT_MICROS[amount.number() as usize]);
+            }
+        },
+    },
+    "the same by name, 100us to 1000s",
+);
+const LINK: Opt = choice(
+    LINKS,
+    "raw",
+    Access {
+        get: |spec| {
+            let raw = CakeParams::of(spec)?.link.raw;
+            raw.then_some(Amount::Word("raw"))
+        },
+        set: |spec, amount| {
+            if let Some(cake) = CakeParams::of_mut(spec) {
+                cake.link.apply(LINKS[amount.number() as usize]);
+            }
+        },
+    },
+    "overhead of common links; words may follow each other, and overheads add up",
+);
+/// tc shows it where the header of the link does not count.
+const CELLS: Opt = choice(
+    &FRAMING,
+    "noatm",
+    Access {
+        get: |spec| {
+            let link = CakeParams::of(spec)?.link;
+            let is_shown = !link.raw || link.framing != Framing::None;
+            link.framing.amount().filter(|_| is_shown)
+        },
+        set: field!(CakeParams, link.framing).set,
+    },
+    "cells of the link: 48 bytes in 53 or 64 in 65",
+);
+const OVERHEAD: Opt = opt(
+    "overhead",
+    Unit::Signed(-64, 256),
+    (0, 0),
+    field!(CakeParams, link.overhead),
+    "bytes added to each packet, from its network header",
+);
+const MPU: Opt = opt(
+    "mpu",
+    Unit::Count,
+    (0, 256),
+    field!(CakeParams, link.mpu),
+    "least size of a packet on the link",
+);
+const MEMLIMIT: Opt = opt(
+    "memlimit",
+    Unit::Bytes,
+    (1, SIZE),
+    field!(CakeParams, memlimit),
+    "memory at most; above it the longest queue of all tins loses its head",
+);
+const FWMARK: Opt = opt(
+    "fwmark",
+    Unit::Mask,
+    (0, u32::MAX as u64),
+    field!(CakeParams, fwmark),
+    "bits of the firewall's mark that choose a tin: 1 is the first one shown",
+);
+
+/// A switch that tc shows on and off.
+const fn both(opt: Opt) -> Opt {
+    when(opt, When::Always, When::Words)
+}
+
+/// A number that is shown unless it is zero.
+const fn on(opt: Opt) -> Opt {
+    when(opt, When::On, When::On)
+}
+
+fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
+    if given.has("unlimited") && given.has("bandwidth") {
+        return Err(given.wrong(
+            "unlimited",
+            "`bandwidth` and `unlimited` contradict each other".to_string(),
+            "give one of them".to_string(),
+        ));
+    }
+    // As in tc, `overhead` counts from the network header unless `raw` is the word before it.
+    let mut is_raw = false;
+    for (opt, _, at) in &given.options {
+        let link = CakeParams::of_mut(spec).map(|cake| &mut cake.link.raw);
+        match (&given.text[at.clone()], opt.name) {
+            ("via-ethernet", _) => is_raw = false,
+            (word, "raw") => is_raw = word == "raw",
+            (_, "overhead") => {}
+            _ => continue,
+        }
+        if let Some(raw) = link.filter(|_| &given.text[at.clone()] != "via-ethernet") {
+            *raw = is_raw;
+        }
+    }
+    Ok(())
+}
+
+pub(super) const CAKE: Kind = Kind {
+    name: "cake",
+    summary: "shaper without bursts, DiffServ tins, host-fair flow queues and COBALT in one",
+    source: "Piece of CAKE (2018); tc-cake(8)",
+    example: "cake bandwidth 20mbit diffserv4 docsis ack-filter",
+    options: &[
+        from(BANDWIDTH, "unlimited"),
+        UNLIMITED,
+        json(AUTORATE, Json::Named("autorate")),
+        json(TINS_BY, Json::Named("diffserv")),
+        json(ISOLATION, Json::Named("flowmode")),
+        both(NAT),
+        both(WASH),
+        when(INGRESS, When::On, When::Always),
+        json(
+            ACKS,
+            Json::Words("ack-filter", &["disabled", "enabled", "aggressive"]),
+        ),
+        json(both(SPLIT_GSO), Json::Named("split_gso")),
+        RTT,
+        RTT_BY_NAME,
+        repeats(json(
+            LINK,
+            Json::Made("raw", |spec| {
+                let raw = CakeParams::of(spec)?.link.raw;
+                raw.then_some(Value::Bool(true))
+            }),
+        )),
+        json(
+            CELLS,
+            Json::Made("atm", |spec| {
+                let link = CakeParams::of(spec)?.link;
+                let word = FRAMING[link.framing as usize].to_string();
+                (!link.raw).then_some(Value::Text(word))
+            }),
+        ),
+        from(OVERHEAD, "0"),
+        on(MPU),
+        from(MEMLIMIT, "4 times rate and rtt, at least 4Mb"),
+        // As text, and zero without a prefix: tc's way.
+        json(
+            on(from(FWMARK, "0: the DSCP alone chooses")),
+            Json::Made("fwmark", |spec| {
+                let mask = match CakeParams::of(spec)?.fwmark {
+                    0 => "0".to_string(),
+                    mask => format!("{mask:#x}"),
+                };
+                Some(Value::Text(mask))
+            }),
+        ),
+    ],
+    stats: &[
+        stat("memory_used", "most memory used so far, bytes"),
+        stat("memory_limit", "memory at most, bytes"),
+        stat(
+            "capacity_estimate",
+            "rate of the shaper, or of arrivals with autorate-ingress",
+        ),
+        stat("min_network_size", "smallest packet before compensation"),
+        stat("max_network_size", "largest packet before compensation"),
+        stat("min_adj_size", "smallest packet on the link"),
+        stat("max_adj_size", "largest packet on the link"),
+        stat("avg_hdr_offset", "bytes before the network header"),
+        TINS,
+    ],
+    initial: || Spec::Cake(CakeParams::default()),
+    rules,
+    ..Kind::BARE
+};
+
+const TINS: Stat = stat(
+    "tins",
+    "for each tin: threshold_rate, delays (peak, average, base), packets, bytes, ways, drops, \
+     marks, flows, quantum",
+);

@@ -1,0 +1,114 @@
+//! What every flow queue has: its scheduler's options, and CAKE's parts under it.
+//!
+//! The words of the parts are `tc-cake(8)`'s; tc itself knows them only for `cake`.
+
+use super::common::packet_limit;
+use crate::Isolation;
+use crate::params::FlowParams;
+use crate::spec::Part;
+use crate::tc::opt::{
+    Access, Amount, COUNT, Json, Opt, SIZE, Stat, Unit, When, choice, field, first, from, json,
+    opt, ours, plain, stat, switch, when,
+};
+
+pub(super) const FLOW_LIMIT: Opt = packet_limit(field!(FlowParams, limit));
+pub(super) const FLOWS: Opt = opt(
+    "flows",
+    Unit::Count,
+    (1, 65_536),
+    field!(FlowParams, flows),
+    "queues into which flows are hashed",
+);
+/// tc reads and prints a bare number in fq_codel, and a size in fq_pie.
+pub(super) const fn quantum(unit: Unit) -> Opt {
+    let access = field!(FlowParams, quantum);
+    let meaning = "bytes that a queue may send in its turn";
+    let quantum = opt("quantum", unit, (256, COUNT), access, meaning);
+    plain(from(quantum, "the link's MTU with its header"))
+}
+pub(super) const MEMORY_LIMIT: Opt = opt(
+    "memory_limit",
+    Unit::Bytes,
+    (1, SIZE),
+    field!(FlowParams, memory_limit),
+    "bytes held at most",
+);
+pub(super) const DROP_BATCH: Opt = opt(
+    "drop_batch",
+    Unit::Count,
+    (1, COUNT),
+    field!(FlowParams, drop_batch),
+    "packets dropped at most at once from the fattest queue",
+);
+
+/// The modes of isolation but `flows`, which is what there is without one.
+const MODES: [Isolation; 7] = [
+    Isolation::TripleIsolate,
+    Isolation::DualSrcHost,
+    Isolation::DualDstHost,
+    Isolation::Hosts,
+    Isolation::SrcHost,
+    Isolation::DstHost,
+    Isolation::FlowBlind,
+];
+const MODE_WORDS: [&str; 7] = [
+    MODES[0].word(),
+    MODES[1].word(),
+    MODES[2].word(),
+    MODES[3].word(),
+    MODES[4].word(),
+    MODES[5].word(),
+    MODES[6].word(),
+];
+/// tc's words for the ACK filter.
+pub(super) const ACK_FILTER: [&str; 3] = ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
+
+pub(super) const ISOLATION: Opt = {
+    let access = Access {
+        get: |spec| {
+            let mode = FlowParams::of(spec)?.parts.isolation;
+            let place = MODES.iter().position(|other| *other == mode)?;
+            Some(Amount::Number(place as u64))
+        },
+        set: |spec, amount| {
+            if let Some(flows) = FlowParams::of_mut(spec) {
+                flows.parts.isolation = MODES[amount.number() as usize];
+            }
+        },
+    };
+    let meaning = "as in cake: what is a flow, and which hosts share fairly before their flows do";
+    let mode = choice(&MODE_WORDS, "triple-isolate", access, meaning);
+    let mode = from(mode, "every flow alike, whatever its hosts");
+    ours(json(mode, Json::Named("flowmode")))
+};
+pub(super) const ASSOCIATIVE: Opt = ours(switch(
+    "set-associative",
+    None,
+    field!(FlowParams, parts.set_associative),
+    "as in cake: a flow may stand in any of eight queues, so that few share one",
+));
+pub(super) const NAT: Opt = ours(switch(
+    "nat",
+    Some("nonat"),
+    field!(FlowParams, parts.nat),
+    "as in cake: take the addresses inside a network address translation",
+));
+pub(super) const ACKS: Opt = {
+    let access = field!(FlowParams, parts.ack_filter);
+    let meaning = "as in cake: drop acknowledgements that a newer one makes superfluous";
+    let filter = choice(&ACK_FILTER, "no-ack-filter", access, meaning);
+    let filter = when(filter, When::On, When::On);
+    ours(json(filter, Json::Named("ack-filter")))
+};
+
+pub(super) const BULK_FLOWS: Stat = first(stat(
+    "bulk_flows",
+    "with parts of cake: flows with a standing queue",
+));
+pub(super) const WAY_INDIRECT_HITS: Stat = stat(
+    "way_indirect_hits",
+    "packets whose flow stands in another way than its own",
+);
+pub(super) const WAY_MISSES: Stat = stat("way_misses", "flows that found an empty way");
+pub(super) const WAY_COLLISIONS: Stat = stat("way_collisions", "flows that share a queue");
+pub(super) const ACK_DROPS: Stat = stat("ack_drops", "acknowledgements dropped by the filter");

@@ -1,0 +1,146 @@
+//! PIE's rows.
+
+use super::common::{LIMIT, ecn};
+use super::flows::{
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, FLOW_LIMIT, FLOWS, ISOLATION, MEMORY_LIMIT, NAT,
+    WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
+};
+use crate::params::{FlowParams, PieParams};
+use crate::spec::{Part, Spec};
+use crate::tc::kind::Kind;
+use crate::tc::opt::{
+    Access, Amount, Opt, Style, TIME, Unit, When, field, first, opt, ours, plain, stat, styled,
+    switch, when,
+};
+
+const TARGET: Opt = opt(
+    "target",
+    Unit::Time,
+    (1, TIME),
+    field!(PieParams, target),
+    "delay that the controller steers to (QDELAY_REF)",
+);
+const TUPDATE: Opt = opt(
+    "tupdate",
+    Unit::Time,
+    (1, TIME),
+    field!(PieParams, tupdate),
+    "interval of the probability's updates (T_UPDATE)",
+);
+const ALPHA: Opt = opt(
+    "alpha",
+    Unit::Count,
+    (0, 32),
+    field!(PieParams, alpha),
+    "weight of the delay's deviation, in 1/16 Hz",
+);
+const BETA: Opt = opt(
+    "beta",
+    Unit::Count,
+    (0, 32),
+    field!(PieParams, beta),
+    "weight of the delay's trend, in 1/16 Hz",
+);
+const ECN_PROB: Opt = {
+    let access = Access {
+        // A whole number of percent.
+        get: |spec| {
+            let percent = PieParams::of(spec)?.ecn_limit * 100.0 + 0.5;
+            Some(Amount::Number(percent as u64))
+        },
+        set: |spec, amount| {
+            if let Some(pie) = PieParams::of_mut(spec) {
+                pie.ecn_limit = amount.number() as f64 / 100.0;
+            }
+        },
+    };
+    let meaning = "probability up to which ECN-capable packets are marked rather than dropped";
+    plain(opt("ecn_prob", Unit::Percent, (1, 99), access, meaning))
+};
+const ECN: Opt = ecn(Some("noecn"), field!(PieParams, ecn));
+const BYTEMODE: Opt = switch(
+    "bytemode",
+    Some("nobytemode"),
+    field!(PieParams, bytemode),
+    "scale the probability by the packet's size",
+);
+const DQ_RATE_ESTIMATOR: Opt = switch(
+    "dq_rate_estimator",
+    Some("no_dq_rate_estimator"),
+    field!(PieParams, dq_rate_estimator),
+    "estimate the delay from the departure rate instead of time stamps",
+);
+
+pub(super) const PIE: Kind = Kind {
+    name: "pie",
+    summary: "proportional integral controller enhanced: drops at random to hold a delay",
+    source: "RFC 8033; tc-pie(8)",
+    example: "pie limit 1000 target 15ms tupdate 15ms ecn",
+    options: &[
+        LIMIT,
+        TARGET,
+        TUPDATE,
+        ALPHA,
+        BETA,
+        ours(when(ECN_PROB, When::Changed, When::Never)),
+        ECN,
+        BYTEMODE,
+        DQ_RATE_ESTIMATOR,
+    ],
+    stats: &[
+        first(styled(stat("prob", "probability of a drop"), Style::Float)),
+        styled(stat("delay", "delay that the controller sees"), Style::Time),
+        stat("avg_dq_rate", "estimated departure rate, byte/s"),
+        first(stat("pkts_in", "packets queued")),
+        stat("overlimit", "packets dropped at the limit"),
+        stat("dropped", "packets dropped at random"),
+        stat("maxq", "longest queue so far, packets"),
+        stat("ecn_mark", "packets marked instead of dropped"),
+    ],
+    initial: || Spec::single(1000, PieParams::default()),
+    ..Kind::BARE
+};
+
+pub(super) const FQ_PIE: Kind = Kind {
+    name: "fq_pie",
+    summary: "flow queues in turn, sparse flows first, each with its own PIE",
+    source: "RFC 8033 and RFC 8290; tc-fq_pie(8)",
+    example: "fq_pie limit 10240 flows 1024 target 15ms tupdate 15ms ecn",
+    options: &[
+        FLOW_LIMIT,
+        FLOWS,
+        TARGET,
+        TUPDATE,
+        ALPHA,
+        BETA,
+        quantum(Unit::Bytes),
+        MEMORY_LIMIT,
+        ECN_PROB,
+        ECN,
+        BYTEMODE,
+        DQ_RATE_ESTIMATOR,
+        ISOLATION,
+        ASSOCIATIVE,
+        NAT,
+        ACKS,
+    ],
+    stats: &[
+        first(stat("pkts_in", "packets queued")),
+        stat("overlimit", "packets dropped at the packet limit"),
+        stat("overmemory", "packets dropped at the memory limit"),
+        stat("dropped", "packets dropped at random"),
+        stat("ecn_mark", "packets marked instead of dropped"),
+        first(stat("new_flow_count", "times that a flow became a new one")),
+        stat("new_flows_len", "flows on the list of new ones"),
+        stat("old_flows_len", "flows on the list of old ones"),
+        stat("memory_used", "bytes held"),
+        BULK_FLOWS,
+        WAY_INDIRECT_HITS,
+        WAY_MISSES,
+        WAY_COLLISIONS,
+        ACK_DROPS,
+    ],
+    initial: || Spec::flows(FlowParams::default(), PieParams::default()),
+    moved: &[("quantum", "target")],
+    ..Kind::BARE
+};

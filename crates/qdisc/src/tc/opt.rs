@@ -1,0 +1,442 @@
+//! An option: its name and unit, where a spec keeps it, and where it is shown. The rows are in
+//! `kinds`.
+
+use crate::report::Value;
+use crate::spec::Spec;
+use crate::{AckFilter, DiffServ, Framing, Isolation};
+use alloc::string::ToString;
+use sojourn_units::{Rate, Span};
+
+/// An option of a discipline.
+#[derive(Debug)]
+pub struct Opt {
+    /// tc's name.
+    pub name: &'static str,
+    /// Other names for the same.
+    pub aliases: &'static [&'static str],
+    /// What its value is.
+    pub unit: Unit,
+    /// Least value, in the unit's base (packets, bytes, ns, bit/s, percent).
+    pub min: u64,
+    /// Largest value, in the same base.
+    pub max: u64,
+    /// What it is when not given.
+    pub initial: Initial,
+    /// What it does, in a phrase.
+    pub meaning: &'static str,
+    /// Not in tc: an extension of ours.
+    pub ours: bool,
+    pub(super) access: Access,
+    /// When a spec's string has it.
+    pub(super) shown: When,
+    /// When tc's report has it, and how.
+    pub(super) told: When,
+    pub(super) json: Json,
+    /// The string of a spec has it without a unit.
+    pub(super) plain: bool,
+    /// It may be given more than once.
+    pub(super) repeats: bool,
+}
+
+/// tc keeps packet counts in 32 bits.
+pub(super) const COUNT: u64 = u32::MAX as u64;
+/// 1 TiB: above any queue, and exact in the notation's arithmetic.
+pub(super) const SIZE: u64 = 1 << 40;
+/// tc keeps times in 32 bits of microseconds.
+pub(super) const TIME: u64 = u32::MAX as u64 * 1000;
+/// 1000 Tbit/s: above any link, and exact in the notation's arithmetic.
+pub(super) const RATE: u64 = 1_000_000_000_000_000;
+
+/// What follows the name of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of packets: `1000` or `1000p`.
+    Packets,
+    /// A bare number.
+    Count,
+    /// A bare number that is shown in hexadecimal.
+    Mask,
+    /// A size in bytes: `1514`, `32Mb`.
+    Bytes,
+    /// A size in bytes, or in packets with a `p` (RED).
+    BytesOrPackets,
+    /// A time: `5ms`; bare numbers are microseconds.
+    Time,
+    /// A rate: `20mbit`; bare numbers are bit/s.
+    Rate,
+    /// A whole number of percent.
+    Percent,
+    /// A number above 0 and up to 1.
+    Fraction,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Nothing: the option is one of these words itself.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range, maybe below zero.
+    Signed(i32, i32),
+    /// Nothing: the name switches it on, and this other name, if any, off.
+    Switch(Option<&'static str>),
+    /// The rest of the string is another discipline.
+    Discipline,
+}
+
+/// The value of an option that is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initial {
+    /// It must be given, for example so.
+    Required(&'static str),
+    /// A value of its own: [`Kind::default_of`](crate::Kind::default_of).
+    Value,
+    /// Follows from others, as this says.
+    From(&'static str),
+}
+
+/// A statistic that only this discipline has.
+#[derive(Debug)]
+pub struct Stat {
+    /// tc's name in text and JSON.
+    pub name: &'static str,
+    /// How `tc -s` prints it; JSON has the plain number (times in µs).
+    pub style: Style,
+    /// Whether `tc -s` begins a line with it.
+    pub first: bool,
+    /// What it counts.
+    pub meaning: &'static str,
+}
+
+/// How `tc -s` prints a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// As it is.
+    Plain,
+    /// A time given in microseconds: `5ms`.
+    Time,
+    /// A rate given in byte/s: `20Mbit`.
+    Rate,
+    /// Only its name, when true.
+    Flag,
+    /// As C's `%g`.
+    Float,
+}
+
+/// The value of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Amount {
+    /// In the unit's base; of a choice its place, of a switch 0 or 1.
+    Number(u64),
+    /// RED's packets; its bytes are a `Number`.
+    Packets(u64),
+    /// A fraction.
+    Fraction(f64),
+    /// A number that may be below zero.
+    Signed(i32),
+    /// A word in the place of a number.
+    Word(&'static str),
+}
+
+/// Where an option's value is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) get: fn(&Spec) -> Option<Amount>,
+    pub(super) set: fn(&mut Spec, Amount),
+}
+
+impl Access {
+    /// Kept nowhere: rules look at it.
+    pub(super) const NONE: Self = Self {
+        get: |_| None,
+        set: |_, _| {},
+    };
+}
+
+/// When an option is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Whenever it has a value.
+    Always,
+    /// The same, and tc's text has the word for off too.
+    Words,
+    /// When that is not the default.
+    Changed,
+    /// When it is not zero or off.
+    On,
+    /// Not at all.
+    Never,
+}
+
+/// What tc's JSON has of an option.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Json {
+    /// Its name and value.
+    Same,
+    /// Another name.
+    Named(&'static str),
+    /// Another name, and words of its own for those of a choice.
+    Words(&'static str, &'static [&'static str]),
+    /// Another name, and a value of its own.
+    Made(&'static str, fn(&Spec) -> Option<Value>),
+}
+
+/// A value that an option may set and show.
+pub(super) trait Datum: Sized {
+    /// For an option's string.
+    fn amount(self) -> Option<Amount>;
+    /// From an option's string, which has been found to be in range.
+    fn of(amount: Amount) -> Self;
+}
+
+/// [`Datum`] for what a whole number stands for.
+macro_rules! number {
+    ($type:ty, $value:ident => $to:expr, $number:ident => $from:expr) => {
+        impl Datum for $type {
+            fn amount(self) -> Option<Amount> {
+                let $value = self;
+                Some(Amount::Number($to))
+            }
+
+            fn of(amount: Amount) -> Self {
+                let $number = amount.number();
+                $from
+            }
+        }
+    };
+}
+
+number!(u64, value => value, number => number);
+number!(u32, value => u64::from(value), number => number as u32);
+number!(bool, value => u64::from(value), number => number == 1);
+number!(Span, value => value.as_nanos(), number => Self::from_nanos(number));
+number!(Rate, value => value.as_bps(), number => Self::from_bps(number));
+number!(Isolation, value => value as u64, number => Self::ALL[number as usize]);
+number!(AckFilter, value => value as u64, number => Self::ALL[number as usize]);
+number!(DiffServ, value => value as u64, number => Self::ALL[number as usize]);
+number!(Framing, value => value as u64, number => Self::ALL[number as usize]);
+
+impl Datum for f64 {
+    fn amount(self) -> Option<Amount> {
+        Some(Amount::Fraction(self))
+    }
+
+    fn of(amount: Amount) -> Self {
+        match amount {
+            Amount::Fraction(fraction) => fraction,
+            other => other.number() as Self,
+        }
+    }
+}
+
+impl Datum for i32 {
+    fn amount(self) -> Option<Amount> {
+        Some(Amount::Signed(self))
+    }
+
+    fn of(amount: Amount) -> Self {
+        match amount {
+            Amount::Signed(number) => number,
+            other => (other.number() as u32).cast_signed(),
+        }
+    }
+}
+
+impl<T: Datum> Datum for Option<T> {
+    fn amount(self) -> Option<Amount> {
+        self.and_then(T::amount)
+    }
+
+    fn of(amount: Amount) -> Self {
+        Some(T::of(amount))
+    }
+}
+
+impl Amount {
+    /// The whole number; zero for what is none.
+    pub(super) const fn number(self) -> u64 {
+        match self {
+            Self::Number(number) | Self::Packets(number) => number,
+            Self::Fraction(_) | Self::Signed(_) | Self::Word(_) => 0,
+        }
+    }
+
+    const fn is_on(self) -> bool {
+        !matches!(self, Self::Number(0) | Self::Signed(0))
+    }
+}
+
+/// The option that is one field of a part of a spec.
+macro_rules! field {
+    ($part:ty, $($field:ident).+) => {
+        $crate::tc::opt::Access {
+            get: |spec| {
+                let part = <$part as $crate::spec::Part>::of(spec)?;
+                $crate::tc::opt::Datum::amount(part.$($field).+)
+            },
+            set: |spec, amount| {
+                if let Some(part) = <$part as $crate::spec::Part>::of_mut(spec) {
+                    part.$($field).+ = $crate::tc::opt::Datum::of(amount);
+                }
+            },
+        }
+    };
+}
+pub(super) use field;
+
+pub(super) const fn opt(
+    name: &'static str,
+    unit: Unit,
+    range: (u64, u64),
+    access: Access,
+    meaning: &'static str,
+) -> Opt {
+    Opt {
+        name,
+        aliases: &[],
+        unit,
+        min: range.0,
+        max: range.1,
+        initial: Initial::Value,
+        meaning,
+        ours: false,
+        access,
+        shown: When::Always,
+        told: When::Always,
+        json: Json::Same,
+        plain: false,
+        repeats: false,
+    }
+}
+
+/// A switch, which is shown when it is on.
+pub(super) const fn switch(
+    name: &'static str,
+    off: Option<&'static str>,
+    access: Access,
+    meaning: &'static str,
+) -> Opt {
+    let opt = opt(name, Unit::Switch(off), (0, 1), access, meaning);
+    when(opt, When::On, When::On)
+}
+
+/// A value that is one of `words`, without a name.
+pub(super) const fn choice(
+    words: &'static [&'static str],
+    name: &'static str,
+    access: Access,
+    meaning: &'static str,
+) -> Opt {
+    let opt = opt(name, Unit::Choice(words), (0, 0), access, meaning);
+    from(opt, name)
+}
+
+/// The same option, kept elsewhere.
+pub(super) const fn at(mut opt: Opt, access: Access) -> Opt {
+    opt.access = access;
+    opt
+}
+
+pub(super) const fn also(mut opt: Opt, aliases: &'static [&'static str]) -> Opt {
+    opt.aliases = aliases;
+    opt
+}
+
+pub(super) const fn ours(mut opt: Opt) -> Opt {
+    opt.ours = true;
+    opt
+}
+
+pub(super) const fn required(mut opt: Opt, example: &'static str) -> Opt {
+    opt.initial = Initial::Required(example);
+    opt
+}
+
+pub(super) const fn from(mut opt: Opt, rule: &'static str) -> Opt {
+    opt.initial = Initial::From(rule);
+    opt
+}
+
+/// When a spec's string has it, and when tc's report does.
+pub(super) const fn when(mut opt: Opt, shown: When, told: When) -> Opt {
+    opt.shown = shown;
+    opt.told = told;
+    opt
+}
+
+pub(super) const fn json(mut opt: Opt, json: Json) -> Opt {
+    opt.json = json;
+    opt
+}
+
+pub(super) const fn plain(mut opt: Opt) -> Opt {
+    opt.plain = true;
+    opt
+}
+
+pub(super) const fn repeats(mut opt: Opt) -> Opt {
+    opt.repeats = true;
+    opt
+}
+
+pub(super) const fn stat(name: &'static str, meaning: &'static str) -> Stat {
+    Stat {
+        name,
+        style: Style::Plain,
+        first: false,
+        meaning,
+    }
+}
+
+pub(super) const fn styled(mut stat: Stat, style: Style) -> Stat {
+    stat.style = style;
+    stat
+}
+
+pub(super) const fn first(mut stat: Stat) -> Stat {
+    stat.first = true;
+    stat
+}
+
+impl Opt {
+    /// Its value in `spec`, if it is one to show `when`.
+    pub(super) fn value(&self, spec: &Spec, when: When, initial: &Spec) -> Option<Amount> {
+        let amount = (self.access.get)(spec);
+        amount.filter(|amount| match when {
+            When::Always | When::Words => true,
+            When::Changed => (self.access.get)(initial) != Some(*amount),
+            When::On => amount.is_on(),
+            When::Never => false,
+        })
+    }
+
+    /// Its name in tc's JSON.
+    pub(super) const fn json_name(&self) -> &'static str {
+        match self.json {
+            Json::Same => self.name,
+            Json::Named(name) | Json::Words(name, _) | Json::Made(name, _) => name,
+        }
+    }
+
+    /// Its value in tc's JSON: rates in byte/s, times in microseconds.
+    pub(super) fn told(&self, spec: &Spec, initial: &Spec) -> Option<Value> {
+        if let Json::Made(_, value) = self.json {
+            return value(spec);
+        }
+        let int = |number| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        Some(match (self.value(spec, self.told, initial)?, self.unit) {
+            (Amount::Number(nanos), Unit::Time) => int(nanos / 1000),
+            (Amount::Number(bits), Unit::Rate) => int(bits / 8),
+            (Amount::Number(on), Unit::Switch(_)) => Value::Bool(on == 1),
+            (Amount::Number(place), Unit::Choice(words)) => {
+                let words = match self.json {
+                    Json::Words(_, words) => words,
+                    _ => words,
+                };
+                Value::Text(words[place as usize].to_string())
+            }
+            (Amount::Number(number), _) => int(number),
+            // tc knows no packets here; a bare number would mean bytes.
+            (Amount::Packets(packets), _) => Value::Text(alloc::format!("{packets}p")),
+            (Amount::Fraction(fraction), _) => Value::Float(fraction),
+            (Amount::Signed(number), _) => Value::Int(number.into()),
+            (Amount::Word(word), _) => Value::Text(word.to_string()),
+        })
+    }
+}

@@ -1,0 +1,52 @@
+use super::*;
+
+fn graph(nodes: usize, links: &[(usize, usize, u64)]) -> Graph {
+    Graph {
+        nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
+        links: links
+            .iter()
+            .map(|&(from, to, ms)| GraphLink {
+                from,
+                to,
+                hop: Hop {
+                    delay: Span::from_millis(ms),
+                    ..Hop::new(
+                        &format!("n{from}-n{to}"),
+                        HopRate::Infinite,
+                        QdiscSpec::pfifo(1),
+                    )
+                },
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn the_path_has_the_fewest_hops_and_the_earlier_link() {
+    // Two ways of two hops from 0 to 3, one of three by 4; a parallel link 0-1 listed later.
+    let g = graph(
+        5,
+        &[
+            (0, 4, 1),
+            (4, 1, 1),
+            (0, 2, 7),
+            (0, 1, 5),
+            (1, 3, 5),
+            (2, 3, 7),
+            (0, 1, 9),
+        ],
+    );
+    assert_eq!(g.path(0, 3), Some(vec![2, 5]));
+    assert_eq!(g.path(0, 1), Some(vec![3]));
+    assert_eq!(g.path(2, 2), Some(vec![]));
+    assert_eq!(g.path(3, 0), None);
+    assert_eq!(g.path(0, 9), None);
+    assert_eq!(g.path(9, 0), None);
+}
+
+#[test]
+fn the_round_trip_takes_both_ways() {
+    let g = graph(3, &[(0, 1, 3), (1, 2, 4), (2, 1, 10), (1, 0, 20)]);
+    assert_eq!(g.path_rtt(0, 2), Some(Span::from_millis(37)));
+    assert_eq!(graph(2, &[(0, 1, 3)]).path_rtt(0, 1), None);
+}
