@@ -1,6 +1,6 @@
 //! What all that send by the clock share.
 
-use crate::{Datagram, Input, Port};
+use crate::{App, Datagram, Input, Port};
 use sojourn_units::{Span, Time};
 
 /// A row of evenly spaced events.
@@ -72,3 +72,32 @@ impl Numbered {
         self.number = self.number.wrapping_add(1);
     }
 }
+
+/// Messages of one size at constant intervals, over either transport.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paced {
+    messages: Numbered,
+    beat: Beat,
+}
+
+impl Paced {
+    /// `size` bytes every `interval` (at least 1 ns).
+    pub(crate) fn new(size: u16, interval: Span) -> Self {
+        Self {
+            messages: Numbered::new(size),
+            beat: Beat::new(interval),
+        }
+    }
+}
+
+impl App for Paced {
+    fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
+        if self.beat.falls(input, now) {
+            self.messages.send(now, port);
+            self.beat.wait(now, port);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,10 +7,56 @@ mod player;
 mod server;
 mod throughput;
 
+pub use bola::BOLA_LEAST;
 pub use library::big_clip;
 pub use manifest::{Manifest, ManifestError};
-pub use player::{Player, Viewing};
-pub use server::{Outage, Server};
+pub use player::Viewing;
+pub use server::Outage;
+
+use crate::model::ends;
+use crate::{Ends, Kind, Metric, Model, Transport};
+use alloc::sync::Arc;
+use player::Player;
+use server::Server;
+use sojourn_random::Stream;
+use sojourn_units::Span;
+
+/// A video in chunks: the server is the first end, the player the second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dash {
+    /// The video and how it is watched.
+    pub viewing: Viewing,
+    /// When the server is away.
+    pub outage: Option<Outage>,
+}
+
+impl Model for Dash {
+    const KIND: Kind = Kind {
+        second_opens: true,
+        has_messages: true,
+        metrics: &[
+            Metric::AchievedKbps,
+            Metric::RequestedKbps,
+            Metric::BufferS,
+            Metric::Stalls,
+            Metric::StalledS,
+            Metric::Switches,
+            Metric::Qoe,
+        ],
+        ..Kind::new(
+            "dash",
+            "a video in chunks of several rates",
+            Some(Transport::Tcp),
+        )
+    };
+
+    fn build(&self, _dice: Stream) -> Ends {
+        ends(
+            Server::new(Arc::clone(&self.viewing.manifest), self.outage),
+            Player::new(self.viewing.clone()),
+        )
+    }
+}
 
 /// How a player chooses among the representations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +73,15 @@ impl Rule {
         match self {
             Self::Throughput => "throughput",
             Self::Bola => "bola",
+        }
+    }
+
+    /// The buffer that it chooses by unless told otherwise: dash.js' `stableBufferTime` (as in its
+    /// versions 3 and 4), and BOLA's own.
+    pub const fn buffer(self) -> Span {
+        match self {
+            Self::Throughput => Span::from_secs(12),
+            Self::Bola => Span::from_secs(30),
         }
     }
 }

@@ -3,15 +3,58 @@
 //! bytes are those of first-person shooters (Armitage, Claypool and Branch 2006, chapter 10).
 //! Lag: from a command to the first picture that shows it, waits for the server's beat included.
 
-use crate::beat::{Beat, Numbered};
+use crate::beat::{Beat, Numbered, Paced};
 use crate::media::Jitter;
-use crate::{App, Cbr, Input, Metric, Port};
+use crate::model::{Datagrams, ends};
+use crate::{App, Ends, Input, Kind, Metric, Model, Port, Transport};
+use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
+
+/// A fast game. By default 50 times a second commands of 60 and pictures of 200 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Game {
+    /// Payload of a command in bytes, 1 to [`Datagram::MOST`](crate::Datagram::MOST).
+    pub command: u16,
+    /// Payload of a picture in bytes, within the same bounds.
+    pub picture: u16,
+    /// Time between two of either.
+    pub interval: Span,
+}
+
+impl Default for Game {
+    fn default() -> Self {
+        Self {
+            command: 60,
+            picture: 200,
+            interval: Span::from_millis(20),
+        }
+    }
+}
+
+impl Model for Game {
+    const KIND: Kind = Kind {
+        metrics: &[Metric::JitterMs, Metric::LagMs],
+        ..Kind::new("game", "commands up, pictures down", Some(Transport::Udp))
+    };
+
+    fn build(&self, _dice: Stream) -> Ends {
+        ends(
+            Gamer::new(self.command, self.interval),
+            GameServer::new(self.picture, self.interval),
+        )
+    }
+
+    fn datagrams(&self) -> [Option<Datagrams>; 2] {
+        // A picture carries the time of a command beside its own.
+        [(self.command, false), (self.picture, true)]
+            .map(|(size, echo)| Some(Datagrams { size, echo }))
+    }
+}
 
 /// The player's end.
 #[derive(Clone, Debug)]
-pub struct Gamer {
-    commands: Cbr,
+struct Gamer {
+    commands: Paced,
     interval: Span,
     jitter: Jitter,
     /// The newest command seen in a picture.
@@ -20,9 +63,9 @@ pub struct Gamer {
 
 impl Gamer {
     /// A command of `size` bytes every `interval`.
-    pub fn new(size: u16, interval: Span) -> Self {
+    fn new(size: u16, interval: Span) -> Self {
         Self {
-            commands: Cbr::new(size, interval),
+            commands: Paced::new(size, interval),
             interval,
             jitter: Jitter::default(),
             seen: None,
@@ -49,7 +92,7 @@ impl App for Gamer {
 /// The server's end: from the first command on, a picture at every beat, which carries the time
 /// of the newest command.
 #[derive(Clone, Debug)]
-pub struct GameServer {
+struct GameServer {
     pictures: Numbered,
     beat: Beat,
     newest: Option<Time>,
@@ -57,7 +100,7 @@ pub struct GameServer {
 
 impl GameServer {
     /// A picture of `size` bytes every `interval` (at least 1 ns).
-    pub fn new(size: u16, interval: Span) -> Self {
+    fn new(size: u16, interval: Span) -> Self {
         Self {
             pictures: Numbered::new(size),
             beat: Beat::new(interval),

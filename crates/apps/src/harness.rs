@@ -37,6 +37,14 @@ pub(crate) fn ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
+/// Wakes the app whenever it asks, until `end`.
+pub(crate) fn run(app: &mut dyn App, port: &mut Notes, end: Time) {
+    app.handle(Input::Start, Time::ZERO, port);
+    while let Some(at) = port.wake.take().filter(|&at| at < end) {
+        app.handle(Input::Timer, at, port);
+    }
+}
+
 impl Wire {
     /// Both ends begin at once, the connections from 1 on a round trip later.
     pub(crate) fn new(

@@ -5,6 +5,8 @@
 //! what it has measured of itself ([`Metric`]). An app knows neither sockets nor packets, and
 //! never what world it is in.
 //!
+//! A traffic model's parameters are a [`Model`]; a [`Spec`] is any of them.
+//!
 //! Not here: transport. A byte written is a byte that the transport will deliver or lose.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -14,24 +16,41 @@ extern crate alloc;
 extern crate std;
 
 mod beat;
+mod bulk;
+mod cbr;
 pub mod dash;
 pub mod emodel;
+mod file;
 mod game;
 #[cfg(test)]
 mod harness;
 mod media;
 mod metric;
+mod model;
+mod onoff;
+mod ping;
 mod port;
-mod spec;
+mod sink;
 mod telemetry;
-mod traffic;
 mod web;
 
-pub use game::{GameServer, Gamer};
-pub use media::Listener;
+pub use bulk::Bulk;
+pub use cbr::Cbr;
+pub use dash::Dash;
+pub use file::File;
+pub use game::Game;
+pub use media::{Video, Voip};
 pub use metric::{Gathering, Metric};
+pub use model::{Datagrams, Ends, Kind, Model, Transport};
+pub use onoff::OnOff;
+pub use ping::Ping;
 pub use port::{App, Datagram, Input, Message, Port};
-pub use spec::{Spec, Transport};
-pub use telemetry::{Collector, Device};
-pub use traffic::{Bulk, Cbr, Echo, File, OnOff, Ping, Sink};
-pub use web::{Browser, Pages, WebServer};
+pub use telemetry::Telemetry;
+pub use web::Web;
+
+use sojourn_random::Stream;
+
+model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web }
+
+#[cfg(test)]
+mod tests;

@@ -9,14 +9,94 @@
 //! The rating is that of speech. For `video` it says what speech would be worth that travels
 //! in the same packets; of the picture it says nothing.
 
+use crate::beat::Paced;
 use crate::emodel::{Codec, G711, opinion, rating};
-use crate::{App, Datagram, Input, Metric, Port};
+use crate::model::{Datagrams, ends, one_way};
+use crate::{App, Datagram, Ends, Input, Kind, Metric, Model, Port, Transport};
+use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
 /// How often the connection is rated and the playout delay set.
 const RATED_EVERY: Span = Span::from_secs(1);
 /// Ramjee et al.: weight of the past.
 const PAST: f64 = 0.998_002;
+
+/// One direction of a call in speech. By default G.711 (RFC 3551): 64 kbit/s in packets of 20 ms,
+/// and RTP's header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Voip {
+    /// Payload in bytes, 1 to [`Datagram::MOST`].
+    pub size: u16,
+    /// Time between packets.
+    pub interval: Span,
+}
+
+impl Default for Voip {
+    fn default() -> Self {
+        Self {
+            size: 172,
+            interval: Span::from_millis(20),
+        }
+    }
+}
+
+/// One direction of a call in pictures. By default that of the study "home-broadband".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Video {
+    /// Payload in bytes, 1 to [`Datagram::MOST`].
+    pub size: u16,
+    /// Time between packets.
+    pub interval: Span,
+}
+
+impl Default for Video {
+    fn default() -> Self {
+        Self {
+            size: 700,
+            interval: Span::from_millis(20),
+        }
+    }
+}
+
+/// What both kinds of call have in common.
+const fn call(name: &'static str, about: &'static str) -> Kind {
+    Kind {
+        is_call: true,
+        metrics: &[
+            Metric::JitterMs,
+            Metric::MissingRatio,
+            Metric::RFactor,
+            Metric::Mos,
+        ],
+        ..Kind::new(name, about, Some(Transport::Udp))
+    }
+}
+
+impl Model for Voip {
+    const KIND: Kind = call("voip", "one direction of a call in speech");
+
+    fn build(&self, _dice: Stream) -> Ends {
+        let listener = Listener::new(self.interval);
+        ends(Paced::new(self.size, self.interval), listener)
+    }
+
+    fn datagrams(&self) -> [Option<Datagrams>; 2] {
+        one_way(self.size)
+    }
+}
+
+impl Model for Video {
+    const KIND: Kind = call("video", "one direction of a call in pictures");
+
+    fn build(&self, _dice: Stream) -> Ends {
+        let listener = Listener::new(self.interval);
+        ends(Paced::new(self.size, self.interval), listener)
+    }
+
+    fn datagrams(&self) -> [Option<Datagrams>; 2] {
+        one_way(self.size)
+    }
+}
 
 /// Interarrival jitter (RFC 3550 A.8), in milliseconds. Datagrams that leave at a constant
 /// interval need no time stamp: their number says when they left.
@@ -41,7 +121,7 @@ impl Jitter {
 
 /// The end that listens.
 #[derive(Clone, Debug)]
-pub struct Listener {
+struct Listener {
     interval: Span,
     codec: Codec,
     jitter: Jitter,
@@ -59,7 +139,7 @@ pub struct Listener {
 
 impl Listener {
     /// For datagrams that leave every `interval`.
-    pub fn new(interval: Span) -> Self {
+    fn new(interval: Span) -> Self {
         Self {
             interval,
             codec: G711,

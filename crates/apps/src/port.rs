@@ -14,6 +14,11 @@ pub struct Datagram {
     pub sent: Time,
 }
 
+impl Datagram {
+    /// Largest payload in bytes that fits an IP packet with its headers.
+    pub const MOST: u16 = 65_000;
+}
+
 /// A message on a stream: `len` bytes, which carry a number for the peer. A direction of a stream
 /// carries either plain bytes or messages, never both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 //!
 //! Connections are opened with the flow and stay open, one request at a time on each, as browsers
 //! use HTTP/1.1 (six per server since 2008). Sizes are log-normal with σ = 1.25, which gives
-//! the heavy tail that Barford and Crovella 1998 and later surveys found; defaults (docs) follow
+//! the heavy tail that Barford and Crovella 1998 and later surveys found; defaults follow
 //! the HTTP Archive's median page of 2 MB in 70 objects.
 //! Not here: names, TLS, caches, several servers, HTTP/2 streams.
 
-use crate::{App, Input, Message, Metric, Port};
+use crate::model::ends;
+use crate::{App, Ends, Input, Kind, Message, Metric, Model, Port, Transport};
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -20,23 +21,64 @@ const SIGMA: f64 = 1.25;
 const SMALLEST: f64 = 100.0;
 const LARGEST: f64 = 50.0;
 
-/// What pages are like.
+/// What pages are like. By default as the HTTP Archive's median page: 70 objects of 30 kB.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pages {
-    /// Objects of a page, its document included; at least one.
+pub struct Web {
+    /// Objects of a page, its document included, 1 to [`Web::MOST_OBJECTS`].
     pub objects: u32,
-    /// Mean size of an object in bytes.
+    /// Mean size of an object in bytes, 1 to [`Web::MOST_SIZE`].
     pub mean_size: u32,
-    /// Connections, at least one.
+    /// Connections, 1 to [`Web::MOST_CONNECTIONS`].
     pub connections: u8,
     /// From the end of a page to the next.
     pub pause: Span,
 }
 
+impl Web {
+    /// Most objects of a page.
+    pub const MOST_OBJECTS: u32 = 10_000;
+    /// Largest mean size of an object in bytes.
+    pub const MOST_SIZE: u32 = 10_000_000;
+    /// Most connections.
+    pub const MOST_CONNECTIONS: u8 = 64;
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self {
+            objects: 70,
+            mean_size: 30_000,
+            connections: 6,
+            pause: Span::from_secs(5),
+        }
+    }
+}
+
+impl Model for Web {
+    const KIND: Kind = Kind {
+        second_opens: true,
+        has_messages: true,
+        metrics: &[Metric::PageLoadMs, Metric::ObjectMs],
+        ..Kind::new(
+            "web",
+            "pages over several connections",
+            Some(Transport::Tcp),
+        )
+    };
+
+    fn build(&self, dice: Stream) -> Ends {
+        ends(WebServer, Browser::new(*self, dice))
+    }
+
+    fn connections(&self) -> u8 {
+        self.connections.max(1)
+    }
+}
+
 /// The end that asks.
 #[derive(Clone, Debug)]
-pub struct Browser {
-    pages: Pages,
+struct Browser {
+    pages: Web,
     dice: Stream,
     /// When the object on each connection was asked for; none: idle. Closed ones are not idle.
     asked: Vec<Option<Time>>,
@@ -50,7 +92,7 @@ pub struct Browser {
 
 impl Browser {
     /// Looks at `pages`, with sizes from `dice`.
-    pub fn new(pages: Pages, dice: Stream) -> Self {
+    fn new(pages: Web, dice: Stream) -> Self {
         let connections = usize::from(pages.connections.max(1));
         let mut asked = Vec::new();
         asked.resize(connections, None);
@@ -141,8 +183,8 @@ impl App for Browser {
 }
 
 /// The end that answers: with as many bytes as the request asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WebServer;
+#[derive(Clone, Copy, Debug)]
+struct WebServer;
 
 impl App for WebServer {
     fn handle(&mut self, input: Input, _now: Time, port: &mut dyn Port) {

@@ -152,7 +152,7 @@ fn flows(cell: &Cell) -> Table {
             flow.name.clone(),
             nodes[flow.from].to_owned(),
             nodes[flow.to].to_owned(),
-            flow.app.name().to_owned(),
+            flow.app.kind().name.to_owned(),
             transport,
             show_span(flow.base_rtt),
             time(flow.start),

@@ -19,7 +19,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags, sockopt};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
-use sojourn_apps::{App, Input, Spec, Transport as Carrier};
+use sojourn_apps::{App, Input, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
@@ -122,7 +122,7 @@ pub(crate) fn check(cell: &Cell) -> Result<(), String> {
 /// Whether a flow begins on the side from which a translation lets it.
 fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), String> {
     let nat = cell.network.nodes[0].nat;
-    let opens = if flow.app.second_opens() {
+    let opens = if flow.app.kind().second_opens {
         flow.to
     } else {
         flow.from
@@ -146,30 +146,24 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
         Transport::Tcp(_) => (Carrier::Udp, "UDP"),
         Transport::Udp => (Carrier::Tcp, "TCP"),
     };
-    if flow.app.transport() == Some(carrier) {
-        return Err(format!("{:?} needs {name}", flow.app.name()));
+    if flow.app.kind().transport == Some(carrier) {
+        return Err(format!("{:?} needs {name}", flow.app.kind().name));
     }
-    match (&flow.transport, &flow.app) {
-        (Transport::Tcp(config), _) => socket::check(config),
-        (Transport::Udp, Spec::Ping { size, .. }) => check_size(*size, datagram::ECHOED),
-        (
-            Transport::Udp,
-            Spec::Game {
-                command, picture, ..
-            },
-        ) => {
-            // A picture carries the time of a command beside its own.
-            check_size(*command, datagram::ONE_WAY)?;
-            check_size(*picture, datagram::ECHOED)
-        }
-        (
-            Transport::Udp,
-            Spec::Cbr { size, .. }
-            | Spec::OnOff { size, .. }
-            | Spec::Voip { size, .. }
-            | Spec::Video { size, .. },
-        ) => check_size(*size, datagram::ONE_WAY),
-        (Transport::Udp, _) => Ok(()),
+    match &flow.transport {
+        Transport::Tcp(config) => socket::check(config),
+        Transport::Udp => flow
+            .app
+            .datagrams()
+            .into_iter()
+            .flatten()
+            .try_for_each(|sent| {
+                let least = if sent.echo {
+                    datagram::ECHOED
+                } else {
+                    datagram::ONE_WAY
+                };
+                check_size(sent.size, least)
+            }),
     }
 }
 
@@ -286,7 +280,7 @@ impl<'a> Side<'a> {
             Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.dscp)?),
             Transport::Tcp(config) => {
                 let fd = socket::stream(local, &config, flow.dscp)?;
-                if first == flow.app.second_opens() {
+                if first == flow.app.kind().second_opens {
                     net::listen(&fd, 1)?;
                     Socket::Listening(fd)
                 } else {
@@ -297,7 +291,7 @@ impl<'a> Side<'a> {
         let index = self.ends.len();
         self.due.insert((flow.start, Due::Start(index)));
         // Of a conversation both ends stop, of one-way traffic its source.
-        if let Some(stop) = flow.stop.filter(|_| first || flow.app.has_messages()) {
+        if let Some(stop) = flow.stop.filter(|_| first || flow.app.kind().has_messages) {
             self.due.insert((stop, Due::Stop(index)));
         }
         let end = End::new(flow, at, first, socket);

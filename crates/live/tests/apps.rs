@@ -6,7 +6,7 @@ mod common;
 use common::cells::{cell, flow, only, run, tcp};
 use common::{available, measured};
 use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing};
-use sojourn_apps::{Metric, Pages, Spec as App};
+use sojourn_apps::{Dash, Game, Metric, Telemetry, Video, Voip, Web};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Amount, Distribution, Flow, FlowResult, Transport};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ fn back(flow: Flow) -> Flow {
 }
 
 /// Chunks of half a second in two rates, 0.4 and 0.8 Mbit/s.
-fn video(buffer: Span, outage: Option<Outage>) -> App {
+fn video(buffer: Span, outage: Option<Outage>) -> Dash {
     let rates = [400_000, 800_000].map(Rate::from_bps).to_vec();
     let sizes = vec![vec![25_000; 8], vec![50_000; 8]];
     let manifest = Manifest::new(Span::from_millis(500), rates, sizes).expect("it is whole");
-    App::Dash {
+    Dash {
         viewing: Viewing {
             manifest: Arc::new(manifest),
             rule: Rule::Throughput,
@@ -63,24 +63,24 @@ fn every_application_does_its_work() {
         return;
     }
     let interval = Span::from_millis(20);
-    let report = App::Telemetry {
+    let report = Telemetry {
         size: 100,
         interval,
     };
-    let speech = App::Voip {
+    let speech = Voip {
         size: 172,
         interval,
     };
-    let pictures = App::Video {
+    let pictures = Video {
         size: 700,
         interval,
     };
-    let game = App::Game {
+    let game = Game {
         command: 60,
         picture: 200,
         interval,
     };
-    let pages = Pages {
+    let pages = Web {
         objects: 12,
         mean_size: 5000,
         connections: 6,
@@ -88,12 +88,12 @@ fn every_application_does_its_work() {
     };
     let flows = vec![
         flow("telemetry", tcp(), report),
-        flow("voip", Transport::Udp, speech.clone()),
+        flow("voip", Transport::Udp, speech),
         back(flow("voip-back", Transport::Udp, speech)),
         flow("video", Transport::Udp, pictures),
         flow("game", Transport::Udp, game),
         back(flow("dash", tcp(), video(Span::from_secs(2), None))),
-        back(flow("web", tcp(), App::Web(pages))),
+        back(flow("web", tcp(), pages)),
     ];
     measured(|| {
         let mut cell = cell(9000, flows.clone());

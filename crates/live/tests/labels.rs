@@ -4,7 +4,7 @@
 mod common;
 
 use common::StopOnDrop;
-use sojourn_apps::Spec as App;
+use sojourn_apps::Ping;
 use sojourn_live::bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
 use sojourn_live::{Host, Lab, Live, Plan};
 use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
@@ -25,7 +25,7 @@ fn cake(words: &str) -> Qdisc {
 
 /// Probes of 20 requests a second for two seconds, from hosts with these numbers.
 fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
-    let ping = App::Ping {
+    let ping = Ping {
         size: 64,
         interval: Span::from_millis(50),
     };
@@ -33,7 +33,7 @@ fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
         hosts: [host, 0],
         base_rtt: Span::from_millis(4),
         label,
-        ..Flow::new(&format!("probe-{index}"), Transport::Udp, ping.clone())
+        ..Flow::new(&format!("probe-{index}"), Transport::Udp, ping)
     };
     let mut network = Network::new(["client", "server"]);
     network.nodes[0].nat = nat;

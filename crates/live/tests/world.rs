@@ -5,7 +5,7 @@ mod common;
 
 use common::cells::{cell, flow, only, run, tcp};
 use common::{available, measured};
-use sojourn_apps::Spec as App;
+use sojourn_apps::{Bulk, Cbr, File, Ping};
 use sojourn_live::Live;
 use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
@@ -19,7 +19,7 @@ fn a_bulk_flow_fills_the_link_and_no_more() {
         return;
     }
     measured(|| {
-        let result = run(&cell(3000, vec![flow("bulk", tcp(), App::Bulk)]));
+        let result = run(&cell(3000, vec![flow("bulk", tcp(), Bulk)]));
         let flow = only(&result);
         // At most 1448 of 1514 bytes are payload.
         let mbit = flow.goodput.as_bps() as f64 / 1e6;
@@ -46,13 +46,13 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
         let mut back = flow(
             "back",
             Transport::Udp,
-            App::Cbr {
+            Cbr {
                 size: 200,
                 interval,
             },
         );
         (back.from, back.to) = (1, 0);
-        let ping = App::Ping { size: 64, interval };
+        let ping = Ping { size: 64, interval };
         let mut cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
         cell.spp = true;
         let result = run(&cell);
@@ -92,12 +92,12 @@ fn a_file_completes_and_a_small_stream_delivers_its_messages() {
             delayed_ack: DelayedAck::Off,
             ..Config::default()
         });
-        let file = flow("file", no_wait, App::File { size: 200_000 });
+        let file = flow("file", no_wait, File { size: 200_000 });
         let interval = Span::from_millis(20);
         let small = flow(
             "small",
             tcp(),
-            App::Cbr {
+            Cbr {
                 size: 100,
                 interval,
             },
@@ -126,9 +126,9 @@ fn files_begin_again_at_their_interval() {
         return;
     }
     measured(|| {
-        let mut files = flow("files", tcp(), App::File { size: 100_000 });
+        let mut files = flow("files", tcp(), File { size: 100_000 });
         files.every = Some(Span::from_millis(500));
-        let mut cell = cell(3000, vec![files, flow("bulk", tcp(), App::Bulk)]);
+        let mut cell = cell(3000, vec![files, flow("bulk", tcp(), Bulk)]);
         cell.warmup = Span::ZERO;
         let result = run(&cell);
         let files = only(&result);
@@ -144,7 +144,7 @@ fn a_link_changes_its_queue_and_its_rate() {
         return;
     }
     measured(|| {
-        let flood = App::Cbr {
+        let flood = Cbr {
             size: 1472,
             interval: Span::from_millis(1),
         };
@@ -189,7 +189,7 @@ fn an_ecn_flow_is_marked_by_codel_and_loses_little() {
             ecn: true,
             ..Config::default()
         });
-        let mut cell = cell(3000, vec![flow("bulk", ecn, App::Bulk)]);
+        let mut cell = cell(3000, vec![flow("bulk", ecn, Bulk)]);
         cell.network.interfaces[0].qdisc = "codel ecn".parse().unwrap();
         let result = run(&cell);
         let link = &result.links[0].1;
@@ -209,9 +209,9 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
             initial_window: 3,
             ..Config::default()
         });
-        let mut early = flow("early", small_window, App::Bulk);
+        let mut early = flow("early", small_window, Bulk);
         early.stop = Some(Time::ZERO + Span::from_millis(700));
-        let mut late = flow("late", small_window, App::Bulk);
+        let mut late = flow("late", small_window, Bulk);
         (late.from, late.to) = (1, 0);
         late.start = Time::ZERO + Span::from_millis(1500);
         let mut cell = cell(2500, vec![early, late]);
@@ -242,15 +242,15 @@ fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
     }
     measured(|| {
         // 4.1 Mbit/s each, and 6 to share: half for the host with one flow, half for the other's two.
-        let flood = App::Cbr {
+        let flood = Cbr {
             size: 1000,
             interval: Span::from_millis(2),
         };
         let one = |name: &str, host| Flow {
             hosts: [host, 0],
-            ..flow(name, Transport::Udp, flood.clone())
+            ..flow(name, Transport::Udp, flood)
         };
-        let ping = App::Ping {
+        let ping = Ping {
             size: 64,
             interval: Span::from_millis(20),
         };
@@ -297,11 +297,11 @@ fn several_runs_at_once_do_not_meet() {
         return;
     }
     measured(|| {
-        let ping = App::Ping {
+        let ping = Ping {
             size: 64,
             interval: Span::from_millis(20),
         };
-        let one = || run(&cell(900, vec![flow("ping", Transport::Udp, ping.clone())]));
+        let one = || run(&cell(900, vec![flow("ping", Transport::Udp, ping)]));
         std::thread::scope(|scope| {
             let runs: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
             for run in runs {
@@ -330,7 +330,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     bare.link_header = 0;
     assert!(refused(&bare).contains("link_header"));
     let interval = Span::from_millis(20);
-    let small = flow("small", Transport::Udp, App::Ping { size: 19, interval });
+    let small = flow("small", Transport::Udp, Ping { size: 19, interval });
     let reason = refused(&cell(1000, vec![small]));
     assert!(
         reason.contains("\"small\"") && reason.contains("20 to 1472"),
@@ -340,13 +340,13 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         initial_ssthresh: Some(10_000),
         ..Config::default()
     });
-    assert!(refused(&cell(1000, vec![flow("a", threshold, App::Bulk)])).contains("ssthresh"));
+    assert!(refused(&cell(1000, vec![flow("a", threshold, Bulk)])).contains("ssthresh"));
     // The list is the kernel's own, read here by other means.
     let compound = Transport::Tcp(Config {
         algorithm: Algorithm::Compound,
         ..Config::default()
     });
-    let reason = refused(&cell(1000, vec![flow("windows", compound, App::Bulk)]));
+    let reason = refused(&cell(1000, vec![flow("windows", compound, Bulk)]));
     let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     assert!(
         reason.contains("\"windows\"") && reason.contains("compound"),
@@ -359,7 +359,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         ecn: true,
         ..Config::default()
     });
-    let both = vec![flow("a", tcp(), App::Bulk), flow("b", ecn, App::Bulk)];
+    let both = vec![flow("a", tcp(), Bulk), flow("b", ecn, Bulk)];
     assert!(refused(&cell(1000, both)).contains("ecn"));
 }
 
@@ -368,7 +368,7 @@ fn a_run_that_is_interrupted_says_so() {
     if !available() {
         return;
     }
-    let cell = cell(60_000, vec![flow("bulk", tcp(), App::Bulk)]);
+    let cell = cell(60_000, vec![flow("bulk", tcp(), Bulk)]);
     let error = Live
         .run(&cell, Taps::default(), &mut |_| ControlFlow::Break(()))
         .unwrap_err();

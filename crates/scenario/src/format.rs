@@ -1,10 +1,7 @@
 //! The tables and keys of a scenario file: one list from which the reader, the JSON Schema and
 //! the reference in `docs/scenario.md` are made. The doc comments here are that reference.
 
-mod apps;
-
-pub(crate) use apps::*;
-
+use crate::apps::App;
 use crate::problem::Problems;
 use crate::quantity::{
     AckDelay, Bytes, Dscp, Duration, LinkSpeed, Name, Probability, Queue, Seeds, Speed,

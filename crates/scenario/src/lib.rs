@@ -15,6 +15,7 @@
 //! output files (see `report`).
 #![forbid(unsafe_code)]
 
+mod apps;
 mod format;
 pub mod problem;
 mod quantity;

@@ -187,6 +187,8 @@ macro_rules! table {
                 problems: &mut $crate::problem::Problems,
             ) -> Option<Self> {
                 let known = [$(stringify!($field)),*];
+                // A table may have no keys.
+                #[allow(unused_variables)]
                 let fields = $crate::read::Fields::open(node, path, &known, problems)?;
                 $(let $field = fields.field(stringify!($field), problems);)*
                 Some(Self { $($field: $field?),* })

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{GOOD, changed, parse};
-use sojourn_apps::Spec as App;
+use sojourn_apps::{Bulk, Cbr, Ping};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
@@ -51,13 +51,13 @@ fn the_good_scenario_means_what_it_says() {
     };
     assert_eq!((upload.from, upload.to), (0, 1));
     assert_eq!(upload.base_rtt, Span::from_millis(40));
-    assert_eq!(upload.app, App::Bulk);
+    assert_eq!(upload.app, Bulk.into());
     assert!(
         matches!(upload.transport, Transport::Tcp(tcp) if tcp == sojourn_tcp::Config::default())
     );
     assert_eq!(probe.transport, Transport::Udp);
     let interval = Span::from_millis(20);
-    assert_eq!(probe.app, App::Ping { size: 64, interval });
+    assert_eq!(probe.app, Ping { size: 64, interval }.into());
 }
 
 #[test]
@@ -145,10 +145,11 @@ fn arguments_may_be_toml_or_bare() {
     let interval = Span::from_millis(10);
     assert_eq!(
         cells[0].flows[1].app,
-        App::Cbr {
+        Cbr {
             size: 100,
             interval
         }
+        .into()
     );
 }
 

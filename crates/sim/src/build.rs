@@ -10,7 +10,7 @@ use crate::link::Link;
 use crate::packet::{Hosts, Way};
 use crate::pipe::Pipe;
 use crate::route::{Leg, Next, Route, Routes};
-use sojourn_apps::{App, Spec as AppSpec};
+use sojourn_apps::App;
 use sojourn_qdisc::Setting;
 use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
@@ -240,10 +240,7 @@ fn endpoints(
     (connection, way): (u8, Way),
 ) -> [Endpoint; 2] {
     let flow = &instance.spec;
-    let expected = match flow.app {
-        AppSpec::File { size } => Some(size),
-        _ => None,
-    };
+    let expected = flow.app.total_bytes();
     let nodes = cell.network.nodes.len();
     let host = |node, number: u16| (node + nodes * usize::from(number)) as u8;
     let hosts = Hosts {
@@ -262,10 +259,10 @@ fn endpoints(
                 hosts.reversed()
             },
             dscp: flow.dscp,
-            opens: way.is_forth() != flow.app.second_opens(),
+            opens: way.is_forth() != flow.app.kind().second_opens,
             start: flow.start,
             // Of a conversation both ends stop, of one-way traffic its source.
-            stop: if way.is_forth() || flow.app.has_messages() {
+            stop: if way.is_forth() || flow.app.kind().has_messages {
                 flow.stop.unwrap_or(Time::MAX)
             } else {
                 Time::MAX
@@ -290,7 +287,7 @@ fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
                 dice.bits();
             }
             connection.seed(dice.bits());
-            if way.is_forth() == flow.app.second_opens() {
+            if way.is_forth() == flow.app.kind().second_opens {
                 connection.listen();
             }
             Transport::Tcp {

@@ -5,7 +5,7 @@
 mod common;
 use common::*;
 use proptest::prelude::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::Bulk;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart};
 use sojourn_units::Time;
 use sojourn_world::Cell;
@@ -45,7 +45,7 @@ prop_compose! {
 /// Two flows from `a` to `b` over a path that does what is asked of it.
 fn cell(config: Config, rate: f64, queue: &str, loss: [f64; 2], jitter: u64, seed: u64) -> Cell {
     let flows = (0..2).map(|i| {
-        let mut flow = tcp(&format!("bulk-{i}"), AppSpec::Bulk, ms(40), config);
+        let mut flow = tcp(&format!("bulk-{i}"), Bulk, ms(40), config);
         flow.start = Time::ZERO + ms(137 * i);
         flow
     });

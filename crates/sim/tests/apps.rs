@@ -3,14 +3,14 @@
 mod common;
 use common::*;
 use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing, big_clip};
-use sojourn_apps::{Metric, Pages, Spec as AppSpec};
+use sojourn_apps::{Bulk, Dash, Metric, Spec as AppSpec, Telemetry, Voip, Web};
 use sojourn_tcp::{Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, RunResult};
 use std::sync::Arc;
 
 /// A flow from the server to the client.
-fn down(name: &str, app: AppSpec) -> Flow {
+fn down(name: &str, app: impl Into<AppSpec>) -> Flow {
     Flow {
         from: 1,
         to: 0,
@@ -26,11 +26,11 @@ fn dash(name: &str, rule: Rule, outage: Option<Outage>) -> Flow {
         buffer: Span::from_secs(if rule == Rule::Bola { 30 } else { 12 }),
         buffer_at_top: Span::from_secs(30),
     };
-    down(name, AppSpec::Dash { viewing, outage })
+    down(name, Dash { viewing, outage })
 }
 
 fn device(name: &str, start: u64) -> Flow {
-    let app = AppSpec::Telemetry {
+    let app = Telemetry {
         size: 100,
         interval: ms(8),
     };
@@ -106,7 +106,7 @@ fn a_player_recovers_from_a_server_that_was_away() {
         lasts: Span::from_secs(10),
     };
     let mut flow = dash("dash", Rule::Throughput, Some(outage));
-    if let AppSpec::Dash { viewing, .. } = &mut flow.app {
+    if let AppSpec::Dash(Dash { viewing, .. }) = &mut flow.app {
         (viewing.buffer, viewing.buffer_at_top) = (Span::from_secs(4), Span::from_secs(4));
     }
     let result = run(&home(1.0, 10.0, 120, vec![flow]));
@@ -125,7 +125,7 @@ fn a_video_of_one_rate_with_empty_chunks_plays() {
     let manifest = Manifest::new(Span::from_secs(2), vec![Rate::from_bps(1_000_000)], sizes);
     for rule in [Rule::Throughput, Rule::Bola] {
         let mut flow = dash("dash", rule, None);
-        if let AppSpec::Dash { viewing, .. } = &mut flow.app {
+        if let AppSpec::Dash(Dash { viewing, .. }) = &mut flow.app {
             viewing.manifest = Arc::new(manifest.clone().expect("it is whole"));
         }
         let result = run(&home(1.0, 10.0, 120, vec![flow]));
@@ -166,18 +166,13 @@ fn ten_devices_lose_nothing_and_their_reports_are_fresh() {
 #[test]
 fn a_page_comes_over_six_connections_at_once() {
     let load = |connections| {
-        let pages = Pages {
+        let pages = Web {
             objects: 60,
             mean_size: 10_000,
             connections,
             pause: Span::from_secs(1),
         };
-        let result = run(&home(
-            10.0,
-            50.0,
-            60,
-            vec![down("web", AppSpec::Web(pages))],
-        ));
+        let result = run(&home(10.0, 50.0, 60, vec![down("web", pages)]));
         let web = flow_of(&result, "web");
         assert!(web.goodput.as_bps() > 0);
         spread(web, Metric::PageLoadMs).p50
@@ -195,13 +190,13 @@ fn a_call_is_rated_by_what_the_queue_does_to_it() {
             transport: sojourn_world::Transport::Udp,
             ..down(
                 "call",
-                AppSpec::Voip {
+                Voip {
                     size: 172,
                     interval: ms(20),
                 },
             )
         };
-        let mut cell = home(1.0, down_mbit, 40, vec![call, down("bulk", AppSpec::Bulk)]);
+        let mut cell = home(1.0, down_mbit, 40, vec![call, down("bulk", Bulk)]);
         cell.network.interfaces[1].qdisc = "pfifo limit 500".parse().expect("a test's own spec");
         spread(flow_of(&run(&cell), "call"), Metric::Mos).p50
     };
@@ -212,7 +207,7 @@ fn a_call_is_rated_by_what_the_queue_does_to_it() {
 
 #[test]
 fn runs_with_applications_repeat() {
-    let pages = Pages {
+    let pages = Web {
         objects: 20,
         mean_size: 20_000,
         connections: 6,
@@ -221,7 +216,7 @@ fn runs_with_applications_repeat() {
     let flows = || {
         vec![
             dash("dash", Rule::Bola, None),
-            down("web", AppSpec::Web(pages)),
+            down("web", pages),
             device("device", 0),
         ]
     };

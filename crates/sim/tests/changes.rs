@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::{Bulk, File};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config;
 use sojourn_units::Time;
@@ -121,7 +121,7 @@ fn changes_at_one_time_happen_in_their_order() {
 fn a_file_every_second_is_one_flow_with_many_completions() {
     // 100 kB take a fraction of a second; from 0.5 s to 9.5 s ten begin, nine of them after the
     // warm-up, and the last does not finish.
-    let app = AppSpec::File { size: 100_000 };
+    let app = File { size: 100_000 };
     let mut file = tcp("file", app, ms(20), Config::default());
     (file.start, file.every) = (at(500), Some(ms(1000)));
     let mut cell = dumbbell(
@@ -156,7 +156,7 @@ fn a_file_every_second_is_one_flow_with_many_completions() {
 #[test]
 fn a_flow_comes_and_goes() {
     // On for 2 s of every 4 s.
-    let mut bulk = tcp("bulk", AppSpec::Bulk, ms(20), Config::default());
+    let mut bulk = tcp("bulk", Bulk, ms(20), Config::default());
     (bulk.start, bulk.stop, bulk.every) = (at(1000), Some(at(3000)), Some(ms(4000)));
     let cell = dumbbell(
         hop("up", mbit(10.0)),

@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::Bulk;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult};
@@ -18,7 +18,7 @@ fn config(algorithm: Algorithm) -> Config {
 /// 10 Mbit/s, 40 ms: 33 full segments fill the path.
 fn cell(queue: &str, count: u64, config: Config, seconds: u64) -> Cell {
     let flows = (0..count).map(|i| {
-        let mut flow = tcp(&format!("bulk-{i}"), AppSpec::Bulk, ms(40), config);
+        let mut flow = tcp(&format!("bulk-{i}"), Bulk, ms(40), config);
         flow.start = Time::ZERO + ms(137 * i);
         flow
     });

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::{Bulk, Cbr, Voip};
 use sojourn_tcp::{Config, DelayedAck};
 use sojourn_world::{Cell, Flow};
 
@@ -44,14 +44,14 @@ fn without_packets_back_there_are_no_pairs() {
 /// The two directions of a call are two flows, and each answers the other's packets.
 #[test]
 fn the_two_directions_of_a_call_are_pairs() {
-    let speech = AppSpec::Voip {
+    let speech = Voip {
         size: 172,
         interval: ms(20),
     };
     let way = |name: &str, from, to| Flow {
         from,
         to,
-        app: speech.clone(),
+        app: speech.into(),
         ..ping(name, ms(20), ms(40))
     };
     let mut cell = one_way();
@@ -82,7 +82,7 @@ fn a_message_and_its_ack_are_a_pair() {
             timestamps,
             ..Config::default()
         };
-        let app = AppSpec::Cbr {
+        let app = Cbr {
             size: 100,
             interval: ms(100),
         };
@@ -110,7 +110,7 @@ fn under_load_the_pairs_see_what_tcp_sees() {
             delayed_ack: DelayedAck::Off,
             ..Config::default()
         };
-        let flows = vec![tcp("bulk", AppSpec::Bulk, ms(30), config)];
+        let flows = vec![tcp("bulk", Bulk, ms(30), config)];
         let mut up = hop("up", mbit(10.0));
         up.qdisc = "codel".parse().expect("a spec");
         let mut cell = dumbbell(up, hop("down", mbit(10.0)), ms(20_000), flows);

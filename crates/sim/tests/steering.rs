@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::Bulk;
 use sojourn_tcp::{Algorithm, Config};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Change, Flow, LineRate, LinkResult, Series};
@@ -31,7 +31,7 @@ fn long(count: u64, algorithm: Algorithm, rtt: Span) -> Vec<Flow> {
         ..Config::default()
     };
     let flow = |number: u64| {
-        let mut flow = tcp(&format!("long-{number}"), AppSpec::Bulk, rtt, config);
+        let mut flow = tcp(&format!("long-{number}"), Bulk, rtt, config);
         flow.start = Time::ZERO + ms(100 * number);
         flow
     };

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use proptest::prelude::*;
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::{Bulk, Cbr, File};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
 use sojourn_units::Time;
 use sojourn_world::{Cell, LineRate};
@@ -24,7 +24,7 @@ fn qdisc(spec: &str) -> sojourn_qdisc::Spec {
 /// Series are extra: without them a run takes the same course and has the same figures.
 #[test]
 fn figures_do_not_depend_on_series() {
-    let flows = vec![tcp("bulk", AppSpec::Bulk, ms(40), Config::default())];
+    let flows = vec![tcp("bulk", Bulk, ms(40), Config::default())];
     let mut cell = dumbbell(
         hop("up", mbit(10.0)),
         hop("down", mbit(10.0)),
@@ -42,7 +42,7 @@ fn figures_do_not_depend_on_series() {
 
 #[test]
 fn a_bulk_flow_fills_the_link_with_payload() {
-    let flows = vec![tcp("bulk", AppSpec::Bulk, ms(40), Config::default())];
+    let flows = vec![tcp("bulk", Bulk, ms(40), Config::default())];
     let mut cell = dumbbell(
         hop("up", mbit(10.0)),
         hop("down", mbit(10.0)),
@@ -61,7 +61,7 @@ fn a_bulk_flow_fills_the_link_with_payload() {
 fn slow_start_doubles_every_round_trip() {
     // 10 + 20 + 40 + 80 segments in four round trips of 100 ms, and one for the handshake; the
     // link sends a segment in 12 us, and a file of 150 segments ends with the fourth flight.
-    let app = AppSpec::File { size: 150 * 1448 };
+    let app = File { size: 150 * 1448 };
     let flows = vec![tcp("file", app, ms(100), reno())];
     let cell = dumbbell(
         hop("up", mbit(1000.0)),
@@ -84,7 +84,7 @@ fn throughput_at_fixed_loss_follows_mathis() {
     for p in [0.001, 0.004] {
         let mut up = hop("up", LineRate::Infinite);
         up.line.loss = p;
-        let flows = vec![tcp("bulk", AppSpec::Bulk, ms(50), reno())];
+        let flows = vec![tcp("bulk", Bulk, ms(50), reno())];
         let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(400_000), flows);
         cell.warmup = ms(10_000);
         let goodput = flow_of(&run(&cell), "bulk").goodput.as_bps() as f64;
@@ -99,12 +99,7 @@ fn throughput_at_fixed_loss_follows_mathis() {
 #[test]
 fn equal_flows_share_equally() {
     let flows = (0..4).map(|i| {
-        let mut flow = tcp(
-            &format!("bulk-{i}"),
-            AppSpec::Bulk,
-            ms(40),
-            Config::default(),
-        );
+        let mut flow = tcp(&format!("bulk-{i}"), Bulk, ms(40), Config::default());
         flow.start = Time::ZERO + ms(37 * i);
         flow
     });
@@ -126,7 +121,7 @@ fn ecn_replaces_drops() {
         ecn: true,
         ..Config::default()
     };
-    let flows = vec![tcp("bulk", AppSpec::Bulk, ms(20), config)];
+    let flows = vec![tcp("bulk", Bulk, ms(20), config)];
     let mut up = hop("up", mbit(10.0));
     up.qdisc = qdisc("codel ecn");
     let mut cell = dumbbell(up, hop("down", mbit(10.0)), ms(20_000), flows);
@@ -140,9 +135,9 @@ fn ecn_replaces_drops() {
 
 #[test]
 fn a_stopped_flow_makes_room() {
-    let mut first = tcp("first", AppSpec::Bulk, ms(20), Config::default());
+    let mut first = tcp("first", Bulk, ms(20), Config::default());
     first.stop = Some(Time::ZERO + ms(5000));
-    let mut second = tcp("second", AppSpec::Bulk, ms(20), Config::default());
+    let mut second = tcp("second", Bulk, ms(20), Config::default());
     second.start = Time::ZERO + ms(6000);
     let mut up = hop("up", mbit(10.0));
     up.qdisc = qdisc("pfifo limit 100");
@@ -165,13 +160,13 @@ fn storm(seed: u64, loss: f64, jitter: u64, limit: u32, sack: bool) -> Cell {
     up.qdisc = qdisc(&format!("pfifo limit {limit}"));
     let mut down = hop("down", mbit(5.0));
     down.line.loss = loss;
-    let file = AppSpec::File { size: 200_000 };
+    let file = File { size: 200_000 };
     let flows = vec![
-        tcp("bulk", AppSpec::Bulk, ms(30), config),
+        tcp("bulk", Bulk, ms(30), config),
         tcp("file", file, ms(30), config),
         tcp(
             "messages",
-            AppSpec::Cbr {
+            Cbr {
                 size: 100,
                 interval: ms(8),
             },

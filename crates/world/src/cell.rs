@@ -84,7 +84,7 @@ impl Cell {
             alike(a, b) && (a.from, a.to) == (b.to, b.from) && a.hosts == [to, from]
         };
         let of = |(index, flow): (usize, &Flow)| {
-            if !self.spp || !flow.app.is_call() {
+            if !self.spp || !flow.app.kind().is_call {
                 return None;
             }
             let before = &self.flows[..index];
@@ -153,7 +153,7 @@ pub struct Flow {
 impl Flow {
     /// From the first node to the second, from the first moment to the last, over an empty path
     /// without delay.
-    pub fn new(name: &str, transport: Transport, app: AppSpec) -> Self {
+    pub fn new(name: &str, transport: Transport, app: impl Into<AppSpec>) -> Self {
         Self {
             name: name.into(),
             from: 0,
@@ -166,7 +166,7 @@ impl Flow {
             dscp: 0,
             label: Label::default(),
             transport,
-            app,
+            app: app.into(),
         }
     }
 

@@ -498,7 +498,7 @@ impl FlowRecorder {
             };
             Measured { metric, amount }
         };
-        app.metrics().iter().map(of).collect()
+        app.kind().metrics.iter().map(of).collect()
     }
 
     /// A round-trip time was measured.
@@ -562,8 +562,8 @@ impl FlowRecorder {
         let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
-            app: flow.app.name().into(),
-            elastic: flow.app.is_elastic(),
+            app: flow.app.kind().name.into(),
+            elastic: flow.app.kind().is_elastic,
             goodput: Rate::from_bps_f64(self.goodput as f64 * 8.0 / active.as_secs_f64()),
             sent_packets: self.sent,
             retransmitted_packets: self.seldom.retransmitted,

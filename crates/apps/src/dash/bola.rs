@@ -10,8 +10,9 @@ use super::Manifest;
 use alloc::vec::Vec;
 use sojourn_units::Span;
 
-/// The buffer below which the lowest rate is chosen, in seconds (`MINIMUM_BUFFER_S`).
-const LEAST_S: f64 = 10.0;
+/// The buffer below which the lowest rate is chosen (`MINIMUM_BUFFER_S`). A target at or below it
+/// leaves no choice.
+pub const BOLA_LEAST: Span = Span::from_secs(10);
 
 /// The rule, for one player.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Bola {
             })
             .collect();
         let (_, highest) = *rates.last()?;
-        let room = target.as_secs_f64() / LEAST_S - 1.0;
+        let room = target.as_secs_f64() / BOLA_LEAST.as_secs_f64() - 1.0;
         if rates.len() < 2 || room <= 0.0 {
             return None;
         }
@@ -49,7 +50,7 @@ impl Bola {
         Some(Self {
             rates,
             gp,
-            vp: LEAST_S / gp,
+            vp: BOLA_LEAST.as_secs_f64() / gp,
             placeholder: 0.0,
             steady: false,
             last: 0,

@@ -40,6 +40,13 @@ pub struct Viewing {
     pub buffer_at_top: Span,
 }
 
+impl Viewing {
+    /// Pre-fill unless told otherwise.
+    pub const PREFILL: Span = Span::from_secs(4);
+    /// Buffer at the highest rate unless told otherwise: dash.js' `bufferTimeAtTopQuality`.
+    pub const BUFFER_AT_TOP: Span = Span::from_secs(30);
+}
+
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
@@ -50,7 +57,7 @@ struct Fetch {
 
 /// The player's end of a DASH flow.
 #[derive(Clone, Debug)]
-pub struct Player {
+pub(super) struct Player {
     viewing: Viewing,
     estimate: Estimate,
     bola: Option<Bola>,
@@ -73,7 +80,7 @@ pub struct Player {
 
 impl Player {
     /// Watches a video.
-    pub fn new(viewing: Viewing) -> Self {
+    pub(super) fn new(viewing: Viewing) -> Self {
         let bola = match viewing.rule {
             Rule::Bola => Bola::new(&viewing.manifest, viewing.buffer),
             Rule::Throughput => None,

@@ -19,7 +19,7 @@ pub struct Outage {
 
 /// The server's end of a DASH flow.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub(super) struct Server {
     manifest: Arc<Manifest>,
     outage: Option<Outage>,
     start: Time,
@@ -29,7 +29,7 @@ pub struct Server {
 
 impl Server {
     /// Has the chunks of `manifest`.
-    pub fn new(manifest: Arc<Manifest>, outage: Option<Outage>) -> Self {
+    pub(super) fn new(manifest: Arc<Manifest>, outage: Option<Outage>) -> Self {
         Self {
             manifest,
             outage,

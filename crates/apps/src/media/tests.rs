@@ -1,5 +1,4 @@
 use super::*;
-use crate::Cbr;
 use crate::harness::{Wire, ms};
 use alloc::boxed::Box;
 use sojourn_units::Rate;
@@ -7,7 +6,7 @@ use sojourn_units::Rate;
 fn call(delay: u64) -> Wire {
     let interval = Span::from_millis(20);
     let ends = (
-        Box::new(Cbr::new(172, interval)) as Box<dyn App>,
+        Box::new(Paced::new(172, interval)) as Box<dyn App>,
         Box::new(Listener::new(interval)) as Box<dyn App>,
     );
     Wire::new(ends, 1, Rate::from_bps(1), Span::from_millis(delay))

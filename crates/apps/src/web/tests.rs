@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use proptest::prelude::*;
 use sojourn_units::Rate;
 
-fn pages(objects: u32, connections: u8) -> Pages {
-    Pages {
+fn pages(objects: u32, connections: u8) -> Web {
+    Web {
         objects,
         mean_size: 10_000,
         connections,
@@ -13,7 +13,7 @@ fn pages(objects: u32, connections: u8) -> Pages {
     }
 }
 
-fn browse(pages: Pages, seed: u64) -> Wire {
+fn browse(pages: Web, seed: u64) -> Wire {
     let browser = Browser::new(pages, Stream::named(seed, "web"));
     let ends = (
         Box::new(WebServer) as Box<dyn App>,

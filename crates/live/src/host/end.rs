@@ -114,17 +114,13 @@ impl End {
             }
             sojourn_world::Transport::Udp => (false, false),
         };
-        let expected = match flow.app {
-            sojourn_apps::Spec::File { size } => Some(size),
-            _ => None,
-        };
         Self {
             flow: at.flow,
             instance: at.instance,
             connection: at.connection,
-            expected,
+            expected: flow.app.total_bytes(),
             start: flow.start,
-            reader: flow.app.has_messages().then(Reader::default),
+            reader: flow.app.kind().has_messages.then(Reader::default),
             io: Io {
                 socket,
                 is_first: first,

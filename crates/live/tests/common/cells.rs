@@ -11,7 +11,7 @@ use sojourn_world::{
 use std::ops::ControlFlow;
 
 /// From client to server, with an empty path of 20 ms.
-pub fn flow(name: &str, transport: Transport, app: App) -> Flow {
+pub fn flow(name: &str, transport: Transport, app: impl Into<App>) -> Flow {
     Flow {
         base_rtt: Span::from_millis(20),
         ..Flow::new(name, transport, app)

@@ -3,12 +3,14 @@
 use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
+use crate::apps::Place;
 use crate::format::{
-    App, CongestionControl, Direction, FlowTable, RtoWord, ScenarioFile, SlowStartWord, TcpTable,
+    CongestionControl, Direction, FlowTable, RtoWord, ScenarioFile, SlowStartWord, TcpTable,
     TransportWord, VegasWord,
 };
 use crate::problem::suggestion;
 use crate::quantity::{AckDelay, Duration, Name};
+use sojourn_apps::{Datagram, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
 use sojourn_units::{Span, Time, show_span};
@@ -52,7 +54,10 @@ impl Resolver<'_> {
     ) -> Option<Vec<Flow>> {
         let path = format!("flow.{}", table.name.0);
         let ends = self.ends(file, table, network, &path);
-        let app = self.app(&table.app, &path);
+        let app = table.app.model(Place {
+            file: self,
+            path: &format!("{path}.app"),
+        });
         let transport = self.transport(file, table, &path);
         self.check_hosts(file, table, &path);
         let (from, to) = ends?;
@@ -272,17 +277,13 @@ impl Resolver<'_> {
         table: &FlowTable,
         path: &str,
     ) -> Option<Transport> {
-        let (default, fixed) = match table.app {
-            App::Cbr(_) => (TransportWord::Udp, false),
-            App::Bulk | App::File(_) | App::Telemetry(_) | App::Dash(_) | App::Web(_) => {
-                (TransportWord::Tcp, true)
-            }
-            App::Ping(_) | App::OnOff(_) | App::Voip(_) | App::Video(_) | App::Game(_) => {
-                (TransportWord::Udp, true)
-            }
-        };
+        let only = table.app.kind().transport.map(|carrier| match carrier {
+            Carrier::Tcp => TransportWord::Tcp,
+            Carrier::Udp => TransportWord::Udp,
+        });
+        let default = only.unwrap_or(TransportWord::Udp);
         let transport = table.transport.unwrap_or(default);
-        if fixed && transport != default {
+        if only.is_some() && transport != default {
             let word = match default {
                 TransportWord::Tcp => "tcp",
                 TransportWord::Udp => "udp",
@@ -328,7 +329,7 @@ impl Resolver<'_> {
             };
         }
         if let Some(mss) = keys.mss {
-            config.mss = self.tcp_range(mss.0, 1..=super::apps::MOST_PAYLOAD, path, "mss") as u16;
+            config.mss = self.tcp_range(mss.0, 1..=u64::from(Datagram::MOST), path, "mss") as u16;
         }
         if let Some(window) = keys.initial_window {
             let window = self.tcp_range(window.into(), 1..=1_000_000, path, "initial_window");

@@ -1,7 +1,7 @@
 //! Cells made by hand, for tests of the simulator against arithmetic.
 #![allow(dead_code)] // each test file uses its own part
 
-use sojourn_apps::Spec as AppSpec;
+use sojourn_apps::{Cbr, Ping, Spec as AppSpec};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_sim::Sim;
 use sojourn_tcp::Config;
@@ -47,7 +47,7 @@ pub(crate) fn dumbbell(up: Hop, down: Hop, duration: Span, flows: Vec<Flow>) -> 
     }
 }
 
-fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
+fn flow(name: &str, app: impl Into<AppSpec>, transport: Transport, rtt: Span) -> Flow {
     Flow {
         base_rtt: rtt,
         ..Flow::new(name, transport, app)
@@ -56,19 +56,14 @@ fn flow(name: &str, app: AppSpec, transport: Transport, rtt: Span) -> Flow {
 
 /// A latency probe of 100-byte packets.
 pub(crate) fn ping(name: &str, interval: Span, rtt: Span) -> Flow {
-    flow(
-        name,
-        AppSpec::Ping { size: 72, interval },
-        Transport::Udp,
-        rtt,
-    )
+    flow(name, Ping { size: 72, interval }, Transport::Udp, rtt)
 }
 
 /// Datagrams of `len` bytes with their headers.
 pub(crate) fn cbr(name: &str, len: u16, interval: Span, rtt: Span) -> Flow {
     flow(
         name,
-        AppSpec::Cbr {
+        Cbr {
             size: len - 28,
             interval,
         },
@@ -78,7 +73,7 @@ pub(crate) fn cbr(name: &str, len: u16, interval: Span, rtt: Span) -> Flow {
 }
 
 /// A stream of this app.
-pub(crate) fn tcp(name: &str, app: AppSpec, rtt: Span, config: Config) -> Flow {
+pub(crate) fn tcp(name: &str, app: impl Into<AppSpec>, rtt: Span, config: Config) -> Flow {
     flow(name, app, Transport::Tcp(config), rtt)
 }
 

@@ -110,7 +110,7 @@ fn series_never_grow_beyond_their_window() {
 #[test]
 fn fairness_is_among_flows_that_compete() {
     let flow = |from, to, bps: u64| {
-        let (name, bulk) = (format!("{from}-{bps}"), sojourn_apps::Spec::Bulk);
+        let (name, bulk) = (format!("{from}-{bps}"), sojourn_apps::Bulk);
         let flow = crate::Flow {
             from,
             to,

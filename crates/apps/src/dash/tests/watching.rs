@@ -1,6 +1,8 @@
 //! Player and server on a wire.
 
-use crate::dash::{Manifest, Outage, Player, Rule, Server, Viewing, big_clip};
+use crate::dash::player::Player;
+use crate::dash::server::Server;
+use crate::dash::{Manifest, Outage, Rule, Viewing, big_clip};
 use crate::harness::{Wire, ms};
 use crate::{App, Metric};
 use alloc::boxed::Box;
