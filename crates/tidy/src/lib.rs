@@ -13,6 +13,7 @@ pub mod code;
 pub mod docs;
 pub mod edges;
 pub mod generated;
+pub mod modules;
 pub mod purity;
 pub mod text;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
 use sojourn_tidy::text::{self, Exception};
-use sojourn_tidy::{Finding, Source, docs, expect_none, root, sources};
+use sojourn_tidy::{Finding, Source, docs, expect_none, modules, root, sources};
 
 /// Files longer than the limit. The list may shrink, never grow.
 const LONG_FILES: &[Exception] = &[];
@@ -66,6 +66,11 @@ fn deterministic_crates_know_no_machine() {
 #[test]
 fn crates_say_what_they_are() {
     for_each(purity::crate_roots);
+}
+
+#[test]
+fn every_file_is_compiled() {
+    expect_none(&modules::orphans(&sources(&root())));
 }
 
 #[test]
