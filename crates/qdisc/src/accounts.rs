@@ -49,11 +49,13 @@ pub enum DropReason {
     AckFilter,
     /// It can never be sent: longer than a shaper's bucket.
     Oversize,
+    /// It was above the limit to which its policy bounds the queue ([`Bound`](crate::Bound)).
+    Surplus,
 }
 
 impl DropReason {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tail,
         Self::Head,
         Self::Aqm,
@@ -61,6 +63,7 @@ impl DropReason {
         Self::OverMemory,
         Self::AckFilter,
         Self::Oversize,
+        Self::Surplus,
     ];
 }
 

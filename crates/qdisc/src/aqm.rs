@@ -8,6 +8,7 @@
 //! On arrival: [`Aqm::arrive`], or [`Aqm::tail_dropped`] when the queue has no room. On
 //! departure: [`Aqm::leave`] for each packet that reaches the head, until one is not dropped, or
 //! [`Aqm::found_empty`] when there is none (left). All calls of one departure have the same time.
+//! A policy that bounds its queue ([`Aqm::BOUNDS`]) is asked for the bound before each of these.
 //!
 //! # A new AQM
 //! One file with a type that implements [`Aqm`]: `SingleQueue` and `FlowQueue` then run it. Its
@@ -24,7 +25,7 @@ pub(crate) mod steered;
 
 use crate::accounts::{Counters, FlowStatistics, Gauge};
 use crate::report::Field;
-use crate::spec::Policy;
+use crate::spec::{Limit, Policy};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 use status::SteerStatus;
@@ -66,6 +67,27 @@ pub enum Verdict {
     Drop,
 }
 
+/// An end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where the oldest packet is.
+    Head,
+    /// Where packets arrive.
+    Tail,
+}
+
+/// Most that a policy lets its queue hold now, and what gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Most that may be held, beside the limit of the queue itself: the smaller one holds.
+    pub limit: Limit,
+    /// What a full queue drops when a packet arrives: at the tail that packet, at the head as many
+    /// of the oldest as it needs.
+    pub full: End,
+    /// The end from which packets are dropped at once when the limit has fallen below what waits.
+    pub surplus: End,
+}
+
 /// A policy that decides drop or mark for one queue (RFC 7567 section 1.2).
 pub trait Aqm {
     /// What belongs to one queue.
@@ -74,6 +96,25 @@ pub trait Aqm {
     /// Whether a single queue asks about every arrival before it looks at its limit: RED counts
     /// them all into its average.
     const SEES_ALL_ARRIVALS: bool = false;
+
+    /// Whether it bounds its queue; if not, [`Aqm::bound`] is never asked and costs nothing.
+    const BOUNDS: bool = false;
+
+    /// The bound that holds now, with all that waits in `queue`.
+    ///
+    /// There is no timer: it is asked before each arrival and each departure, and a surplus goes
+    /// then, as [`DropReason::Surplus`](crate::DropReason::Surplus). Nobody took a packet
+    /// in between, so that none is sent that should have gone. The policy hears of no surplus,
+    /// which is its own word; of an arrival that a full queue refuses by [`Aqm::tail_dropped`],
+    /// and of older ones that make room for it by [`Aqm::overflowed`].
+    #[inline]
+    fn bound(&mut self, _state: &mut Self::State, _queue: QueueView, _now: Time) -> Bound {
+        Bound {
+            limit: Limit::Packets(u64::MAX),
+            full: End::Tail,
+            surplus: End::Tail,
+        }
+    }
 
     /// A packet arrives and the queue has room for it; `queue` is without it.
     #[inline]

@@ -26,9 +26,13 @@
 //! RFC 8290 and nothing more, [`HostFair`] adds set-associative hashing, host isolation, the ACK
 //! filter and link-layer sizes over any AQM.
 //!
+//! A policy that bounds its queue ([`Aqm::BOUNDS`]) bounds that of each flow, which sheds a surplus
+//! when a packet comes to it or its turn has come.
+//!
 //! Not here: shaping, tins (`Cake`).
 
 mod acks;
+mod bound;
 mod debts;
 mod fat;
 mod handover;
@@ -374,12 +378,24 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             len,
             ect: packet.ecn().is_capable(),
         };
-        let view = self.view(id, now);
-        let flow = &mut self.flows[id as usize];
-        match self.aqm.arrive(&mut flow.state, view, facts, now) {
-            Verdict::Pass => {}
-            Verdict::Mark => self.mark(&mut packet, len, out),
-            Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+        let bound = A::BOUNDS.then(|| self.bind(id, now, out));
+        let may_enter = bound.is_none_or(|bound| self.may_enter(id, len, bound));
+        if may_enter || A::SEES_ALL_ARRIVALS {
+            let view = self.view(id, now);
+            let flow = &mut self.flows[id as usize];
+            match self.aqm.arrive(&mut flow.state, view, facts, now) {
+                Verdict::Mark if may_enter => self.mark(&mut packet, len, out),
+                Verdict::Pass | Verdict::Mark => {}
+                Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+            }
+        }
+        if !may_enter {
+            self.aqm
+                .tail_dropped(&mut self.flows[id as usize].state, now);
+            return self.refuse(packet, len, DropReason::Tail, out);
+        }
+        if let Some(bound) = bound {
+            self.make_room(id, len, bound, now, out);
         }
         self.push(id, packet, len, now);
         if self.policy.ack_filter() != AckFilter::Off {

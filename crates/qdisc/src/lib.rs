@@ -76,7 +76,7 @@ pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
 pub use aqm::setpoint::Setpoint;
 pub use aqm::status::{Decision, SteerStatus, Unmet};
 pub use aqm::steered::{Steered, SteeredState};
-pub use aqm::{Aqm, Facts, QueueView, Verdict};
+pub use aqm::{Aqm, Bound, End, Facts, QueueView, Verdict};
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
 pub use build::{Reconfigured, Setting};
 pub use cake::Cake;

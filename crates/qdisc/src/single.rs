@@ -1,13 +1,14 @@
 //! One queue, first in first out, under one AQM: `codel`, `pie`, `red`.
 //!
 //! Units: packets, bytes, integer nanoseconds.
-//! Invariants: at most `limit` packets and bytes are held after every call; packets leave in the
+//! Invariants: at most `limit` packets and bytes, and what the AQM's bound leaves, are held after
+//! every call; packets leave in the
 //! order of arrival; offered = dequeued + dropped + held.
 //! Memory: an entry per packet held at most at any time (the packet and its time of arrival);
 //! nothing before the first packet.
 
 use crate::accounts::{Backlog, Counters, DropReason, Gauge};
-use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::aqm::{Aqm, End, Facts, QueueView, Verdict};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
@@ -96,9 +97,58 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 
     #[inline]
-    fn has_room(&self, len: u32) -> bool {
-        self.backlog.packets < self.most.0
-            && self.backlog.bytes.saturating_add(u64::from(len)) <= self.most.1
+    fn has_room(&self, len: u32, most: (u64, u64)) -> bool {
+        self.backlog.packets < most.0 && self.backlog.bytes.saturating_add(u64::from(len)) <= most.1
+    }
+
+    /// What may be held now and what gives way when it is full, after a surplus has been dropped.
+    #[inline]
+    fn bounded(&mut self, now: Time, out: &mut dyn Outlet<P>) -> ((u64, u64), End) {
+        if !A::BOUNDS {
+            return (self.most, End::Tail);
+        }
+        let head = self.queue.front();
+        let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
+        let bound = self.aqm.bound(&mut self.state, view, now);
+        let (packets, bytes) = bound.limit.most();
+        // The queue's own limit is no reason: what is above a lower one stays until it is sent.
+        while self.backlog.packets > packets || self.backlog.bytes > bytes {
+            if !self.shed(bound.surplus, DropReason::Surplus, out) {
+                break;
+            }
+        }
+        (
+            (packets.min(self.most.0), bytes.min(self.most.1)),
+            bound.full,
+        )
+    }
+
+    /// Makes room for a packet of `len` bytes at the head, if there can be enough.
+    #[cold]
+    fn make_room(&mut self, len: u32, most: (u64, u64), now: Time, out: &mut dyn Outlet<P>) {
+        let mut dropped = 0;
+        while !self.has_room(len, most) && self.shed(End::Head, DropReason::Head, out) {
+            dropped += 1;
+        }
+        if dropped > 0 {
+            self.aqm.overflowed(&mut self.state, dropped, now);
+        }
+    }
+
+    /// Drops the packet at one end; false when there is none.
+    #[cold]
+    fn shed(&mut self, end: End, reason: DropReason, out: &mut dyn Outlet<P>) -> bool {
+        let taken = match end {
+            End::Head => self.queue.pop_front(),
+            End::Tail => self.queue.pop_back(),
+        };
+        let Some((_, packet)) = taken else {
+            return false;
+        };
+        let len = packet.len();
+        self.backlog.remove(len);
+        self.refuse(packet, len, reason, out);
+        true
     }
 
     /// Makes room for as many packets again, but for no more than the limit.
@@ -129,8 +179,11 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
-        let has_room = self.has_room(len);
-        if has_room || A::SEES_ALL_ARRIVALS {
+        let (most, full) = self.bounded(now, out);
+        let mut has_room = self.has_room(len, most);
+        let can_make_room = full == End::Head && most.0 > 0 && u64::from(len) <= most.1;
+        let may_enter = has_room || can_make_room;
+        if may_enter || A::SEES_ALL_ARRIVALS {
             let facts = Facts {
                 len,
                 ect: packet.ecn().is_capable(),
@@ -138,10 +191,14 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             let head = self.queue.front();
             let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
             match self.aqm.arrive(&mut self.state, view, facts, now) {
-                Verdict::Mark if has_room => self.mark(&mut packet, len, out),
+                Verdict::Mark if may_enter => self.mark(&mut packet, len, out),
                 Verdict::Pass | Verdict::Mark => {}
                 Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
             }
+        }
+        if can_make_room && !has_room {
+            self.make_room(len, most, now, out);
+            has_room = self.has_room(len, most);
         }
         if !has_room {
             self.aqm.tail_dropped(&mut self.state, now);
@@ -155,6 +212,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        self.bounded(now, out);
         while let Some((arrived, mut packet)) = self.queue.pop_front() {
             let len = packet.len();
             self.backlog.remove(len);

@@ -42,7 +42,7 @@ use super::gsp::narrow;
 use crate::accounts::{Counters, FlowStatistics, Gauge};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::status::{Decision, SteerStatus, Unmet};
-use crate::aqm::{Aqm, Facts, QueueView, Verdict};
+use crate::aqm::{Aqm, Bound, Facts, QueueView, Verdict};
 use crate::average::{TdrmUtemaCpa, Utema};
 use crate::params::SteerParams;
 use crate::report::Field;
@@ -374,6 +374,13 @@ impl<A: Setpoint> Aqm for Steered<A> {
     type State = SteeredState<A::State>;
 
     const SEES_ALL_ARRIVALS: bool = A::SEES_ALL_ARRIVALS;
+
+    const BOUNDS: bool = A::BOUNDS;
+
+    #[inline]
+    fn bound(&mut self, state: &mut Self::State, queue: QueueView, now: Time) -> Bound {
+        self.aqm.bound(&mut state.aqm, queue, now)
+    }
 
     #[inline]
     fn arrive(

@@ -74,6 +74,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
     #[inline]
     fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
+        if A::BOUNDS {
+            self.bind(id, now, out);
+        }
         let flow = &mut self.flows[id as usize];
         let bulk_flows = self.policy.bulk_flows_that_matter();
         while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {

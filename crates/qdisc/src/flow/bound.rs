@@ -1,0 +1,101 @@
+//! A policy that bounds the queue of each flow: what is above the bound goes at once.
+
+use super::lists::Place;
+use super::policy::FlowPolicy;
+use super::{FlowQueue, NONE};
+use crate::aqm::{Aqm, Bound, End};
+use crate::{DropReason, Outlet, Packet};
+use sojourn_units::Time;
+
+impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
+    /// Drops what the policy's bound of flow `id` leaves no room for.
+    pub(super) fn bind(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Bound {
+        let view = self.view(id, now);
+        let flow = &mut self.flows[id as usize];
+        let bound = self.aqm.bound(&mut flow.state, view, now);
+        let (packets, bytes) = bound.limit.most();
+        if u64::from(flow.count) <= packets && flow.bytes <= bytes {
+            return bound;
+        }
+        match bound.surplus {
+            End::Head => {
+                while self.is_above(id, packets, bytes) && self.shed_at(id, Place::Head, out) {}
+            }
+            End::Tail => {
+                let place = self.last_within(id, packets, bytes);
+                while self.is_above(id, packets, bytes) && self.shed_at(id, place, out) {}
+            }
+        }
+        self.weigh(id);
+        bound
+    }
+
+    /// Whether flow `id` has room for a packet of `len` bytes, or can make some at its head.
+    pub(super) fn may_enter(&self, id: u32, len: u32, bound: Bound) -> bool {
+        let (packets, bytes) = bound.limit.most();
+        let len = u64::from(len);
+        let can_make_room = bound.full == End::Head;
+        packets > 0
+            && len <= bytes
+            && (can_make_room || !self.is_above(id, packets - 1, bytes - len))
+    }
+
+    /// Makes that room.
+    pub(super) fn make_room(
+        &mut self,
+        id: u32,
+        len: u32,
+        bound: Bound,
+        now: Time,
+        out: &mut dyn Outlet<P>,
+    ) {
+        let (packets, bytes) = bound.limit.most();
+        let mut dropped = 0;
+        while self.is_above(id, packets - 1, bytes - u64::from(len))
+            && let Some((_, packet, len)) = self.pop(id)
+        {
+            self.refuse(packet, len, DropReason::Head, out);
+            dropped += 1;
+        }
+        if dropped > 0 {
+            let state = &mut self.flows[id as usize].state;
+            self.aqm.overflowed(state, dropped, now);
+            self.weigh(id);
+        }
+    }
+
+    fn is_above(&self, id: u32, packets: u64, bytes: u64) -> bool {
+        let flow = &self.flows[id as usize];
+        u64::from(flow.count) > packets || flow.bytes > bytes
+    }
+
+    /// The place behind the last packet of flow `id` that is within the limits.
+    fn last_within(&self, id: u32, packets: u64, bytes: u64) -> Place {
+        let (mut place, mut slot) = (Place::Head, self.flows[id as usize].packets.first);
+        let (mut count, mut sum) = (0, 0);
+        while slot != NONE
+            && let Some((packet, next)) = self.slab.at(slot)
+        {
+            count += 1;
+            sum += u64::from(packet.len());
+            if count > packets || sum > bytes {
+                break;
+            }
+            (place, slot) = (Place::Behind(slot), next);
+        }
+        place
+    }
+
+    fn shed_at(&mut self, id: u32, place: Place, out: &mut dyn Outlet<P>) -> bool {
+        let flow = &mut self.flows[id as usize];
+        let Some((_, packet)) = self.slab.take(&mut flow.packets, place) else {
+            return false;
+        };
+        let len = packet.len();
+        flow.count -= 1;
+        flow.bytes -= u64::from(len);
+        self.backlog.remove(len);
+        self.refuse(packet, len, DropReason::Surplus, out);
+        true
+    }
+}
