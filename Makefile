@@ -37,6 +37,8 @@ test: lint
 	@scripts/setup test
 	$(CARGO) run --quiet --locked -p sojourn-cli -- kernel build
 	$(CARGO) test --workspace --locked
+	$(CARGO) run --quiet --locked -p sojourn-qdisc --example fq_codel
+	$(CARGO) run --quiet --locked -p sojourn-sim --example own_aqm
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 
 doc:

@@ -182,7 +182,7 @@ impl<P: Packet + 'static> Container<P> for Flows<'_> {
 
 impl Setting<'_> {
     /// The instance's own dice for one purpose.
-    fn dice(&self, purpose: &str) -> Stream {
+    pub fn dice(&self, purpose: &str) -> Stream {
         Stream::named(self.seed, &format!("{}.{purpose}", self.name))
     }
 }

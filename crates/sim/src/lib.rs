@@ -26,7 +26,11 @@ mod pipe;
 mod route;
 mod tap;
 
-use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError, WorldName};
+pub use packet::Packet;
+
+use sojourn_qdisc::{Qdisc, Setting};
+use sojourn_world::{Cell, Interface, Progress, RunResult, Taps, World, WorldError, WorldName};
+use std::ops::ControlFlow;
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +39,29 @@ pub struct Sim;
 impl Sim {
     /// What it is called.
     pub const NAME: WorldName = WorldName::new("sim");
+
+    /// Runs a cell as [`World::run`] does, with a discipline of one's own wherever `queue` makes
+    /// one for an interface, instead of what stands in the cell. Labels of flows ([`Cell::flows`])
+    /// do not reach it. `examples/own_aqm.rs` shows it.
+    ///
+    /// # Errors
+    /// When the cell cannot be run.
+    pub fn run_with(
+        &self,
+        cell: &Cell,
+        mut queue: impl FnMut(&Interface, Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>>,
+    ) -> Result<RunResult, WorldError> {
+        let mut engine = build::engine(cell)?;
+        for (link, interface) in engine.links.iter_mut().zip(&cell.network.interfaces) {
+            let name = build::link_name(interface);
+            if let Some(own) = queue(interface, build::setting(cell, &name)) {
+                link.qdisc = own;
+            }
+        }
+        // Nobody asks it to stop.
+        let _ = engine.run(&mut |_| ControlFlow::Continue(()));
+        Ok(engine.finish(cell))
+    }
 }
 
 impl World for Sim {

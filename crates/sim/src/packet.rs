@@ -53,7 +53,7 @@ impl Hosts {
 /// A packet under way. A datagram travels as a segment without flags: its number in `seq`, the
 /// time of its first copy in `ts`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
+pub struct Packet {
     pub(crate) segment: Segment,
     /// The direction in the low 24 bits (there are fewer: `MAX_SOURCES`), the receiver's host
     /// in the others.
