@@ -40,7 +40,7 @@ pub use dash::Dash;
 pub use file::File;
 pub use game::Game;
 pub use media::{Video, Voip};
-pub use metric::{Gathering, Metric};
+pub use metric::{Gathering, Measure, Metric};
 pub use model::{Datagrams, Ends, Kind, Model, Transport};
 pub use onoff::OnOff;
 pub use ping::Ping;

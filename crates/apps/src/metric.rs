@@ -1,41 +1,7 @@
-//! What applications measure of themselves.
+//! What applications measure of themselves: one list, of which the results' list of figures
+//! (`world::figure`) takes its rows.
 
-/// A figure that an app reports through its port. Each belongs to the flow of the app; statistics
-/// count what is reported after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Metric {
-    /// Bytes of a chunk over the time from its request to its last byte, in kbit/s (`dash`).
-    AchievedKbps,
-    /// Nominal rate of the representation asked for, for each chunk, in kbit/s (`dash`).
-    RequestedKbps,
-    /// Playout buffer in seconds when a chunk has arrived (`dash`).
-    BufferS,
-    /// How often the playout ran dry (`dash`).
-    Stalls,
-    /// Seconds without a picture (`dash`).
-    StalledS,
-    /// Chunks of another representation than the one before (`dash`).
-    Switches,
-    /// Quality of experience, for each chunk (`dash`).
-    Qoe,
-    /// From asking for a page to the last byte of its last object, in milliseconds (`web`).
-    PageLoadMs,
-    /// From asking for an object to its last byte, in milliseconds (`web`).
-    ObjectMs,
-    /// Interarrival jitter in milliseconds (`voip`, `video`, `game`).
-    JitterMs,
-    /// Share of the packets that were lost or came too late to be played (`voip`, `video`).
-    MissingRatio,
-    /// Rating factor of the E-model (`voip`, `video`).
-    RFactor,
-    /// Mean opinion score, estimated from the rating factor (`voip`, `video`).
-    Mos,
-    /// From a player's command to the first picture of the world that shows it, in milliseconds
-    /// (`game`).
-    LagMs,
-    /// From writing a message to its last byte's arrival, in milliseconds (`telemetry`).
-    AgeMs,
-}
+use sojourn_units::Unit;
 
 /// How reports of a metric become one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,52 +12,105 @@ pub enum Gathering {
     Sample,
 }
 
-impl Metric {
-    /// All of them, in the order of results.
-    pub const ALL: [Self; 15] = [
-        Self::AchievedKbps,
-        Self::RequestedKbps,
-        Self::BufferS,
-        Self::Stalls,
-        Self::StalledS,
-        Self::Switches,
-        Self::Qoe,
-        Self::PageLoadMs,
-        Self::ObjectMs,
-        Self::JitterMs,
-        Self::MissingRatio,
-        Self::RFactor,
-        Self::Mos,
-        Self::LagMs,
-        Self::AgeMs,
-    ];
-
+/// What there is to know of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
     /// Its key in results.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::AchievedKbps => "app.ar_kbps",
-            Self::RequestedKbps => "app.rr_kbps",
-            Self::BufferS => "app.buffer_s",
-            Self::Stalls => "app.stalls",
-            Self::StalledS => "app.stalled_s",
-            Self::Switches => "app.switches",
-            Self::Qoe => "app.qoe",
-            Self::PageLoadMs => "app.page_load_ms",
-            Self::ObjectMs => "app.object_ms",
-            Self::JitterMs => "app.jitter_ms",
-            Self::MissingRatio => "app.missing_ratio",
-            Self::RFactor => "app.r_factor",
-            Self::Mos => "app.mos",
-            Self::LagMs => "app.lag_ms",
-            Self::AgeMs => "app.age_ms",
-        }
-    }
-
+    pub key: &'static str,
     /// How its reports become one figure.
-    pub const fn gathering(self) -> Gathering {
-        match self {
-            Self::Stalls | Self::StalledS | Self::Switches => Gathering::Sum,
-            _ => Gathering::Sample,
+    pub gathering: Gathering,
+    /// Its unit.
+    pub unit: Unit,
+    /// For headings.
+    pub title: &'static str,
+    /// What it says and how it is measured.
+    pub meaning: &'static str,
+    /// Where the definition comes from; empty where it is plain counting.
+    pub source: &'static str,
+}
+
+/// Makes the enum and its list of rows: variant, key, gathering, unit, title, meaning, source.
+macro_rules! metrics {
+    ($($name:ident, $key:literal, $gathering:ident, $unit:ident, $title:literal,
+        $meaning:literal, $source:expr;)*) => {
+        /// A figure that an app reports through its port. Each belongs to the flow of the app;
+        /// statistics count what is reported after the warm-up.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Metric {
+            $(#[doc = $meaning] $name,)*
         }
-    }
+
+        impl Metric {
+            /// All of them, in the order of results.
+            pub const ALL: [Self; [$($key),*].len()] = [$(Self::$name),*];
+
+            /// What there is to know of it.
+            pub const fn measure(self) -> Measure {
+                match self {
+                    $(Self::$name => Measure {
+                        key: $key,
+                        gathering: Gathering::$gathering,
+                        unit: Unit::$unit,
+                        title: $title,
+                        meaning: $meaning,
+                        source: $source,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+const JIOT: &str = "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683";
+
+metrics! {
+    AchievedKbps, "app.ar_kbps", Sample, Kbps, "Achieved rate",
+        "Bytes of a chunk over the time from its request to its last byte, of every chunk \
+         (`dash`).",
+        JIOT;
+    RequestedKbps, "app.rr_kbps", Sample, Kbps, "Requested rate",
+        "Nominal rate of the representation that the player asked for, of every chunk (`dash`).",
+        JIOT;
+    BufferS, "app.buffer_s", Sample, Seconds, "Playout buffer",
+        "Unplayed video when a chunk has arrived (`dash`).",
+        "";
+    Stalls, "app.stalls", Sum, None, "Stalls",
+        "How often the playout ran dry (`dash`).",
+        "";
+    StalledS, "app.stalled_s", Sum, Seconds, "Stalled",
+        "Time without a picture after the playout had begun (`dash`).",
+        "";
+    Switches, "app.switches", Sum, None, "Switches",
+        "Chunks of another representation than the one before (`dash`).",
+        "";
+    Qoe, "app.qoe", Sample, None, "Quality of experience",
+        "Of every chunk: its rate in kbit/s, less the change of rate, less 3000 for each second \
+         of stall or start (`dash`).",
+        "Yin, Jindal, Sekar, Sinopoli 2015, doi 10.1145/2785956.2787486";
+    PageLoadMs, "app.page_load_ms", Sample, Ms, "Page load time",
+        "From asking for a page to the last byte of its last object (`web`).",
+        "";
+    ObjectMs, "app.object_ms", Sample, Ms, "Object time",
+        "From asking for an object to its last byte (`web`).",
+        "";
+    JitterMs, "app.jitter_ms", Sample, Ms, "Jitter",
+        "Interarrival jitter: every second (`voip`, `video`), at every picture (`game`).",
+        "RFC 3550 section 6.4.1";
+    MissingRatio, "app.missing_ratio", Sample, Share, "Missing packets",
+        "Share of the packets of each second that were lost or too late to be played (`voip`, \
+         `video`).",
+        "Ramjee et al. 1994, algorithm 1 (playout)";
+    RFactor, "app.r_factor", Sample, None, "Rating factor",
+        "Of each second: what the E-model makes of delay and missing packets for G.711 speech \
+         (`voip`, `video`).",
+        "ITU-T G.107, G.113 Appendix I";
+    Mos, "app.mos", Sample, None, "Mean opinion score",
+        "Estimated from the rating factor of each second, 1 to 4.5 (`voip`, `video`).",
+        "ITU-T G.107 Annex B";
+    LagMs, "app.lag_ms", Sample, Ms, "Lag",
+        "From a command to the first picture that shows it (`game`).",
+        "";
+    AgeMs, "app.age_ms", Sample, Ms, "Age on arrival",
+        "From writing a message to the arrival of its last byte (`telemetry`).",
+        "";
 }

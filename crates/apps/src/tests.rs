@@ -33,7 +33,7 @@ fn the_table_of_kinds_is_current() {
             None => "both",
         };
         let metrics: Vec<_> = (kind.metrics.iter())
-            .map(|metric| format!("`{}`", metric.key()))
+            .map(|metric| format!("`{}`", metric.measure().key))
             .collect();
         let row = format!(
             "| `{}` | {over} | {} | {} |\n",

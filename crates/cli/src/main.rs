@@ -6,6 +6,7 @@
 
 mod bridge;
 mod check;
+mod figures;
 mod kernel;
 mod pcap;
 mod progress;

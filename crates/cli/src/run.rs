@@ -1,15 +1,15 @@
 //! `sojourn run`: runs a scenario and shows or writes what came out.
 
+use crate::figures;
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
-use crate::table::Table;
 use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use sojourn_live::{Guests, Live};
 use sojourn_scenario::Outcome;
 use sojourn_sim::Sim;
-use sojourn_world::{Cell, LinkResult, RunResult, World};
+use sojourn_world::{Cell, RunResult, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -182,7 +182,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         } else if let Some(dir) = &args.out {
             print(&format!("{}\n", dir.join(sojourn_report::PAGE).display()))?;
         } else {
-            print(&figures(&results))?;
+            print(&figures::text(&results))?;
         }
     }
     Ok(if failures.is_empty() { 0 } else { FAILED })
@@ -218,144 +218,4 @@ pub(crate) fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, 
         }
     }
     (results, failures)
-}
-
-/// The main figures: a line for each run, and for a single run its links and flows.
-fn figures(results: &[RunResult]) -> String {
-    let params: Vec<&str> = results
-        .iter()
-        .flat_map(|result| result.params.iter().map(|(key, _)| key.as_str()))
-        .fold(Vec::new(), |mut keys, key| {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-            keys
-        });
-    let figures = [
-        ">seed",
-        ">goodput Mbit/s",
-        ">Jain",
-        ">induced RTT p50 ms",
-        ">p95 ms",
-        "longest queue",
-        ">used %",
-        ">dropped",
-        ">marked",
-    ];
-    let mut table = Table::new(params.iter().copied().chain(figures));
-    for result in results {
-        let mut row: Vec<String> = params
-            .iter()
-            .map(|param| {
-                let found = result.params.iter().find(|(key, _)| key == param);
-                found.map_or_else(String::new, |(_, value)| value.clone())
-            })
-            .collect();
-        row.extend(main_figures(result));
-        table.row(row);
-    }
-    let mut text = table.show();
-    text += "\nInduced RTT: round-trip time less the base RTT, of the latency probes where there \
-             are any,\notherwise of all connections; of several flows the one with the largest \
-             median.\n";
-    if let [result] = results {
-        let _ = write!(text, "\n{}\n{}", links(result).show(), flows(result).show());
-    }
-    text
-}
-
-fn main_figures(result: &RunResult) -> Vec<String> {
-    let probes = result.flows.iter().any(|(_, flow)| flow.app == "ping");
-    let induced = result
-        .flows
-        .iter()
-        .map(|(_, flow)| flow)
-        .filter(|flow| (flow.app == "ping") == probes && flow.induced_rtt.count > 0)
-        .map(|flow| &flow.induced_rtt)
-        .max_by(|a, b| a.p50.total_cmp(&b.p50));
-    // Not by utilisation: a link that follows a trace has none.
-    let backlog = |link: &LinkResult| link.backlog_packets_mean;
-    let busiest = result
-        .links
-        .iter()
-        .max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b)));
-    let none = || "-".to_owned();
-    let ms = |value: Option<f64>| value.map_or_else(none, |value| format!("{value:.1}"));
-    let link = |show: fn(&LinkResult) -> String| busiest.map_or_else(none, |(_, link)| show(link));
-    vec![
-        result.seed.to_string(),
-        format!("{:.3}", result.aggregate.goodput_bps / 1e6),
-        result
-            .aggregate
-            .jain
-            .map_or_else(none, |jain| format!("{jain:.3}")),
-        ms(induced.map(|induced| induced.p50)),
-        ms(induced.map(|induced| induced.p95)),
-        busiest.map_or_else(none, |(name, _)| name.clone()),
-        link(percent_used),
-        link(|link| link.dropped_packets.to_string()),
-        link(|link| link.marked_packets.to_string()),
-    ]
-}
-
-fn percent_used(link: &LinkResult) -> String {
-    link.utilisation
-        .map_or_else(|| "-".to_owned(), |used| format!("{:.1}", used * 100.0))
-}
-
-fn links(result: &RunResult) -> Table {
-    let mut table = Table::new([
-        "link",
-        ">used %",
-        ">packets sent",
-        ">dropped",
-        ">marked",
-        ">sojourn p50 ms",
-        ">p95 ms",
-        ">mean backlog",
-    ]);
-    for (name, link) in &result.links {
-        table.row(vec![
-            name.clone(),
-            percent_used(link),
-            link.dequeued_packets.to_string(),
-            link.dropped_packets.to_string(),
-            link.marked_packets.to_string(),
-            format!("{:.2}", link.sojourn.p50),
-            format!("{:.2}", link.sojourn.p95),
-            format!("{:.1}", link.backlog_packets_mean),
-        ]);
-    }
-    table
-}
-
-fn flows(result: &RunResult) -> Table {
-    let mut table = Table::new([
-        "flow",
-        "app",
-        ">goodput Mbit/s",
-        ">packets sent",
-        ">retransmitted",
-        ">RTT p50 ms",
-        ">p95 ms",
-        ">lost %",
-    ]);
-    for (name, flow) in &result.flows {
-        let rtt = |value: f64| match flow.rtt.count {
-            0 => "-".to_owned(),
-            _ => format!("{value:.1}"),
-        };
-        table.row(vec![
-            name.clone(),
-            flow.app.clone().into_owned(),
-            format!("{:.3}", flow.goodput.as_bps() as f64 / 1e6),
-            flow.sent_packets.to_string(),
-            flow.retransmitted_packets.to_string(),
-            rtt(flow.rtt.p50),
-            rtt(flow.rtt.p95),
-            flow.loss_ratio
-                .map_or_else(|| "-".to_owned(), |lost| format!("{:.2}", lost * 100.0)),
-        ]);
-    }
-    table
 }

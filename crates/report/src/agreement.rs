@@ -2,6 +2,7 @@
 
 use crate::labels;
 use crate::seeds::OverSeeds;
+use sojourn_world::figure::Statistic;
 use sojourn_world::{FlowResult, RunResult, WorldName};
 use std::collections::BTreeSet;
 
@@ -98,9 +99,11 @@ fn comparisons(results: &[RunResult], first: &WorldName, other: &WorldName) -> V
                     });
                 }
             };
-            compare("induced_rtt_ms", median, |other| {
-                (LATENCY_SHARE * other).max(LATENCY_MS)
-            });
+            compare(
+                "induced_rtt_ms",
+                |flow| Statistic::P50.of(&flow.induced_rtt),
+                |other| (LATENCY_SHARE * other).max(LATENCY_MS),
+            );
             compare(
                 "goodput_bps",
                 |flow| flow.goodput.as_bps() as f64,
@@ -109,12 +112,4 @@ fn comparisons(results: &[RunResult], first: &WorldName, other: &WorldName) -> V
         }
     }
     list
-}
-
-fn median(flow: &FlowResult) -> f64 {
-    if flow.induced_rtt.count == 0 {
-        f64::NAN
-    } else {
-        flow.induced_rtt.p50
-    }
 }

@@ -2,7 +2,8 @@
 
 use crate::labels;
 use crate::seeds::{OverSeeds, groups};
-use sojourn_world::{Distribution, RunResult, WorldName};
+use sojourn_world::figure::Statistic;
+use sojourn_world::{RunResult, WorldName};
 
 /// One cell in one world, over its seeds.
 #[derive(Clone, Debug)]
@@ -41,35 +42,21 @@ pub(crate) fn headlines(results: &[RunResult]) -> Vec<Headline> {
 }
 
 fn headline(group: &[&RunResult], cell: usize) -> Headline {
-    let latency = |value: fn(&Distribution) -> f64| {
-        OverSeeds::of(group.iter().filter_map(|run| {
-            let values = probes(run).map(|(_, d)| value(d)).collect::<Vec<_>>();
-            OverSeeds::of(values).map(|over| over.mean)
-        }))
-    };
+    let latency = |statistic| OverSeeds::of(group.iter().map(|run| run.induced_rtt(statistic)));
     let over =
         |value: &dyn Fn(&RunResult) -> f64| OverSeeds::of(group.iter().map(|run| value(run)));
     Headline {
         world: group[0].world.clone(),
         cell,
         seeds: group.len(),
-        latency_of: probes(group[0]).map(|(name, _)| name.clone()).collect(),
-        median_ms: latency(|d| d.p50),
-        p95_ms: latency(|d| d.p95),
+        latency_of: group[0].probes().map(|(name, _)| name.to_owned()).collect(),
+        median_ms: latency(Statistic::P50),
+        p95_ms: latency(Statistic::P95),
         goodput_bps: over(&|run| run.aggregate.goodput_bps),
         jain: over(&|run| run.aggregate.jain.unwrap_or(f64::NAN)),
         drop_ratio: over(&|run| share(run, |l| l.dropped_packets)),
         mark_ratio: over(&|run| share(run, |l| l.marked_packets)),
     }
-}
-
-/// The flows whose latency is meant, with their induced RTT.
-fn probes(run: &RunResult) -> impl Iterator<Item = (&String, &Distribution)> {
-    let measured = || run.flows.iter().filter(|(_, f)| f.induced_rtt.count > 0);
-    let pings = measured().any(|(_, f)| f.app == "ping");
-    measured()
-        .filter(move |(_, f)| !pings || f.app == "ping")
-        .map(|(name, f)| (name, &f.induced_rtt))
 }
 
 fn share(run: &RunResult, part: fn(&sojourn_world::LinkResult) -> u64) -> f64 {

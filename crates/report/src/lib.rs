@@ -8,11 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
-mod catalogue;
 mod error;
 mod files;
 mod headline;
 mod html;
+mod json;
 mod labels;
 mod merge;
 mod reading;
@@ -23,9 +23,9 @@ mod summary;
 mod table;
 
 pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
-pub use catalogue::{FIGURES, Figure, Kind, STATISTICS, Shape, find};
-pub use error::ReportError;
+pub use error::{Damage, ReportError, Run};
 pub use html::html;
+pub use json::Misplaced;
 pub use merge::{Merged, merge};
 pub use reading::{Reading, reading};
 pub use seeds::OverSeeds;

@@ -116,7 +116,7 @@ fn key(run: &RunResult) -> (WorldName, String, u64) {
 fn alike(a: &RunResult, b: &RunResult) -> bool {
     // Text, because a NaN in a series is not equal to itself.
     let content =
-        |run: &RunResult| format!("{:?}", (&run.links, &run.flows, run.aggregate, run.digest));
+        |run: &RunResult| format!("{:?}", (&run.links, &run.flows, &run.aggregate, run.digest));
     content(a) == content(b)
 }
 

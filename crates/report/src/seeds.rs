@@ -4,9 +4,9 @@
 //! section 4.5). Each run gives one value; samples within a run are not independent and are
 //! never pooled.
 
-use crate::catalogue::{Content, STATISTICS, of_all, of_flow, of_link, statistics};
 use serde_json::{Map, Value, json};
 use sojourn_world::RunResult;
+use sojourn_world::figure::{Part, Shape, Statistic};
 
 /// A figure over several runs that differ in their seed only.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,46 +88,31 @@ pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
                 .iter()
                 .map(|(key, value)| (key.clone(), json!(value)))
                 .collect();
-            let all: Vec<_> = group.iter().map(|run| of_all(&run.aggregate)).collect();
+            let all: Vec<_> = group.iter().map(|run| &run.aggregate).collect();
             let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
             json!({
                 "world": group[0].world.as_str(),
                 "seeds": seeds,
                 "params": params,
-                "links": named(&group, links),
-                "flows": named(&group, flows),
+                "links": named(&group, |run| &run.links),
+                "flows": named(&group, |run| &run.flows),
                 "aggregate": spread(&all),
             })
         })
         .collect()
 }
 
-type Figures<'a> = Vec<(&'static str, Content<'a>)>;
-
-fn links(run: &RunResult) -> Vec<(&String, Figures<'_>)> {
-    run.links
-        .iter()
-        .map(|(name, l)| (name, of_link(l)))
-        .collect()
-}
-
-fn flows(run: &RunResult) -> Vec<(&String, Figures<'_>)> {
-    run.flows
-        .iter()
-        .map(|(name, f)| (name, of_flow(f)))
-        .collect()
-}
-
-fn named<'a>(
+/// Links or flows of several runs under their names.
+fn named<'a, T: Part>(
     group: &[&'a RunResult],
-    parts: impl Fn(&'a RunResult) -> Vec<(&'a String, Figures<'a>)>,
+    parts: impl Fn(&'a RunResult) -> &'a [(String, T)],
 ) -> Map<String, Value> {
-    let mut runs: Vec<(&String, Vec<Figures<'a>>)> = Vec::new();
+    let mut runs: Vec<(&String, Vec<&T>)> = Vec::new();
     for run in group {
-        for (name, figures) in parts(run) {
+        for (name, part) in parts(run) {
             match runs.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, list)) => list.push(figures),
-                None => runs.push((name, vec![figures])),
+                Some((_, list)) => list.push(part),
+                None => runs.push((name, vec![part])),
             }
         }
     }
@@ -136,43 +121,23 @@ fn named<'a>(
         .collect()
 }
 
-/// The same figures of several runs, each with its spread.
-fn spread(runs: &[Figures<'_>]) -> Map<String, Value> {
-    let Some(first) = runs.first() else {
-        return Map::new();
-    };
-    let over = |values: Vec<f64>| OverSeeds::of(values).map_or(Value::Null, OverSeeds::json);
-    first
-        .iter()
-        .enumerate()
-        .map(|(i, (key, content))| {
-            let value = match content {
-                Content::Scalar(_) => over(runs.iter().map(|run| number(&run[i].1)).collect()),
-                Content::Spread(_) => (0..STATISTICS.len())
-                    .map(|s| {
-                        let values = runs.iter().map(|run| statistic(&run[i].1, s)).collect();
-                        (STATISTICS[s].to_owned(), over(values))
-                    })
-                    .collect::<Map<_, _>>()
-                    .into(),
-            };
-            ((*key).to_owned(), value)
-        })
-        .collect()
-}
-
-fn number(content: &Content<'_>) -> f64 {
-    match content {
-        Content::Scalar(value) => value.as_f64().unwrap_or(f64::NAN),
-        Content::Spread(_) => f64::NAN,
-    }
-}
-
-fn statistic(content: &Content<'_>, index: usize) -> f64 {
-    match content {
-        Content::Scalar(_) => f64::NAN,
-        Content::Spread(d) => statistics(d)[index].1.as_f64().unwrap_or(f64::NAN),
-    }
+/// The figures of several runs that the first of them has, each with its spread.
+fn spread<T: Part>(runs: &[&T]) -> Map<String, Value> {
+    let rows = T::rows().filter(|row| runs.first().is_some_and(|run| row.content(run).is_some()));
+    rows.map(|row| {
+        let over = |statistic| {
+            let values = runs.iter().map(|run| row.value(run, statistic));
+            OverSeeds::of(values).map_or(Value::Null, OverSeeds::json)
+        };
+        let value = if row.figure.shape == Shape::Distribution {
+            let pairs = Statistic::ALL.map(|one| (one.name().to_owned(), over(Some(one))));
+            Map::from_iter(pairs).into()
+        } else {
+            over(None)
+        };
+        (row.figure.key.to_owned(), value)
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ mod read;
 
 pub(crate) use read::{Summary, read};
 
-use crate::catalogue::{Content, of_all, of_flow, of_link, statistics};
-use crate::seeds;
+use crate::{json, seeds};
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
-use sojourn_world::{FlowResult, LinkResult, RunResult, ScenarioInfo};
+use sojourn_world::figure::{FlowResult, LinkResult, Part};
+use sojourn_world::{RunResult, ScenarioInfo};
 
 /// The format's name and version.
 pub const FORMAT: &str = "sojourn-summary/1";
@@ -62,7 +62,7 @@ fn cell(run: &RunResult) -> Value {
         "params": params,
         "links": links,
         "flows": flows,
-        "aggregate": figures(of_all(&run.aggregate)),
+        "aggregate": figures(&run.aggregate),
         "cost": {
             "events": run.cost.events,
             "bottleneck_packets": run.cost.bottleneck_packets,
@@ -74,30 +74,22 @@ fn cell(run: &RunResult) -> Value {
     })
 }
 
-fn figures<'a>(list: impl IntoIterator<Item = (&'static str, Content<'a>)>) -> Map<String, Value> {
-    list.into_iter()
-        .map(|(key, content)| {
-            let value = match content {
-                Content::Scalar(value) => value,
-                Content::Spread(d) => statistics(d)
-                    .into_iter()
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect::<Map<_, _>>()
-                    .into(),
-            };
-            (key.to_owned(), value)
-        })
-        .collect()
+fn figures<T: Part>(part: &T) -> Map<String, Value> {
+    let pairs = T::rows().filter_map(|row| {
+        let content = row.content(part)?;
+        Some((row.figure.key.to_owned(), json::content(&content)))
+    });
+    pairs.collect()
 }
 
 fn link(l: &LinkResult) -> Value {
-    let mut map = figures(of_link(l));
+    let mut map = figures(l);
     map.insert("qdisc".to_owned(), qdisc(&l.qdisc));
     map.into()
 }
 
 fn flow(f: &FlowResult) -> Value {
-    let mut map = figures(of_flow(f));
+    let mut map = figures(f);
     map.insert("app".to_owned(), json!(f.app));
     map.insert("elastic".to_owned(), json!(f.elastic));
     map.into()

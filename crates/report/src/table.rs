@@ -184,7 +184,7 @@ fn write_run<W: Write + Send>(
         |row| row.name,
         |row| row.metric,
         |row| row.stat,
-        |row| row.unit,
+        |row| row.unit.name(),
     ];
     for text in texts {
         columns.text(&shared(rows.iter().map(text)))?;

@@ -111,6 +111,15 @@ impl Unit {
         }
     }
 
+    /// The unit of [`Unit::on_axis`]: `%`, `Mbit/s`, otherwise as in results.
+    pub const fn on_axis_name(self) -> &'static str {
+        match self {
+            Self::Share => "%",
+            Self::Bps => "Mbit/s",
+            _ => self.name(),
+        }
+    }
+
     /// A value with three to four digits and its unit.
     pub fn show(self, value: f64) -> String {
         self.show_finer(value, 0)
@@ -144,11 +153,9 @@ impl Unit {
             _ => 3,
         };
         let number = format!("{value:.*}", digits + more);
-        match self {
-            Self::None => number,
-            Self::Share => format!("{number} %"),
-            Self::Bps => format!("{number} Mbit/s"),
-            _ => format!("{number} {}", self.name()),
+        match self.on_axis_name() {
+            "" => number,
+            unit => format!("{number} {unit}"),
         }
     }
 }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+pub mod figure;
 mod line;
 mod name;
 mod network;
@@ -19,14 +20,12 @@ mod tap;
 mod transmit;
 
 pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
+pub use figure::{Aggregate, Distribution, FlowResult, LinkResult};
 pub use line::{Impairment, Line, LineRate, RateTrace};
 pub use name::WorldName;
 pub use network::{Interface, Medium, Network, Node, Wire};
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
-pub use result::{
-    Aggregate, Amount, Cost, Distribution, FlowResult, LinkResult, Measured, Point, RunResult,
-    Series, jain,
-};
+pub use result::{Amount, Cost, Measured, Point, RunResult, Series, jain};
 pub use scenario::{Axis, ScenarioInfo};
 pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
 pub use tap::{Tap, TapPoint, Taps};

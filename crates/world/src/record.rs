@@ -4,7 +4,8 @@
 mod samples;
 mod spread;
 
-use crate::result::{Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series};
+use crate::figure::{self, Distribution, FlowResult, Kind, LinkResult};
+use crate::result::{Amount, Measured, Point, Series};
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
@@ -104,8 +105,7 @@ impl Bins {
     fn series(
         mut self,
         to: Time,
-        metric: &'static str,
-        unit: Unit,
+        (metric, unit): (&'static str, Unit),
         value: impl Fn(f64, u32) -> f64,
     ) -> Series {
         // One past the end, so that an interval that ends exactly there is closed too.
@@ -121,6 +121,13 @@ impl Bins {
             points: self.done.iter().enumerate().map(point).collect(),
         }
     }
+}
+
+/// A series of the list, with its unit.
+fn named(kind: Kind, metric: &'static str) -> (&'static str, Unit) {
+    let found = figure::series(kind).find(|figure| figure.key == metric);
+    debug_assert!(found.is_some(), "`{metric}` stands in the list of figures");
+    (metric, found.map_or(Unit::None, |figure| figure.unit))
 }
 
 fn mean(sum: f64, count: u32) -> f64 {
@@ -271,13 +278,16 @@ impl LinkRecorder {
         let per_second = window.every.as_secs_f64();
         let mut series = vec![
             self.throughput
-                .series(to, "throughput", Unit::Bps, |sum, _| sum / per_second),
-            self.backlogs.series(to, "backlog", Unit::Packets, mean),
-            self.drops.series(to, "drops", Unit::Packets, |sum, _| sum),
-            self.sojourns.series(to, "sojourn", Unit::Ms, mean),
+                .series(to, named(Kind::Link, "throughput"), |sum, _| {
+                    sum / per_second
+                }),
+            self.backlogs.series(to, named(Kind::Link, "backlog"), mean),
+            self.drops
+                .series(to, named(Kind::Link, "drops"), |sum, _| sum),
+            self.sojourns.series(to, named(Kind::Link, "sojourn"), mean),
         ];
         for (gauge, bins) in self.gauges {
-            series.push(bins.series(to, gauge.name, gauge.unit, mean));
+            series.push(bins.series(to, (gauge.name, gauge.unit), mean));
         }
         LinkResult {
             offered_packets: self.offered.0,
@@ -373,11 +383,13 @@ impl FlowSeries {
         let (to, per_second) = (window.to, window.every.as_secs_f64());
         vec![
             self.goodputs
-                .series(to, "goodput", Unit::Bps, |sum, _| sum / per_second),
-            self.rtts.series(to, "rtt", Unit::Ms, mean),
-            self.windows.series(to, "cwnd", Unit::Segments, mean),
-            self.thresholds.series(to, "ssthresh", Unit::Segments, mean),
-            self.pacing_rates.series(to, "pacing_rate", Unit::Bps, mean),
+                .series(to, named(Kind::Flow, "goodput"), |sum, _| sum / per_second),
+            self.rtts.series(to, named(Kind::Flow, "rtt"), mean),
+            self.windows.series(to, named(Kind::Flow, "cwnd"), mean),
+            self.thresholds
+                .series(to, named(Kind::Flow, "ssthresh"), mean),
+            self.pacing_rates
+                .series(to, named(Kind::Flow, "pacing_rate"), mean),
         ]
     }
 }
@@ -490,7 +502,7 @@ impl FlowRecorder {
         let of = |&metric: &Metric| {
             let samples = self.seldom.observed.iter().find(|(m, _)| *m == metric);
             let samples = samples.map(|(_, samples)| samples);
-            let amount = match metric.gathering() {
+            let amount = match metric.measure().gathering {
                 Gathering::Sum => Amount::Sum(samples.map_or(0.0, |s| s.sum)),
                 Gathering::Sample => {
                     Amount::Spread(samples.map(Samples::distribution).unwrap_or_default())

@@ -1,9 +1,9 @@
 //! What a run yields.
 
+use crate::figure::{Aggregate, Distribution, FlowResult, LinkResult, Statistic};
 use crate::name::WorldName;
 use sojourn_apps::Metric;
-use sojourn_qdisc::Report as QdiscReport;
-use sojourn_units::{Rate, Span, Unit};
+use sojourn_units::Unit;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -29,75 +29,25 @@ pub struct RunResult {
     pub digest: u64,
 }
 
-/// What happened at a link's queue, from the warm-up to the end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkResult {
-    /// Packets offered to the queue.
-    pub offered_packets: u64,
-    /// Bytes offered to the queue.
-    pub offered_bytes: u64,
-    /// Packets the queue gave to the link.
-    pub dequeued_packets: u64,
-    /// Bytes the queue gave to the link.
-    pub dequeued_bytes: u64,
-    /// Packets the queue dropped.
-    pub dropped_packets: u64,
-    /// Packets the queue marked.
-    pub marked_packets: u64,
-    /// Dequeued bits over rate times time; none when the rate is infinite.
-    pub utilisation: Option<f64>,
-    /// Mean number of packets held, weighted by time.
-    pub backlog_packets_mean: f64,
-    /// Time in the queue of packets that were sent.
-    pub sojourn: Distribution,
-    /// The queue's own statistics at the end of the run, from its beginning.
-    pub qdisc: QdiscReport,
-    /// Over time: `throughput` (bit/s), `backlog` (packets), `drops` (packets per interval),
-    /// `sojourn` (ms, mean of the interval), and the queue's own variables (`target` and so on).
-    pub series: Vec<Series>,
-}
+impl RunResult {
+    /// The flows whose latency is meant where none is named: those pings that were answered, or
+    /// else every flow with round-trip times.
+    pub fn probes(&self) -> impl Iterator<Item = (&str, &FlowResult)> {
+        let measured = || self.flows.iter().filter(|(_, f)| f.induced_rtt.count > 0);
+        let pings = measured().any(|(_, f)| f.app == "ping");
+        measured()
+            .filter(move |(_, f)| !pings || f.app == "ping")
+            .map(|(name, f)| (name.as_str(), f))
+    }
 
-/// What happened to a flow, from the warm-up to the end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowResult {
-    /// `bulk`, `ping` and so on.
-    pub app: Cow<'static, str>,
-    /// Whether it takes all bandwidth it can get.
-    pub elastic: bool,
-    /// Payload delivered to the app at `to`, per second; for `ping` that of the requests.
-    pub goodput: Rate,
-    /// Data packets sent by `from`, retransmissions included.
-    pub sent_packets: u64,
-    /// Retransmissions by `from`.
-    pub retransmitted_packets: u64,
-    /// Round-trip times: of every ACK that gives one (TCP, sender's side), of every echo (ping).
-    pub rtt: Distribution,
-    /// Round-trip time less the flow's base RTT.
-    pub induced_rtt: Distribution,
-    /// Round-trip times by synthetic packet pairs: of packets at both ends, whatever they carry,
-    /// seen from `from`. Empty unless [`Cell::spp`](crate::Cell::spp) asks for it.
-    pub spp_rtt: Distribution,
-    /// The same less the flow's base RTT.
-    pub spp_induced_rtt: Distribution,
-    /// One-way delay of every datagram that arrived (UDP).
-    pub delay: Distribution,
-    /// IP-layer throughput at `to` in bit/s, in a window of 5 s that slides by 0.25 s.
-    pub throughput: Distribution,
-    /// What the app has measured of itself.
-    pub measured: Vec<Measured>,
-    /// Datagrams lost over datagrams sent, both directions of an echo (UDP; none for TCP).
-    pub loss_ratio: Option<f64>,
-    /// Messages skipped because the send buffer was full (cbr over TCP).
-    pub blocked_messages: u64,
-    /// When the first `file` had been delivered in full, since the flow's start.
-    pub completed: Option<Span>,
-    /// How often the flow began after the warm-up: more than once with `every`.
-    pub started: u64,
-    /// From each of those beginnings to the delivery of its whole `file`, of those that finished.
-    pub completion: Distribution,
-    /// Over time: `goodput` (bit/s), `rtt` (ms, mean of the interval), `cwnd` and
-    /// `ssthresh` (segments, TCP), `pacing_rate` (bit/s, TCP that spaces its segments).
-    pub series: Vec<Series>,
+    /// The run's induced RTT in milliseconds: a statistic of each of [`RunResult::probes`],
+    /// averaged over them. NaN without any.
+    pub fn induced_rtt(&self, statistic: Statistic) -> f64 {
+        let (sum, count) = self.probes().fold((0.0, 0_u32), |(sum, count), (_, flow)| {
+            (sum + statistic.of(&flow.induced_rtt), count + 1)
+        });
+        sum / f64::from(count)
+    }
 }
 
 /// A figure that an app has measured.
@@ -118,34 +68,6 @@ pub enum Amount {
     Spread(Distribution),
 }
 
-/// A sample's distribution, in milliseconds unless its figure says otherwise. Empty samples have
-/// `count` zero and no values.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Distribution {
-    /// Number of samples.
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Smallest.
-    pub min: f64,
-    /// Quantiles.
-    pub p5: f64,
-    /// First quartile.
-    pub p25: f64,
-    /// Median.
-    pub p50: f64,
-    /// Third quartile.
-    pub p75: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// Largest.
-    pub max: f64,
-    /// Points of the cumulative distribution (value, fraction at or below), rising, at most 200.
-    pub cdf: Vec<(f64, f64)>,
-}
-
 /// A point of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -164,17 +86,6 @@ pub struct Series {
     pub unit: Unit,
     /// Evenly spaced points, from the start of the run.
     pub points: Vec<Point>,
-}
-
-/// Over all flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Aggregate {
-    /// Jain's index over the goodputs of elastic flows from one node to another (1 = equal): the
-    /// lowest of all such groups, since flows in opposite directions do not compete. None
-    /// without elastic flows.
-    pub jain: Option<f64>,
-    /// Sum of all goodputs in bit/s.
-    pub goodput_bps: f64,
 }
 
 impl Aggregate {

@@ -1,11 +1,11 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
-use crate::catalogue::{Content, FIGURES, STATISTICS, of_all, of_flow, of_link, statistics};
-use crate::labels;
 use crate::seeds::student_t_975;
 use crate::summary::qdisc;
+use crate::{json, labels};
 use serde_json::{Map, Value, json};
-use sojourn_world::{Distribution, RunResult, ScenarioInfo, Series};
+use sojourn_world::figure::{self, Content, Distribution, Part, Statistic};
+use sojourn_world::{RunResult, ScenarioInfo, Series};
 use std::collections::BTreeSet;
 
 /// Points of all series together, about; more than a screen can show anyhow.
@@ -44,12 +44,12 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         "colours": labels::colours(results),
         "varying": labels::varying(results),
         "params": params,
-        "statistics": STATISTICS,
-        "figures": FIGURES.iter().map(|f| json!({
+        "statistics": Statistic::ALL.map(Statistic::name),
+        "figures": figure::figures().map(|f| json!({
             "kind": f.kind.name(),
-            "shape": format!("{:?}", f.shape).to_lowercase(),
+            "shape": f.shape.name(),
             "key": f.key,
-            "unit": f.unit,
+            "unit": f.unit.name(),
             "title": f.title,
             "meaning": f.meaning,
             "source": f.source,
@@ -104,7 +104,7 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
         "links": run.links.iter().map(|(name, l)| {
-            let (values, cdf) = figures(of_link(l));
+            let (values, cdf) = figures(l);
             json!({
                 "name": name,
                 "f": values,
@@ -114,27 +114,32 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
             })
         }).collect::<Vec<_>>(),
         "flows": run.flows.iter().map(|(name, f)| {
-            let (values, cdf) = figures(of_flow(f));
+            let (values, cdf) = figures(f);
             json!({ "name": name, "app": f.app, "f": values, "cdf": cdf, "s": series(&f.series) })
         }).collect::<Vec<_>>(),
-        "aggregate": figures(of_all(&run.aggregate)).0,
+        "aggregate": figures(&run.aggregate).0,
     })
 }
 
-/// Values by key (a distribution as a list in the order of [`STATISTICS`]) and cumulative
-/// distributions as lists of milliseconds and fractions.
-fn figures(list: Vec<(&'static str, Content<'_>)>) -> (Map<String, Value>, Map<String, Value>) {
+/// Values by key (a distribution as a list in the order of [`Statistic::ALL`]) and cumulative
+/// distributions as lists of values and fractions.
+fn figures<T: Part>(part: &T) -> (Map<String, Value>, Map<String, Value>) {
     let (mut values, mut curves) = (Map::new(), Map::new());
-    for (key, content) in list {
-        let value = match content {
-            Content::Scalar(value) => value,
-            Content::Spread(d) if d.count == 0 => continue,
-            Content::Spread(d) => {
-                curves.insert(key.to_owned(), curve(d));
-                statistics(d).into_iter().map(|(_, value)| value).collect()
+    for row in T::rows() {
+        let key = || row.figure.key.to_owned();
+        let value = match row.content(part) {
+            None => continue,
+            Some(Content::Spread(d)) if d.count == 0 => continue,
+            Some(Content::Spread(d)) => {
+                curves.insert(key(), curve(d));
+                Statistic::ALL
+                    .map(|one| json::statistic(d, one))
+                    .into_iter()
+                    .collect()
             }
+            Some(scalar) => json::content(&scalar),
         };
-        values.insert(key.to_owned(), value);
+        values.insert(key(), value);
     }
     (values, curves)
 }

@@ -1,13 +1,13 @@
 //! The tables that stand in the page without a script.
 
 use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
-use crate::catalogue::{FIGURES, Shape};
 use crate::headline::{Headline, headlines};
 use crate::labels;
 use crate::reading::reading;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms, ms_to, percent, percent_to, rate, rate_to};
 use minijinja::{Value, context};
+use sojourn_world::figure::{self, Shape};
 use sojourn_world::{RunResult, WorldName};
 
 /// What the figures say, by world.
@@ -173,11 +173,10 @@ fn why(c: &Comparison, first: &WorldName) -> String {
 
 /// Every figure with its meaning.
 pub(super) fn definitions() -> Vec<Value> {
-    let list = FIGURES.iter().map(|f| {
+    let list = figure::figures().map(|f| {
         let shape = match f.shape {
             Shape::Scalar => "",
-            Shape::Distribution => "distribution",
-            Shape::Series => "series",
+            shape => shape.name(),
         };
         context! {
             id => match f.shape {
@@ -187,7 +186,7 @@ pub(super) fn definitions() -> Vec<Value> {
             kind => f.kind.name(),
             key => f.key,
             title => f.title,
-            unit => f.unit,
+            unit => f.unit.name(),
             shape => shape,
             meaning => f.meaning,
             source => f.source,

@@ -1,7 +1,9 @@
 //! Reads back what a study's folder says beside its results.
 
 use super::{CLAIMS, CLAIMS_FORMAT};
-use crate::error::ReportError;
+use crate::error::{Damage, ReportError};
+use crate::json::{self, Format, Named};
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
@@ -32,42 +34,33 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
     Ok(Some(read))
 }
 
-fn read(text: &str) -> Result<Reproduction, String> {
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let words = |value: &Value, what: &str| {
-        let word = value.as_str().map(str::to_owned);
-        word.ok_or_else(|| format!("`{what}` should be a string"))
-    };
-    let list = |key: &str| {
-        let list = root[key].as_array();
-        list.ok_or_else(|| format!("`{key}` should be a list"))
-    };
-    let format = words(&root["format"], "format")?;
+fn read(text: &str) -> Result<Reproduction, Damage> {
+    let root: Value = serde_json::from_str(text)?;
+    let Format { format } = json::read(&root)?;
     if format != CLAIMS_FORMAT {
-        return Err(format!(
-            "its format is `{format}`, expected `{CLAIMS_FORMAT}`"
-        ));
+        let expected = CLAIMS_FORMAT;
+        return Err(Damage::Format { format, expected });
     }
-    let cost = root["cost"]
-        .as_object()
-        .ok_or("`cost` should be an object")?;
-    let cost = cost.iter().map(|(name, value)| {
-        let value = value.as_f64();
-        let value = value.ok_or_else(|| format!("`cost.{name}` should be a number"))?;
-        Ok((name.clone(), value))
-    });
-    let claims = list("claims")?.iter();
-    let notes = list("notes")?.iter();
+    let file: File = json::read(&root)?;
     Ok(Reproduction {
-        study: words(&root["study"], "study")?,
-        claims: claims
-            .map(|claim| words(&claim["id"], "claims.id"))
-            .collect::<Result<_, _>>()?,
-        cost: cost.collect::<Result<_, String>>()?,
-        notes: notes
-            .map(|note| words(note, "notes"))
-            .collect::<Result<_, _>>()?,
+        study: file.study,
+        claims: file.claims.into_iter().map(|claim| claim.id).collect(),
+        cost: file.cost.0,
+        notes: file.notes,
     })
+}
+
+#[derive(Deserialize)]
+struct File {
+    study: String,
+    claims: Vec<ClaimFile>,
+    cost: Named<f64>,
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ClaimFile {
+    id: String,
 }
 
 #[cfg(test)]
@@ -101,8 +94,9 @@ mod tests {
         assert_eq!(found.cost[1], ("wall_s".into(), 0.1));
         assert_eq!(found.notes, ["a run failed"]);
         let error = read(&text.replace("claims/1", "claims/2")).expect_err("another format");
+        let error = error.to_string();
         assert!(error.contains("expected `sojourn-claims/1`"), "{error}");
         let error = read("{}").expect_err("nothing");
-        assert_eq!(error, "`format` should be a string");
+        assert_eq!(error.to_string(), "`format` is missing");
     }
 }

@@ -1,13 +1,16 @@
-//! Reads a summary back. Cumulative distributions and series stay empty.
+//! Reads a summary back, figures by the list. Cumulative distributions and series stay empty.
 
 use super::FORMAT;
-use serde_json::{Map, Value};
+use crate::error::Damage;
+use crate::json::{self, Format, Named, number};
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
-use sojourn_units::{Rate, Span};
-use sojourn_world::{
-    Aggregate, Amount, Axis, Cost, Distribution, FlowResult, Gathering, LinkResult, Measured,
-    Metric, RunResult, ScenarioInfo, WorldName,
-};
+use sojourn_world::figure::{Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row};
+use sojourn_world::{Axis, Cost, RunResult, ScenarioInfo, WorldName};
+use std::fmt;
+use std::marker::PhantomData;
 
 /// What a summary holds.
 #[derive(Debug)]
@@ -17,308 +20,283 @@ pub(crate) struct Summary {
 }
 
 /// Reads a summary; the error names the key and what should stand there.
-pub(crate) fn read(text: &str) -> Result<Summary, String> {
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let root = Node::root(&root);
-    let format = root.text("format")?;
+pub(crate) fn read(text: &str) -> Result<Summary, Damage> {
+    let root: Value = serde_json::from_str(text)?;
+    let Format { format } = json::read(&root)?;
     if format != FORMAT {
-        return Err(format!("its format is `{format}`, expected `{FORMAT}`"));
+        let expected = FORMAT;
+        return Err(Damage::Format { format, expected });
     }
+    let file: File = json::read(&root)?;
     let info = ScenarioInfo {
-        name: root.text("scenario")?,
-        title: root.text("title")?,
-        description: root.text("description")?,
-        version: u32::try_from(root.count("version")?)
-            .map_err(|_| "`version` is too large".to_owned())?,
-        axes: root
-            .list("axes")?
-            .iter()
-            .map(axis)
-            .collect::<Result<_, _>>()?,
-        source: match root.get("source")?.value {
-            Value::Null => None,
-            _ => Some(root.text("source")?),
-        },
+        name: file.scenario,
+        title: file.title,
+        description: file.description,
+        version: file.version,
+        axes: file.axes.into_iter().map(|axis| axis.0).collect(),
+        source: file.source,
     };
-    let results = root
-        .list("cells")?
-        .iter()
-        .map(run)
-        .collect::<Result<_, _>>()?;
+    let results = file.cells.into_iter().map(RunResult::from).collect();
     Ok(Summary { info, results })
 }
 
-/// A value and where it stands.
-struct Node<'a> {
-    value: &'a Value,
-    path: String,
+#[derive(Deserialize)]
+struct File {
+    scenario: String,
+    version: u32,
+    cells: Vec<Cell>,
+    title: String,
+    description: String,
+    axes: Vec<AxisHere>,
+    source: Option<String>,
 }
 
-impl<'a> Node<'a> {
-    fn root(value: &'a Value) -> Self {
+#[derive(Deserialize)]
+#[serde(remote = "Axis")]
+struct AxisFile {
+    field: String,
+    values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct AxisHere(#[serde(with = "AxisFile")] Axis);
+
+#[derive(Deserialize)]
+struct Cell {
+    #[serde(deserialize_with = "world")]
+    world: WorldName,
+    seed: u64,
+    params: Named<String>,
+    links: Named<Figures<LinkResult>>,
+    flows: Named<Figures<FlowResult>>,
+    aggregate: Figures<Aggregate>,
+    #[serde(with = "CostFile")]
+    cost: Cost,
+    #[serde(deserialize_with = "digest")]
+    digest: u64,
+}
+
+impl From<Cell> for RunResult {
+    fn from(cell: Cell) -> Self {
+        fn parts<T>(named: Named<Figures<T>>) -> Vec<(String, T)> {
+            let parts = named.0.into_iter();
+            parts.map(|(name, figures)| (name, figures.0)).collect()
+        }
         Self {
-            value,
-            path: String::new(),
+            world: cell.world,
+            seed: cell.seed,
+            params: cell.params.0,
+            links: parts(cell.links),
+            flows: parts(cell.flows),
+            aggregate: cell.aggregate.0,
+            cost: cell.cost,
+            digest: cell.digest,
         }
     }
+}
 
-    fn below(&self, key: &str, value: &'a Value) -> Self {
-        let path = match self.path.as_str() {
-            "" => key.to_owned(),
-            path => format!("{path}.{key}"),
-        };
-        Self { value, path }
+fn world<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorldName, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let wrong = || D::Error::custom(format_args!("is `{name}`, which is no world's name"));
+    WorldName::parse(&name).ok_or_else(wrong)
+}
+
+fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |_| D::Error::custom("should be a hexadecimal number");
+    u64::from_str_radix(&text, 16).map_err(wrong)
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Cost")]
+struct CostFile {
+    events: u64,
+    bottleneck_packets: u64,
+    #[serde(deserialize_with = "number")]
+    cpu_s: f64,
+    #[serde(deserialize_with = "number")]
+    wall_s: f64,
+    peak_rss_bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Distribution")]
+struct DistributionFile {
+    count: u64,
+    #[serde(deserialize_with = "number")]
+    mean: f64,
+    #[serde(deserialize_with = "number")]
+    min: f64,
+    #[serde(deserialize_with = "number")]
+    p5: f64,
+    #[serde(deserialize_with = "number")]
+    p25: f64,
+    #[serde(deserialize_with = "number")]
+    p50: f64,
+    #[serde(deserialize_with = "number")]
+    p75: f64,
+    #[serde(deserialize_with = "number")]
+    p95: f64,
+    #[serde(deserialize_with = "number")]
+    p99: f64,
+    #[serde(deserialize_with = "number")]
+    max: f64,
+    #[serde(skip)]
+    cdf: Vec<(f64, f64)>,
+}
+
+#[derive(Deserialize)]
+struct DistributionHere(#[serde(with = "DistributionFile")] Distribution);
+
+/// A part of a result, read by the rows of its list.
+struct Figures<T>(T);
+
+/// What stands in a part besides figures.
+trait Beside: Part {
+    /// Its keys.
+    const KEYS: &'static [&'static str];
+
+    /// Takes the value of one of them.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+}
+
+impl Beside for LinkResult {
+    const KEYS: &'static [&'static str] = &["qdisc"];
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, _: &str, map: &mut A) -> Result<(), A::Error> {
+        self.qdisc = map.next_value::<Queue>()?.into();
+        Ok(())
+    }
+}
+
+impl Beside for FlowResult {
+    const KEYS: &'static [&'static str] = &["app", "elastic"];
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "app" => self.app = map.next_value::<String>()?.into(),
+            _ => self.elastic = map.next_value()?,
+        }
+        Ok(())
+    }
+}
+
+impl Beside for Aggregate {
+    const KEYS: &'static [&'static str] = &[];
+
+    fn take<'de, A: MapAccess<'de>>(&mut self, _: &str, map: &mut A) -> Result<(), A::Error> {
+        map.next_value::<IgnoredAny>().map(drop)
+    }
+}
+
+impl<'de, T: Beside> Deserialize<'de> for Figures<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Walk(PhantomData)).map(Self)
+    }
+}
+
+struct Walk<T>(PhantomData<T>);
+
+impl<'de, T: Beside> Visitor<'de> for Walk<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
     }
 
-    fn wants(&self, what: &str) -> String {
-        format!("`{}` should be {what}", self.path)
-    }
-
-    fn get(&self, key: &str) -> Result<Self, String> {
-        let value = self.object()?.get(key);
-        let value = value.ok_or_else(|| match self.path.as_str() {
-            "" => format!("`{key}` is missing"),
-            path => format!("`{key}` is missing in `{path}`"),
-        })?;
-        Ok(self.below(key, value))
-    }
-
-    fn object(&self) -> Result<&'a Map<String, Value>, String> {
-        self.value
-            .as_object()
-            .ok_or_else(|| self.wants("an object"))
-    }
-
-    /// The members of an object, each with its name.
-    fn members(&self, key: &str) -> Result<Vec<(String, Self)>, String> {
-        let node = self.get(key)?;
-        let members = node.object()?.iter();
-        Ok(members
-            .map(|(name, value)| (name.clone(), node.below(name, value)))
-            .collect())
-    }
-
-    fn list(&self, key: &str) -> Result<Vec<Self>, String> {
-        let node = self.get(key)?;
-        let list = node.value.as_array().ok_or_else(|| node.wants("a list"))?;
-        Ok(list
-            .iter()
-            .enumerate()
-            .map(|(i, value)| node.below(&i.to_string(), value))
-            .collect())
-    }
-
-    fn as_text(&self) -> Result<&'a str, String> {
-        self.value.as_str().ok_or_else(|| self.wants("a string"))
-    }
-
-    fn text(&self, key: &str) -> Result<String, String> {
-        Ok(self.get(key)?.as_text()?.to_owned())
-    }
-
-    fn flag(&self, key: &str) -> Result<bool, String> {
-        let node = self.get(key)?;
-        node.value
-            .as_bool()
-            .ok_or_else(|| node.wants("true or false"))
-    }
-
-    fn count(&self, key: &str) -> Result<u64, String> {
-        let node = self.get(key)?;
-        node.value
-            .as_u64()
-            .ok_or_else(|| node.wants("a whole number, not negative"))
-    }
-
-    fn number_or_none(&self, key: &str) -> Result<Option<f64>, String> {
-        let node = self.get(key)?;
-        match node.value {
-            Value::Null => Ok(None),
-            value => Ok(Some(value.as_f64().ok_or_else(|| node.wants("a number"))?)),
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        let mut part = T::default();
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if let Some(row) = T::rows().find(|row| row.figure.key == key) {
+                fill(row, &mut part, &mut map)?;
+            } else if T::KEYS.contains(&key.as_str()) {
+                part.take(&key, &mut map)?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+            seen.push(key);
+        }
+        let figures = T::rows()
+            .filter(|row| row.is_expected())
+            .map(|row| row.figure.key);
+        let mut expected = figures.chain(T::KEYS.iter().copied());
+        match expected.find(|key| !seen.iter().any(|seen| seen == key)) {
+            Some(key) => Err(A::Error::missing_field(key)),
+            None => Ok(part),
         }
     }
-
-    /// A number; `null` stands for one that is not finite.
-    fn number(&self, key: &str) -> Result<f64, String> {
-        Ok(self.number_or_none(key)?.unwrap_or(f64::NAN))
-    }
 }
 
-fn axis(node: &Node<'_>) -> Result<Axis, String> {
-    let values = node.list("values")?;
-    Ok(Axis {
-        field: node.text("field")?,
-        values: values
-            .iter()
-            .map(|value| value.as_text().map(str::to_owned))
-            .collect::<Result<_, _>>()?,
-    })
-}
-
-fn run(node: &Node<'_>) -> Result<RunResult, String> {
-    let world = node.get("world")?.as_text()?;
-    let world = WorldName::parse(world).ok_or_else(|| {
-        format!(
-            "`{}.world` is `{world}`, which is no world's name",
-            node.path
-        )
-    })?;
-    let params = node.members("params")?.into_iter();
-    let params = params.map(|(key, value)| Ok((key, value.as_text()?.to_owned())));
-    let links = node.members("links")?.into_iter();
-    let links = links.map(|(name, value)| Ok((name, link(&value)?)));
-    let flows = node.members("flows")?.into_iter();
-    let flows = flows.map(|(name, value)| Ok((name, flow(&value)?)));
-    let aggregate = node.get("aggregate")?;
-    let cost = node.get("cost")?;
-    let digest = node.text("digest")?;
-    Ok(RunResult {
-        world,
-        seed: node.count("seed")?,
-        params: params.collect::<Result<_, String>>()?,
-        links: links.collect::<Result<_, String>>()?,
-        flows: flows.collect::<Result<_, String>>()?,
-        aggregate: Aggregate {
-            jain: aggregate.number_or_none("jain")?,
-            goodput_bps: aggregate.number("goodput_bps")?,
-        },
-        cost: Cost {
-            events: cost.count("events")?,
-            bottleneck_packets: cost.count("bottleneck_packets")?,
-            cpu_s: cost.number("cpu_s")?,
-            wall_s: cost.number("wall_s")?,
-            peak_rss_bytes: cost.count("peak_rss_bytes")?,
-        },
-        digest: u64::from_str_radix(&digest, 16)
-            .map_err(|_| format!("`{}.digest` should be a hexadecimal number", node.path))?,
-    })
-}
-
-fn distribution(node: &Node<'_>) -> Result<Distribution, String> {
-    let count = node.count("count")?;
-    if count == 0 {
-        return Ok(Distribution::default());
-    }
-    Ok(Distribution {
-        count,
-        mean: node.number("mean")?,
-        min: node.number("min")?,
-        p5: node.number("p5")?,
-        p25: node.number("p25")?,
-        p50: node.number("p50")?,
-        p75: node.number("p75")?,
-        p95: node.number("p95")?,
-        p99: node.number("p99")?,
-        max: node.number("max")?,
-        cdf: Vec::new(),
-    })
-}
-
-/// A distribution that older summaries lack.
-fn distribution_or_none(node: &Node<'_>, key: &str) -> Result<Distribution, String> {
-    if node.object()?.contains_key(key) {
-        distribution(&node.get(key)?)
-    } else {
-        Ok(Distribution::default())
-    }
-}
-
-fn link(node: &Node<'_>) -> Result<LinkResult, String> {
-    Ok(LinkResult {
-        offered_packets: node.count("offered_packets")?,
-        offered_bytes: node.count("offered_bytes")?,
-        dequeued_packets: node.count("dequeued_packets")?,
-        dequeued_bytes: node.count("dequeued_bytes")?,
-        dropped_packets: node.count("dropped_packets")?,
-        marked_packets: node.count("marked_packets")?,
-        utilisation: node.number_or_none("utilisation")?,
-        backlog_packets_mean: node.number("backlog_packets_mean")?,
-        sojourn: distribution(&node.get("sojourn_ms")?)?,
-        qdisc: qdisc(&node.get("qdisc")?)?,
-        series: Vec::new(),
-    })
-}
-
-fn flow(node: &Node<'_>) -> Result<FlowResult, String> {
-    Ok(FlowResult {
-        app: node.text("app")?.into(),
-        elastic: node.flag("elastic")?,
-        goodput: Rate::from_bps(node.count("goodput_bps")?),
-        sent_packets: node.count("sent_packets")?,
-        retransmitted_packets: node.count("retransmitted_packets")?,
-        rtt: distribution(&node.get("rtt_ms")?)?,
-        induced_rtt: distribution(&node.get("induced_rtt_ms")?)?,
-        spp_rtt: distribution_or_none(node, "spp_rtt_ms")?,
-        spp_induced_rtt: distribution_or_none(node, "spp_induced_rtt_ms")?,
-        delay: distribution(&node.get("delay_ms")?)?,
-        throughput: distribution(&node.get("throughput_bps")?)?,
-        measured: measured(node)?,
-        loss_ratio: node.number_or_none("loss_ratio")?,
-        blocked_messages: node.count("blocked_messages")?,
-        completed: node.number_or_none("completed_s")?.map(Span::from_secs_f64),
-        started: node.count("started")?,
-        completion: distribution(&node.get("completion_ms")?)?,
-        series: Vec::new(),
-    })
-}
-
-/// What an app has measured: those of its metrics that are there.
-fn measured(node: &Node<'_>) -> Result<Vec<Measured>, String> {
-    let members = node.object()?;
-    let present = Metric::ALL.into_iter();
-    let present = present.filter(|metric| members.contains_key(metric.key()));
-    let read = |metric: Metric| {
-        let key = metric.key();
-        let amount = match metric.gathering() {
-            Gathering::Sum => Amount::Sum(node.number(key)?),
-            Gathering::Sample => Amount::Spread(distribution(&node.get(key)?)?),
-        };
-        Ok(Measured { metric, amount })
+/// Takes a figure's value, of the kind that its place holds.
+fn fill<'de, T: Part, A: MapAccess<'de>>(
+    row: &Row<T>,
+    part: &mut T,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    let Some(slot) = row.slot(part) else {
+        return map.next_value::<IgnoredAny>().map(drop);
     };
-    present.map(read).collect()
+    let spread;
+    let content = match slot.content() {
+        Content::Count(_) => Content::Count(map.next_value()?),
+        Content::Number(_) => Content::Number(map.next_value::<Option<f64>>()?.unwrap_or(f64::NAN)),
+        Content::Spread(_) => {
+            spread = map.next_value::<DistributionHere>()?.0;
+            match spread.count {
+                0 => return Ok(()),
+                _ => Content::Spread(&spread),
+            }
+        }
+    };
+    slot.fill(content);
+    Ok(())
 }
 
-fn qdisc(node: &Node<'_>) -> Result<Report, String> {
-    let mut report = Report {
-        kind: node.text("kind")?.into(),
-        options: group(&node.get("options")?)?,
-        ..Report::default()
-    };
-    for (name, value) in node.object()? {
-        match name.as_str() {
-            "kind" | "options" => {}
-            "inner" => report.inner = Some(Box::new(qdisc(&node.below(name, value))?)),
-            _ => report.stats.push(field(&node.below(name, value), name)?),
+/// A queue's report.
+#[derive(Deserialize)]
+struct Queue {
+    kind: String,
+    options: Named<QueueValue>,
+    inner: Option<Box<Queue>>,
+    #[serde(flatten)]
+    stats: Named<QueueValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "should be a value or a list of groups")]
+enum QueueValue {
+    None(()),
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Groups(Vec<Named<QueueValue>>),
+}
+
+impl From<Queue> for Report {
+    fn from(queue: Queue) -> Self {
+        Self {
+            kind: queue.kind.into(),
+            options: fields(queue.options),
+            stats: fields(queue.stats),
+            inner: queue.inner.map(|inner| Box::new((*inner).into())),
         }
     }
-    Ok(report)
 }
 
-fn group(node: &Node<'_>) -> Result<Vec<Field>, String> {
-    let members = node.object()?.iter();
-    members
-        .map(|(name, value)| field(&node.below(name, value), name))
-        .collect()
-}
-
-fn field(node: &Node<'_>, name: &str) -> Result<Field, String> {
-    let value = match node.value {
-        Value::Null => QdiscValue::Float(f64::NAN),
-        Value::Bool(b) => QdiscValue::Bool(*b),
-        Value::Number(n) => match n.as_i64() {
-            Some(i) => QdiscValue::Int(i),
-            None => QdiscValue::Float(n.as_f64().unwrap_or(f64::NAN)),
-        },
-        Value::String(text) => QdiscValue::Text(text.clone()),
-        Value::Array(list) => {
-            let groups = list.iter().enumerate();
-            let groups = groups.map(|(i, value)| group(&node.below(&i.to_string(), value)));
-            QdiscValue::Groups(groups.collect::<Result<_, _>>()?)
-        }
-        Value::Object(_) => return Err(node.wants("a value or a list of groups")),
+fn fields(group: Named<QueueValue>) -> Vec<Field> {
+    let value = |value| match value {
+        QueueValue::None(()) => QdiscValue::Float(f64::NAN),
+        QueueValue::Bool(on) => QdiscValue::Bool(on),
+        QueueValue::Int(number) => QdiscValue::Int(number),
+        QueueValue::Float(number) => QdiscValue::Float(number),
+        QueueValue::Text(text) => QdiscValue::Text(text),
+        QueueValue::Groups(groups) => QdiscValue::Groups(groups.into_iter().map(fields).collect()),
     };
-    Ok(Field {
-        name: name.to_owned().into(),
-        value,
-    })
+    let fields = group.0.into_iter().map(|(name, found)| Field {
+        name: name.into(),
+        value: value(found),
+    });
+    fields.collect()
 }

@@ -1,65 +1,54 @@
 //! Reads distributions' points and series back from a table into results that came from the
 //! summary beside it, and checks on the way that the two belong together.
 
-use crate::catalogue::{self, Kind};
+use crate::error::{Damage, Run};
 use crate::labels;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use sojourn_units::Unit;
-use sojourn_world::{
-    Amount, Distribution, FlowResult, LinkResult, Point, RunResult, Series, WorldName,
-};
+use sojourn_world::figure::{Content, Kind, Part, series};
+use sojourn_world::{Point, RunResult, Series, WorldName};
 use std::collections::BTreeMap;
 
 /// Fills `results` from the table; the error says what is wrong and where.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
     results: &mut [RunResult],
-) -> Result<(), String> {
-    let file = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
+) -> Result<(), Damage> {
+    let file = SerializedFileReader::new(file)?;
     let mut runs = BTreeMap::new();
     for run in results {
-        let key = (
-            run.world.clone(),
-            labels::params_text(&run.params),
-            run.seed,
-        );
-        let (world, params, seed) = key.clone();
-        if runs.insert(key, (run, false)).is_some() {
-            return Err(format!(
-                "summary.json holds world {world} seed {seed} `{params}` twice"
-            ));
+        let key = Run {
+            world: run.world.clone(),
+            params: labels::params_text(&run.params),
+            seed: run.seed,
+        };
+        if runs.insert(key.clone(), (run, false)).is_some() {
+            return Err(Damage::Twice(key));
         }
     }
     for number in 0..file.num_row_groups() {
         let group = file.get_row_group(number);
         let rows = group.and_then(|group| Rows::of(&*group));
-        let rows = rows.map_err(|error| format!("row group {number}: {error}"))?;
+        let rows = rows.map_err(|error| Damage::Group { number, error })?;
         for i in 0..rows.seed.len() {
-            let world = text(&rows.world[i])?;
-            let world = WorldName::parse(world);
-            let key = (
-                world.ok_or("a row names no world")?,
-                text(&rows.params[i])?.to_owned(),
-                rows.seed[i].cast_unsigned(),
-            );
-            let (run, seen) = runs.get_mut(&key).ok_or_else(|| {
-                format!(
-                    "it holds world {} seed {} `{}`, which summary.json does not",
-                    key.0, key.2, key.1
-                )
-            })?;
+            let key = Run {
+                world: WorldName::parse(text(&rows.world[i])?).ok_or(Damage::NoWorld)?,
+                params: text(&rows.params[i])?.to_owned(),
+                seed: rows.seed[i].cast_unsigned(),
+            };
+            let Some((run, seen)) = runs.get_mut(&key) else {
+                return Err(Damage::Unknown(key));
+            };
             *seen = true;
-            fill(run, &rows, i)?;
+            add(run, &rows.row(i)?)?;
         }
     }
-    match runs.iter().find(|(_, (_, seen))| !seen) {
+    match runs.into_iter().find(|(_, (_, seen))| !seen) {
         None => Ok(()),
-        Some(((world, params, seed), _)) => Err(format!(
-            "it lacks world {world} seed {seed} `{params}`, which summary.json holds"
-        )),
+        Some((run, _)) => Err(Damage::Lacking(run)),
     }
 }
 
@@ -142,120 +131,115 @@ fn column<T: DataType>(
     Ok(column)
 }
 
-fn text(bytes: &ByteArray) -> Result<&str, String> {
-    bytes.as_utf8().map_err(|error| error.to_string())
+fn text(bytes: &ByteArray) -> Result<&str, Damage> {
+    Ok(bytes.as_utf8()?)
 }
 
-/// Adds row `i` where it belongs.
-fn fill(run: &mut RunResult, rows: &Rows, i: usize) -> Result<(), String> {
-    let (kind, name) = (text(&rows.kind[i])?, text(&rows.name[i])?);
-    let (metric, stat) = (text(&rows.metric[i])?, text(&rows.stat[i])?);
-    let value = rows.value[i].unwrap_or(f64::NAN);
-    let unknown = || format!("it holds {kind} `{name}`, which summary.json does not");
-    let point = || {
-        let unit = text(&rows.unit[i])?;
-        let unit = Unit::of_name(unit)
-            .ok_or_else(|| format!("`{unit}`, the unit of `{metric}`, is unknown"))?;
-        let t = rows.t[i].ok_or_else(|| format!("a point of `{metric}` of `{name}` lacks t"))?;
-        Ok::<_, String>((unit, Point { t, value }))
-    };
-    match (kind, stat) {
-        ("link", "series" | "cdf" | "value") => {
-            let links = run.links.iter_mut();
-            let link = links
-                .map(|(n, l)| (n.as_str(), l))
-                .find(|(n, _)| *n == name);
-            let (_, link) = link.ok_or_else(unknown)?;
-            match stat {
-                "series" => push(&mut link.series, metric, point()?),
-                "cdf" => spread_of_link(link, metric)?
-                    .cdf
-                    .push((value, rows.q[i].unwrap_or(f64::NAN))),
-                _ => check(
-                    metric == "offered_packets",
-                    value,
-                    link.offered_packets,
-                    name,
-                )?,
-            }
+/// One row of a run.
+struct Row<'a> {
+    kind: &'a str,
+    name: &'a str,
+    metric: &'a str,
+    stat: &'a str,
+    unit: &'a str,
+    q: Option<f64>,
+    t: Option<f64>,
+    value: f64,
+}
+
+impl Rows {
+    fn row(&self, i: usize) -> Result<Row<'_>, Damage> {
+        Ok(Row {
+            kind: text(&self.kind[i])?,
+            name: text(&self.name[i])?,
+            metric: text(&self.metric[i])?,
+            stat: text(&self.stat[i])?,
+            unit: text(&self.unit[i])?,
+            q: self.q[i],
+            t: self.t[i],
+            value: self.value[i].unwrap_or(f64::NAN),
+        })
+    }
+}
+
+/// Adds a row where it belongs.
+fn add(run: &mut RunResult, row: &Row<'_>) -> Result<(), Damage> {
+    match row.kind {
+        "link" => {
+            let link = named(&mut run.links, row)?;
+            add_to(link, |link| &mut link.series, row)
         }
-        ("flow", "series" | "cdf" | "value") => {
-            let flows = run.flows.iter_mut();
-            let flow = flows
-                .map(|(n, f)| (n.as_str(), f))
-                .find(|(n, _)| *n == name);
-            let (_, flow) = flow.ok_or_else(unknown)?;
-            match stat {
-                "series" => push(&mut flow.series, metric, point()?),
-                "cdf" => spread_of_flow(flow, metric)?
-                    .cdf
-                    .push((value, rows.q[i].unwrap_or(f64::NAN))),
-                _ => check(metric == "goodput", value, flow.goodput.as_bps(), name)?,
-            }
+        "flow" => {
+            let flow = named(&mut run.flows, row)?;
+            add_to(flow, |flow| &mut flow.series, row)
         }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// A figure that stands in both files must be the same in both.
-fn check(here: bool, table: f64, summary: u64, name: &str) -> Result<(), String> {
-    if here && (table - summary as f64).abs() > 0.5 {
-        return Err(format!(
-            "it is of another run than summary.json (`{name}`: {table} here, {summary} there)"
-        ));
-    }
-    Ok(())
-}
-
-fn push(list: &mut Vec<Series>, metric: &str, (unit, point): (Unit, Point)) {
-    // Rows of a series follow each other, so it is nearly always the last one.
-    match list.iter_mut().rev().find(|s| s.metric == metric) {
-        Some(series) => series.points.push(point),
-        None => list.push(Series {
-            metric: metric.to_owned().into(),
-            unit,
-            points: vec![point],
-        }),
+        _ => Ok(()),
     }
 }
 
-fn spread_of_link<'a>(
-    link: &'a mut LinkResult,
-    metric: &str,
-) -> Result<&'a mut Distribution, String> {
-    match metric {
-        "sojourn" => Ok(&mut link.sojourn),
-        other => Err(format!(
-            "it holds a distribution of `{other}`, which links lack"
-        )),
-    }
-}
-
-fn spread_of_flow<'a>(
-    flow: &'a mut FlowResult,
-    metric: &str,
-) -> Result<&'a mut Distribution, String> {
-    match metric {
-        "rtt" => Ok(&mut flow.rtt),
-        "induced_rtt" => Ok(&mut flow.induced_rtt),
-        "spp_rtt" => Ok(&mut flow.spp_rtt),
-        "spp_induced_rtt" => Ok(&mut flow.spp_induced_rtt),
-        "delay" => Ok(&mut flow.delay),
-        "completion" => Ok(&mut flow.completion),
-        "throughput" => Ok(&mut flow.throughput),
-        other => measured_spread(flow, other)
-            .ok_or_else(|| format!("it holds a distribution of `{other}`, which flows lack")),
-    }
-}
-
-/// The distribution of what an app has measured under this name.
-fn measured_spread<'a>(flow: &'a mut FlowResult, metric: &str) -> Option<&'a mut Distribution> {
-    flow.measured.iter_mut().find_map(|one| {
-        let figure = catalogue::find(Kind::Flow, one.metric.key())?;
-        match &mut one.amount {
-            Amount::Spread(spread) if figure.metric == metric => Some(spread),
-            _ => None,
-        }
+fn named<'a, T>(parts: &'a mut [(String, T)], row: &Row<'_>) -> Result<&'a mut T, Damage> {
+    let found = parts.iter_mut().find(|(name, _)| name == row.name);
+    found.map(|(_, part)| part).ok_or_else(|| Damage::NoPart {
+        kind: row.kind.to_owned(),
+        name: row.name.to_owned(),
     })
+}
+
+fn add_to<T: Part>(
+    part: &mut T,
+    series: fn(&mut T) -> &mut Vec<Series>,
+    row: &Row<'_>,
+) -> Result<(), Damage> {
+    let figure = || T::rows().find(|known| known.figure.metric == row.metric);
+    match row.stat {
+        "series" => push(series(part), T::KIND, row),
+        "cdf" => {
+            let slot = figure().and_then(|figure| figure.slot(part)?.spread());
+            let spread = slot.ok_or_else(|| Damage::NoDistribution {
+                metric: row.metric.to_owned(),
+                kind: T::KIND.name(),
+            })?;
+            spread.cdf.push((row.value, row.q.unwrap_or(f64::NAN)));
+            Ok(())
+        }
+        // A count that stands in both files must be the same in both.
+        "value" => match figure().and_then(|figure| figure.content(part)) {
+            Some(Content::Count(summary)) if (row.value - summary as f64).abs() > 0.5 => {
+                Err(Damage::OtherRun {
+                    name: row.name.to_owned(),
+                    table: row.value,
+                    summary,
+                })
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn push(list: &mut Vec<Series>, kind: Kind, row: &Row<'_>) -> Result<(), Damage> {
+    let (metric, value) = (row.metric, row.value);
+    let t = row.t.ok_or_else(|| Damage::NoTime {
+        metric: metric.to_owned(),
+        name: row.name.to_owned(),
+    })?;
+    let point = Point { t, value };
+    // Rows of a series follow each other, so it is nearly always the last one.
+    if let Some(series) = list.iter_mut().rev().find(|s| s.metric == metric) {
+        series.points.push(point);
+        return Ok(());
+    }
+    // Of those in the list, because two units are written alike; else a queue's own variable.
+    let known = series(kind).find(|figure| figure.metric == metric);
+    let unit = known.map(|figure| figure.unit);
+    let unit = unit.or_else(|| Unit::of_name(row.unit));
+    list.push(Series {
+        metric: metric.to_owned().into(),
+        unit: unit.ok_or_else(|| Damage::NoUnit {
+            unit: row.unit.to_owned(),
+            metric: metric.to_owned(),
+        })?,
+        points: vec![point],
+    });
+    Ok(())
 }

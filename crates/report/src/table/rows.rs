@@ -1,8 +1,9 @@
 //! A run as rows.
 
-use crate::catalogue::{self, Content, Kind, of_all, of_flow, of_link};
 use sojourn_qdisc::{Field, Value as QdiscValue};
-use sojourn_world::{Distribution, RunResult, Series};
+use sojourn_units::Unit;
+use sojourn_world::figure::{Content, Distribution, Kind, Part, Statistic};
+use sojourn_world::{RunResult, Series};
 
 /// One value of one run.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Row<'a> {
     /// `value`, `mean`, `min`, `max`, `count`, `quantile`, `cdf` or `series`.
     pub(super) stat: &'static str,
     /// The value's unit.
-    pub(super) unit: &'static str,
+    pub(super) unit: Unit,
     /// Of a quantile or a point of a distribution: the fraction at or below.
     pub(super) q: Option<f64>,
     /// Of a series: seconds since the start of the run.
@@ -25,77 +26,72 @@ pub(super) struct Row<'a> {
     pub(super) value: f64,
 }
 
+impl<'a> Row<'a> {
+    /// A scalar without a value yet.
+    const fn new(kind: &'static str, name: &'a str, metric: &'a str, unit: Unit) -> Self {
+        Self {
+            kind,
+            name,
+            metric,
+            stat: "value",
+            unit,
+            q: None,
+            t: None,
+            value: f64::NAN,
+        }
+    }
+}
+
 pub(super) fn of(run: &RunResult) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for (name, link) in &run.links {
-        figures(&mut rows, Kind::Link, name, of_link(link));
+        figures(&mut rows, name, link);
         statistics(&mut rows, name, &link.qdisc.stats);
         series(&mut rows, Kind::Link, name, &link.series);
     }
     for (name, flow) in &run.flows {
-        figures(&mut rows, Kind::Flow, name, of_flow(flow));
+        figures(&mut rows, name, flow);
         series(&mut rows, Kind::Flow, name, &flow.series);
     }
-    figures(&mut rows, Kind::Aggregate, "", of_all(&run.aggregate));
+    figures(&mut rows, "", &run.aggregate);
     rows
 }
 
-fn figures<'a>(
-    rows: &mut Vec<Row<'a>>,
-    kind: Kind,
-    name: &'a str,
-    list: Vec<(&'static str, Content<'a>)>,
-) {
-    for (key, content) in list {
-        let figure = catalogue::find(kind, key).expect("every key stands in the catalogue");
-        let row = Row {
-            kind: kind.name(),
-            name,
-            metric: figure.metric,
-            stat: "value",
-            unit: figure.unit,
-            q: None,
-            t: None,
-            value: f64::NAN,
-        };
-        match content {
-            Content::Scalar(value) => rows.push(Row {
-                value: value.as_f64().unwrap_or(f64::NAN),
-                ..row
+fn figures<'a, T: Part>(rows: &mut Vec<Row<'a>>, name: &'a str, part: &'a T) {
+    for row in T::rows() {
+        let new = Row::new(T::KIND.name(), name, row.figure.metric, row.figure.unit);
+        match row.content(part) {
+            Some(Content::Spread(d)) => spread(rows, new, d),
+            Some(scalar) => rows.push(Row {
+                value: scalar.value(None),
+                ..new
             }),
-            Content::Spread(d) => spread(rows, row, d),
+            None => {}
         }
     }
 }
 
 fn spread<'a>(rows: &mut Vec<Row<'a>>, row: Row<'a>, d: &Distribution) {
+    use Statistic::{Max, Mean, Min, P5, P25, P50, P75, P95, P99};
     rows.push(Row {
         stat: "count",
-        unit: "samples",
+        unit: Unit::Samples,
         value: d.count as f64,
         ..row
     });
     if d.count == 0 {
         return;
     }
-    for (stat, value) in [("mean", d.mean), ("min", d.min), ("max", d.max)] {
-        rows.push(Row { stat, value, ..row });
-    }
-    for (q, value) in [
-        (0.05, d.p5),
-        (0.25, d.p25),
-        (0.50, d.p50),
-        (0.75, d.p75),
-        (0.95, d.p95),
-        (0.99, d.p99),
-    ] {
-        rows.push(Row {
-            stat: "quantile",
-            q: Some(q),
-            value,
+    let statistics = [Mean, Min, Max, P5, P25, P50, P75, P95, P99];
+    rows.extend(statistics.map(|statistic| {
+        let q = statistic.fraction();
+        Row {
+            stat: q.map_or(statistic.name(), |_| "quantile"),
+            q,
+            value: statistic.of(d),
             ..row
-        });
-    }
+        }
+    }));
     rows.extend(d.cdf.iter().map(|&(value, q)| Row {
         stat: "cdf",
         q: Some(q),
@@ -113,29 +109,20 @@ fn statistics<'a>(rows: &mut Vec<Row<'a>>, name: &'a str, stats: &'a [Field]) {
             QdiscValue::Bool(_) | QdiscValue::Text(_) | QdiscValue::Groups(_) => continue,
         };
         rows.push(Row {
-            kind: "qdisc",
-            name,
-            metric: &field.name,
-            stat: "value",
-            unit: "",
-            q: None,
-            t: None,
             value,
+            ..Row::new("qdisc", name, &field.name, Unit::None)
         });
     }
 }
 
 fn series<'a>(rows: &mut Vec<Row<'a>>, kind: Kind, name: &'a str, list: &'a [Series]) {
     for series in list {
+        let row = Row::new(kind.name(), name, &series.metric, series.unit);
         rows.extend(series.points.iter().map(|point| Row {
-            kind: kind.name(),
-            name,
-            metric: &series.metric,
             stat: "series",
-            unit: series.unit.name(),
-            q: None,
             t: Some(point.t),
             value: point.value,
+            ..row
         }));
     }
 }

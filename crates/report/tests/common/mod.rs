@@ -317,7 +317,11 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
 
 /// One of each way in which apps' own figures are gathered.
 fn reports(dice: &mut Dice) -> Vec<Measured> {
-    let first = |gathering| Metric::ALL.into_iter().find(|m| m.gathering() == gathering);
+    let first = |gathering| {
+        Metric::ALL
+            .into_iter()
+            .find(|m| m.measure().gathering == gathering)
+    };
     let sum = first(Gathering::Sum).map(|metric| (metric, Amount::Sum(3.0)));
     let sample = first(Gathering::Sample);
     let sample = sample.map(|metric| (metric, Amount::Spread(spread(5.0, 1.0, dice))));

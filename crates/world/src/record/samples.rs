@@ -1,7 +1,7 @@
 //! Samples of any unit, and the throughput of a window that slides.
 
 use super::Window;
-use crate::result::Distribution;
+use crate::figure::Distribution;
 use sojourn_units::{Span, Time};
 
 /// Most samples kept; beyond, every second one goes, and so on.

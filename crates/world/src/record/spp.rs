@@ -1,7 +1,7 @@
 //! Round-trip times of one flow by synthetic packet pairs; the reference point is its `from`.
 
 use super::{Spread, Window};
-use crate::result::Distribution;
+use crate::figure::Distribution;
 use crate::spp::{PacketMatcher, PacketPairs, Passage};
 use sojourn_units::{Span, Time};
 

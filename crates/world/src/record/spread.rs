@@ -1,6 +1,6 @@
 //! Distributions of latencies.
 
-use crate::result::Distribution;
+use crate::figure::Distribution;
 use hdrhistogram::Histogram;
 use sojourn_units::Span;
 

@@ -3,33 +3,7 @@
 use sojourn_scenario::problem::suggestion;
 use sojourn_units::Unit;
 use sojourn_world::Series;
-
-/// Series of a link's queue: what every link has, then what disciplines show of themselves.
-const LINK: [(&str, Unit); 14] = [
-    ("throughput", Unit::Bps),
-    ("backlog", Unit::Packets),
-    ("drops", Unit::Packets),
-    ("sojourn", Unit::Ms),
-    ("target", Unit::Ms),
-    ("swing", Unit::Ms),
-    ("deviation", Unit::Ms),
-    ("link_rate", Unit::Bps),
-    ("avg_rate", Unit::Bps),
-    ("virtual_rate", Unit::Bps),
-    ("decision", Unit::None),
-    ("unmet", Unit::None),
-    ("pause", Unit::Ms),
-    ("probability", Unit::Share),
-];
-
-/// Series of a flow.
-const FLOW: [(&str, Unit); 5] = [
-    ("goodput", Unit::Bps),
-    ("rtt", Unit::Ms),
-    ("cwnd", Unit::Packets),
-    ("ssthresh", Unit::Packets),
-    ("pacing_rate", Unit::Bps),
-];
+use sojourn_world::figure::{self, Kind};
 
 const STATISTICS: [&str; 5] = ["mean", "min", "max", "first_below", "first_above"];
 
@@ -60,15 +34,10 @@ impl Reading {
     ///
     /// # Errors
     /// What is wrong, and what would be right.
-    pub(super) fn find(
-        is_of_link: bool,
-        name: &str,
-        numbers: &[f64],
-    ) -> Result<Self, (String, String)> {
-        let known = if is_of_link { &LINK[..] } else { &FLOW[..] };
+    pub(super) fn find(kind: Kind, name: &str, numbers: &[f64]) -> Result<Self, (String, String)> {
         let (metric, word) = name.split_once('.').unwrap_or((name, ""));
-        let Some(&(metric, unit)) = known.iter().find(|(known, _)| *known == metric) else {
-            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let Some(figure) = figure::series(kind).find(|known| known.key == metric) else {
+            let names: Vec<&str> = figure::series(kind).map(|known| known.key).collect();
             let message = format!("`{metric}` is no series");
             return Err((message, suggestion(metric, &names)));
         };
@@ -96,8 +65,8 @@ impl Reading {
             return Err((message, "the earlier time comes first".into()));
         }
         Ok(Self {
-            metric,
-            unit,
+            metric: figure.key,
+            unit: figure.unit,
             statistic,
             from,
             to,

@@ -1,0 +1,178 @@
+//! Figures for terminals: the main ones of every run, and of a single run its links and flows.
+//!
+//! Titles, units and values are those of the list (`world::figure`).
+
+use crate::table::Table;
+use sojourn_units::Unit;
+use sojourn_world::RunResult;
+use sojourn_world::figure::{Aggregate, FlowResult, LinkResult, Part, Row, Statistic};
+use std::fmt::Write as _;
+
+/// A figure, or a statistic of it, with so many digits behind the point.
+struct Column<T: 'static> {
+    row: &'static Row<T>,
+    statistic: Option<Statistic>,
+    digits: usize,
+}
+
+/// The columns of figures by their keys.
+fn columns<T: Part, const N: usize>(
+    wanted: [(&str, Option<Statistic>, usize); N],
+) -> [Column<T>; N] {
+    wanted.map(|(key, statistic, digits)| Column {
+        row: T::rows()
+            .find(|row| row.figure.key == key)
+            .expect("the key stands in the list"),
+        statistic,
+        digits,
+    })
+}
+
+impl<T: Part> Column<T> {
+    /// Its title, statistic and unit, flush right. A further statistic of the figure `before` it
+    /// goes without the title.
+    fn heading(&self, before: Option<&Self>) -> String {
+        let figure = self.row.figure;
+        let is_further = before.is_some_and(|before| before.row.figure.key == figure.key);
+        let unit = match figure.unit {
+            Unit::Packets => "",
+            unit => unit.on_axis_name(),
+        };
+        let statistic = self.statistic.map_or("", Statistic::name);
+        let parts = [if is_further { "" } else { figure.title }, statistic, unit];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        format!(">{}", parts.collect::<Vec<_>>().join(" "))
+    }
+
+    fn show(&self, part: &T) -> String {
+        self.number(self.row.value(part, self.statistic))
+    }
+
+    fn number(&self, value: f64) -> String {
+        if value.is_finite() {
+            let value = self.row.figure.unit.on_axis(value);
+            format!("{value:.*}", self.digits)
+        } else {
+            "-".to_owned()
+        }
+    }
+}
+
+fn headings<T: Part>(columns: &[Column<T>]) -> impl Iterator<Item = String> {
+    let before = std::iter::once(None).chain(columns.iter().map(Some));
+    columns
+        .iter()
+        .zip(before)
+        .map(|(column, before)| column.heading(before))
+}
+
+/// The main figures: a line for each run, and for a single run its links and flows.
+pub(crate) fn text(results: &[RunResult]) -> String {
+    let mut text = runs(results).show();
+    text += "\nInduced RTT: round-trip time less the base RTT, of the latency probes where there \
+             are any,\notherwise of all connections; of several flows their mean.\n";
+    if let [result] = results {
+        let links = parts("link", &result.links, &links(), |_| Vec::new());
+        let flows = parts("flow", &result.flows, &flows(), |flow| {
+            vec![("app", flow.app.to_string())]
+        });
+        let _ = write!(text, "\n{}\n{}", links.show(), flows.show());
+    }
+    text
+}
+
+fn links() -> [Column<LinkResult>; 7] {
+    columns([
+        ("utilisation", None, 1),
+        ("dequeued_packets", None, 0),
+        ("dropped_packets", None, 0),
+        ("marked_packets", None, 0),
+        ("sojourn_ms", Some(Statistic::P50), 2),
+        ("sojourn_ms", Some(Statistic::P95), 2),
+        ("backlog_packets_mean", None, 1),
+    ])
+}
+
+fn flows() -> [Column<FlowResult>; 6] {
+    columns([
+        ("goodput_bps", None, 3),
+        ("sent_packets", None, 0),
+        ("retransmitted_packets", None, 0),
+        ("rtt_ms", Some(Statistic::P50), 1),
+        ("rtt_ms", Some(Statistic::P95), 1),
+        ("loss_ratio", None, 2),
+    ])
+}
+
+/// A line for each run: its parameters, the figures over all flows, the induced RTT and the link
+/// that held most packets.
+fn runs(results: &[RunResult]) -> Table {
+    let mut params: Vec<&str> = Vec::new();
+    for (key, _) in results.iter().flat_map(|result| &result.params) {
+        if !params.contains(&key.as_str()) {
+            params.push(key);
+        }
+    }
+    let all: [Column<Aggregate>; 2] = columns([("goodput_bps", None, 3), ("jain", None, 3)]);
+    let induced: [Column<FlowResult>; 2] = columns([
+        ("induced_rtt_ms", Some(Statistic::P50), 1),
+        ("induced_rtt_ms", Some(Statistic::P95), 1),
+    ]);
+    let link: [Column<LinkResult>; 3] = columns([
+        ("utilisation", None, 1),
+        ("dropped_packets", None, 0),
+        ("marked_packets", None, 0),
+    ]);
+    let mut titles: Vec<String> = params.iter().map(|param| (*param).to_owned()).collect();
+    titles.push(">seed".to_owned());
+    titles.extend(headings(&all).chain(headings(&induced)));
+    titles.push("longest queue".to_owned());
+    titles.extend(headings(&link));
+    let mut table = Table::new(titles.iter().map(String::as_str));
+    for result in results {
+        let param = |param: &&str| {
+            let found = result.params.iter().find(|(key, _)| key == param);
+            found.map_or_else(String::new, |(_, value)| value.clone())
+        };
+        let mut row: Vec<String> = params.iter().map(param).collect();
+        row.push(result.seed.to_string());
+        row.extend(all.iter().map(|column| column.show(&result.aggregate)));
+        row.extend(induced.iter().map(|column| {
+            let statistic = column.statistic.expect("it is a statistic");
+            column.number(result.induced_rtt(statistic))
+        }));
+        // Not by utilisation: a link that follows a trace has none.
+        let backlog = |link: &LinkResult| link.backlog_packets_mean;
+        let links = result.links.iter();
+        match links.max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b))) {
+            Some((name, busiest)) => {
+                row.push(name.clone());
+                row.extend(link.iter().map(|column| column.show(busiest)));
+            }
+            None => row.extend(["-"; 4].map(str::to_owned)),
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// A line for each link or flow: its name, what stands `beside` figures, and its figures.
+fn parts<T: Part>(
+    kind: &str,
+    list: &[(String, T)],
+    columns: &[Column<T>],
+    beside: impl Fn(&T) -> Vec<(&'static str, String)>,
+) -> Table {
+    let mut titles = vec![kind.to_owned()];
+    let empty = T::default();
+    titles.extend(beside(&empty).iter().map(|(title, _)| (*title).to_owned()));
+    titles.extend(headings(columns));
+    let mut table = Table::new(titles.iter().map(String::as_str));
+    for (name, part) in list {
+        let mut row = vec![name.clone()];
+        row.extend(beside(part).into_iter().map(|(_, text)| text));
+        row.extend(columns.iter().map(|column| column.show(part)));
+        table.row(row);
+    }
+    table
+}

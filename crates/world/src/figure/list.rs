@@ -1,0 +1,404 @@
+//! The list, and the types that hold what it names.
+//!
+//! A row is
+//!
+//! ```text
+//! field: Type, "key", Unit, "Title", "meaning", "source";
+//! ```
+//!
+//! with `field = |part| …` where the figure follows from other fields, `"key" = "metric"` where its
+//! metric is not the field's name, and `"key" later` where older summaries lack it.
+
+use super::{Access, Distribution, Figure, Kind, Row, Shape};
+use crate::result::{Measured, Series};
+use sojourn_qdisc::Report;
+use sojourn_units::{Rate, Span, Unit};
+use std::borrow::Cow;
+
+const JIOT: &str = "IEEE Internet of Things Journal 2017, doi 10.1109/JIOT.2017.2722683";
+const STEERING: &str = "Bless, Hock, Zitterbart 2018";
+
+/// Makes a part of a result and its rows.
+macro_rules! part {
+    (
+        $(#[$about:meta])*
+        $part:ident {
+            $($field:ident $(: $type:ident $(<$of:ident>)?)? $(= $derived:expr)?,
+                $key:literal $(= $metric:literal)? $($later:ident)?,
+                $unit:ident, $title:literal, $meaning:literal, $source:expr;)*
+        } beside {
+            $($(#[$doc:meta])* $other:ident: $kind:ty,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $part {
+            $($(#[doc = $meaning] pub $field: $type $(<$of>)?,)?)*
+            $($(#[$doc])* pub $other: $kind,)*
+        }
+
+        impl $part {
+            pub(super) const ROWS: &[Row<Self>] = &[$(Row {
+                figure: Figure {
+                    kind: <Self as super::Part>::KIND,
+                    shape: part!(@shape $($type)?),
+                    key: $key,
+                    metric: part!(@metric $field $($metric)?),
+                    unit: Unit::$unit,
+                    title: $title,
+                    meaning: $meaning,
+                    source: $source,
+                },
+                is_later: part!(@later $($later)?),
+                access: part!(@access $field $(: $type)? $(= $derived)?),
+            },)*];
+        }
+    };
+    (@shape Distribution) => { Shape::Distribution };
+    (@shape $($scalar:ident)?) => { Shape::Scalar };
+    (@metric $field:ident $metric:literal) => { $metric };
+    (@metric $field:ident) => { stringify!($field) };
+    (@later later) => { true };
+    (@later) => { false };
+    (@access $field:ident: $type:ident) => {
+        Access::Held {
+            get: |part| &part.$field,
+            slot: |part| &mut part.$field,
+        }
+    };
+    (@access $field:ident = $derived:expr) => { Access::Derived($derived) };
+}
+
+part! {
+    /// What happened at a link's queue, from the warm-up to the end.
+    LinkResult {
+        offered_packets: u64, "offered_packets", Packets, "Offered",
+            "Packets offered to the queue after the warm-up, dropped ones included.",
+            "";
+        offered_bytes: u64, "offered_bytes", Bytes, "Offered bytes",
+            "Bytes of the offered packets, link header included.",
+            "";
+        dequeued_packets: u64, "dequeued_packets", Packets, "Dequeued",
+            "Packets that the queue gave to the link after the warm-up.",
+            "";
+        dequeued_bytes: u64, "dequeued_bytes", Bytes, "Dequeued bytes",
+            "Bytes of the dequeued packets, link header included.",
+            "";
+        dropped_packets: u64, "dropped_packets", Packets, "Dropped",
+            "Packets that the queue dropped after the warm-up, for whatever reason. The reasons \
+             stand in the discipline's own statistics.",
+            "";
+        marked_packets: u64, "marked_packets", Packets, "Marked",
+            "Packets whose ECN field the queue set to Congestion Experienced instead of dropping \
+             them.",
+            "RFC 3168 section 5";
+        drop_ratio = |link| ratio(link.dropped_packets, link.offered_packets),
+            "drop_ratio", Share, "Drop ratio",
+            "Dropped over offered packets. No value when nothing was offered.",
+            "";
+        utilisation: Option<f64>, "utilisation", Share, "Utilisation",
+            "Dequeued bits over the link's rate times the measured time: 1 is a full link. No \
+             value for a link without a rate.",
+            "RFC 5136";
+        backlog_packets_mean: f64, "backlog_packets_mean", Packets, "Mean backlog",
+            "Packets held by the queue, averaged over time (not over packets).",
+            "";
+        sojourn: Distribution, "sojourn_ms", Ms, "Sojourn time",
+            "Time from enqueue to dequeue of every packet that the queue gave to the link. \
+             Dropped packets do not count.",
+            "RFC 8289 section 2";
+    } beside {
+        /// The queue's own statistics at the end of the run, from its beginning.
+        qdisc: Report,
+        /// Over time: those of [`series`](super::series), and the queue's own variables.
+        series: Vec<Series>,
+    }
+}
+
+part! {
+    /// What happened to a flow, from the warm-up to the end.
+    FlowResult {
+        goodput: Rate, "goodput_bps", Bps, "Goodput",
+            "Payload bits delivered to the receiving application per second, from the warm-up (or \
+             the flow's start, when later) to the end. Headers, retransmitted copies and lost \
+             packets do not count. For a ping it is that of the requests.",
+            "RFC 2647 section 3.17";
+        sent_packets: u64, "sent_packets", Packets, "Sent",
+            "Data packets sent by the flow's first end, retransmissions included; pure ACKs are \
+             not.",
+            "";
+        retransmitted_packets: u64, "retransmitted_packets", Packets, "Retransmitted",
+            "Data packets that were not the first copy.",
+            "";
+        retransmit_ratio = |flow| ratio(flow.retransmitted_packets, flow.sent_packets),
+            "retransmit_ratio", Share, "Retransmit ratio",
+            "Retransmitted over sent packets. No value when nothing was sent.",
+            "";
+        rtt: Distribution, "rtt_ms", Ms, "Round-trip time",
+            "TCP: a sample for every acknowledgement that gives one, taken at the sender. Ping: \
+             from a request to its echo.",
+            "RFC 6298 section 3; RFC 7323 section 4";
+        induced_rtt: Distribution, "induced_rtt_ms", Ms, "Induced RTT",
+            "Round-trip time less the flow's base RTT (that of the empty path): what queues and \
+             serialisation add. The figure that an AQM is judged by.",
+            JIOT;
+        loss_ratio: Option<f64>, "loss_ratio", Share, "Loss ratio",
+            "Datagrams lost over datagrams sent, both directions of an echo. UDP only; for TCP \
+             see the retransmit ratio.",
+            "RFC 7680 section 2";
+        delay: Distribution, "delay_ms", Ms, "One-way delay",
+            "From sending a datagram to its arrival, of those that arrived (UDP).",
+            "RFC 7679 section 3";
+        throughput: Distribution, "throughput_bps", Bps, "IP-layer throughput",
+            "Bytes of IP packets that came to the flow's receiver, retransmitted copies included, \
+             in a window of 5 s that slides by 0.25 s. Empty when the measured time is shorter.",
+            JIOT;
+        blocked_messages: u64, "blocked_messages", Messages, "Blocked messages",
+            "Messages that a constant-bit-rate sender skipped because its TCP send buffer was \
+             full.",
+            "";
+        completed: Option<Span>, "completed_s", Seconds, "Completion time",
+            "From the flow's start to the delivery of the whole file. No value for flows without \
+             an end, or when it did not finish. Of a flow that begins repeatedly, that of the \
+             first.",
+            "";
+        started: u64, "started", Flows, "Started",
+            "How often the flow began after the warm-up: more than once with `every`.",
+            "";
+        completion: Distribution, "completion_ms", Ms, "Completion times",
+            "From each beginning after the warm-up to the delivery of its whole file, of those \
+             that finished before the end; their number is the count.",
+            "";
+        spp_rtt: Distribution, "spp_rtt_ms" later, Ms, "Packet-pair RTT",
+            "Round-trip time from packets seen at both ends of the path, whatever they carry: \
+             synthetic pairs of one packet there and one back. What a host waits before it \
+             answers does not count. Of a call the other direction's packets come back. Empty \
+             unless the scenario says `spp = true`.",
+            "Zander and Armitage, CAIA Technical Report 060707A";
+        spp_induced_rtt: Distribution, "spp_induced_rtt_ms" later, Ms, "Induced packet-pair RTT",
+            "The packet-pair RTT less the flow's base RTT.",
+            JIOT;
+    } beside {
+        /// `bulk`, `ping` and so on.
+        app: Cow<'static, str>,
+        /// Whether it takes all bandwidth it can get.
+        elastic: bool,
+        /// What the app has measured of itself.
+        measured: Vec<Measured>,
+        /// Over time: those of [`series`](super::series).
+        series: Vec<Series>,
+    }
+}
+
+part! {
+    /// Over all flows.
+    Aggregate {
+        jain: Option<f64>, "jain", None, "Jain's index",
+            "Fairness of the goodputs of the flows that take all they can get: (Σx)² / (n·Σx²). 1 \
+             is equal, 1/n is one flow taking everything.",
+            "Jain, Chiu, Hawe 1984 (DEC-TR-301)";
+        goodput_bps: f64, "goodput_bps" = "goodput", Bps, "Sum of goodputs",
+            "Over all flows, both directions.",
+            "";
+    } beside {}
+}
+
+/// Marked over offered packets: what claims may name besides, though summaries lack it.
+pub static MARK_RATIO: Row<LinkResult> = Row {
+    figure: Figure {
+        kind: Kind::Link,
+        shape: Shape::Scalar,
+        key: "mark_ratio",
+        metric: "mark_ratio",
+        unit: Unit::Share,
+        title: "Mark ratio",
+        meaning: "Marked over offered packets. No value when nothing was offered.",
+        source: "RFC 3168 section 5",
+    },
+    is_later: true,
+    access: Access::Derived(|link| ratio(link.marked_packets, link.offered_packets)),
+};
+
+/// A share; NaN of nothing.
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+const fn series(
+    kind: Kind,
+    key: &'static str,
+    unit: Unit,
+    title: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+) -> Figure {
+    Figure {
+        kind,
+        shape: Shape::Series,
+        key,
+        metric: key,
+        unit,
+        title,
+        meaning,
+        source,
+    }
+}
+
+/// What every link and flow has over time, and the variables that our disciplines show.
+pub(super) const SERIES: &[Figure] = &[
+    series(
+        Kind::Link,
+        "throughput",
+        Unit::Bps,
+        "Throughput over time",
+        "Bits given to the link in each interval, per second, link header included.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "backlog",
+        Unit::Packets,
+        "Backlog over time",
+        "Packets held, averaged over the events of each interval.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "drops",
+        Unit::Packets,
+        "Drops over time",
+        "Packets dropped in each interval.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "sojourn",
+        Unit::Ms,
+        "Sojourn time over time",
+        "Mean sojourn time of the packets that left in each interval.",
+        "RFC 8289 section 2",
+    ),
+    series(
+        Kind::Link,
+        "target",
+        Unit::Ms,
+        "Target over time",
+        "Delay target that AQM Steering has given to the AQM, at the end of each interval.",
+        STEERING,
+    ),
+    series(
+        Kind::Link,
+        "swing",
+        Unit::Ms,
+        "Swing over time",
+        "How deep the delay swings below the target after a drop: Steering's average.",
+        STEERING,
+    ),
+    series(
+        Kind::Link,
+        "deviation",
+        Unit::Ms,
+        "Deviation of the swing over time",
+        "Root of the variance of that depth.",
+        STEERING,
+    ),
+    series(
+        Kind::Link,
+        "link_rate",
+        Unit::Bps,
+        "Link rate over time",
+        "Rate of the link as Steering knows it.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "avg_rate",
+        Unit::Bps,
+        "Long-term rate over time",
+        "Steering's smoothed rate of what is sent; a gap before the first drop.",
+        "TDRM-UTEMA-CPA: Menth and Hauser 2017",
+    ),
+    series(
+        Kind::Link,
+        "virtual_rate",
+        Unit::Bps,
+        "Virtual rate over time",
+        "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
+        STEERING,
+    ),
+    series(
+        Kind::Link,
+        "decision",
+        Unit::None,
+        "Decision over time",
+        "What Steering decided last: 0 none, 1 lowered, 2 raised, 3 stepped down, 4 virtual \
+         queue, 5 virtual rate, 6 real queue; kept: 7 swing, 8 under-used, 9 standing, 10 \
+         highest.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "unmet",
+        Unit::None,
+        "Unmet policy over time",
+        "What of Steering's policy is not met: 0 nothing, 1 utilisation, 2 delay, 3 ceiling.",
+        "",
+    ),
+    series(
+        Kind::Link,
+        "pause",
+        Unit::Ms,
+        "Pause over time",
+        "GSP's interval: the pause that a drop would start.",
+        "arXiv 1602.05333",
+    ),
+    series(
+        Kind::Link,
+        "probability",
+        Unit::Share,
+        "Drop probability over time",
+        "PIE's.",
+        "RFC 8033",
+    ),
+    series(
+        Kind::Flow,
+        "goodput",
+        Unit::Bps,
+        "Goodput over time",
+        "Payload bits delivered in each interval, per second.",
+        "RFC 2647 section 3.17",
+    ),
+    series(
+        Kind::Flow,
+        "rtt",
+        Unit::Ms,
+        "Round-trip time over time",
+        "Mean of the samples of each interval; a gap where there was none.",
+        "RFC 6298 section 3",
+    ),
+    series(
+        Kind::Flow,
+        "cwnd",
+        Unit::Segments,
+        "Congestion window over time",
+        "Mean of each interval, in segments (TCP).",
+        "RFC 5681 section 2",
+    ),
+    series(
+        Kind::Flow,
+        "ssthresh",
+        Unit::Segments,
+        "Slow-start threshold over time",
+        "Mean of each interval, in segments (TCP); a gap while it is unset.",
+        "RFC 5681 section 2",
+    ),
+    series(
+        Kind::Flow,
+        "pacing_rate",
+        Unit::Bps,
+        "Pacing rate over time",
+        "Rate at which the sender spaces its segments, mean of each interval (TCP); a gap for \
+         senders that do not.",
+        "",
+    ),
+];
