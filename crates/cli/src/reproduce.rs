@@ -6,7 +6,7 @@ mod page;
 pub(crate) use again::again;
 
 use crate::progress::Bar;
-use crate::run::stop_on_signal;
+use crate::run::{run_cells, stop_on_signal};
 use crate::table::Table;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
@@ -230,7 +230,7 @@ fn run(
     let jobs = args.jobs.or(jobs).unwrap_or(NonZeroUsize::MIN);
     let bar = Bar::new(&cells);
     let begin = Instant::now();
-    let outcomes = sojourn_scenario::run(runner, &cells, jobs, stop, &bar);
+    let outcomes = run_cells(runner, &cells, jobs, stop, &bar);
     bar.clear();
     let runs = || outcomes.iter().flatten();
     cost.runs += runs().count();

@@ -162,7 +162,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     };
     let stop = stop_on_signal()?;
     let bar = Bar::new(&scenario.cells);
-    let outcomes = sojourn_scenario::run(world, &scenario.cells, args.jobs(), &stop, &bar);
+    let outcomes = run_cells(world, &scenario.cells, args.jobs(), &stop, &bar);
     bar.clear();
     if stop.load(Ordering::Relaxed) {
         eprintln!("sojourn: interrupted; nothing was written");
@@ -186,6 +186,21 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         }
     }
     Ok(if failures.is_empty() { 0 } else { FAILED })
+}
+
+/// Runs cells, and signs the results with the version and commit of this program.
+pub(crate) fn run_cells(
+    world: &(dyn World + Sync),
+    cells: &[Cell],
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+    bar: &Bar,
+) -> Vec<Outcome> {
+    let mut outcomes = sojourn_scenario::run(world, cells, jobs, stop, bar);
+    for result in outcomes.iter_mut().flatten() {
+        result.program = Some(env!("SOJOURN_VERSION").to_owned());
+    }
+    outcomes
 }
 
 /// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.

@@ -385,6 +385,7 @@ fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunR
             peak_rss_bytes: peak_rss(),
         },
         digest: 0,
+        program: None,
     }
 }
 

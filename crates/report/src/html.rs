@@ -72,6 +72,7 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> minijinja::Value {
     let worlds: Vec<&str> = worlds.map(WorldName::as_str).collect();
     context! {
         name => info.name.clone(),
+        program => labels::programs(results),
         title => if info.title.is_empty() { &info.name } else { &info.title },
         description => info.description.clone(),
         version => info.version,

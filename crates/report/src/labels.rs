@@ -51,6 +51,18 @@ pub(crate) fn params_text(params: &[(String, String)]) -> String {
     pairs.collect::<Vec<_>>().join(" ")
 }
 
+/// The programs that made the results, in the order of first occurrence: mostly one. None when
+/// no run says.
+pub(crate) fn programs(results: &[RunResult]) -> Option<String> {
+    let mut programs: Vec<&str> = Vec::new();
+    for program in results.iter().filter_map(|run| run.program.as_deref()) {
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    (!programs.is_empty()).then(|| programs.join(", "))
+}
+
 fn value<'a>(run: &'a RunResult, field: &str) -> Option<&'a str> {
     let pair = run.params.iter().find(|(key, _)| key == field);
     pair.map(|(_, value)| value.as_str())
@@ -141,6 +153,7 @@ mod tests {
             aggregate: Aggregate::default(),
             cost: Cost::default(),
             digest: 0,
+            program: None,
         }
     }
 

@@ -9,7 +9,7 @@ mod svg;
 
 use crate::error::ReportError;
 use crate::files::Pending;
-use crate::{PAGE, SUMMARY, TABLE, html, summary_json, write_table};
+use crate::{PAGE, SUMMARY, TABLE, html, labels, summary_json, write_table};
 use minijinja::{AutoEscape, Environment, Value as PageValue, context};
 use serde_json::{Map, Value, json};
 use sojourn_world::{RunResult, ScenarioInfo};
@@ -126,12 +126,14 @@ pub struct Page<'a> {
 
 /// `claims.json`, format `sojourn-claims/1`, with a newline at its end.
 ///
-/// `notes` are sentences for the page's reader, kept for when it is made again.
+/// `notes` are sentences for the page's reader, kept for when it is made again; the `results` say
+/// which program they are of.
 pub fn claims_json(
     study: &str,
     claims: &[Claim],
     cost: &[(&str, f64)],
     notes: &[String],
+    results: &[RunResult],
 ) -> String {
     let claims: Vec<Value> = claims
         .iter()
@@ -162,13 +164,16 @@ pub fn claims_json(
             ((*name).to_owned(), value)
         })
         .collect();
-    let document = json!({
+    let mut document = json!({
         "format": CLAIMS_FORMAT,
         "study": study,
         "claims": claims,
         "cost": cost,
         "notes": notes,
     });
+    if let Some(program) = labels::programs(results) {
+        document["program"] = json!(program);
+    }
     let mut text = serde_json::to_string_pretty(&document).expect("JSON values always serialise");
     text.push('\n');
     text
@@ -274,6 +279,7 @@ pub fn study_html(page: &Page<'_>, results: &[RunResult]) -> Result<String, Repo
     let html = environment.get_template("study.html")?.render(context! {
         title => page.info.title.clone(),
         name => page.info.name.clone(),
+        program => labels::programs(results),
         description => page.info.description.clone(),
         published => page.source,
         worlds => worlds,

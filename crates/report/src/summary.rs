@@ -56,7 +56,7 @@ fn cell(run: &RunResult) -> Value {
         .iter()
         .map(|(name, f)| (name.clone(), flow(f)))
         .collect();
-    json!({
+    let mut cell = json!({
         "world": run.world.as_str(),
         "seed": run.seed,
         "params": params,
@@ -71,7 +71,11 @@ fn cell(run: &RunResult) -> Value {
             "peak_rss_bytes": run.cost.peak_rss_bytes,
         },
         "digest": format!("{:016x}", run.digest),
-    })
+    });
+    if let Some(program) = &run.program {
+        cell["program"] = json!(program);
+    }
+    cell
 }
 
 fn figures<T: Part>(part: &T) -> Map<String, Value> {

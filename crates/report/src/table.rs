@@ -13,6 +13,7 @@ use crate::error::ReportError;
 use crate::labels;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
@@ -24,6 +25,9 @@ use std::sync::Arc;
 /// The fixed columns that identify a run; a column `param_FIELD` per parameter follows.
 const IDENTITY: [&str; 5] = ["scenario", "world", "cell", "seed", "params"];
 
+/// The key of the file's metadata under which the programs stand that made the runs.
+const PROGRAM: &str = "sojourn.program";
+
 /// Writes the table of `results`.
 ///
 /// # Errors
@@ -34,9 +38,12 @@ pub fn write_table(
     results: &[RunResult],
 ) -> Result<(), ReportError> {
     let fields = labels::fields(results);
+    let program =
+        labels::programs(results).map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by("sojourn".to_owned())
+        .set_key_value_metadata(program)
         .build();
     let mut file = SerializedFileWriter::new(to, Arc::new(schema(&fields)?), Arc::new(properties))?;
     let numbers = labels::cell_numbers(results);

@@ -526,6 +526,7 @@ impl Engine {
                 ..Cost::default()
             },
             digest: self.digest,
+            program: None,
         }
     }
 }

@@ -545,6 +545,7 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         aggregate: Aggregate::default(),
         cost: Cost::default(),
         digest: 0,
+        program: None,
     };
     let results = [Results {
         world: WorldName::Sim,

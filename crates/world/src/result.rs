@@ -27,6 +27,9 @@ pub struct RunResult {
     /// A rolling hash over every event of a run in virtual time: equal hashes, equal runs.
     /// Zero where runs do not repeat.
     pub digest: u64,
+    /// Version and commit of the program that ran it, as `--version` says them. None where nobody
+    /// has signed it: a world does not know what program it is part of.
+    pub program: Option<String>,
 }
 
 impl RunResult {

@@ -37,7 +37,7 @@ impl Reproduced {
         let (drawings, sheets) = (drawings(study, &worlds), sheets(study, &worlds));
         let (results, failures, info) = gather(study, worlds);
         let failures = notes.unwrap_or(failures);
-        let json = sojourn_report::claims_json(&study.name, &claims, cost, &failures);
+        let json = sojourn_report::claims_json(&study.name, &claims, cost, &failures, &results);
         Self {
             claims,
             json,

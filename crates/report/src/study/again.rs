@@ -85,7 +85,7 @@ mod tests {
             }],
         };
         let cost = [("runs", 3.0), ("wall_s", 0.1)];
-        let text = claims_json("small", &[claim], &cost, &["a run failed".into()]);
+        let text = claims_json("small", &[claim], &cost, &["a run failed".into()], &[]);
         let found = read(&text).expect("it is right");
         assert_eq!(
             (found.study.as_str(), &found.claims[..]),

@@ -74,6 +74,7 @@ struct Cell {
     cost: Cost,
     #[serde(deserialize_with = "digest")]
     digest: u64,
+    program: Option<String>,
 }
 
 impl From<Cell> for RunResult {
@@ -91,6 +92,7 @@ impl From<Cell> for RunResult {
             aggregate: cell.aggregate.0,
             cost: cell.cost,
             digest: cell.digest,
+            program: cell.program,
         }
     }
 }
