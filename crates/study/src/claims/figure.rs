@@ -46,7 +46,9 @@ impl Taken {
         }
         Statistic::named(name).map(Self::Statistic).ok_or_else(|| {
             let names = Statistic::ALL.map(Statistic::name);
-            let known: Vec<&str> = names.into_iter().chain(["below"]).collect();
+            let mut known: Vec<&str> = names.into_iter().chain(["below"]).collect();
+            // Of two that are as near the shorter one: `p57` is rather `p5` than `p50`.
+            known.sort_unstable();
             let help = suggestion(name, &known);
             (format!("`{name}` is no statistic"), help)
         })

@@ -1,7 +1,10 @@
 //! The list is whole: every figure once, and what is filled is got back.
 
-use super::{Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Shape, figures};
+use super::{Aggregate, Content, Distribution, FlowResult, Kind, LinkResult, Part, Shape, figures};
+use sojourn_tidy::generated;
+use sojourn_units::Unit;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 #[test]
 fn every_figure_stands_in_the_list_once() {
@@ -57,4 +60,47 @@ fn what_follows_from_others_is_a_share_or_nothing() {
     assert!(row.value(&link, None).is_nan());
     (link.offered_packets, link.dropped_packets) = (4, 1);
     assert!((row.value(&link, None) - 0.25).abs() < 1e-12);
+}
+
+#[test]
+fn the_guide_names_every_figure() {
+    let mut text = String::new();
+    for (title, kind, of_series) in [
+        ("Of a link's queue", Kind::Link, false),
+        ("Of a flow", Kind::Flow, false),
+        ("Over all flows", Kind::Aggregate, false),
+        ("Of a link's queue over time", Kind::Link, true),
+        ("Of a flow over time", Kind::Flow, true),
+    ] {
+        let _ = writeln!(
+            text,
+            "### {title}\n\n| key | `metric` | unit | | meaning |\n| --- | --- | --- | --- | --- |"
+        );
+        let of = |figure: &super::Figure| {
+            figure.kind == kind && (figure.shape == Shape::Series) == of_series
+        };
+        for figure in figures().filter(of) {
+            let shape = match figure.shape {
+                Shape::Distribution => "distribution",
+                Shape::Scalar | Shape::Series => "",
+            };
+            let source = match figure.source {
+                "" => String::new(),
+                source => format!(" ({source})"),
+            };
+            let _ = writeln!(
+                text,
+                "| `{}` | `{}` | {} | {shape} | {}{source} |",
+                figure.key,
+                figure.metric,
+                match figure.unit {
+                    Unit::Share => "share of one",
+                    unit => unit.name(),
+                },
+                figure.meaning
+            );
+        }
+        text.push('\n');
+    }
+    generated::part("docs/results.md", "figures", &text);
 }
