@@ -16,6 +16,7 @@ mod reproduce;
 mod rtt;
 mod run;
 mod table;
+mod worlds;
 
 use clap::{Args, Parser, Subcommand};
 use sojourn_scenario::{Options, Problems, Scenario};

@@ -37,7 +37,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     }
     let mut told = Vec::new();
     for dir in &args.dirs {
-        match sojourn_report::reproduction(dir) {
+        match sojourn_study::reproduction(dir) {
             Ok(found) => told.extend(found),
             Err(error) => {
                 eprintln!("sojourn: {:#}", anyhow::Error::from(error));

@@ -1,24 +1,22 @@
 //! `sojourn reproduce`: runs a published study and holds its claims against what comes out.
 
 mod again;
-mod page;
 
 pub(crate) use again::again;
 
 use crate::progress::Bar;
 use crate::run::{run_cells, stop_on_signal};
 use crate::table::Table;
+use crate::worlds::{self, Programs, Row, WORLDS};
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use page::Reproduced;
-use sojourn_live::Live;
+use clap::Args;
 use sojourn_scenario::{Options, Outcome};
-use sojourn_sim::Sim;
-use sojourn_study::{Published, Results, Status, WorldName};
-use sojourn_world::{Cell, World};
+use sojourn_study::{Outcomes, Reproduced, Setting, Status, Study};
+use sojourn_world::{ByWorld, Cell, World};
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -47,8 +45,13 @@ pub(crate) struct ReproduceArgs {
     list: bool,
 
     /// Simulated, on real packets in network namespaces, or one beside the other
-    #[arg(long, value_enum, default_value_t = Worlds::Sim)]
-    world: Worlds,
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = worlds::some(),
+        default_value = WORLDS[0].name.as_str()
+    )]
+    world: Vec<&'static [Row]>,
 
     /// Only these claims, and only the settings that they are about
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
@@ -62,8 +65,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
 
-    /// Runs at a time [default: one for each processor in sim, 1 in live]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
 
     /// Print the claims as JSON on standard output, and nothing else there
@@ -75,23 +77,16 @@ pub(crate) struct ReproduceArgs {
     out: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Worlds {
-    /// Simulated: virtual time, model TCP
-    Sim,
-    /// Real time, the kernel's TCP and real packets; needs root
-    Live,
-    /// Simulated, then live
-    Both,
-}
-
-impl Worlds {
-    fn list(self) -> &'static [WorldName] {
-        match self {
-            Self::Sim => &[WorldName::Sim],
-            Self::Live => &[WorldName::Live],
-            Self::Both => &[WorldName::Sim, WorldName::Live],
+impl ReproduceArgs {
+    /// The worlds to run in, each once, in the order of their names on the command line.
+    fn worlds(&self) -> Vec<&'static Row> {
+        let mut worlds: Vec<&Row> = Vec::new();
+        for row in self.world.iter().copied().flatten() {
+            if worlds.iter().all(|known| known.name != row.name) {
+                worlds.push(row);
+            }
         }
+        worlds
     }
 }
 
@@ -106,13 +101,14 @@ struct Cost {
 
 impl Cost {
     /// For `claims.json`.
-    fn figures(&self) -> [(&'static str, f64); 4] {
-        [
+    fn figures(&self) -> Vec<(String, f64)> {
+        let figures = [
             ("runs", self.runs as f64),
             ("events", self.events as f64),
             ("cpu_s", self.cpu_s),
             ("wall_s", self.wall_s),
-        ]
+        ];
+        figures.map(|(name, value)| (name.to_owned(), value)).into()
     }
 }
 
@@ -124,7 +120,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         seeds: if args.quick { Some(1) } else { args.seeds },
         ..Options::default()
     };
-    let study = match Published::load(name, &options) {
+    let study = match Study::load(name, &options, &worlds::names()) {
         Ok(study) => study,
         Err(problems) => return Ok(refuse(&problems)),
     };
@@ -139,39 +135,53 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
             return Ok(WRONG_INPUT);
         }
     };
-    let worlds = args.world.list();
-    if worlds.contains(&WorldName::Live)
-        && let Err(reason) = Live::available()
-    {
-        eprintln!("sojourn: the live world cannot run here: {reason}");
-        return Ok(FAILED);
+    let mut worlds = Vec::new();
+    for row in args.worlds() {
+        match row.world(Programs::default()) {
+            Ok(world) => worlds.push((row, world)),
+            Err(message) => {
+                eprintln!("sojourn: {message}");
+                return Ok(FAILED);
+            }
+        }
     }
     let stop = stop_on_signal()?;
     let mut cost = Cost::default();
-    let mut results = Vec::new();
-    for world in worlds {
-        results.push(run(&study, &chosen, *world, args, &stop, &mut cost));
+    let mut found = ByWorld::default();
+    for (row, world) in &worlds {
+        let jobs = row.jobs(args.jobs);
+        let outcomes = run(
+            &study,
+            &chosen,
+            world.as_ref(),
+            jobs,
+            args,
+            &stop,
+            &mut cost,
+        );
+        found.insert(row.name.clone(), outcomes);
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
             return Ok(INTERRUPTED);
         }
     }
-    let found = Reproduced::new(&study, &chosen, results, &cost.figures(), None);
+    let found = Reproduced::new(&study, &chosen, found, cost.figures(), None);
     for failure in &found.failures {
         eprintln!("sojourn: {failure}");
     }
     if let Some(dir) = &args.out {
-        sojourn_report::write_study(dir, &found.page(), &found.results, &found.json)
+        found
+            .write(dir)
             .with_context(|| format!("--out {}", dir.display()))?;
     }
     print(&if args.json {
-        found.json.clone()
+        found.json()
     } else {
         let runs = format!("{} runs in {:.1} s\n", cost.runs, cost.wall_s);
-        found.text(worlds) + &runs + &page::place(args.out.as_deref())
+        text(&found) + &runs + &place(args.out.as_deref())
     })?;
-    let fail = Status::Fail.name();
-    let failed = worlds.iter().any(|world| found.count(*world, fail) > 0);
+    let mut worlds = found.worlds.iter();
+    let failed = worlds.any(|world| found.count(world, Status::Fail) > 0);
     Ok(if failed || !found.failures.is_empty() {
         FAILED
     } else {
@@ -180,20 +190,25 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
 }
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
-fn choose(study: &Published, args: &ReproduceArgs) -> Result<Vec<usize>, String> {
+fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, String> {
     check_out(args.out.as_ref())?;
-    let chosen = study.select(&args.claims)?;
-    for world in args.world.list() {
-        if *world == WorldName::Live && study.settings.iter().all(|s| s.live.is_none()) {
+    let chosen = study
+        .select(&args.claims)
+        .map_err(|error| error.to_string())?;
+    for Row { name, .. } in args.worlds() {
+        if study
+            .settings
+            .iter()
+            .all(|s| s.scenarios.get(name).is_none())
+        {
             return Err(format!(
-                "{} has no part for the live world: no setting names a `live` scenario",
+                "{} has no part for the {name} world: no setting names a `{name}` scenario",
                 study.name
             ));
         }
-        if study.testable(&chosen, *world).is_empty() && !chosen.is_empty() {
+        if study.testable(&chosen, name).is_empty() && !chosen.is_empty() {
             return Err(format!(
-                "the {} world has no cells for {}",
-                world.name(),
+                "the {name} world has no cells for {}",
                 args.claims.join(", ")
             ));
         }
@@ -204,33 +219,32 @@ fn choose(study: &Published, args: &ReproduceArgs) -> Result<Vec<usize>, String>
 /// Runs the cells of every setting that a chosen claim is about, in one world.
 #[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
 fn run(
-    study: &Published,
+    study: &Study,
     chosen: &[usize],
-    world: WorldName,
+    world: &(dyn World + Sync),
+    jobs: NonZeroUsize,
     args: &ReproduceArgs,
     stop: &AtomicBool,
     cost: &mut Cost,
-) -> Results {
+) -> Outcomes {
+    let name = world.name();
     let needed = |setting: usize| {
         let mut claims = chosen.iter().map(|index| &study.claims[*index]);
         args.claims.is_empty() || claims.any(|claim| claim.setting == setting)
     };
-    let cells_of = |(setting, s)| {
-        let scenario = sojourn_study::Setting::in_world(s, world).filter(|_| needed(setting));
+    let cells_of = |(number, setting): (usize, &Setting)| {
+        let scenario = setting.scenarios.get(&name).filter(|_| needed(number));
         let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
-        cells.iter().map(move |cell| (setting, cell.clone()))
+        cells
+            .iter()
+            .map(move |cell| (number, cell.clone()))
+            .collect::<Vec<_>>()
     };
     let settings = study.settings.iter().enumerate();
     let (places, cells): (Vec<usize>, Vec<Cell>) = settings.flat_map(cells_of).unzip();
-    let (runner, jobs): (&(dyn World + Sync), _) = match world {
-        WorldName::Sim => (&Sim, std::thread::available_parallelism().ok()),
-        // Runs side by side share the processors and disturb one another's timing.
-        WorldName::Live => (&Live, None),
-    };
-    let jobs = args.jobs.or(jobs).unwrap_or(NonZeroUsize::MIN);
     let bar = Bar::new(&cells);
     let begin = Instant::now();
-    let outcomes = run_cells(runner, &cells, jobs, stop, &bar);
+    let outcomes = run_cells(world, &cells, jobs, stop, &bar);
     bar.clear();
     let runs = || outcomes.iter().flatten();
     cost.runs += runs().count();
@@ -241,14 +255,11 @@ fn run(
     for (setting, outcome) in places.into_iter().zip(outcomes) {
         by_setting[setting].push(outcome);
     }
-    Results {
-        world,
-        outcomes: by_setting,
-    }
+    by_setting
 }
 
 fn list() -> anyhow::Result<u8> {
-    let studies = match Published::list() {
+    let studies = match Study::list(&worlds::names()) {
         Ok(studies) => studies,
         Err(problems) => return Ok(refuse(&problems)),
     };
@@ -261,16 +272,68 @@ fn list() -> anyhow::Result<u8> {
 }
 
 /// What a study claims, without running it.
-fn claims_of(study: &Published) -> String {
+fn claims_of(study: &Study) -> String {
     let mut table = Table::new(["id", "setting", ">cells", "statement"]);
     for claim in &study.claims {
         let setting = &study.settings[claim.setting];
         table.row(vec![
             claim.id.clone(),
             setting.name.clone(),
-            setting.scenario.cells.len().to_string(),
+            setting.scenario().cells.len().to_string(),
             claim.statement.clone(),
         ]);
     }
     table.show()
+}
+
+/// The claims for a terminal.
+fn text(found: &Reproduced<'_>) -> String {
+    let info = &found.info;
+    let source = &found.study.source;
+    let mut text = format!("{}: {}\n{source}\n\n", info.name, info.title);
+    for judged in &found.claims {
+        let _ = writeln!(text, "{:<5} {}", judged.claim.id, judged.claim.statement);
+        let _ = writeln!(text, "      published  {}", judged.claim.published);
+        for (world, verdict) in judged.verdicts.iter() {
+            if found.worlds.len() > 1 {
+                let _ = writeln!(text, "      {world}");
+            }
+            if !verdict.ours.is_empty() {
+                let _ = writeln!(text, "      ours       {}", verdict.ours);
+            }
+            let interval = verdict.interval_text();
+            if !interval.is_empty() {
+                let _ = writeln!(text, "      95 %       {interval}");
+            }
+            let _ = write!(text, "      {}", verdict.status.name());
+            if !verdict.reason.is_empty() {
+                let _ = write!(text, ": {}", verdict.reason);
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    for world in &found.worlds {
+        let count = |status: Status| found.count(world, status);
+        let _ = write!(
+            text,
+            "{world}: {} claims: {} pass, {} fail, {} known deviations",
+            found.claims.len(),
+            count(Status::Pass),
+            count(Status::Fail),
+            count(Status::Deviation),
+        );
+        match count(Status::NotRun) {
+            0 => text.push('\n'),
+            n => _ = writeln!(text, ", {n} not run"),
+        }
+    }
+    text
+}
+
+/// Where the page was written, on a line.
+fn place(out: Option<&Path>) -> String {
+    out.map_or_else(String::new, |dir| {
+        format!("{}\n", dir.join(sojourn_report::PAGE).display())
+    })
 }

@@ -3,14 +3,12 @@
 use crate::figures;
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
+use crate::worlds::{self, Programs, Row, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use sojourn_live::{Guests, Live};
+use clap::Args;
 use sojourn_scenario::Outcome;
-use sojourn_sim::Sim;
-use sojourn_world::{Cell, RunResult, World};
-use std::fmt::Write as _;
+use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,14 +32,13 @@ pub(crate) struct RunArgs {
     file: PathBuf,
 
     /// Simulated, or on real packets in network namespaces
-    #[arg(long, value_enum, default_value_t = WorldName::Sim)]
-    world: WorldName,
+    #[arg(long, value_parser = worlds::one(), default_value = WORLDS[0].name.as_str())]
+    world: &'static Row,
 
     #[command(flatten)]
     overrides: Overrides,
 
-    /// Runs at a time [default: one for each processor in sim, 1 in live]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
 
     /// Write report.html, results.parquet and summary.json into this folder
@@ -75,30 +72,25 @@ pub(crate) struct RunArgs {
     snap_len: u32,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum WorldName {
-    /// Simulated: virtual time, model TCP
-    Sim,
-    /// Real time, the kernel's TCP and real packets in network namespaces; needs root
-    Live,
-}
-
 impl RunArgs {
-    fn jobs(&self) -> NonZeroUsize {
-        self.jobs.unwrap_or(match self.world {
-            WorldName::Sim => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            // Runs side by side share the processors and disturb one another's timing.
-            WorldName::Live => NonZeroUsize::MIN,
-        })
+    fn programs(&self) -> Programs {
+        Programs {
+            client: self.client_command.clone(),
+            server: self.server_command.clone(),
+        }
     }
 
     /// What clap cannot check.
     fn check(&self) -> Result<(), String> {
         let command = self.client_command.is_some() || self.server_command.is_some();
-        if command && matches!(self.world, WorldName::Sim) {
-            let problem = "--client-command and --server-command need --world live: a simulated \
-                           network has no place for a program";
-            return Err(problem.into());
+        if command && !self.world.takes_programs {
+            let fit = WORLDS.iter().filter(|row| row.takes_programs);
+            let fit: Vec<&str> = fit.map(|row| row.name.as_str()).collect();
+            return Err(format!(
+                "--client-command and --server-command need --world {}: a simulated network has \
+                 no place for a program",
+                fit.join(" or ")
+            ));
         }
         check_out(self.out.as_ref())
     }
@@ -136,17 +128,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         eprintln!("sojourn: {message}");
         return Ok(WRONG_INPUT);
     }
-    let world: Box<dyn World + Sync> = match args.world {
-        WorldName::Sim => Box::new(Sim),
-        WorldName::Live => {
-            if let Err(reason) = Live::available() {
-                eprintln!("sojourn: the live world cannot run here: {reason}");
-                return Ok(FAILED);
-            }
-            Box::new(Guests {
-                client: args.client_command.clone(),
-                server: args.server_command.clone(),
-            })
+    let world = match args.world.world(args.programs()) {
+        Ok(world) => world,
+        Err(message) => {
+            eprintln!("sojourn: {message}");
+            return Ok(FAILED);
         }
     };
     let capturing = match args.capturing(world.as_ref(), &scenario.cells) {
@@ -162,13 +148,14 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     };
     let stop = stop_on_signal()?;
     let bar = Bar::new(&scenario.cells);
-    let outcomes = run_cells(world, &scenario.cells, args.jobs(), &stop, &bar);
+    let jobs = args.world.jobs(args.jobs);
+    let outcomes = run_cells(world, &scenario.cells, jobs, &stop, &bar);
     bar.clear();
     if stop.load(Ordering::Relaxed) {
         eprintln!("sojourn: interrupted; nothing was written");
         return Ok(INTERRUPTED);
     }
-    let (results, failures) = split(&scenario.cells, outcomes);
+    let (results, failures) = sojourn_scenario::split(&scenario.cells, outcomes);
     for failure in &failures {
         eprintln!("sojourn: {failure}");
     }
@@ -215,22 +202,4 @@ pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(stop)
-}
-
-/// Results, and a sentence for each run without one.
-pub(crate) fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
-    let (mut results, mut failures) = (Vec::new(), Vec::new());
-    for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
-        match outcome {
-            Ok(result) => results.push(result),
-            Err(error) => {
-                let mut name = format!("run {} of {}", number + 1, cells.len());
-                for (key, value) in &cell.params {
-                    let _ = write!(name, ", {key} = {value}");
-                }
-                failures.push(format!("{name}, seed {}: {error}", cell.seed));
-            }
-        }
-    }
-    (results, failures)
 }

@@ -145,12 +145,14 @@ impl fmt::Display for Run {
 }
 
 impl ReportError {
-    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    /// What the file system said when it was asked to do something with `path`.
+    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { what, path, source }
     }
 
-    pub(crate) fn damaged(path: &Path, reason: impl Into<Damage>) -> Self {
+    /// A file that is not what it should be.
+    pub fn damaged(path: &Path, reason: impl Into<Damage>) -> Self {
         Self::Damaged {
             path: path.to_owned(),
             reason: reason.into(),

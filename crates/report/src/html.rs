@@ -13,7 +13,8 @@ use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::collections::BTreeSet;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
-pub(crate) const STYLE: &str = concat!(
+/// The style of every page.
+pub const STYLE: &str = concat!(
     include_str!("../assets/report.css"),
     include_str!("../assets/tables.css")
 );

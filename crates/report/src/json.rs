@@ -208,7 +208,7 @@ pub(crate) struct Format {
 
 /// The members of an object in their order, each with its name.
 #[derive(Debug)]
-pub(crate) struct Named<T>(pub(crate) Vec<(String, T)>);
+pub struct Named<T>(pub Vec<(String, T)>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

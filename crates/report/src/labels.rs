@@ -53,7 +53,7 @@ pub(crate) fn params_text(params: &[(String, String)]) -> String {
 
 /// The programs that made the results, in the order of first occurrence: mostly one. None when
 /// no run says.
-pub(crate) fn programs(results: &[RunResult]) -> Option<String> {
+pub fn programs(results: &[RunResult]) -> Option<String> {
     let mut programs: Vec<&str> = Vec::new();
     for program in results.iter().filter_map(|run| run.program.as_deref()) {
         if !programs.contains(&program) {

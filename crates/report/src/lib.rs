@@ -18,28 +18,25 @@ mod merge;
 mod reading;
 mod seeds;
 mod show;
-mod study;
 mod summary;
 mod table;
 
 pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 pub use error::{Damage, ReportError, Run};
-pub use html::html;
-pub use json::Misplaced;
+pub use files::document;
+pub use html::{STYLE, html};
+pub use json::{Misplaced, Named};
+pub use labels::programs;
 pub use merge::{Merged, merge};
 pub use reading::{Reading, reading};
 pub use seeds::OverSeeds;
-pub use study::{
-    CLAIMS, CLAIMS_FORMAT, Check, Claim, Dot, Draw, Drawing, Page, Reproduction, STUDY, Scaling,
-    Sheet, Strip, Stroke, Verdict, claims_json, reproduction, study_html, write_study,
-};
+pub use show::significant;
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;
 
 use files::Pending;
 use sojourn_world::{RunResult, ScenarioInfo};
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The page's file name.
 pub const PAGE: &str = "report.html";
@@ -48,9 +45,8 @@ pub const TABLE: &str = "results.parquet";
 /// The summary's file name.
 pub const SUMMARY: &str = "summary.json";
 
-/// Writes the page, the table and the summary into `dir`, which is made when it is missing.
-/// None of them appears before all of them are complete. `notes` are sentences for the page's
-/// reader, such as those of [`Merged`].
+/// Writes the page, the table and the summary into `dir`; see [`write_folder`]. `notes` are
+/// sentences for the page's reader, such as those of [`Merged`].
 ///
 /// # Errors
 /// When the file system refuses; the message names the file.
@@ -60,17 +56,43 @@ pub fn write(
     results: &[RunResult],
     notes: &[String],
 ) -> Result<(), ReportError> {
+    write_folder(dir, info, results, &|| html(info, results, notes), &[])
+}
+
+/// Writes a page, the table and the summary of `results`, and `more` files by their paths, into
+/// `dir`, which is made when it is missing. None of them appears before all are complete.
+///
+/// # Errors
+/// When the file system refuses, with the file's name; when the page cannot be put together.
+pub fn write_folder(
+    dir: &Path,
+    info: &ScenarioInfo,
+    results: &[RunResult],
+    page: &dyn Fn() -> Result<String, ReportError>,
+    more: &[(PathBuf, &str)],
+) -> Result<(), ReportError> {
     std::fs::create_dir_all(dir).map_err(ReportError::io("make the folder", dir))?;
-    let text = |name: &str, text: String| {
-        Pending::write(dir, name, |file| {
-            let written = file.write_all(text.as_bytes());
-            written.map_err(ReportError::io("write", &dir.join(name)))
-        })
-    };
-    let page = text(PAGE, html(info, results, notes)?)?;
-    let table = Pending::write(dir, TABLE, |file| write_table(file, info, results))?;
-    let summary = text(SUMMARY, summary_json(info, results))?;
-    page.keep()?;
-    table.keep()?;
-    summary.keep()
+    // The table takes as long as all else together.
+    let (table, rest) = std::thread::scope(|scope| {
+        let table = || Pending::write(dir, TABLE, |file| write_table(file, info, results));
+        let table = scope.spawn(table);
+        let rest = || -> Result<_, ReportError> {
+            Ok([
+                Pending::text(&dir.join(PAGE), &page()?)?,
+                Pending::text(&dir.join(SUMMARY), &summary_json(info, results))?,
+            ])
+        };
+        let rest = rest();
+        (table.join(), rest)
+    });
+    let table = table.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let mut files = vec![table?];
+    files.extend(rest?);
+    for (path, text) in more {
+        let place = dir.join(path);
+        let folder = place.parent().unwrap_or(dir);
+        std::fs::create_dir_all(folder).map_err(ReportError::io("make the folder", folder))?;
+        files.push(Pending::text(&place, text)?);
+    }
+    files.into_iter().try_for_each(Pending::keep)
 }

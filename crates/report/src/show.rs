@@ -1,7 +1,7 @@
 //! Numbers for people.
 
 /// `x` with so many significant digits, without an exponent.
-pub(crate) fn significant(x: f64, digits: i32) -> String {
+pub fn significant(x: f64, digits: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return format!("{x:.0}");
     }

@@ -31,7 +31,7 @@ mod video;
 
 pub use problem::{Problem, Problems};
 pub use reference::{reference, schema};
-pub use runner::{Outcome, Watch, run};
+pub use runner::{Outcome, Watch, run, split};
 pub use scenario::{Options, Scenario};
 pub use trace::parse as parse_trace;
 pub use video::parse as parse_video;

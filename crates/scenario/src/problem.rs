@@ -120,6 +120,13 @@ impl Problems {
         problems
     }
 
+    /// A file's only problem, with the file as a whole.
+    pub fn alone(name: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut problems = Self::with_source(name, "");
+        problems.add(Problem::new(Origin::NOWHERE, "", message));
+        problems
+    }
+
     /// Adds a file; positions in it have the returned index.
     pub fn add_file(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         self.sources.push(Source {

@@ -4,6 +4,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::ClockId;
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult, Taps, World, WorldError};
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -125,6 +126,24 @@ fn cpu_time() -> Duration {
 fn peak_rss_bytes() -> u64 {
     // Linux counts in KiB.
     getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss() as u64 * 1024)
+}
+
+/// Results, and a sentence for each run without one.
+pub fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
+        match outcome {
+            Ok(result) => results.push(result),
+            Err(error) => {
+                let mut name = format!("run {} of {}", number + 1, cells.len());
+                for (key, value) in &cell.params {
+                    let _ = write!(name, ", {key} = {value}");
+                }
+                failures.push(format!("{name}, seed {}: {error}", cell.seed));
+            }
+        }
+    }
+    (results, failures)
 }
 
 #[cfg(test)]

@@ -45,11 +45,7 @@ impl Scenario {
     /// Everything that is wrong with the file, with what it names, or with the options.
     pub fn load(file: &Path, options: &Options) -> Result<Self, Problems> {
         let name = file.display().to_string();
-        let unreadable = |message: String| {
-            let mut problems = Problems::with_source(&name, "");
-            problems.add(Problem::new(Origin::NOWHERE, "", message));
-            problems
-        };
+        let unreadable = |message: String| Problems::alone(&name, message);
         let bytes =
             std::fs::read(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -66,18 +62,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn parse(name: &str, text: &str, base: &Path, options: &Options) -> Result<Self, Problems> {
-        let mut problems = Problems::with_source(name, text);
-        let document = match toml_edit::Document::parse(text) {
-            Ok(document) => document,
-            Err(error) => {
-                let span = error.span().unwrap_or(0..0);
-                let at = Origin::new(0, span);
-                let message = error.message().trim().replace('\n', "; ");
-                problems.add(Problem::new(at, "", format!("not TOML: {message}")));
-                return Err(problems);
-            }
-        };
-        let mut tree = Node::of_document(&document, 0);
+        let (mut tree, mut problems) = Node::of_file(name, text)?;
         let sweep = tree.take("sweep");
         let sets = overrides(options, &mut problems);
         for set in &sets {

@@ -4,7 +4,7 @@
 //! command line goes through the same checks as one from the file and is blamed at its own
 //! place.
 
-use crate::problem::{Origin, suggestion};
+use crate::problem::{Origin, Problem, Problems, suggestion};
 use toml_edit::{Item, TableLike, Value as TomlValue};
 
 /// A value and where it stands.
@@ -73,8 +73,24 @@ impl Node {
         }
     }
 
-    /// The root of a document.
-    pub fn of_document(document: &toml_edit::Document<&str>, source: usize) -> Self {
+    /// The root of a TOML file, and the list for what is wrong with it.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub fn of_file(name: &str, text: &str) -> Result<(Self, Problems), Problems> {
+        let mut problems = Problems::with_source(name, text);
+        match toml_edit::Document::parse(text) {
+            Ok(document) => Ok((Self::of_document(&document, 0), problems)),
+            Err(error) => {
+                let at = Origin::new(0, error.span().unwrap_or(0..0));
+                let message = error.message().trim().replace('\n', "; ");
+                problems.add(Problem::new(at, "", format!("not TOML: {message}")));
+                Err(problems)
+            }
+        }
+    }
+
+    fn of_document(document: &toml_edit::Document<&str>, source: usize) -> Self {
         let raw = document.raw();
         Convert { raw, source }.table(document.as_table(), Origin::new(source, 0..0))
     }

@@ -1,16 +1,36 @@
-//! Published studies: several scenarios, and the claims that their results are held against.
+//! Published studies: several scenarios, the claims that their results are held against, and the
+//! page that shows what came out.
 //!
-//! [`Published`] reads a study; its claims are data too (`docs/claims.md`), evaluated on the
-//! results of a world and named by no code.
+//! [`Study::load`] reads a study. Its claims, charts and tables are data (`docs/claims.md`),
+//! evaluated on the results and named by no code. [`Reproduced`] holds the results of each world
+//! against the claims, and writes the folder.
 //!
-//! Not here: what a scenario is and how it is run (see `scenario`).
+//! Not here: what a scenario is and how it is run (see `scenario`); which worlds there are (the
+//! caller names them).
 #![forbid(unsafe_code)]
 
+mod builtin;
+mod chart;
 mod claims;
-mod published;
+mod draw;
+mod files;
+mod judge;
+mod library;
+mod page;
+mod plan;
+mod read;
+mod record;
+mod reproduced;
+mod study;
+mod table;
 
 pub use claims::Unit;
-pub use published::{
-    Chart, ChartKind, Checked, Claim, Dot, Files, Grid, Judgement, Line, Listed, Log, Panel,
-    Provenance, Published, Results, Setting, Source, Status, WorldName,
-};
+pub use draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
+pub use files::{Files, Unreadable};
+pub use judge::{Checked, Judged, Status, Verdict};
+pub use library::Listed;
+pub use page::STUDY;
+pub use record::{CLAIMS, CLAIMS_FORMAT, Reproduction, reproduction};
+pub use reproduced::Reproduced;
+pub use study::{Claim, NoClaim, Outcomes, Provenance, Setting, Study};
+pub use table::Table;

@@ -7,6 +7,7 @@
 //! Not here: file formats (scenarios are read in `scenario`, results written in `report`).
 #![forbid(unsafe_code)]
 
+mod by_world;
 mod cell;
 pub mod figure;
 mod line;
@@ -19,6 +20,7 @@ mod spp;
 mod tap;
 mod transmit;
 
+pub use by_world::ByWorld;
 pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
 pub use figure::{Aggregate, Distribution, FlowResult, LinkResult};
 pub use line::{Impairment, Line, LineRate, RateTrace};

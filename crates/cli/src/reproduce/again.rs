@@ -1,12 +1,11 @@
 //! A study's page, made again from the folders that `sojourn reproduce --out` wrote.
 
-use super::page::{Reproduced, place};
-use crate::{WRONG_INPUT, print, refuse};
+use super::{place, text};
+use crate::{WRONG_INPUT, print, refuse, worlds};
 use anyhow::Context as _;
-use sojourn_report::{Reproduction, STUDY};
 use sojourn_scenario::{Options, Outcome, Problems, Scenario};
-use sojourn_study::{Published, Results, WorldName};
-use sojourn_world::{RunResult, WorldError};
+use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
+use sojourn_world::{ByWorld, RunResult, WorldError, WorldName};
 use std::path::{Path, PathBuf};
 
 /// Makes the page of one or several folders, each with its `claims.json`, in `out`.
@@ -33,13 +32,14 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
     let chosen = match study.select(&asked) {
         Ok(chosen) => chosen,
-        Err(message) => return Ok(wrong(&message)),
+        Err(error) => return Ok(wrong(&error.to_string())),
     };
     let mut results = merged.results;
-    let mut worlds = Vec::new();
-    for world in [WorldName::Sim, WorldName::Live] {
-        if results.iter().any(|run| run.world.as_str() == world.name()) {
-            worlds.push(take(&study, world, &mut results));
+    let mut found = ByWorld::default();
+    for world in worlds::names() {
+        if results.iter().any(|run| run.world == world) {
+            let outcomes = take(&study, &world, &mut results);
+            found.insert(world, outcomes);
         }
     }
     if let Some(run) = results.first() {
@@ -51,17 +51,12 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
             run.params
         )));
     }
-    let names: Vec<WorldName> = worlds.iter().map(|world| world.world).collect();
-    let cost = cost(told);
-    let cost: Vec<(&str, f64)> = cost
-        .iter()
-        .map(|(name, value)| (name.as_str(), *value))
-        .collect();
     let notes = told.iter().flat_map(|told| told.notes.clone()).collect();
-    let found = Reproduced::new(&study, &chosen, worlds, &cost, Some(notes));
-    sojourn_report::write_study(out, &found.page(), &found.results, &found.json)
+    let found = Reproduced::new(&study, &chosen, found, cost(told), Some(notes));
+    found
+        .write(out)
         .with_context(|| format!("--out {}", out.display()))?;
-    print(&(found.text(&names) + &place(Some(out))))?;
+    print(&(text(&found) + &place(Some(out))))?;
     Ok(0)
 }
 
@@ -71,18 +66,13 @@ fn wrong(message: &str) -> u8 {
 }
 
 /// The study as it was when it was run, with as many seeds as the results have.
-fn load(dir: &Path, results: &[RunResult]) -> Result<Published, Problems> {
+fn load(dir: &Path, results: &[RunResult]) -> Result<Study, Problems> {
     let name = dir.join(STUDY).display().to_string();
-    let study = Published::load(&name, &Options::default())?;
-    let seeds = |world: WorldName| {
-        let settings = study.settings.iter();
-        let cells = settings.filter_map(move |setting| Some(&setting.in_world(world)?.cells));
-        cells.flatten().map(|cell| cell.seed)
-    };
+    let study = Study::load(&name, &Options::default(), &worlds::names())?;
     let known = |run: &RunResult| {
-        let worlds = [WorldName::Sim, WorldName::Live].into_iter();
-        let of = worlds.filter(|world| world.name() == run.world.as_str());
-        of.flat_map(seeds).any(|seed| seed == run.seed)
+        let settings = study.settings.iter();
+        let cells = settings.filter_map(|setting| Some(&setting.scenarios.get(&run.world)?.cells));
+        cells.flatten().any(|cell| cell.seed == run.seed)
     };
     if results.iter().all(known) {
         return Ok(study);
@@ -91,28 +81,25 @@ fn load(dir: &Path, results: &[RunResult]) -> Result<Published, Problems> {
         seeds: results.iter().map(|run| run.seed).max(),
         ..Options::default()
     };
-    Published::load(&name, &options)
+    Study::load(&name, &options, &worlds::names())
 }
 
 /// Takes the results of one world, in the order of the study's cells.
-fn take(study: &Published, world: WorldName, results: &mut Vec<RunResult>) -> Results {
+fn take(study: &Study, world: &WorldName, results: &mut Vec<RunResult>) -> Outcomes {
     let outcomes = study.settings.iter().map(|setting| {
-        let scenario = setting.in_world(world);
+        let scenario = setting.scenarios.get(world);
         scenario.map_or_else(Vec::new, |scenario| {
             outcomes(scenario, &setting.name, world, results)
         })
     });
-    Results {
-        world,
-        outcomes: outcomes.collect(),
-    }
+    outcomes.collect()
 }
 
 /// An outcome for every cell of a scenario; empty when no cell has a result.
 fn outcomes(
     scenario: &Scenario,
     setting: &str,
-    world: WorldName,
+    world: &WorldName,
     results: &mut Vec<RunResult>,
 ) -> Vec<Outcome> {
     let outcomes: Vec<Outcome> = scenario
@@ -120,7 +107,7 @@ fn outcomes(
         .iter()
         .map(|cell| {
             let fits = |run: &RunResult| {
-                run.world.as_str() == world.name()
+                run.world == *world
                     && run.seed == cell.seed
                     && matches!(run.params.split_first(), Some(((key, value), rest))
                         if key == "setting" && value == setting && rest == cell.params)

@@ -2,10 +2,10 @@
 
 use super::FORMAT;
 use crate::error::Damage;
-use crate::json::{self, Format, Named, number};
+use crate::files::document;
+use crate::json::{Named, number};
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row};
 use sojourn_world::{Axis, Cost, RunResult, ScenarioInfo, WorldName};
@@ -21,13 +21,7 @@ pub(crate) struct Summary {
 
 /// Reads a summary; the error names the key and what should stand there.
 pub(crate) fn read(text: &str) -> Result<Summary, Damage> {
-    let root: Value = serde_json::from_str(text)?;
-    let Format { format } = json::read(&root)?;
-    if format != FORMAT {
-        let expected = FORMAT;
-        return Err(Damage::Format { format, expected });
-    }
-    let file: File = json::read(&root)?;
+    let file: File = document(text, FORMAT)?;
     let info = ScenarioInfo {
         name: file.scenario,
         title: file.title,

@@ -1,25 +1,25 @@
 //! The studies that are built into the program, from `studies/`.
 
 /// A study's files by their names.
-pub(super) struct Study {
-    pub(super) name: &'static str,
-    pub(super) files: &'static [(&'static str, &'static str)],
+pub(crate) struct BuiltIn {
+    pub(crate) name: &'static str,
+    pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! study {
     ($name:literal: $($file:literal),+ $(,)?) => {
-        Study {
+        BuiltIn {
             name: $name,
             files: &[$((
                 $file,
-                include_str!(concat!("../../../../studies/", $name, "/", $file)),
+                include_str!(concat!("../../../studies/", $name, "/", $file)),
             )),+],
         }
     };
 }
 
 /// In alphabetical order.
-pub(super) const STUDIES: &[Study] = &[
+pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
         "cake": "study.toml", "rrul-be.toml", "rrul.toml", "host-isolation.toml",
         "ack-filter.toml", "ef-call.toml", "home.toml", "collisions.toml", "shaper.toml",

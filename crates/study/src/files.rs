@@ -1,7 +1,10 @@
 //! Where the files of a study come from.
 
-use super::{FOLDER, builtin};
+use crate::builtin::BuiltIn;
 use std::path::{Path, PathBuf};
+
+/// Where studies are looked for.
+pub(crate) const FOLDER: &str = "studies";
 
 /// The files of a study's folder.
 pub trait Files {
@@ -12,17 +15,37 @@ pub trait Files {
     /// The text of a file.
     ///
     /// # Errors
-    /// A sentence without its subject: `cannot be read: ...`.
-    fn read(&self, file: &str) -> Result<String, String>;
+    /// Why there is none.
+    fn read(&self, file: &str) -> Result<String, Unreadable>;
 }
+
+/// Why a file of a study cannot be read: a sentence without its subject.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// The file system refused.
+    Refused(std::io::Error),
+    /// There is no such file; why, in words.
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "cannot be read: {error}"),
+            Self::Missing(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 /// A study on disk, or in the program.
-pub(super) enum Place {
+pub(crate) enum Shelf {
     Folder(PathBuf),
-    BuiltIn(&'static builtin::Study),
+    BuiltIn(&'static BuiltIn),
 }
 
-impl Files for Place {
+impl Files for Shelf {
     fn shown(&self, file: &str) -> String {
         match self {
             Self::Folder(folder) => folder.join(file).display().to_string(),
@@ -37,16 +60,17 @@ impl Files for Place {
         }
     }
 
-    fn read(&self, file: &str) -> Result<String, String> {
+    fn read(&self, file: &str) -> Result<String, Unreadable> {
         match self {
-            Self::Folder(folder) => std::fs::read_to_string(folder.join(file))
-                .map_err(|error| format!("cannot be read: {error}")),
+            Self::Folder(folder) => {
+                std::fs::read_to_string(folder.join(file)).map_err(Unreadable::Refused)
+            }
             Self::BuiltIn(study) => {
                 let mut files = study.files.iter();
                 let found = files.find(|(name, _)| *name == file);
                 found
                     .map(|(_, text)| (*text).to_owned())
-                    .ok_or_else(|| "is not built in".into())
+                    .ok_or(Unreadable::Missing("is not built in"))
             }
         }
     }

@@ -1,10 +1,6 @@
-//! A study's charts and tables: how they are made, and what they show of our results.
+//! How a study's charts and tables are to be made.
 
-mod chart;
-mod table;
-
-use super::{Published, Results, WorldName};
-use crate::claims::{Binder, Cells, Expr, Place, Vocabulary, combinations};
+use crate::claims::{Binder, Expr, Place, Vocabulary, combinations};
 
 /// How a chart is made.
 #[derive(Clone, Debug)]
@@ -59,23 +55,23 @@ pub(crate) struct Along {
 
 /// Which axes are logarithmic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Log {
+pub(crate) struct Log {
     /// The horizontal one.
-    pub x: bool,
+    pub(crate) x: bool,
     /// The vertical one.
-    pub y: bool,
+    pub(crate) y: bool,
 }
 
 /// How a table is made.
 #[derive(Clone, Debug)]
 pub(crate) enum TablePlan {
-    Grid(GridPlan),
+    Values(ValuesPlan),
     Difference(DifferencePlan),
 }
 
 /// A quantity over two axes.
 #[derive(Clone, Debug)]
-pub(crate) struct GridPlan {
+pub(crate) struct ValuesPlan {
     pub(crate) title: String,
     pub(crate) setting: usize,
     pub(crate) rows: Binder,
@@ -142,141 +138,22 @@ impl Shape {
     }
 }
 
-/// What a chart shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartKind {
-    /// A quantity along an axis; the median over seeds and its range.
-    Lines,
-    /// The same as bars.
-    Bars,
-    /// Quantiles 5, 25, 50, 75 and 95 per cent, each the median over seeds.
-    Boxes,
-    /// A quantity against another; medians over seeds and their ranges.
-    Scatter,
-    /// A quantity over two axes; medians over seeds.
-    Map,
-    /// Cumulative distributions, of the first seed.
-    Distribution,
-    /// A series over time, of the first seed.
-    Time,
-}
-
-/// Where a line's points come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The simulated world.
-    Sim,
-    /// The live world.
-    Live,
-    /// Measured elsewhere.
-    Reference,
-}
-
-/// A chart: small panels of the same kind.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chart {
-    /// Its heading.
-    pub title: String,
-    /// What it shows.
-    pub kind: ChartKind,
-    /// Its logarithmic axes.
-    pub log: Log,
-    /// What stands along the horizontal axis.
-    pub x_label: String,
-    /// What stands along the vertical axis.
-    pub y_label: String,
-    /// Names of the places 0, 1, ... on the horizontal axis; none when it has numbers.
-    pub x_names: Vec<String>,
-    /// The same of the vertical axis.
-    pub y_names: Vec<String>,
-    /// Its panels.
-    pub panels: Vec<Panel>,
-}
-
-/// One panel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Panel {
-    /// Its heading; empty when there is one panel only.
-    pub title: String,
-    /// Its lines.
-    pub lines: Vec<Line>,
-}
-
-/// One line, or one group of bars, boxes or points.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// For the legend.
-    pub name: String,
-    /// Number of its value: what belongs together has the same colour.
-    pub colour: usize,
-    /// Where its points come from.
-    pub from: Source,
-    /// Its points.
-    pub points: Vec<Dot>,
-}
-
-/// A point of a chart.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dot {
-    /// Along the horizontal axis.
-    pub x: f64,
-    /// Along the vertical axis.
-    pub y: f64,
-    /// Lowest and highest x of the seeds.
-    pub x_range: (f64, f64),
-    /// Lowest and highest y of the seeds; of a box the quantiles 5 and 95 per cent.
-    pub y_range: (f64, f64),
-    /// Of a box the quartiles.
-    pub inner: (f64, f64),
-    /// The value in words, and what it is of, where the picture does not tell.
-    pub text: String,
-}
-
-/// A table: medians over the seeds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
-    /// Its heading.
-    pub title: String,
-    /// Headings of the columns.
-    pub columns: Vec<String>,
-    /// Heading and values of each row.
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
-fn places(binder: Option<&Binder>) -> Vec<Place> {
+/// The places of one axis; one place without any where there is none.
+pub(crate) fn places(binder: Option<&Binder>) -> Vec<Place> {
     combinations(binder.map_or(&[], std::slice::from_ref))
 }
 
 /// The rows that several axes make, with the names of their values.
-pub(super) fn rows(binders: &[Binder], words: &Vocabulary) -> Vec<(String, Place)> {
+pub(crate) fn rows(binders: &[Binder], words: &Vocabulary) -> Vec<(String, Place)> {
     let places = combinations(binders).into_iter();
     places.map(|place| (name(&place, words), place)).collect()
 }
 
 /// The names of the values of a place.
-fn name(place: &Place, words: &Vocabulary) -> String {
+pub(crate) fn name(place: &Place, words: &Vocabulary) -> String {
     let names: Vec<&str> = place
         .iter()
         .map(|(axis, value)| words.axes[*axis].values[*value].name.as_str())
         .collect();
     names.join(" ")
-}
-
-impl Published {
-    /// The cells of a setting with what they yielded; none when they yielded nothing.
-    fn cells<'a>(&'a self, setting: usize, results: &'a Results) -> Option<Cells<'a>> {
-        let scenario = self.settings[setting].in_world(results.world)?;
-        let outcomes = &results.outcomes[setting];
-        let some = outcomes.iter().any(Result::is_ok);
-        some.then(|| Cells::new(&scenario.cells, outcomes))
-    }
-}
-
-impl From<WorldName> for Source {
-    fn from(world: WorldName) -> Self {
-        match world {
-            WorldName::Sim => Self::Sim,
-            WorldName::Live => Self::Live,
-        }
-    }
 }

@@ -1,9 +1,16 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
-use sojourn_scenario::Options;
-use sojourn_study::{Files, Published, Results, Source, Status, WorldName};
-use sojourn_world::{Aggregate, Cost, RunResult};
+use sojourn_scenario::{Options, Problems};
+use sojourn_study::{Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction};
+use sojourn_world::{Aggregate, ByWorld, Cost, RunResult, WorldName};
 use std::path::PathBuf;
+
+const SIM: WorldName = WorldName::new("sim");
+const LIVE: WorldName = WorldName::new("live");
+
+fn load(name: &str) -> Result<Study, Problems> {
+    Study::load(name, &Options::default(), &[SIM, LIVE])
+}
 
 const SCENARIO: &str = r#"
 format = "sojourn-scenario/1"
@@ -32,19 +39,20 @@ impl Files for Folder<'_> {
         PathBuf::new()
     }
 
-    fn read(&self, file: &str) -> Result<String, String> {
+    fn read(&self, file: &str) -> Result<String, Unreadable> {
         let found = self.0.iter().find(|(name, _)| *name == file);
         found
             .map(|(_, text)| (*text).to_owned())
-            .ok_or_else(|| "is not there".into())
+            .ok_or(Unreadable::Missing("is not there"))
     }
 }
 
-fn read(files: &[(&str, &str)]) -> Result<Published, String> {
-    Published::read(&Folder(files), &Options::default()).map_err(|problems| problems.to_string())
+fn read(files: &[(&str, &str)]) -> Result<Study, String> {
+    Study::read(&Folder(files), &Options::default(), &[SIM, LIVE])
+        .map_err(|problems| problems.to_string())
 }
 
-fn parse(text: &str) -> Result<Published, String> {
+fn parse(text: &str) -> Result<Study, String> {
     read(&[("study.toml", text), ("a.toml", SCENARIO)])
 }
 
@@ -69,22 +77,23 @@ fifo."dumbbell.up.qdisc" = "pfifo limit 100"
 
 #[test]
 fn what_is_built_in_reads() {
-    let study = Published::load("codel-red", &Options::default()).expect("it is built in");
+    let study = load("codel-red").expect("it is built in");
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let expected: Vec<String> = (1..=12).map(|n| format!("R{n}")).collect();
     assert_eq!(ids, expected);
     assert_eq!(study.settings.len(), 3);
     // Twelve cells at least in each setting, with five seeds.
     for setting in &study.settings {
-        assert!(setting.scenario.cells.len() >= 60, "{}", setting.name);
+        assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
     }
     assert_eq!(study.select(&["R4".into(), "R1".into()]), Ok(vec![0, 3]));
     let error = study.select(&["R41".into()]).expect_err("no such claim");
+    let error = error.to_string();
     assert!(
         error.contains("has no claim `R41`") && error.contains("did you mean"),
         "{error}"
     );
-    let missing = Published::load("codel-rad", &Options::default()).expect_err("no such study");
+    let missing = load("codel-rad").expect_err("no such study");
     assert!(
         missing.to_string().contains("did you mean `codel-red`?"),
         "{missing}"
@@ -94,7 +103,7 @@ fn what_is_built_in_reads() {
 #[test]
 fn no_file_of_a_study_that_is_built_in_is_missing() {
     for name in ["home-broadband", "steering"] {
-        let study = Published::load(name, &Options::default());
+        let study = load(name);
         assert!(study.is_ok(), "{name}: {:?}", study.err());
     }
 }
@@ -102,7 +111,7 @@ fn no_file_of_a_study_that_is_built_in_is_missing() {
 #[test]
 fn the_study_of_cake_reads_with_its_references() {
     // Reading checks every figure, axis and value that claims, charts and tables name.
-    let study = Published::load("cake", &Options::default()).expect("it is built in");
+    let study = load("cake").expect("it is built in");
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let published = ids.iter().filter(|id| id.starts_with('C')).count();
     assert_eq!((published, ids.len()), (12, 18), "{ids:?}");
@@ -110,7 +119,7 @@ fn the_study_of_cake_reads_with_its_references() {
     let live = study
         .settings
         .iter()
-        .filter(|setting| setting.live.is_some());
+        .filter(|setting| setting.scenarios.len() == 2);
     assert_eq!(live.count(), 7);
 }
 
@@ -172,11 +181,7 @@ fn claims_are_judged() {
         .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
         .collect();
     let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let results = Results {
-        world: WorldName::Sim,
-        outcomes: vec![Vec::new()],
-    };
-    let judged = study.judge(&[0, 1, 2, 3, 4], &results);
+    let judged = study.judge(&[0, 1, 2, 3, 4], &SIM, &vec![Vec::new()]);
     let status: Vec<&str> = judged.iter().map(|claim| claim.status.name()).collect();
     assert_eq!(status, ["pass", "fail", "deviation", "pass", "fail"]);
     assert_eq!(judged[2].reason, "because");
@@ -196,7 +201,7 @@ fn live(queues: &str) -> String {
     SCENARIO.replace(sim, queues)
 }
 
-fn both(claim: &str, live: &str) -> Result<Published, String> {
+fn both(claim: &str, live: &str) -> Result<Study, String> {
     let text = study(claim).replace(
         "scenario = \"a.toml\"",
         "scenario = \"a.toml\"\nlive = \"live.toml\"",
@@ -226,20 +231,16 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
     ];
     let claims = claims.join("\n[[claim]]\n");
     let study = both(&claims, &live(r#"["codel"]"#)).expect("it is right");
-    assert_eq!(study.testable(&[0, 1, 2], WorldName::Live), [1, 2]);
-    assert_eq!(study.testable(&[0, 1, 2], WorldName::Sim), [0, 1, 2]);
-    let status = |world| {
-        let results = Results {
-            world,
-            outcomes: vec![Vec::new()],
-        };
-        let judged = study.judge(&[0, 1, 2], &results);
+    assert_eq!(study.testable(&[0, 1, 2], &LIVE), [1, 2]);
+    assert_eq!(study.testable(&[0, 1, 2], &SIM), [0, 1, 2]);
+    let status = |world: &WorldName| {
+        let judged = study.judge(&[0, 1, 2], world, &vec![Vec::new()]);
         judged
             .into_iter()
             .map(|j| (j.status, j.reason))
             .collect::<Vec<_>>()
     };
-    let live = status(WorldName::Live);
+    let live = status(&LIVE);
     assert_eq!(live[0].0, Status::NotRun);
     assert!(live[0].1.contains("has none of its cells"), "{}", live[0].1);
     // No result is no value, and no value fulfils nothing.
@@ -250,7 +251,7 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
         live[1].1
     );
     assert_eq!(live[2], (Status::Deviation, "w".into()));
-    let sim: Vec<Status> = status(WorldName::Sim).into_iter().map(|s| s.0).collect();
+    let sim: Vec<Status> = status(&SIM).into_iter().map(|s| s.0).collect();
     assert_eq!(
         sim,
         [Status::Fail; 3],
@@ -287,13 +288,13 @@ fn a_live_scenario_must_fit() {
         ("live.toml", &live),
     ];
     let study = read(&files).expect("the axis says so");
-    assert_eq!(study.testable(&[0], WorldName::Live), [0]);
+    assert_eq!(study.testable(&[0], &LIVE), [0]);
 }
 
 const CLAIM: &str = "id = \"X\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
 
 /// A study with reference values from `csv`, and `more` at its end.
-fn measured(check: &str, csv: &str, unit: &str, more: &str) -> Result<Published, String> {
+fn measured(check: &str, csv: &str, unit: &str, more: &str) -> Result<Study, String> {
     let reference = format!(
         "[[reference]]\nname = \"kernel\"\nfile = \"k.csv\"\nsource = \"Linux 6.1\"\nunit = {unit}\n"
     );
@@ -310,11 +311,7 @@ fn values_measured_elsewhere_are_quantities() {
     let csv = "# made by hand\naqm,seed,delay,used\ncodel,1,5,90\ncodel,2,7,\nfifo,1,100,99.5\n";
     let judge = |check: &str| {
         let study = measured(check, csv, TABLE, "").unwrap_or_else(|e| panic!("{check}: {e}"));
-        let results = Results {
-            world: WorldName::Sim,
-            outcomes: vec![Vec::new()],
-        };
-        study.judge(&[0], &results).remove(0)
+        study.judge(&[0], &SIM, &vec![Vec::new()]).remove(0)
     };
     for (check, ours) in [
         (
@@ -537,7 +534,7 @@ fn references_stand_in_charts_and_tables_without_a_run() {
                 use = \"link.utilisation\" }\nreference = { use = \"ref.kernel.used\" }\n";
     let study = measured("1 < 2", csv, TABLE, more).expect("it is right");
     let nothing = RunResult {
-        world: sojourn_world::WorldName::new("sim"),
+        world: SIM,
         seed: 1,
         params: Vec::new(),
         links: Vec::new(),
@@ -547,42 +544,35 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         digest: 0,
         program: None,
     };
-    let results = [Results {
-        world: WorldName::Sim,
-        outcomes: vec![vec![Ok(nothing.clone()), Ok(nothing)]],
-    }];
-    let mut charts = study.charts(&results);
+    let outcomes = vec![vec![Ok(nothing.clone()), Ok(nothing)]];
+    let found: ByWorld<Outcomes> = [(SIM, outcomes)].into_iter().collect();
+    let mut charts = study.charts(&found);
     // Several quantities stand side by side, each with its reference in its colour.
     let several = &charts.pop().expect("two charts").panels[0].lines;
     let lines = several
         .iter()
-        .map(|line| (&line.name[..], line.colour, line.from));
+        .map(|line| (&line.name[..], line.colour, line.stroke));
     let wanted = [
-        ("wait", 0, Source::Sim),
-        ("use", 1, Source::Sim),
-        ("use", 1, Source::Reference),
+        ("wait", 0, Stroke::World(0)),
+        ("use", 1, Stroke::World(0)),
+        ("use, reference", 1, Stroke::Elsewhere),
     ];
     assert!(lines.eq(wanted), "{several:?}");
     let chart = charts.remove(0);
-    assert_eq!(chart.x_names, ["codel", "fifo"]);
-    assert!(chart.log.y && !chart.log.x);
+    assert_eq!(chart.x.names, ["codel", "fifo"]);
+    assert!(chart.y.log && !chart.x.log);
     let [ours, kernel] = &chart.panels[0].lines[..] else {
         panic!("ours and the reference: {chart:?}");
     };
-    assert_eq!((ours.from, ours.points.len()), (Source::Sim, 0));
-    assert_eq!(kernel.from, Source::Reference);
+    assert_eq!((ours.stroke, ours.points.len()), (Stroke::World(0), 0));
+    assert_eq!(kernel.stroke, Stroke::Elsewhere);
     let codel = &kernel.points[0];
     assert_eq!(
         (codel.y, codel.y_range, codel.text.as_str()),
         (6.0, (5.0, 7.0), "6.00 ms")
     );
-    let table = study.grids(&results).remove(0);
-    let columns = [
-        "reference",
-        "simulated",
-        "simulated − reference",
-        "why, above 10 %",
-    ];
+    let table = study.tables(&found).remove(0);
+    let columns = ["reference", "sim", "sim − reference", "why, above 10 %"];
     assert_eq!(table.columns, columns);
     let row = |i: usize| (table.rows[i].0.as_str(), table.rows[i].1.join("|"));
     assert_eq!(
@@ -593,4 +583,59 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         row(1),
         ("fifo", "100 ms|200 ms|+100.0 %|twice by design".into())
     );
+}
+
+#[test]
+fn a_further_world_is_a_key_of_its_own() {
+    const KERNEL: WorldName = WorldName::new("kernel");
+    let claim = format!(
+        "{CLAIM}check = [\"link.utilisation[codel] < 0\"]\ndeviation = {{ kernel = \"k\" }}"
+    );
+    let text = study(&claim).replace("\"a.toml\"", "\"a.toml\"\nkernel = \"k.toml\"");
+    let scenario = live(r#"["codel"]"#);
+    let files = [
+        ("study.toml", &text[..]),
+        ("a.toml", SCENARIO),
+        ("k.toml", &scenario),
+    ];
+    let error = read(&files).expect_err("nobody said that there is such a world");
+    assert!(error.contains("unknown key `kernel`"), "{error}");
+    let worlds = [SIM, LIVE, KERNEL];
+    let study = Study::read(&Folder(&files), &Options::default(), &worlds).expect("it is right");
+    assert!(study.settings[0].scenarios.get(&LIVE).is_none());
+    assert_eq!(study.testable(&[0], &KERNEL), [0]);
+    let found: ByWorld<Outcomes> = [SIM, KERNEL]
+        .map(|world| (world, vec![Vec::new()]))
+        .into_iter()
+        .collect();
+    let found = Reproduced::new(&study, &[0], found, Vec::new(), None);
+    assert_eq!(found.count(&SIM, Status::Fail), 1);
+    assert_eq!(found.count(&KERNEL, Status::Deviation), 1);
+    let decisive = found.claims[0].decisive();
+    assert_eq!(decisive.status, Status::Fail, "the worst world decides");
+}
+
+#[test]
+fn what_a_folder_says_of_itself_is_read_back() {
+    let study = parse(&study(&format!("{CLAIM}check = [\"1 < 2\"]"))).expect("it is right");
+    let found: ByWorld<Outcomes> = [(SIM, vec![Vec::new()])].into_iter().collect();
+    let cost = vec![("runs".to_owned(), 3.0), ("wall_s".to_owned(), 0.1)];
+    let notes = Some(vec!["a run failed".to_owned()]);
+    let found = Reproduced::new(&study, &[0], found, cost.clone(), notes);
+    let dir = tempfile::tempdir().unwrap();
+    found.write(dir.path()).unwrap();
+    let told = reproduction(dir.path()).unwrap().expect("a study's folder");
+    assert_eq!((told.study.as_str(), told.cost), ("small", cost));
+    assert_eq!(
+        (told.claims, told.notes),
+        (vec!["X".to_owned()], found.failures)
+    );
+    for file in [
+        "study/study.toml",
+        "study/a.toml",
+        "report.html",
+        "results.parquet",
+    ] {
+        assert!(dir.path().join(file).is_file(), "{file}");
+    }
 }

@@ -1,32 +1,44 @@
 //! Tables from our results.
 
-use super::{DifferencePlan, Grid, GridPlan, TablePlan, name, places, rows};
 use crate::claims::{Cells, Evaluator, Expr, Place, Quantity};
-use crate::published::{Published, Results, WorldName};
+use crate::plan::{DifferencePlan, TablePlan, ValuesPlan, name, places, rows};
+use crate::study::{Outcomes, Study};
+use sojourn_world::{ByWorld, WorldName};
+
+/// A table: medians over the seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its heading.
+    pub title: String,
+    /// Headings of the columns.
+    pub columns: Vec<String>,
+    /// Heading and values of each row.
+    pub rows: Vec<(String, Vec<String>)>,
+}
 
 /// A value that there is not.
 const NONE: &str = "–";
 /// A difference that nobody has explained yet.
 const UNEXPLAINED: &str = "not explained";
 
-impl Published {
-    /// The tables of all settings that were run. Of two worlds each has its own, but a table of
-    /// differences shows both.
-    pub fn grids(&self, results: &[Results]) -> Vec<Grid> {
-        let mut grids = Vec::new();
+impl Study {
+    /// The tables of all settings that were run. Of several worlds each has its own, but a table of
+    /// differences shows all.
+    pub fn tables(&self, found: &ByWorld<Outcomes>) -> Vec<Table> {
+        let mut tables = Vec::new();
         for plan in &self.tables {
             match plan {
-                TablePlan::Grid(plan) => grids.extend(self.values(plan, results)),
-                TablePlan::Difference(plan) => grids.extend(self.differences(plan, results)),
+                TablePlan::Values(plan) => tables.extend(self.values(plan, found)),
+                TablePlan::Difference(plan) => tables.extend(self.differences(plan, found)),
             }
         }
-        grids
+        tables
     }
 
-    fn values(&self, plan: &GridPlan, results: &[Results]) -> Vec<Grid> {
-        let mut grids = Vec::new();
-        for world in results {
-            let Some(cells) = self.cells(plan.setting, world) else {
+    fn values(&self, plan: &ValuesPlan, found: &ByWorld<Outcomes>) -> Vec<Table> {
+        let mut tables = Vec::new();
+        for (world, outcomes) in found.iter() {
+            let Some(cells) = self.cells(plan.setting, world, outcomes) else {
                 continue;
             };
             let mut evaluator = Evaluator::new(&self.words, &cells);
@@ -38,10 +50,10 @@ impl Published {
                 });
                 (name(&row, &self.words), values.collect())
             });
-            grids.push(Grid {
-                title: match results.len() {
+            tables.push(Table {
+                title: match found.len() {
                     1 => plan.title.clone(),
-                    _ => format!("{}, {}", plan.title, world.world.name()),
+                    _ => format!("{}, {}", plan.title, world),
                 },
                 rows: rows.collect(),
                 columns: columns
@@ -50,13 +62,13 @@ impl Published {
                     .collect(),
             });
         }
-        grids
+        tables
     }
 
-    fn differences(&self, plan: &DifferencePlan, results: &[Results]) -> Option<Grid> {
-        let worlds: Vec<(WorldName, Cells<'_>)> = results
+    fn differences(&self, plan: &DifferencePlan, found: &ByWorld<Outcomes>) -> Option<Table> {
+        let worlds: Vec<(&WorldName, Cells<'_>)> = found
             .iter()
-            .filter_map(|world| Some((world.world, self.cells(plan.setting, world)?)))
+            .filter_map(|(world, o)| Some((world, self.cells(plan.setting, world, o)?)))
             .collect();
         if worlds.is_empty() {
             return None;
@@ -90,18 +102,14 @@ impl Published {
             });
             rows_shown.push((name, values));
         }
-        let called = |world: &WorldName| match world {
-            WorldName::Sim => "simulated",
-            WorldName::Live => "live",
-        };
         let mut columns = vec!["reference".to_owned()];
-        columns.extend(worlds.iter().map(|(world, _)| called(world).to_owned()));
+        columns.extend(worlds.iter().map(|(world, _)| world.to_string()));
         let apart = worlds
             .iter()
-            .map(|(world, _)| format!("{} − reference", called(world)));
+            .map(|(world, _)| format!("{world} − reference"));
         columns.extend(apart);
         columns.push(format!("why, above {} %", plan.above * 100.0));
-        Some(Grid {
+        Some(Table {
             title: plan.title.clone(),
             columns,
             rows: rows_shown,

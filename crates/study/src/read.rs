@@ -5,13 +5,17 @@ mod pictures;
 mod recorded;
 mod words;
 
-use super::{Deviation, Files, Published, Setting};
 use crate::claims::{Complaint, Vocabulary};
+use crate::files::Files;
+use crate::study::{Setting, Study};
 use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
-use sojourn_scenario::read::{Fields, Read, join, wrong_type};
-use sojourn_scenario::tree::{Node, Value};
+use sojourn_scenario::read::{Fields, Read, join};
+use sojourn_scenario::tree::Node;
 use sojourn_scenario::{Options, Scenario};
+use sojourn_world::{ByWorld, WorldName};
 
+/// The study's own file in its folder.
+pub(crate) const FILE: &str = "study.toml";
 /// The only format so far.
 const FORMAT: &str = "sojourn-study/1";
 
@@ -38,54 +42,22 @@ impl Read for Raw {
     }
 }
 
-impl Read for Deviation {
-    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        if let Value::Text(reason) = &node.value {
-            let reason = Some(reason.clone());
-            return Some(Self {
-                sim: reason.clone(),
-                live: reason,
-            });
-        }
-        if !matches!(node.value, Value::Table(_)) {
-            let wanted = "a string, or a table with `sim` or `live`";
-            problems.add(wrong_type(node, path, wanted));
-            return None;
-        }
-        let fields = Fields::open(node, path, &["sim", "live"], problems)?;
-        Some(Self {
-            sim: fields.field("sim", problems)?,
-            live: fields.field("live", problems)?,
-        })
-    }
-
-    fn absent() -> Option<Self> {
-        Some(Self::default())
-    }
-}
-
-/// Reads a study; see [`Published::read`].
-pub(super) fn study(
-    file: &str,
-    text: &str,
+/// Reads a study; see [`Study::read`].
+pub(crate) fn study(
     files: &dyn Files,
     options: &Options,
-) -> Result<Published, Problems> {
-    let mut problems = Problems::with_source(file, text);
-    let tree = match toml_edit::Document::parse(text) {
-        Ok(document) => Node::of_document(&document, 0),
-        Err(error) => {
-            let at = Origin::new(0, error.span().unwrap_or(0..0));
-            let message = error.message().trim().replace('\n', "; ");
-            problems.add(Problem::new(at, "", format!("not TOML: {message}")));
-            return Err(problems);
-        }
-    };
+    worlds: &[WorldName],
+) -> Result<Study, Problems> {
+    let file = files.shown(FILE);
+    let text = files.read(FILE);
+    let text = text.map_err(|error| Problems::alone(&file, error.to_string()))?;
+    let (tree, problems) = Node::of_file(&file, &text)?;
     let mut reader = Reader {
         problems,
+        worlds: worlds.to_vec(),
         settings: Vec::new(),
         words: Vocabulary::default(),
-        files: vec![(super::FILE.to_owned(), text.to_owned())],
+        files: vec![(FILE.to_owned(), text.clone())],
     };
     let known = [
         "format",
@@ -108,13 +80,13 @@ pub(super) fn study(
     let Some((top, mut study)) = head else {
         return Err(reader.problems);
     };
-    let live = reader.settings(&top, files, options)?;
+    let others = reader.settings(&top, files, options)?;
     reader.axes(&top);
     reader.recorded(&top, files);
     reader.definitions(&top);
-    reader.sweeps_of_live(&live);
+    reader.sweeps_of_others(&others);
     study.claims = reader.claims(&top);
-    reader.use_of_live(&live, &study.claims);
+    reader.use_of_others(&others, &study.claims);
     study.charts = reader.list(&top, "chart", Reader::chart);
     study.tables = reader.list(&top, "table", Reader::table);
     if !reader.problems.is_empty() {
@@ -124,12 +96,14 @@ pub(super) fn study(
     study.settings = reader.settings;
     study.files = reader.files;
     study.words = reader.words;
-    text.clone_into(&mut study.text);
+    study.text = text;
     Ok(study)
 }
 
 struct Reader {
     problems: Problems,
+    /// The worlds that the file may name; the first is that of the key `scenario`.
+    worlds: Vec<WorldName>,
     settings: Vec<Setting>,
     words: Vocabulary,
     /// Names and texts of the files of the study.
@@ -146,7 +120,7 @@ impl Reader {
     }
 
     /// What the study says of itself.
-    fn head<'a>(&mut self, tree: &'a Node, known: &[&str]) -> Option<(Fields<'a>, Published)> {
+    fn head<'a>(&mut self, tree: &'a Node, known: &[&str]) -> Option<(Fields<'a>, Study)> {
         let top = Fields::open(tree, "", known, &mut self.problems)?;
         let problems = &mut self.problems;
         let format: Option<Written> = top.field("format", problems);
@@ -165,7 +139,7 @@ impl Reader {
             self.add(format.at, "format", message, Some(help));
             return None;
         }
-        let study = Published {
+        let study = Study {
             name: name?,
             title: title?,
             description: description?.unwrap_or_default(),
@@ -203,27 +177,20 @@ impl Reader {
             .collect()
     }
 
-    /// Reads the scenarios; for every setting, where its live scenario is named. A problem in a
-    /// scenario is reported alone, with its own file.
+    /// Reads the scenarios; for every setting, where those of further worlds are named. A problem
+    /// in a scenario is reported alone, with its own file.
     fn settings(
         &mut self,
         top: &Fields<'_>,
         files: &dyn Files,
         options: &Options,
-    ) -> Result<Vec<Option<Origin>>, Problems> {
-        let named = self.list(top, "setting", |reader, node, path| {
-            let known = ["name", "scenario", "live"];
-            let fields = Fields::open(node, path, &known, &mut reader.problems)?;
-            let name: String = fields.field("name", &mut reader.problems)?;
-            let file: String = fields.field("scenario", &mut reader.problems)?;
-            let live: Option<Written> = fields.field("live", &mut reader.problems)?;
-            Some((name, file, live))
-        });
+    ) -> Result<Vec<ByWorld<Origin>>, Problems> {
+        let named = self.list(top, "setting", Self::scenarios_named);
         let mut texts = std::mem::take(&mut self.files);
         let mut open = |file: &str| {
             let shown = files.shown(file);
             let text = files.read(file);
-            let text = text.map_err(|message| super::nowhere(&shown, message))?;
+            let text = text.map_err(|error| Problems::alone(&shown, error.to_string()))?;
             let scenario = Scenario::parse(&shown, &text, &files.base(), options);
             if texts.iter().all(|(name, _)| name != file) {
                 texts.push((file.to_owned(), text));
@@ -231,15 +198,13 @@ impl Reader {
             scenario
         };
         let mut places = Vec::new();
-        for (name, file, live) in named {
-            let scenario = open(&file)?;
-            places.push(live.as_ref().map(|live| live.at));
-            let live = live.map(|live| open(&live.text)).transpose()?;
-            self.settings.push(Setting {
-                name,
-                scenario,
-                live,
-            });
+        for (name, written) in named {
+            let others = written.iter().skip(1);
+            places.push(others.map(|(world, w)| (world.clone(), w.at)).collect());
+            let scenarios = written.into_iter();
+            let scenarios = scenarios.map(|(world, written)| Ok((world, open(&written.text)?)));
+            let scenarios = scenarios.collect::<Result<_, Problems>>()?;
+            self.settings.push(Setting { name, scenarios });
         }
         self.files = texts;
         if self.settings.is_empty() {
@@ -248,6 +213,25 @@ impl Reader {
             return Err(std::mem::take(&mut self.problems));
         }
         Ok(places)
+    }
+
+    /// `name`, `scenario` for the first world, and a key for each other world that has one.
+    fn scenarios_named(&mut self, node: &Node, path: &str) -> Option<(String, ByWorld<Written>)> {
+        let worlds = self.worlds.clone();
+        let (first, others) = worlds.split_first()?;
+        let mut known = vec!["name", "scenario"];
+        known.extend(others.iter().map(WorldName::as_str));
+        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+        let name: String = fields.field("name", &mut self.problems)?;
+        let mut scenarios = ByWorld::default();
+        scenarios.insert(first.clone(), fields.field("scenario", &mut self.problems)?);
+        for world in others {
+            let written: Option<Written> = fields.field(world.as_str(), &mut self.problems)?;
+            if let Some(written) = written {
+                scenarios.insert(world.clone(), written);
+            }
+        }
+        Some((name, scenarios))
     }
 
     /// What was read, or the complaint at its place in the file.

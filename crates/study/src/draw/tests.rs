@@ -1,7 +1,7 @@
 use super::scale::{Scale, decades, even};
-use super::{Dot, Draw, Drawing, Scaling, Strip, Stroke};
+use super::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
 
-fn drawing(draw: Draw) -> Drawing {
+fn chart(kind: ChartKind) -> Chart {
     let dot = |x: f64, y: f64| Dot {
         x,
         y,
@@ -10,15 +10,15 @@ fn drawing(draw: Draw) -> Drawing {
         inner: (y * 0.8, y * 1.2),
         text: format!("{y} <ms>"),
     };
-    let strip = |name: &str, stroke| Strip {
+    let line = |name: &str, stroke| Line {
         name: name.into(),
         colour: 1,
         stroke,
         points: vec![dot(0.0, 1.0), dot(1.0, 100.0)],
     };
-    Drawing {
+    Chart {
         title: "a <b>\" onload=\"".into(),
-        draw,
+        kind,
         x: Scaling {
             label: "n & m".into(),
             names: vec!["<i>".into(), "y".into()],
@@ -26,17 +26,20 @@ fn drawing(draw: Draw) -> Drawing {
         },
         y: Scaling {
             label: "ms".into(),
-            log: draw != Draw::Map,
-            names: if draw == Draw::Map {
+            log: kind != ChartKind::Map,
+            names: if kind == ChartKind::Map {
                 vec!["0".into(), "1".into()]
             } else {
                 Vec::new()
             },
         },
-        panels: vec![(
-            "<script>".into(),
-            vec![strip("x<y", Stroke::Solid), strip("ref", Stroke::Dotted)],
-        )],
+        panels: vec![Panel {
+            title: "<script>".into(),
+            lines: vec![
+                line("x<y", Stroke::World(0)),
+                line("ref", Stroke::Elsewhere),
+            ],
+        }],
     }
 }
 
@@ -66,17 +69,17 @@ fn a_logarithmic_scale_has_equal_steps_for_equal_factors() {
 
 #[test]
 fn names_cannot_break_the_picture() {
-    for draw in [
-        Draw::Points,
-        Draw::Lines,
-        Draw::Distribution,
-        Draw::Bars,
-        Draw::Boxes,
-        Draw::Scatter,
-        Draw::Map,
+    for kind in [
+        ChartKind::Lines,
+        ChartKind::Time,
+        ChartKind::Distribution,
+        ChartKind::Bars,
+        ChartKind::Boxes,
+        ChartKind::Scatter,
+        ChartKind::Map,
     ] {
-        let drawing = drawing(draw);
-        let svg = drawing.svg(0) + &drawing.panels[0].1[0].key(draw);
+        let chart = chart(kind);
+        let svg = chart.svg(0) + &chart.panels[0].lines[0].key(kind);
         for wrong in [
             "<b>",
             "<script>",
@@ -87,7 +90,7 @@ fn names_cannot_break_the_picture() {
             "NaN",
             "inf",
         ] {
-            assert!(!svg.contains(wrong), "{draw:?}: {wrong}: {svg}");
+            assert!(!svg.contains(wrong), "{kind:?}: {wrong}: {svg}");
         }
         assert!(svg.contains("n &amp; m"), "{svg}");
     }
@@ -95,16 +98,16 @@ fn names_cannot_break_the_picture() {
 
 #[test]
 fn every_kind_shows_its_marks() {
-    let count = |draw: Draw, mark: &str| drawing(draw).svg(0).matches(mark).count();
-    assert_eq!(count(Draw::Points, "<circle"), 4);
-    assert_eq!(count(Draw::Points, "<path"), 2);
-    assert_eq!(count(Draw::Bars, "<rect"), 4);
-    assert_eq!(count(Draw::Bars, "class=\"range\""), 4);
-    assert_eq!(count(Draw::Boxes, "class=\"median\""), 4);
-    assert_eq!(count(Draw::Scatter, "<path"), 0);
-    assert_eq!(count(Draw::Map, "class=\"field\""), 4);
+    let count = |kind: ChartKind, mark: &str| chart(kind).svg(0).matches(mark).count();
+    assert_eq!(count(ChartKind::Lines, "<circle"), 4);
+    assert_eq!(count(ChartKind::Lines, "<path"), 2);
+    assert_eq!(count(ChartKind::Bars, "<rect"), 4);
+    assert_eq!(count(ChartKind::Bars, "class=\"range\""), 4);
+    assert_eq!(count(ChartKind::Boxes, "class=\"median\""), 4);
+    assert_eq!(count(ChartKind::Scatter, "<path"), 0);
+    assert_eq!(count(ChartKind::Map, "class=\"field\""), 4);
     // From 0.5 to 200 on a logarithmic axis: whiskers, boxes and medians in their order.
-    let svg = drawing(Draw::Boxes).svg(0);
+    let svg = chart(ChartKind::Boxes).svg(0);
     assert!(
         svg.contains("&lt;ms&gt;"),
         "a pointer is told the values: {svg}"
@@ -113,32 +116,32 @@ fn every_kind_shows_its_marks() {
 
 #[test]
 fn tiny_samples_do_not_stretch_a_logarithmic_axis() {
-    let mut boxes = drawing(Draw::Boxes);
-    let dot = &mut boxes.panels[0].1[0].points[0];
+    let mut boxes = chart(ChartKind::Boxes);
+    let dot = &mut boxes.panels[0].lines[0].points[0];
     dot.y_range.0 = 1e-7;
     // The highest whisker ends at 200, the lowest box begins at 0.8.
     let (low, high) = boxes.y_range();
     assert!((low * 1.2 - 0.02).abs() < 1e-9 && (high / 1.2 - 200.0).abs() < 1e-9);
     // A box is shown however deep it is.
-    boxes.panels[0].1[0].points[0].inner.0 = 1e-5;
+    boxes.panels[0].lines[0].points[0].inner.0 = 1e-5;
     assert!((boxes.y_range().0 * 1.2 - 1e-5).abs() < 1e-12);
 }
 
 #[test]
 fn one_strip_of_a_name_stands_in_the_legend() {
-    let mut drawing = drawing(Draw::Lines);
-    drawing.panels.push(drawing.panels[0].clone());
-    assert_eq!(drawing.legend().len(), 2);
-    assert!(drawing.legend()[1].key(Draw::Lines).contains("dasharray"));
-    drawing.draw = Draw::Map;
-    assert!(drawing.legend().is_empty());
+    let mut chart = chart(ChartKind::Time);
+    chart.panels.push(chart.panels[0].clone());
+    assert_eq!(chart.legend().len(), 2);
+    assert!(chart.legend()[1].key(ChartKind::Time).contains("dasharray"));
+    chart.kind = ChartKind::Map;
+    assert!(chart.legend().is_empty());
 }
 
 #[test]
 fn nothing_is_a_picture_too() {
     for log in [false, true] {
-        let mut empty = drawing(Draw::Points);
-        empty.panels[0].1.clear();
+        let mut empty = chart(ChartKind::Lines);
+        empty.panels[0].lines.clear();
         empty.x = Scaling {
             log,
             ..Scaling::default()

@@ -2,10 +2,11 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Cells, Check, Evaluator, Missing};
-use crate::published::{Claim, Deviation, Expected, Setting};
+use crate::study::{Claim, Expected};
 use sojourn_scenario::problem::Origin;
-use sojourn_scenario::read::{Fields, Read, join};
+use sojourn_scenario::read::{Fields, Read, join, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
+use sojourn_world::{ByWorld, WorldName};
 
 impl Reader {
     pub(super) fn claims(&mut self, top: &Fields<'_>) -> Vec<Claim> {
@@ -34,7 +35,7 @@ impl Reader {
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
-        let deviation = fields.field("deviation", &mut self.problems);
+        let deviations = self.deviations(&fields, path);
         let checks: Option<Vec<Raw>> = fields.field("check", &mut self.problems);
         let setting = self.setting(&fields, path)?;
         let path = join(path, "check");
@@ -51,20 +52,20 @@ impl Reader {
             statement: statement?,
             published: published?,
             checks: expected,
-            deviation: deviation?,
+            deviations: deviations?,
         })
     }
 
     /// A check alone, or `{ holds = "...", deviation = "..." }`.
     fn expected(&mut self, node: &Node, path: &str, setting: usize) -> Option<Expected> {
-        let (written, deviation) = if let Value::Table(_) = &node.value {
+        let (written, deviations) = if let Value::Table(_) = &node.value {
             let known = ["holds", "deviation"];
             let fields = Fields::open(node, path, &known, &mut self.problems)?;
             let holds: Option<Written> = fields.field("holds", &mut self.problems);
-            (holds?, fields.field("deviation", &mut self.problems)?)
+            (holds?, self.deviations(&fields, path)?)
         } else {
             let written = Written::read(node, path, &mut self.problems)?;
-            (written, Deviation::default())
+            (written, ByWorld::default())
         };
         let read = crate::claims::check(&written.text, &self.words);
         let check = self.understood(read, &written, path)?;
@@ -72,64 +73,87 @@ impl Reader {
         Some(Expected {
             text: written.text,
             check,
-            deviation,
+            deviations,
         })
+    }
+
+    /// Why something is known to fail: in all worlds (a string), or in some (a table).
+    fn deviations(&mut self, fields: &Fields<'_>, path: &str) -> Option<ByWorld<String>> {
+        let path = join(path, "deviation");
+        let problems = &mut self.problems;
+        let Some(Raw(node)) = fields.field::<Option<Raw>>("deviation", problems)? else {
+            return Some(ByWorld::default());
+        };
+        let worlds = self.worlds.iter();
+        match &node.value {
+            Value::Text(reason) => Some(worlds.map(|w| (w.clone(), reason.clone())).collect()),
+            Value::Table(_) => {
+                let known: Vec<&str> = worlds.clone().map(WorldName::as_str).collect();
+                let fields = Fields::open(&node, &path, &known, problems)?;
+                let mut reasons = ByWorld::default();
+                for world in worlds {
+                    let reason: Option<String> = fields.field(world.as_str(), problems)?;
+                    if let Some(reason) = reason {
+                        reasons.insert(world.clone(), reason);
+                    }
+                }
+                Some(reasons)
+            }
+            _ => {
+                let names: Vec<String> = worlds.map(|world| format!("`{world}`")).collect();
+                let wanted = format!("a string, or a table with {}", names.join(" or "));
+                problems.add(wrong_type(&node, &path, &wanted));
+                None
+            }
+        }
     }
 
     /// A check must find its cells before anything is run.
     fn finds_cells(&mut self, check: &Check, written: &Written, path: &str, setting: usize) {
-        let Setting {
-            name,
-            scenario,
-            live,
-        } = &self.settings[setting];
-        let cells = Cells::new(&scenario.cells, &[]);
+        let setting = &self.settings[setting];
+        let cells = Cells::new(&setting.scenario().cells, &[]);
         let cases = Evaluator::new(&self.words, &cells).check(check);
         let mut wrong = cases
             .into_iter()
-            .find_map(|case| Some((case.err()?.message(), "")));
-        // Cells that the live world does not have are left out there.
-        if let (None, Some(live)) = (&wrong, live) {
-            let cells = Cells::new(&live.cells, &[]);
+            .find_map(|case| Some((case.err()?.message(), String::new())));
+        // Cells that the other worlds do not have are left out there.
+        for (world, scenario) in setting.scenarios.iter().skip(1) {
+            let cells = Cells::new(&scenario.cells, &[]);
             let mut evaluator = Evaluator::new(&self.words, &cells).over_part();
-            wrong = evaluator
-                .check(check)
-                .into_iter()
-                .find_map(|case| match case {
-                    Err(Missing::Unclear(message)) => Some((message, ", live")),
-                    Ok(_) | Err(Missing::Cell(_)) => None,
-                });
+            let unclear = |case| match case {
+                Err(Missing::Unclear(message)) => Some((message, format!(", {world}"))),
+                Ok(_) | Err(Missing::Cell(_)) => None,
+            };
+            wrong = wrong.or_else(|| evaluator.check(check).into_iter().find_map(unclear));
         }
         if let Some((message, world)) = wrong {
-            let message = format!("{message} (in setting {name}{world})");
+            let message = format!("{message} (in setting {}{world})", setting.name);
             self.add(written.at, path, message, None);
         }
     }
 
-    /// A live scenario must have cells that a claim is about.
-    pub(super) fn use_of_live(&mut self, places: &[Option<Origin>], claims: &[Claim]) {
-        for (number, at) in places.iter().enumerate() {
+    /// A scenario of a further world must have cells that a claim is about.
+    pub(super) fn use_of_others(&mut self, places: &[ByWorld<Origin>], claims: &[Claim]) {
+        let named = places.iter().enumerate();
+        for (number, world, at) in
+            named.flat_map(|(number, at)| at.iter().map(move |(world, at)| (number, world, *at)))
+        {
             let setting = &self.settings[number];
-            let (Some(at), Some(live)) = (at, &setting.live) else {
-                continue;
-            };
             let mut about = claims.iter().filter(|claim| claim.setting == number);
-            if about.any(|claim| claim.finds(live, &self.words)) || claims.is_empty() {
+            let found = setting.scenarios.get(world).is_none_or(|scenario| {
+                claims.is_empty() || about.any(|claim| claim.finds(scenario, &self.words))
+            });
+            if found {
                 continue;
             }
-            let fields: Vec<&str> = setting
-                .scenario
-                .info
-                .axes
-                .iter()
-                .map(|a| &a.field[..])
-                .collect();
+            let axes = setting.scenario().info.axes.iter();
+            let fields: Vec<&str> = axes.map(|axis| axis.field.as_str()).collect();
             let message = format!("no claim of {} finds a cell in it", setting.name);
             let help = format!(
                 "it must sweep the same fields, one value each will do: {}",
                 fields.join(", ")
             );
-            self.add(*at, "setting", message, Some(help));
+            self.add(at, "setting", message, Some(help));
         }
     }
 }

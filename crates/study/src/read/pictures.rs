@@ -2,10 +2,7 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
-use crate::published::Setting;
-use crate::published::picture::{
-    Along, ChartPlan, DifferencePlan, GridPlan, Log, Shape, TablePlan, Why,
-};
+use crate::plan::{Along, ChartPlan, DifferencePlan, Log, Shape, TablePlan, ValuesPlan, Why};
 use sojourn_scenario::problem::suggestion;
 use sojourn_scenario::read::{Fields, join, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
@@ -149,8 +146,8 @@ impl Reader {
         (node, key, path): (&Node, &str, &str),
         find: impl Fn(&mut Evaluator<'_>, &Place) -> Result<(), Missing>,
     ) {
-        let Setting { name, scenario, .. } = &self.settings[setting];
-        let cells = Cells::new(&scenario.cells, &[]);
+        let setting = &self.settings[setting];
+        let cells = Cells::new(&setting.scenario().cells, &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells);
         let mut missing = None;
         for place in combinations(binders) {
@@ -168,7 +165,7 @@ impl Reader {
         }
         if let Some(message) = missing {
             let at = node.get(key).map_or(node.at, |entry| entry.node.at);
-            let message = format!("{message} (in setting {name})");
+            let message = format!("{message} (in setting {})", setting.name);
             self.add(at, &join(path, key), message, None);
         }
     }
@@ -181,14 +178,14 @@ impl Reader {
         expr: &Expr,
         (node, key, path): (&Node, &str, &str),
     ) {
-        let Setting { name, scenario, .. } = &self.settings[setting];
-        let cells = Cells::new(&scenario.cells, &[]);
+        let setting = &self.settings[setting];
+        let cells = Cells::new(&setting.scenario().cells, &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells);
         let mut places = combinations(binders).into_iter();
         let missing = places.find_map(|place| evaluator.quantity_at(&place, expr).err());
         if let Some(missing) = missing {
             let at = node.get(key).map_or(node.at, |entry| entry.node.at);
-            let message = format!("{} (in setting {name})", missing.message());
+            let message = format!("{} (in setting {})", missing.message(), setting.name);
             self.add(at, &join(path, key), message, None);
         }
     }
@@ -302,7 +299,7 @@ impl Reader {
             let help = "`difference`, or no `kind` at all".to_owned();
             self.add(at, &join(path, "kind"), message, Some(help));
         }
-        let plan = GridPlan {
+        let plan = ValuesPlan {
             title: fields.field("title", &mut self.problems)?,
             setting: self.setting(&fields, path)?,
             rows: self.binder(&fields, "rows", path)?,
@@ -316,7 +313,7 @@ impl Reader {
             (node, "value", path),
             |evaluator, place| evaluator.quantity_at(place, &plan.value).map(drop),
         );
-        Some(TablePlan::Grid(plan))
+        Some(TablePlan::Values(plan))
     }
 
     fn difference(&mut self, node: &Node, path: &str) -> Option<DifferencePlan> {
@@ -371,7 +368,7 @@ impl Reader {
             self.problems.add(wrong_type(node, path, "a table"));
             return None;
         };
-        let rows = crate::published::picture::rows(&plan.rows, &self.words);
+        let rows = crate::plan::rows(&plan.rows, &self.words);
         let known: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
         let mut reasons = Vec::new();
         for entry in entries {

@@ -1,29 +1,31 @@
 //! What stands inside a panel's axes.
 
-use super::{Dot, Draw, Drawing, Frame, Strip, Stroke, escaped, number, thinned};
+use super::{Chart, ChartKind, Dot, Frame, Line, Stroke, escaped, number, thinned};
 use std::fmt::Write as _;
 
 impl Stroke {
     /// Of a line.
     fn dashes(self) -> &'static str {
         match self {
-            Self::Solid => "",
-            Self::Dashed => " stroke-dasharray=\"5 3\"",
-            Self::Dotted => " stroke-dasharray=\"1.5 2.5\"",
+            Self::World(0) => "",
+            Self::World(1) => " stroke-dasharray=\"5 3\"",
+            Self::World(_) => " stroke-dasharray=\"9 3 2 3\"",
+            Self::Elsewhere => " stroke-dasharray=\"1.5 2.5\"",
         }
     }
 
     /// How full an area is. What was measured elsewhere is an outline.
     fn fill(self) -> f64 {
         match self {
-            Self::Solid => 0.85,
-            Self::Dashed => 0.4,
-            Self::Dotted => 0.0,
+            Self::World(0) => 0.85,
+            Self::World(1) => 0.4,
+            Self::World(_) => 0.2,
+            Self::Elsewhere => 0.0,
         }
     }
 }
 
-impl Strip {
+impl Line {
     /// The colour, line and area of its marks as attributes.
     fn style(&self) -> String {
         let colour = self.colour % 8;
@@ -35,13 +37,15 @@ impl Strip {
     }
 
     /// A sample of it for the legend.
-    pub(crate) fn key(&self, draw: Draw) -> String {
-        let mark = match draw {
-            Draw::Bars | Draw::Boxes => format!(
+    pub(crate) fn key(&self, kind: ChartKind) -> String {
+        let mark = match kind {
+            ChartKind::Bars | ChartKind::Boxes => format!(
                 "<rect x=\"6\" width=\"13\" y=\"1\" height=\"8\" {}/>",
                 self.style()
             ),
-            Draw::Scatter => format!("<circle cx=\"13\" cy=\"5\" r=\"3.5\" {}/>", self.style()),
+            ChartKind::Scatter => {
+                format!("<circle cx=\"13\" cy=\"5\" r=\"3.5\" {}/>", self.style())
+            }
             _ => format!(
                 "<path d=\"M1 5H25\" stroke=\"var(--c{})\" stroke-width=\"3\"{}/>",
                 self.colour % 8,
@@ -67,7 +71,7 @@ impl Strip {
 }
 
 /// A line from one point to another.
-fn line(out: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
+fn segment(out: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
     let _ = write!(
         out,
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {style}/>",
@@ -75,24 +79,24 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
     );
 }
 
-impl Drawing {
-    pub(super) fn marks(&self, out: &mut String, strips: &[Strip], frame: &Frame) {
-        for (number, strip) in strips.iter().enumerate() {
-            match self.draw {
-                Draw::Lines | Draw::Distribution => path(out, strip, frame),
-                Draw::Points => {
-                    path(out, strip, frame);
-                    dots(out, strip, frame);
+impl Chart {
+    pub(super) fn marks(&self, out: &mut String, lines: &[Line], frame: &Frame) {
+        for (number, line) in lines.iter().enumerate() {
+            match self.kind {
+                ChartKind::Time | ChartKind::Distribution => path(out, line, frame),
+                ChartKind::Lines => {
+                    path(out, line, frame);
+                    dots(out, line, frame);
                 }
-                Draw::Scatter => dots(out, strip, frame),
-                Draw::Bars => self.bars(out, strip, number, frame),
-                Draw::Boxes => self.boxes(out, strip, number, frame),
-                Draw::Map => self.fields(out, strip, frame),
+                ChartKind::Scatter => dots(out, line, frame),
+                ChartKind::Bars => self.bars(out, line, number, frame),
+                ChartKind::Boxes => self.boxes(out, line, number, frame),
+                ChartKind::Map => self.fields(out, line, frame),
             }
         }
     }
 
-    /// Left edge and width of a strip's mark at a place.
+    /// Left edge and width of a line's mark at a place.
     fn slot(&self, at: f64, number: usize, frame: &Frame) -> (f64, f64) {
         let place = frame.x.at(1.0) - frame.x.at(0.0);
         let width = place * 0.8 / self.abreast() as f64;
@@ -100,11 +104,11 @@ impl Drawing {
         (left + width * 0.08, width * 0.84)
     }
 
-    fn bars(&self, out: &mut String, strip: &Strip, number: usize, frame: &Frame) {
+    fn bars(&self, out: &mut String, line: &Line, number: usize, frame: &Frame) {
         // A logarithmic axis has no zero: bars stand on its lower end.
         let zero = if frame.y.log { frame.y.from.0 } else { 0.0 };
         let base = frame.y.at(zero);
-        for dot in &strip.points {
+        for dot in &line.points {
             let (left, width) = self.slot(dot.x, number, frame);
             let top = frame.y.at(dot.y);
             let _ = write!(
@@ -113,30 +117,30 @@ impl Drawing {
                  {}>{}</rect>",
                 top.min(base),
                 (top - base).abs(),
-                strip.style(),
-                strip.told(dot)
+                line.style(),
+                line.told(dot)
             );
             if dot.y_range.0 < dot.y_range.1 {
                 let middle = left + width / 2.0;
                 let (low, high) = (frame.y.at(dot.y_range.0), frame.y.at(dot.y_range.1));
-                line(out, (middle, low), (middle, high), "class=\"range\"");
+                segment(out, (middle, low), (middle, high), "class=\"range\"");
             }
         }
     }
 
-    fn boxes(&self, out: &mut String, strip: &Strip, number: usize, frame: &Frame) {
+    fn boxes(&self, out: &mut String, line: &Line, number: usize, frame: &Frame) {
         let y = |value: f64| frame.y.at(value);
-        let colour = format!("stroke=\"var(--c{})\"", strip.colour % 8);
-        for dot in &strip.points {
+        let colour = format!("stroke=\"var(--c{})\"", line.colour % 8);
+        for dot in &line.points {
             let (left, width) = self.slot(dot.x, number, frame);
             let (middle, right) = (left + width / 2.0, left + width);
             let whiskers = [(dot.y_range.0, dot.inner.0), (dot.inner.1, dot.y_range.1)];
             for (from, to) in whiskers {
-                line(out, (middle, y(from)), (middle, y(to)), &colour);
+                segment(out, (middle, y(from)), (middle, y(to)), &colour);
             }
             for end in [dot.y_range.0, dot.y_range.1] {
                 let (a, b) = (left + width * 0.25, right - width * 0.25);
-                line(out, (a, y(end)), (b, y(end)), &colour);
+                segment(out, (a, y(end)), (b, y(end)), &colour);
             }
             let _ = write!(
                 out,
@@ -144,18 +148,18 @@ impl Drawing {
                  {}>{}</rect>",
                 y(dot.inner.1),
                 (y(dot.inner.0) - y(dot.inner.1)).max(0.5),
-                strip.style().replace("0.85", "0.5"),
-                strip.told(dot)
+                line.style().replace("0.85", "0.5"),
+                line.told(dot)
             );
-            line(out, (left, y(dot.y)), (right, y(dot.y)), "class=\"median\"");
+            segment(out, (left, y(dot.y)), (right, y(dot.y)), "class=\"median\"");
         }
     }
 
-    fn fields(&self, out: &mut String, strip: &Strip, frame: &Frame) {
+    fn fields(&self, out: &mut String, line: &Line, frame: &Frame) {
         let (low, high) = self.range(|dot| dot.inner, false);
         let width = (frame.x.at(1.0) - frame.x.at(0.0)).abs();
         let height = (frame.y.at(1.0) - frame.y.at(0.0)).abs();
-        for dot in &strip.points {
+        for dot in &line.points {
             let share = (dot.inner.0 - low) / (high - low).max(f64::MIN_POSITIVE);
             let (x, y) = (frame.x.at(dot.x), frame.y.at(dot.y));
             // Light enough for the words on it, in a light and in a dark page.
@@ -176,9 +180,9 @@ impl Drawing {
     }
 }
 
-fn path(out: &mut String, strip: &Strip, frame: &Frame) {
+fn path(out: &mut String, line: &Line, frame: &Frame) {
     let mut path = String::new();
-    for (x, y) in thinned(&strip.points) {
+    for (x, y) in thinned(&line.points) {
         if x > frame.x.from.1 {
             break;
         }
@@ -189,29 +193,29 @@ fn path(out: &mut String, strip: &Strip, frame: &Frame) {
         out,
         "<path d=\"{path}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"1.6\"{}>\
          <title>{}</title></path>",
-        strip.colour % 8,
-        strip.stroke.dashes(),
-        escaped(&strip.name)
+        line.colour % 8,
+        line.stroke.dashes(),
+        escaped(&line.name)
     );
 }
 
-fn dots(out: &mut String, strip: &Strip, frame: &Frame) {
-    let bar = format!("stroke=\"var(--c{})\"", strip.colour % 8);
-    for dot in &strip.points {
+fn dots(out: &mut String, line: &Line, frame: &Frame) {
+    let bar = format!("stroke=\"var(--c{})\"", line.colour % 8);
+    for dot in &line.points {
         let (x, y) = (frame.x.at(dot.x), frame.y.at(dot.y));
         if dot.y_range.0 < dot.y_range.1 {
             let (low, high) = (frame.y.at(dot.y_range.0), frame.y.at(dot.y_range.1));
-            line(out, (x, low), (x, high), &bar);
+            segment(out, (x, low), (x, high), &bar);
         }
         if dot.x_range.0 < dot.x_range.1 {
             let (low, high) = (frame.x.at(dot.x_range.0), frame.x.at(dot.x_range.1));
-            line(out, (low, y), (high, y), &bar);
+            segment(out, (low, y), (high, y), &bar);
         }
         let _ = write!(
             out,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" {}>{}</circle>",
-            strip.style().replace(strip.stroke.dashes(), ""),
-            strip.told(dot)
+            line.style().replace(line.stroke.dashes(), ""),
+            line.told(dot)
         );
     }
 }

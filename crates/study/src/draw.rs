@@ -1,4 +1,4 @@
-//! Charts as SVG.
+//! A chart, and its picture as SVG.
 //!
 //! Everything is drawn here and nothing by a script, so that the page can be printed and kept.
 //! Colours come from the page's style, which knows light and dark.
@@ -6,15 +6,15 @@
 mod marks;
 mod scale;
 
-use crate::show::significant;
 use scale::{Scale, Ticks};
+use sojourn_report::significant;
 use std::fmt::Write as _;
 
 /// Least width of a panel.
 const WIDTH: f64 = 340.0;
 const HEIGHT: f64 = 210.0;
 /// Wider panels have a row of their own.
-pub(crate) const WIDE: f64 = 520.0;
+const WIDE: f64 = 520.0;
 /// Room for the labels: left, right, top, bottom.
 const ROOM: [f64; 4] = [46.0, 10.0, 10.0, 36.0];
 /// Width of a letter of the labels, on average.
@@ -24,34 +24,35 @@ const MOST_POINTS: usize = 400;
 /// How far whiskers alone stretch a logarithmic axis down: four decades below its top.
 const DEPTH: f64 = 1e4;
 
-/// How points are drawn.
+/// What a chart shows, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Draw {
-    /// Points with a bar from the lowest to the highest seed, joined by lines.
-    Points,
-    /// Lines only.
+pub enum ChartKind {
+    /// A quantity along an axis: the median over seeds with a bar from the lowest to the highest,
+    /// joined by lines.
     Lines,
-    /// Lines up to the x at which all have reached 99 per cent.
-    Distribution,
-    /// Bars side by side, with a line from the lowest to the highest seed.
+    /// The same as bars side by side.
     Bars,
-    /// Boxes from quartile to quartile with whiskers and the median.
+    /// Quantiles 5, 25, 50, 75 and 95 per cent, each the median over seeds: boxes with whiskers.
     Boxes,
-    /// Points alone, with bars in both directions.
+    /// A quantity against another: medians over seeds, with bars in both directions.
     Scatter,
-    /// Fields whose shade is the inner value, with the value in words.
+    /// A quantity over two axes, medians over seeds: fields whose shade is the value, with the
+    /// value in words.
     Map,
+    /// Cumulative distributions, of the first seed: lines up to the x at which all have reached
+    /// 99 per cent.
+    Distribution,
+    /// A series over time, of the first seed: lines only.
+    Time,
 }
 
 /// What is drawn how: where its points come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
-    /// Simulated, or from the one world there is.
-    Solid,
-    /// The other world.
-    Dashed,
-    /// Measured elsewhere.
-    Dotted,
+    /// From the world with this number among those that were run. The first is solid.
+    World(usize),
+    /// Measured elsewhere: dotted.
+    Elsewhere,
 }
 
 /// A point.
@@ -61,22 +62,36 @@ pub struct Dot {
     pub x: f64,
     /// Along the vertical axis.
     pub y: f64,
-    /// Lowest and highest x.
+    /// Lowest and highest x of the seeds.
     pub x_range: (f64, f64),
-    /// Lowest and highest y; the whiskers of a box.
+    /// Lowest and highest y of the seeds; the whiskers of a box.
     pub y_range: (f64, f64),
     /// The quartiles of a box, the shade of a field.
     pub inner: (f64, f64),
-    /// In words.
+    /// The value in words, and what it is of, where the picture does not tell.
     pub text: String,
 }
 
-/// One line of a panel, or a group of bars, boxes or points.
+impl Dot {
+    /// A point without a spread.
+    pub(crate) fn exact(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            x_range: (x, x),
+            y_range: (y, y),
+            inner: (y, y),
+            text: String::new(),
+        }
+    }
+}
+
+/// One line, or one group of bars, boxes or points.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strip {
+pub struct Line {
     /// For the legend.
     pub name: String,
-    /// Number of its colour; strips that belong together share it.
+    /// Number of its colour; lines that belong together share it.
     pub colour: usize,
     /// How it is drawn.
     pub stroke: Stroke,
@@ -84,7 +99,16 @@ pub struct Strip {
     pub points: Vec<Dot>,
 }
 
-/// One of the two axes.
+/// One panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// Its heading; empty when there is one panel only.
+    pub title: String,
+    /// Its lines.
+    pub lines: Vec<Line>,
+}
+
+/// One of the two axes of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scaling {
     /// What stands beside it.
@@ -95,19 +119,19 @@ pub struct Scaling {
     pub log: bool,
 }
 
-/// A chart: panels with a heading each. All have the same scales.
+/// A chart: small panels of the same kind and with the same scales.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawing {
+pub struct Chart {
     /// Its heading.
     pub title: String,
-    /// How it is drawn.
-    pub draw: Draw,
+    /// What it shows.
+    pub kind: ChartKind,
     /// The horizontal axis.
     pub x: Scaling,
     /// The vertical axis.
     pub y: Scaling,
-    /// Heading and strips of each panel.
-    pub panels: Vec<(String, Vec<Strip>)>,
+    /// Its panels.
+    pub panels: Vec<Panel>,
 }
 
 /// A text that is only a text, in elements and in attributes.
@@ -148,38 +172,41 @@ struct Frame {
     aslant: bool,
 }
 
-impl Drawing {
-    fn strips(&self) -> impl Iterator<Item = &Strip> {
-        self.panels.iter().flat_map(|(_, strips)| strips)
+impl Chart {
+    fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.panels.iter().flat_map(|panel| &panel.lines)
     }
 
-    /// One strip for every name in any panel, when there are several.
-    pub(crate) fn legend(&self) -> Vec<&Strip> {
-        let mut strips: Vec<&Strip> = Vec::new();
-        for strip in self.strips() {
-            if strips.iter().all(|known| known.name != strip.name) {
-                strips.push(strip);
+    /// One line for every name in any panel, when there are several.
+    pub(crate) fn legend(&self) -> Vec<&Line> {
+        let mut lines: Vec<&Line> = Vec::new();
+        for line in self.lines() {
+            if lines.iter().all(|known| known.name != line.name) {
+                lines.push(line);
             }
         }
-        if self.draw == Draw::Map || strips.iter().all(|strip| strip.name.is_empty()) {
-            strips.clear();
+        if self.kind == ChartKind::Map || lines.iter().all(|line| line.name.is_empty()) {
+            lines.clear();
         }
-        strips
+        lines
     }
 
     fn lies(&self) -> bool {
-        matches!(self.draw, Draw::Bars | Draw::Boxes | Draw::Map)
+        matches!(
+            self.kind,
+            ChartKind::Bars | ChartKind::Boxes | ChartKind::Map
+        )
     }
 
-    /// Most strips that stand side by side at one place.
+    /// Most lines that stand side by side at one place.
     fn abreast(&self) -> usize {
-        let strips = self.panels.iter().map(|(_, strips)| strips.len());
-        strips.max().unwrap_or(1).max(1)
+        let lines = self.panels.iter().map(|panel| panel.lines.len());
+        lines.max().unwrap_or(1).max(1)
     }
 
     /// Lowest and highest value of all panels.
     fn range(&self, of: fn(&Dot) -> (f64, f64), log: bool) -> (f64, f64) {
-        let dots = self.strips().flat_map(|strip| &strip.points);
+        let dots = self.lines().flat_map(|line| &line.points);
         let fits = |v: &f64| v.is_finite() && (!log || *v > 0.0);
         let values = dots.flat_map(|dot| [of(dot).0, of(dot).1]).filter(fits);
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
@@ -195,11 +222,11 @@ impl Drawing {
         if low > high {
             return if self.x.log { (1.0, 10.0) } else { (0.0, 1.0) };
         }
-        match self.draw {
+        match self.kind {
             // The last percent would fill the picture.
-            Draw::Distribution if self.x.log => (low, self.reach(0.99).max(low * 10.0)),
-            Draw::Distribution => (0.0, self.reach(0.99)),
-            Draw::Lines => (low, high),
+            ChartKind::Distribution if self.x.log => (low, self.reach(0.99).max(low * 10.0)),
+            ChartKind::Distribution => (0.0, self.reach(0.99)),
+            ChartKind::Time => (low, high),
             _ if self.x.log => (low / 1.15, high * 1.15),
             // So that the outer points do not stand on the frame.
             _ => {
@@ -234,7 +261,7 @@ impl Drawing {
     /// The x at which every line has reached `y`.
     fn reach(&self, y: f64) -> f64 {
         let reached = self
-            .strips()
+            .lines()
             .filter_map(|s| s.points.iter().find(|dot| dot.y >= y));
         reached.map(|dot| dot.x).fold(1.0, f64::max)
     }
@@ -246,10 +273,10 @@ impl Drawing {
             lengths.max().unwrap_or(0) as f64 * LETTER
         };
         left = left.max(longest(&self.y.names) + 24.0);
-        // Room for each place: its strips side by side, or the words in a field.
-        let place = match self.draw {
-            Draw::Map => {
-                let dots = self.strips().flat_map(|strip| &strip.points);
+        // Room for each place: its lines side by side, or the words in a field.
+        let place = match self.kind {
+            ChartKind::Map => {
+                let dots = self.lines().flat_map(|line| &line.points);
                 let letters = dots.map(|dot| dot.text.chars().count()).max().unwrap_or(0);
                 letters as f64 * LETTER + 10.0
             }
@@ -262,8 +289,8 @@ impl Drawing {
         if aslant {
             bottom += (longest(&self.x.names) * 0.5).min(70.0);
         }
-        let height = match self.draw {
-            Draw::Map => top + bottom + 26.0 * self.y.names.len() as f64,
+        let height = match self.kind {
+            ChartKind::Map => top + bottom + 26.0 * self.y.names.len() as f64,
             _ => HEIGHT + bottom - ROOM[3],
         };
         Frame {
@@ -290,7 +317,7 @@ impl Drawing {
 
     /// A panel as SVG.
     pub(crate) fn svg(&self, panel: usize) -> String {
-        let (title, strips) = &self.panels[panel];
+        let Panel { title, lines } = &self.panels[panel];
         let frame = self.frame();
         let label = escaped(format!("{}: {title}", self.title).trim_end_matches([':', ' ']));
         let mut out = format!(
@@ -298,7 +325,7 @@ impl Drawing {
             frame.width, frame.height
         );
         self.axes(&mut out, &frame);
-        self.marks(&mut out, strips, &frame);
+        self.marks(&mut out, lines, &frame);
         out += "</svg>";
         out
     }

@@ -1,8 +1,11 @@
 //! Claims held against results.
 
-use super::{Claim, Expected, Published, Results, WorldName};
 use crate::claims::{Case, Cells, Evaluator, Missing, Unit, Vocabulary};
+use crate::study::{Claim, Expected, Outcomes, Study};
+use sojourn_report::OverSeeds;
 use sojourn_scenario::Scenario;
+use sojourn_world::{ByWorld, WorldName};
+use std::cmp::Reverse;
 
 /// How a claim came out; the greater outweighs the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,15 +32,9 @@ impl Status {
     }
 }
 
-/// A claim with what we found.
+/// What we found of a claim in one world.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
-    /// Its id.
-    pub id: String,
-    /// What was found, in words.
-    pub statement: String,
-    /// The published values, in words.
-    pub published: String,
+pub struct Verdict {
     /// Our values, in words.
     pub ours: String,
     /// Of each seed, the value that decides: of the check that is nearest to failing. In a
@@ -45,12 +42,46 @@ pub struct Judgement {
     pub seeds: Vec<f64>,
     /// Its unit.
     pub unit: Unit,
-    /// How it came out.
+    /// How the claim came out.
     pub status: Status,
     /// Why it deviates; for a deviation that is none any more, that it is so.
     pub reason: String,
     /// Its checks.
     pub checks: Vec<Checked>,
+}
+
+impl Verdict {
+    /// 95 % confidence interval of the mean over seeds of the deciding value; none for one seed.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let over = OverSeeds::of(self.seeds.iter().copied())?;
+        let half = over.ci95?;
+        Some((over.mean - half, over.mean + half))
+    }
+
+    /// The same with its unit; empty when there is none.
+    pub fn interval_text(&self) -> String {
+        self.interval().map_or_else(String::new, |(low, high)| {
+            format!("{} .. {}", self.unit.show(low), self.unit.show(high))
+        })
+    }
+}
+
+/// A claim with what we found in each world, at least one.
+#[derive(Clone, Debug)]
+pub struct Judged<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// What we found.
+    pub verdicts: ByWorld<Verdict>,
+}
+
+impl Judged<'_> {
+    /// The verdict that decides: the worst, of equals that of the first world.
+    pub fn decisive(&self) -> &Verdict {
+        let verdicts = self.verdicts.iter().map(|(_, verdict)| verdict);
+        let worst = verdicts.min_by_key(|verdict| Reverse(verdict.status));
+        worst.expect("a claim is judged in one world at least")
+    }
 }
 
 /// A check with what came out.
@@ -72,26 +103,26 @@ pub struct Checked {
     pub failures: Vec<String>,
 }
 
-impl Published {
+impl Study {
     /// Holds the chosen claims against the results of one world.
-    pub fn judge(&self, chosen: &[usize], results: &Results) -> Vec<Judgement> {
+    pub fn judge(&self, chosen: &[usize], world: &WorldName, outcomes: &Outcomes) -> Vec<Verdict> {
         let claims = chosen.iter().map(|index| &self.claims[*index]);
         claims
             .map(|claim| {
-                let scenario = self.settings[claim.setting].in_world(results.world);
+                let scenario = self.settings[claim.setting].scenarios.get(world);
                 let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
-                let cells = Cells::new(cells, &results.outcomes[claim.setting]);
+                let cells = Cells::new(cells, &outcomes[claim.setting]);
                 let evaluator = Evaluator::new(&self.words, &cells).over_part();
-                judge(claim, results.world, evaluator)
+                judge(claim, world, evaluator)
             })
             .collect()
     }
 
     /// Those of the chosen claims that have a cell in a world.
-    pub fn testable(&self, chosen: &[usize], world: WorldName) -> Vec<usize> {
+    pub fn testable(&self, chosen: &[usize], world: &WorldName) -> Vec<usize> {
         let testable = |index: &usize| {
             let claim = &self.claims[*index];
-            let scenario = self.settings[claim.setting].in_world(world);
+            let scenario = self.settings[claim.setting].scenarios.get(world);
             scenario.is_some_and(|scenario| claim.finds(scenario, &self.words))
         };
         chosen.iter().copied().filter(testable).collect()
@@ -100,7 +131,7 @@ impl Published {
 
 impl Claim {
     /// Whether a scenario has a cell for one of its checks.
-    pub(super) fn finds(&self, scenario: &Scenario, words: &Vocabulary) -> bool {
+    pub(crate) fn finds(&self, scenario: &Scenario, words: &Vocabulary) -> bool {
         let cells = Cells::new(&scenario.cells, &[]);
         let mut evaluator = Evaluator::new(words, &cells).over_part();
         let mut checks = self.checks.iter();
@@ -108,13 +139,13 @@ impl Claim {
     }
 }
 
-fn judge(claim: &Claim, world: WorldName, mut evaluator: Evaluator<'_>) -> Judgement {
+fn judge(claim: &Claim, world: &WorldName, mut evaluator: Evaluator<'_>) -> Verdict {
     let mut checks: Vec<Checked> = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut decisive: Option<Case> = None;
     for expected in &claim.checks {
-        let own = expected.deviation.of(world);
-        let known = own.or(claim.deviation.of(world));
+        let own = expected.deviations.get(world);
+        let known = own.or(claim.deviations.get(world));
         let (checked, closest) = hold(expected, known.is_some(), &mut evaluator);
         let reason = match (checked.status, known) {
             (Status::Deviation, Some(reason)) => Some(reason.clone()),
@@ -137,10 +168,7 @@ fn judge(claim: &Claim, world: WorldName, mut evaluator: Evaluator<'_>) -> Judge
     reasons.extend(left_out(&checks));
     let made = checks.iter().filter(|c| c.status != Status::NotRun);
     let ours: Vec<String> = made.map(ours).collect();
-    Judgement {
-        id: claim.id.clone(),
-        statement: claim.statement.clone(),
-        published: claim.published.clone(),
+    Verdict {
         ours: ours.join("; "),
         unit: decisive.as_ref().map_or(Unit::None, |case| case.unit),
         seeds: decisive.map_or_else(Vec::new, |case| case.seeds),

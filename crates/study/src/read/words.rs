@@ -5,6 +5,7 @@ use crate::claims::{Axis, AxisValue, Set};
 use sojourn_scenario::problem::{Origin, suggestion};
 use sojourn_scenario::read::{Fields, Read, join, wrong_type};
 use sojourn_scenario::tree::{Entry, Node, Value};
+use sojourn_world::ByWorld;
 
 impl Reader {
     fn entries(&mut self, top: &Fields<'_>, key: &str) -> Vec<Entry> {
@@ -66,7 +67,7 @@ impl Reader {
     /// The values that a field takes in the scenarios' sweeps.
     fn swept(&mut self, field: &str, entry: &Entry) -> Vec<AxisValue> {
         let mut values: Vec<AxisValue> = Vec::new();
-        let axes = || self.settings.iter().flat_map(|s| &s.scenario.info.axes);
+        let axes = || self.settings.iter().flat_map(|s| &s.scenario().info.axes);
         for value in axes().filter(|a| a.field == field).flat_map(|a| &a.values) {
             if values.iter().all(|known| known.name != *value) {
                 values.push(AxisValue {
@@ -104,19 +105,23 @@ impl Reader {
             .collect()
     }
 
-    /// What a live scenario sweeps must be known from the setting's other scenario or from an
-    /// axis: a slip of the pen would make cells that no check ever finds.
-    pub(super) fn sweeps_of_live(&mut self, places: &[Option<Origin>]) {
+    /// What the scenario of a further world sweeps must be known from the setting's first scenario
+    /// or from an axis: a slip of the pen would make cells that no check ever finds.
+    pub(super) fn sweeps_of_others(&mut self, places: &[ByWorld<Origin>]) {
         let mut problems = Vec::new();
-        let swept = places.iter().zip(&self.settings);
-        for (at, setting) in swept.filter_map(|(at, setting)| Some(((*at)?, setting))) {
-            for axis in setting.live.iter().flat_map(|live| &live.info.axes) {
-                let simulated = setting.scenario.info.axes.iter();
-                let simulated = simulated.filter(|other| other.field == axis.field);
+        let settings = places.iter().zip(&self.settings);
+        let swept = settings.flat_map(|(places, setting)| {
+            let places = places.iter();
+            places.map(move |(world, at)| (*at, setting, setting.scenarios.get(world)))
+        });
+        for (at, setting, scenario) in swept {
+            for axis in scenario.iter().flat_map(|scenario| &scenario.info.axes) {
+                let first = setting.scenario().info.axes.iter();
+                let first = first.filter(|other| other.field == axis.field);
                 let named = self.words.axes.iter().flat_map(|axis| &axis.values);
                 let params = named.flat_map(|value| &value.params);
                 let params = params.filter(|(field, _)| *field == axis.field);
-                let known: Vec<&str> = simulated
+                let known: Vec<&str> = first
                     .flat_map(|axis| &axis.values)
                     .chain(params.flat_map(|(_, values)| values))
                     .map(String::as_str)

@@ -6,7 +6,7 @@
 
 use super::{Raw, Reader, Written};
 use crate::claims::{Column, Recorded, Row, Unit};
-use crate::published::Files;
+use crate::files::Files;
 use sojourn_scenario::problem::{Origin, suggestion};
 use sojourn_scenario::read::{Fields, join, wrong_type};
 use sojourn_scenario::tree::{Node, Value};

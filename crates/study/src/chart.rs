@@ -1,50 +1,55 @@
 //! Charts from our results.
 
-use super::{Chart, ChartKind, ChartPlan, Dot, Line, Panel, Shape, Source, name, places};
 use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Quantity, combinations, fits};
-use crate::published::{Published, Results};
+use crate::draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
+use crate::plan::{ChartPlan, Shape, name, places};
+use crate::study::{Outcomes, Study};
 use sojourn_units::Unit;
-use sojourn_world::{RunResult, Series};
+use sojourn_world::{ByWorld, RunResult, Series};
 
-impl Published {
+impl Study {
     /// The charts of all settings that were run, the worlds in the same picture.
-    pub fn charts(&self, results: &[Results]) -> Vec<Chart> {
+    pub fn charts(&self, found: &ByWorld<Outcomes>) -> Vec<Chart> {
         let run = |plan: &&ChartPlan| {
-            let mut worlds = results.iter();
-            worlds.any(|world| self.cells(plan.setting, world).is_some())
+            let mut worlds = found.iter();
+            worlds.any(|(world, outcomes)| self.cells(plan.setting, world, outcomes).is_some())
         };
         let plans = self.charts.iter().filter(run);
-        plans.map(|plan| self.chart(plan, results)).collect()
+        plans.map(|plan| self.chart(plan, found)).collect()
     }
 
-    fn chart(&self, plan: &ChartPlan, results: &[Results]) -> Chart {
+    fn chart(&self, plan: &ChartPlan, found: &ByWorld<Outcomes>) -> Chart {
         let mut chart = self.frame(plan);
         for panel in places(plan.panels.as_ref()) {
             let title = name(&panel, &self.words);
             let panel: Place = plan.at.iter().chain(&panel).copied().collect();
             let mut lines = Vec::new();
-            for world in results {
-                let Some(cells) = self.cells(plan.setting, world) else {
+            for (number, (world, outcomes)) in found.iter().enumerate() {
+                let Some(cells) = self.cells(plan.setting, world, outcomes) else {
                     continue;
                 };
                 let evaluator = Evaluator::new(&self.words, &cells);
-                let mut found = self.lines(plan, &panel, evaluator, world.world.into());
+                let stroke = Stroke::World(number);
+                let mut ours = self.lines(plan, &panel, evaluator, stroke);
                 // A line without points is none, in a world that has some of the cells only.
-                if results.len() > 1 {
-                    found.retain(|line| !line.points.is_empty());
+                if found.len() > 1 {
+                    ours.retain(|line| !line.points.is_empty());
+                }
+                if number > 0 {
+                    for line in &mut ours {
+                        line.add_name(world.as_str());
+                    }
                 }
                 // Maps cannot lie on one another.
-                if chart.kind == ChartKind::Map && results.len() > 1 {
-                    let world = world.world.name();
-                    let title = [title.as_str(), world].join(" ").trim().to_owned();
-                    let lines = found;
-                    chart.panels.push(Panel { title, lines });
+                if chart.kind == ChartKind::Map && found.len() > 1 {
+                    let title = [title.as_str(), world.as_str()].join(" ").trim().to_owned();
+                    chart.panels.push(Panel { title, lines: ours });
                 } else {
-                    lines.extend(found);
+                    lines.extend(ours);
                 }
             }
             lines.extend(self.reference_lines(plan, &panel));
-            if chart.kind != ChartKind::Map || results.len() == 1 {
+            if chart.kind != ChartKind::Map || found.len() == 1 {
                 chart.panels.push(Panel { title, lines });
             }
         }
@@ -57,11 +62,15 @@ impl Published {
         let mut chart = Chart {
             title: plan.title.clone(),
             kind: ChartKind::Lines,
-            log: plan.log,
-            x_label: String::new(),
-            y_label: plan.label.clone(),
-            x_names: Vec::new(),
-            y_names: Vec::new(),
+            x: Scaling {
+                log: plan.log.x,
+                ..Scaling::default()
+            },
+            y: Scaling {
+                label: plan.label.clone(),
+                log: plan.log.y,
+                ..Scaling::default()
+            },
             panels: Vec::new(),
         };
         match &plan.shape {
@@ -69,7 +78,7 @@ impl Published {
                 let unit = match self.numbers(x) {
                     Some((_, unit)) if !bars => unit,
                     _ => {
-                        chart.x_names = self.names(x);
+                        chart.x.names = self.names(x);
                         String::new()
                     }
                 };
@@ -78,32 +87,30 @@ impl Published {
                 } else {
                     ChartKind::Lines
                 };
-                chart.x_label = [axis(x), unit].join(", ");
-                chart
-                    .x_label
-                    .truncate(chart.x_label.trim_end_matches(", ").len());
+                let label = [axis(x), unit].join(", ");
+                label.trim_end_matches(", ").clone_into(&mut chart.x.label);
             }
             Shape::Boxes { x, .. } => {
                 chart.kind = ChartKind::Boxes;
-                (chart.x_label, chart.x_names) = (axis(x), self.names(x));
+                (chart.x.label, chart.x.names) = (axis(x), self.names(x));
             }
             Shape::Scatter { .. } => chart.kind = ChartKind::Scatter,
             Shape::Map { x, y, .. } => {
                 chart.kind = ChartKind::Map;
-                (chart.x_label, chart.x_names) = (axis(x), self.names(x));
-                (chart.y_label, chart.y_names) = (axis(y), self.names(y));
+                (chart.x.label, chart.x.names) = (axis(x), self.names(x));
+                (chart.y.label, chart.y.names) = (axis(y), self.names(y));
             }
             Shape::Time { .. } => {
                 chart.kind = ChartKind::Time;
-                chart.x_label = "s".into();
+                chart.x.label = "s".into();
             }
             Shape::Distribution { .. } => {
                 chart.kind = ChartKind::Distribution;
-                chart.x_label = "ms".into();
+                chart.x.label = "ms".into();
             }
         }
         if let Some(label) = &plan.x_label {
-            chart.x_label.clone_from(label);
+            chart.x.label.clone_from(label);
         }
         chart
     }
@@ -133,12 +140,12 @@ impl Published {
         plan: &ChartPlan,
         panel: &Place,
         mut evaluator: Evaluator<'_>,
-        from: Source,
+        stroke: Stroke,
     ) -> Vec<Line> {
         if let (None, Shape::Time { series, of }) = (&plan.lines, &plan.shape) {
-            return all_series(evaluator.first_run(panel), series, of, from);
+            return all_series(evaluator.first_run(panel), series, of, stroke);
         }
-        self.each_line(plan, panel, from, |part, place| {
+        self.each_line(plan, panel, stroke, |part, place| {
             self.points(&plan.shape, part, place, &mut evaluator)
         })
     }
@@ -148,7 +155,7 @@ impl Published {
         &self,
         plan: &ChartPlan,
         panel: &Place,
-        from: Source,
+        stroke: Stroke,
         mut points: impl FnMut(usize, &Place) -> Vec<Dot>,
     ) -> Vec<Line> {
         let parts = plan.shape.parts();
@@ -160,7 +167,7 @@ impl Published {
                 lines.push(Line {
                     name: words.trim().to_owned(),
                     colour: lines.len(),
-                    from,
+                    stroke,
                     points: points(part, &place),
                 });
             }
@@ -181,7 +188,7 @@ impl Published {
             Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
             Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
             Shape::Time { series, of } => {
-                let lines = all_series(evaluator.first_run(place), series, of, Source::Sim);
+                let lines = all_series(evaluator.first_run(place), series, of, Stroke::World(0));
                 lines.into_iter().next().map_or_else(Vec::new, |l| l.points)
             }
             Shape::Distribution { of } => {
@@ -265,13 +272,26 @@ impl Published {
         };
         let cells = Cells::new(&[], &[]);
         let mut evaluator = Evaluator::new(&self.words, &cells).with_repetitions();
-        let mut lines = self.each_line(plan, panel, Source::Reference, |part, place| {
+        let mut lines = self.each_line(plan, panel, Stroke::Elsewhere, |part, place| {
             let reference = of[part].reference.iter();
             let points = reference.map(|y| self.along(*bars, x, y, place, &mut evaluator));
             points.flatten().collect()
         });
         lines.retain(|line| !line.points.is_empty());
+        for line in &mut lines {
+            line.add_name("reference");
+        }
         lines
+    }
+}
+
+impl Line {
+    /// Says behind its name where it is from.
+    fn add_name(&mut self, from: &str) {
+        if !self.name.is_empty() {
+            self.name += ", ";
+        }
+        self.name += from;
     }
 }
 
@@ -341,18 +361,6 @@ impl Quantity {
 }
 
 impl Dot {
-    /// A point without a spread.
-    fn exact(x: f64, y: f64) -> Self {
-        Self {
-            x,
-            y,
-            x_range: (x, x),
-            y_range: (y, y),
-            inner: (y, y),
-            text: String::new(),
-        }
-    }
-
     /// A quantity at `x`.
     fn of(x: f64, quantity: &Quantity) -> Self {
         Self {
@@ -363,7 +371,7 @@ impl Dot {
 }
 
 /// A series of the flows and links whose names fit.
-fn all_series(run: Option<&RunResult>, metric: &str, of: &str, from: Source) -> Vec<Line> {
+fn all_series(run: Option<&RunResult>, metric: &str, of: &str, stroke: Stroke) -> Vec<Line> {
     let Some(run) = run else { return Vec::new() };
     let flows = run.flows.iter().map(|(name, flow)| (name, &flow.series));
     let links = run.links.iter().map(|(name, link)| (name, &link.series));
@@ -377,7 +385,7 @@ fn all_series(run: Option<&RunResult>, metric: &str, of: &str, from: Source) -> 
         .map(|(colour, (name, series))| Line {
             name: name.clone(),
             colour,
-            from,
+            stroke,
             points: dots(series),
         })
         .collect()

@@ -1,0 +1,114 @@
+//! The table of worlds: the one place that knows which there are.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sojourn_live::{Guests, Live};
+use sojourn_sim::Sim;
+use sojourn_world::{World, WorldName};
+use std::num::NonZeroUsize;
+
+/// A world as the command line offers it.
+pub(crate) struct Row {
+    pub(crate) name: WorldName,
+    /// For `--help`.
+    help: &'static str,
+    /// Whether runs side by side leave one another alone.
+    side_by_side: bool,
+    /// Whether programs can run beside its hosts.
+    pub(crate) takes_programs: bool,
+    /// Why it cannot run here, if it cannot.
+    available: fn() -> Result<(), String>,
+    make: fn(Programs) -> Box<dyn World + Sync>,
+}
+
+/// Shell commands that run beside a world's own hosts.
+#[derive(Clone, Default)]
+pub(crate) struct Programs {
+    /// On the clients' side.
+    pub(crate) client: Option<String>,
+    /// On the servers' side.
+    pub(crate) server: Option<String>,
+}
+
+/// All worlds. The first is that of `scenario` in a study's settings, and the default.
+pub(crate) static WORLDS: [Row; 2] = [
+    Row {
+        name: Sim::NAME,
+        help: "Simulated: virtual time, model TCP",
+        side_by_side: true,
+        takes_programs: false,
+        available: || Ok(()),
+        make: |_| Box::new(Sim),
+    },
+    Row {
+        name: Live::NAME,
+        help: "Real time, the kernel's TCP and real packets in network namespaces; needs root",
+        // They share the processors and disturb one another's timing.
+        side_by_side: false,
+        takes_programs: true,
+        available: Live::available,
+        make: |Programs { client, server }| Box::new(Guests { client, server }),
+    },
+];
+
+/// The names of all worlds.
+pub(crate) fn names() -> Vec<WorldName> {
+    WORLDS.iter().map(|row| row.name.clone()).collect()
+}
+
+impl Row {
+    /// The world, if it can run here.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot.
+    pub(crate) fn world(&self, programs: Programs) -> Result<Box<dyn World + Sync>, String> {
+        (self.available)()
+            .map_err(|reason| format!("the {} world cannot run here: {reason}", self.name))?;
+        Ok((self.make)(programs))
+    }
+
+    /// Runs at a time, unless told otherwise.
+    pub(crate) fn jobs(&self, told: Option<NonZeroUsize>) -> NonZeroUsize {
+        let processors = || {
+            let processors = std::thread::available_parallelism().ok();
+            processors.filter(|_| self.side_by_side)
+        };
+        told.or_else(processors).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+/// For `--help` of `--jobs`.
+pub(crate) fn jobs_help() -> String {
+    let of = |side_by_side: bool| {
+        let rows = WORLDS.iter().filter(|row| row.side_by_side == side_by_side);
+        rows.map(|row| row.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" and ")
+    };
+    let (many, one) = (of(true), of(false));
+    format!("Runs at a time [default: one for each processor in {many}, 1 in {one}]")
+}
+
+/// Reads the name of a world.
+pub(crate) fn one() -> impl TypedValueParser<Value = &'static Row> {
+    PossibleValuesParser::new(WORLDS.iter().map(Row::possible)).map(|name| {
+        let row = WORLDS.iter().find(|row| row.name.as_str() == name);
+        row.expect("the name is one of the table's")
+    })
+}
+
+/// Reads the name of a world, or of two together.
+pub(crate) fn some() -> impl TypedValueParser<Value = &'static [Row]> {
+    const BOTH: &str = "both";
+    let both = PossibleValue::new(BOTH).help("Simulated, then live");
+    let names = WORLDS.iter().map(Row::possible).chain([both]);
+    PossibleValuesParser::new(names).map(|name| {
+        let at = WORLDS.iter().position(|row| row.name.as_str() == name);
+        at.map_or(&WORLDS[..2], |at| &WORLDS[at..=at])
+    })
+}
+
+impl Row {
+    fn possible(&'static self) -> PossibleValue {
+        PossibleValue::new(self.name.as_str()).help(self.help)
+    }
+}

@@ -1,0 +1,149 @@
+//! `claims.json`: what a study's folder says beside its results, written and read.
+
+use crate::judge::{Judged, Verdict};
+use crate::reproduced::Reproduced;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sojourn_report::{Named, ReportError, document, programs};
+use sojourn_world::WorldName;
+use std::path::Path;
+
+/// The claims' file name.
+pub const CLAIMS: &str = "claims.json";
+/// The format of `claims.json`.
+pub const CLAIMS_FORMAT: &str = "sojourn-claims/1";
+
+impl Reproduced<'_> {
+    /// `claims.json`, format `sojourn-claims/1`, with a newline at its end. Its notes are kept for
+    /// when the page is made again.
+    pub fn json(&self) -> String {
+        let claims: Vec<Value> = self.claims.iter().map(claim_json).collect();
+        let cost: Map<String, Value> = self
+            .cost
+            .iter()
+            .map(|(name, value)| {
+                let whole = value.fract() == 0.0 && value.abs() < 1e15;
+                let value = if whole {
+                    json!(*value as i64)
+                } else {
+                    json!(value)
+                };
+                (name.clone(), value)
+            })
+            .collect();
+        let mut root = json!({
+            "format": CLAIMS_FORMAT,
+            "study": self.study.name,
+            "claims": claims,
+            "cost": cost,
+            "notes": self.failures,
+        });
+        if let Some(program) = programs(&self.results) {
+            root["program"] = json!(program);
+        }
+        let text = serde_json::to_string_pretty(&root);
+        text.expect("JSON values always serialise") + "\n"
+    }
+}
+
+fn claim_json(judged: &Judged<'_>) -> Value {
+    let decisive = judged.decisive();
+    let worlds = judged.verdicts.iter();
+    let worlds: Vec<Value> = worlds
+        .map(|(w, verdict)| verdict_json(w, verdict))
+        .collect();
+    json!({
+        "id": judged.claim.id,
+        "statement": judged.claim.statement,
+        "published": judged.claim.published,
+        "ours": decisive.ours,
+        "interval": decisive.interval().map(|(low, high)| [low, high]),
+        "status": decisive.status.name(),
+        "reason": decisive.reason,
+        "worlds": worlds,
+    })
+}
+
+fn verdict_json(world: &WorldName, verdict: &Verdict) -> Value {
+    let checks = verdict.checks.iter().map(|check| {
+        json!({
+            "check": check.check,
+            "status": check.status.name(),
+            "cases": check.cases,
+            "held": check.held,
+            "not_run": check.not_run,
+            "closest": check.closest,
+            "failures": check.failures,
+        })
+    });
+    json!({
+        "world": world.as_str(),
+        "ours": verdict.ours,
+        "interval": verdict.interval().map(|(low, high)| [low, high]),
+        "status": verdict.status.name(),
+        "reason": verdict.reason,
+        "checks": checks.collect::<Vec<_>>(),
+    })
+}
+
+/// What `claims.json` says of how a study was reproduced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reproduction {
+    /// The study's name.
+    pub study: String,
+    /// Ids of the claims that were asked for.
+    pub claims: Vec<String>,
+    /// What all runs took, by the names of the figures.
+    pub cost: Vec<(String, f64)>,
+    /// Sentences for the page's reader.
+    pub notes: Vec<String>,
+}
+
+/// Reads `claims.json` of a folder; none when it has none.
+///
+/// # Errors
+/// When the file cannot be read, or is not what this version writes.
+pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
+    let path = dir.join(CLAIMS);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
+    let file: File = document(&text, CLAIMS_FORMAT).map_err(|d| ReportError::damaged(&path, d))?;
+    Ok(Some(Reproduction {
+        study: file.study,
+        claims: file.claims.into_iter().map(|claim| claim.id).collect(),
+        cost: file.cost.0,
+        notes: file.notes,
+    }))
+}
+
+#[derive(Deserialize)]
+struct File {
+    study: String,
+    claims: Vec<ClaimFile>,
+    cost: Named<f64>,
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ClaimFile {
+    id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLAIMS_FORMAT, File};
+    use sojourn_report::document;
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let refused = |text: &str| {
+            let found: Result<File, _> = document(text, CLAIMS_FORMAT);
+            found.err().expect(text).to_string()
+        };
+        assert_eq!(refused("{}"), "`format` is missing");
+        let error = refused(r#"{ "format": "sojourn-claims/2" }"#);
+        assert!(error.contains("expected `sojourn-claims/1`"), "{error}");
+    }
+}

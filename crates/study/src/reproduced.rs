@@ -1,0 +1,136 @@
+//! A study's results, held against its claims.
+
+use crate::draw::Chart;
+use crate::judge::{Judged, Status};
+use crate::study::{Outcomes, Study};
+use crate::table::Table;
+use sojourn_scenario::split;
+use sojourn_world::{Axis, ByWorld, RunResult, ScenarioInfo, WorldName};
+
+/// What came out of a study, in all worlds that it was run in.
+#[derive(Debug)]
+pub struct Reproduced<'a> {
+    /// The worlds, the one that the others are held against first.
+    pub worlds: Vec<WorldName>,
+    /// The study.
+    pub study: &'a Study,
+    /// The chosen claims with what we found.
+    pub claims: Vec<Judged<'a>>,
+    /// All results of all settings and worlds; the setting is their first parameter.
+    pub results: Vec<RunResult>,
+    /// A sentence for each run without a result.
+    pub failures: Vec<String>,
+    /// Of all scenarios together.
+    pub info: ScenarioInfo,
+    /// The study's charts from our results.
+    pub charts: Vec<Chart>,
+    /// The study's tables from our results.
+    pub tables: Vec<Table>,
+    /// What all runs took, by the names of the figures.
+    pub cost: Vec<(String, f64)>,
+}
+
+impl<'a> Reproduced<'a> {
+    /// Holds the `chosen` claims, by their indices, against what was found in each world, the
+    /// first world first. Of results that are read back, `notes` are what was said of the runs
+    /// without a result.
+    pub fn new(
+        study: &'a Study,
+        chosen: &[usize],
+        found: ByWorld<Outcomes>,
+        cost: Vec<(String, f64)>,
+        notes: Option<Vec<String>>,
+    ) -> Self {
+        let mut claims: Vec<Judged<'_>> = chosen
+            .iter()
+            .map(|index| Judged {
+                claim: &study.claims[*index],
+                verdicts: ByWorld::default(),
+            })
+            .collect();
+        for (world, outcomes) in found.iter() {
+            let verdicts = study.judge(chosen, world, outcomes);
+            for (judged, verdict) in claims.iter_mut().zip(verdicts) {
+                judged.verdicts.insert(world.clone(), verdict);
+            }
+        }
+        let worlds = found.worlds().cloned().collect();
+        let (charts, tables) = (study.charts(&found), study.tables(&found));
+        let (results, failures, info) = gather(study, found);
+        Self {
+            worlds,
+            study,
+            claims,
+            results,
+            failures: notes.unwrap_or(failures),
+            info,
+            charts,
+            tables,
+            cost,
+        }
+    }
+
+    /// How many claims came out so in a world.
+    pub fn count(&self, world: &WorldName, status: Status) -> usize {
+        let verdicts = self
+            .claims
+            .iter()
+            .filter_map(|claim| claim.verdicts.get(world));
+        verdicts.filter(|verdict| verdict.status == status).count()
+    }
+}
+
+/// All results of all settings and worlds as those of one scenario, the setting a parameter.
+fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<String>, ScenarioInfo) {
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    let mut axes = vec![Axis {
+        field: "setting".into(),
+        values: Vec::new(),
+    }];
+    for (world, outcomes) in found {
+        for (setting, outcomes) in study.settings.iter().zip(outcomes) {
+            let scenario = setting.scenarios.get(&world);
+            let Some(scenario) = scenario.filter(|_| !outcomes.is_empty()) else {
+                continue;
+            };
+            join(&mut axes, "setting", std::slice::from_ref(&setting.name));
+            for axis in &scenario.info.axes {
+                join(&mut axes, &axis.field, &axis.values);
+            }
+            let (mut good, bad) = split(&scenario.cells, outcomes);
+            for run in &mut good {
+                let name = ("setting".to_owned(), setting.name.clone());
+                run.params.insert(0, name);
+            }
+            results.append(&mut good);
+            let bad = bad.into_iter();
+            failures.extend(bad.map(|line| format!("{} ({world}): {line}", setting.name)));
+        }
+    }
+    let info = ScenarioInfo {
+        name: study.name.clone(),
+        title: study.title.clone(),
+        description: study.description.clone(),
+        version: 1,
+        axes,
+        source: Some(study.text.clone()),
+    };
+    (results, failures, info)
+}
+
+/// Adds values to an axis, which is made when there is none.
+fn join(axes: &mut Vec<Axis>, field: &str, values: &[String]) {
+    let at = axes.iter().position(|known| known.field == field);
+    let at = at.unwrap_or_else(|| {
+        axes.push(Axis {
+            field: field.to_owned(),
+            values: Vec::new(),
+        });
+        axes.len() - 1
+    });
+    for value in values {
+        if !axes[at].values.contains(value) {
+            axes[at].values.push(value.clone());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A study: scenarios by world, and the claims that their results are held against.
+//!
+//! Not here: where studies are found ([`library`](crate::library)), how their file is read, and
+//! what is made of their results.
+
+use crate::claims::{Cells, Check, Vocabulary};
+use crate::plan::{ChartPlan, TablePlan};
+use sojourn_scenario::problem::suggestion;
+use sojourn_scenario::{Outcome, Scenario};
+use sojourn_world::{ByWorld, WorldName};
+
+/// What a study's cells yielded in one world: for every setting the outcomes in the order of its
+/// cells in that world; empty where nothing was run.
+pub type Outcomes = Vec<Vec<Outcome>>;
+
+/// A published work that can be reproduced, read and checked.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its name, as on the command line.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// A few sentences for people.
+    pub description: String,
+    /// Where it was published.
+    pub source: String,
+    /// Its settings. Never empty.
+    pub settings: Vec<Setting>,
+    /// What it found.
+    pub claims: Vec<Claim>,
+    pub(crate) words: Vocabulary,
+    pub(crate) charts: Vec<ChartPlan>,
+    pub(crate) tables: Vec<TablePlan>,
+    /// The text of `study.toml`.
+    pub text: String,
+    /// Names and texts of all files of its folder that it is made of.
+    pub files: Vec<(String, String)>,
+}
+
+/// Where values come from that were measured elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// Their name in the study.
+    pub name: String,
+    /// What made them.
+    pub source: String,
+    /// Their file, as it is named in messages.
+    pub file: String,
+}
+
+/// One of the situations that a study looks at: a scenario, in each world that it runs in.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Its name in the study.
+    pub name: String,
+    /// Its scenarios. The first is that of the key `scenario`, the others may leave cells out.
+    pub scenarios: ByWorld<Scenario>,
+}
+
+impl Setting {
+    /// The scenario of the key `scenario`, which has all cells that claims ask for.
+    pub fn scenario(&self) -> &Scenario {
+        let first = self.scenarios.first();
+        first.expect("a setting is read with its scenario")
+    }
+}
+
+/// One finding of a study.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// `R1`, for example.
+    pub id: String,
+    /// Index of the setting that it is about.
+    pub setting: usize,
+    /// What was found, in words.
+    pub statement: String,
+    /// The published values, in words.
+    pub published: String,
+    pub(crate) checks: Vec<Expected>,
+    pub(crate) deviations: ByWorld<String>,
+}
+
+/// A check, and why it is known to fail, where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) text: String,
+    pub(crate) check: Check,
+    pub(crate) deviations: ByWorld<String>,
+}
+
+/// An id that no claim of a study has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoClaim {
+    study: String,
+    id: String,
+    help: String,
+}
+
+impl std::fmt::Display for NoClaim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { study, id, help } = self;
+        write!(f, "{study} has no claim `{id}`; {help}")
+    }
+}
+
+impl std::error::Error for NoClaim {}
+
+impl Study {
+    /// The values measured elsewhere that it is held against.
+    pub fn references(&self) -> Vec<Provenance> {
+        let recorded = self.words.recorded.iter();
+        recorded
+            .map(|recorded| Provenance {
+                name: recorded.name.clone(),
+                source: recorded.source.clone(),
+                file: recorded.file.clone(),
+            })
+            .collect()
+    }
+
+    /// The claims with these ids, in the study's order; all of them when there is none.
+    ///
+    /// # Errors
+    /// Names an id that no claim has.
+    pub fn select(&self, ids: &[String]) -> Result<Vec<usize>, NoClaim> {
+        let known: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+        if let Some(id) = ids.iter().find(|id| !known.contains(&id.as_str())) {
+            return Err(NoClaim {
+                study: self.name.clone(),
+                id: id.clone(),
+                help: suggestion(id, &known),
+            });
+        }
+        let wanted = |id: &str| ids.is_empty() || ids.iter().any(|wanted| wanted == id);
+        Ok((0..known.len()).filter(|i| wanted(known[*i])).collect())
+    }
+
+    /// The cells of a setting with what they yielded; none when they yielded nothing.
+    pub(crate) fn cells<'a>(
+        &'a self,
+        setting: usize,
+        world: &WorldName,
+        outcomes: &'a Outcomes,
+    ) -> Option<Cells<'a>> {
+        let scenario = self.settings[setting].scenarios.get(world)?;
+        let outcomes = &outcomes[setting];
+        let some = outcomes.iter().any(Result::is_ok);
+        some.then(|| Cells::new(&scenario.cells, outcomes))
+    }
+}
