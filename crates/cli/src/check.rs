@@ -1,7 +1,7 @@
 //! `sojourn check`: validates a scenario and prints what it means.
 
 use crate::table::Table;
-use crate::{Overrides, print, refuse};
+use crate::{Overrides, WrongInput, print};
 use clap::Args;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, LineRate, Medium, Transport};
@@ -38,21 +38,15 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         print(&sojourn_scenario::schema())?;
     }
     let Some(file) = &args.file else { return Ok(0) };
-    let scenario = match args.overrides.load(file) {
-        Ok(scenario) => scenario,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
+    let scenario = args.overrides.load(file)?;
     if args.schema {
         return Ok(0);
     }
     let cells = &scenario.cells;
     let Some(cell) = args.cell.checked_sub(1).and_then(|index| cells.get(index)) else {
-        eprintln!(
-            "sojourn: --cell {}: there are cells 1 to {}",
-            args.cell,
-            cells.len()
-        );
-        return Ok(crate::WRONG_INPUT);
+        let (asked, last) = (args.cell, cells.len());
+        let message = format!("--cell {asked}: there are cells 1 to {last}");
+        return Err(WrongInput(message).into());
     };
     let mut text = format!(
         "{}: {}\n{}, {}\n\n",

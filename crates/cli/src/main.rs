@@ -106,11 +106,31 @@ fn print(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What was asked for cannot be done; a sentence. Nothing has been run or written.
+#[derive(Debug)]
+struct WrongInput(String);
+
+impl std::fmt::Display for WrongInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongInput {}
+
+impl WrongInput {
+    /// From an error, with its reasons.
+    fn from(error: impl Into<anyhow::Error>) -> Self {
+        Self(format!("{:#}", error.into()))
+    }
+}
+
 /// The folder of `--out` must be one, or one that can be made.
-fn check_out(dir: Option<&PathBuf>) -> Result<(), String> {
+fn check_out(dir: Option<&PathBuf>) -> Result<(), WrongInput> {
     match dir {
         Some(dir) if dir.exists() && !dir.is_dir() => {
-            Err(format!("--out {}: is a file, not a folder", dir.display()))
+            let message = format!("--out {}: is a file, not a folder", dir.display());
+            Err(WrongInput(message))
         }
         _ => Ok(()),
     }
@@ -138,8 +158,12 @@ fn main() -> ExitCode {
             if error.chain().any(closed) {
                 return ExitCode::SUCCESS;
             }
+            if let Some(problems) = error.downcast_ref() {
+                return ExitCode::from(refuse(problems));
+            }
             eprintln!("sojourn: {error:#}");
-            ExitCode::from(FAILED)
+            let wrong = error.is::<WrongInput>();
+            ExitCode::from(if wrong { WRONG_INPUT } else { FAILED })
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Captures of runs and of the bridge: the files behind `--pcap`.
 
+use crate::WrongInput;
 use anyhow::Context as _;
 use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
 use sojourn_units::{Span, Time};
@@ -119,10 +120,11 @@ pub(crate) struct Capturing<'a> {
 
 impl Capturing<'_> {
     /// Whether the names mean something in every cell.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), WrongInput> {
         for cell in self.cells {
             for name in self.points {
-                TapPoint::find(name, cell).map_err(|problem| format!("--pcap: {problem}"))?;
+                let found = TapPoint::find(name, cell);
+                found.map_err(|problem| WrongInput(format!("--pcap: {problem}")))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
-use crate::{WRONG_INPUT, check_out, print};
+use crate::{WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
 use std::fmt::Write as _;
@@ -27,38 +27,23 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         (Some(out), _) => out,
         (None, [only]) => only,
         (None, _) => {
-            eprintln!("sojourn: several folders need `--out DIR` for the merged report");
-            return Ok(WRONG_INPUT);
+            let message = "several folders need `--out DIR` for the merged report";
+            return Err(WrongInput(message.into()).into());
         }
     };
-    if let Err(message) = check_out(args.out.as_ref()) {
-        eprintln!("sojourn: {message}");
-        return Ok(WRONG_INPUT);
-    }
+    check_out(args.out.as_ref())?;
     let mut told = Vec::new();
     for dir in &args.dirs {
-        match sojourn_study::reproduction(dir) {
-            Ok(found) => told.extend(found),
-            Err(error) => {
-                eprintln!("sojourn: {:#}", anyhow::Error::from(error));
-                return Ok(WRONG_INPUT);
-            }
-        }
+        told.extend(sojourn_study::reproduction(dir).map_err(WrongInput::from)?);
     }
     if !told.is_empty() {
         if told.len() < args.dirs.len() {
-            eprintln!("sojourn: a study's folder and a scenario's make no common report");
-            return Ok(WRONG_INPUT);
+            let message = "a study's folder and a scenario's make no common report";
+            return Err(WrongInput(message.into()).into());
         }
         return crate::reproduce::again(&args.dirs, &told, out);
     }
-    let merged = match sojourn_report::merge(&args.dirs) {
-        Ok(merged) => merged,
-        Err(error) => {
-            eprintln!("sojourn: {:#}", anyhow::Error::from(error));
-            return Ok(WRONG_INPUT);
-        }
-    };
+    let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
     sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
         .with_context(|| format!("--out {}", out.display()))?;
     let mut text = String::new();

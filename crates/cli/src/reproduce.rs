@@ -8,7 +8,7 @@ use crate::progress::Bar;
 use crate::run::{run_cells, stop_on_signal};
 use crate::table::Table;
 use crate::worlds::{self, Programs, Row, WORLDS};
-use crate::{FAILED, INTERRUPTED, WRONG_INPUT, check_out, print, refuse};
+use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_scenario::{Options, Outcome};
@@ -120,30 +120,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         seeds: if args.quick { Some(1) } else { args.seeds },
         ..Options::default()
     };
-    let study = match Study::load(name, &options, &worlds::names()) {
-        Ok(study) => study,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
+    let study = Study::load(name, &options, &worlds::names())?;
     if args.list {
         print(&claims_of(&study))?;
         return Ok(0);
     }
-    let chosen = match choose(&study, args) {
-        Ok(chosen) => chosen,
-        Err(message) => {
-            eprintln!("sojourn: {message}");
-            return Ok(WRONG_INPUT);
-        }
-    };
+    let chosen = choose(&study, args)?;
     let mut worlds = Vec::new();
     for row in args.worlds() {
-        match row.world(Programs::default()) {
-            Ok(world) => worlds.push((row, world)),
-            Err(message) => {
-                eprintln!("sojourn: {message}");
-                return Ok(FAILED);
-            }
-        }
+        worlds.push((row, row.world(Programs::default())?));
     }
     let stop = stop_on_signal()?;
     let mut cost = Cost::default();
@@ -190,27 +175,25 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
 }
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
-fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, String> {
+fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, WrongInput> {
     check_out(args.out.as_ref())?;
-    let chosen = study
-        .select(&args.claims)
-        .map_err(|error| error.to_string())?;
+    let chosen = study.select(&args.claims).map_err(WrongInput::from)?;
     for Row { name, .. } in args.worlds() {
         if study
             .settings
             .iter()
             .all(|s| s.scenarios.get(name).is_none())
         {
-            return Err(format!(
+            return Err(WrongInput(format!(
                 "{} has no part for the {name} world: no setting names a `{name}` scenario",
                 study.name
-            ));
+            )));
         }
         if study.testable(&chosen, name).is_empty() && !chosen.is_empty() {
-            return Err(format!(
+            return Err(WrongInput(format!(
                 "the {name} world has no cells for {}",
                 args.claims.join(", ")
-            ));
+            )));
         }
     }
     Ok(chosen)
@@ -259,10 +242,7 @@ fn run(
 }
 
 fn list() -> anyhow::Result<u8> {
-    let studies = match Study::list(&worlds::names()) {
-        Ok(studies) => studies,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
+    let studies = Study::list(&worlds::names())?;
     let mut table = Table::new(["study", "title", "from"]);
     for study in studies {
         table.row(vec![study.name, study.title, study.place]);

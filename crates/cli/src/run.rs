@@ -4,7 +4,7 @@ use crate::figures;
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
 use crate::worlds::{self, Programs, Row, WORLDS};
-use crate::{FAILED, INTERRUPTED, Overrides, WRONG_INPUT, check_out, print, refuse};
+use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_scenario::Outcome;
@@ -81,16 +81,16 @@ impl RunArgs {
     }
 
     /// What clap cannot check.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), WrongInput> {
         let command = self.client_command.is_some() || self.server_command.is_some();
         if command && !self.world.takes_programs {
             let fit = WORLDS.iter().filter(|row| row.takes_programs);
             let fit: Vec<&str> = fit.map(|row| row.name.as_str()).collect();
-            return Err(format!(
+            return Err(WrongInput(format!(
                 "--client-command and --server-command need --world {}: a simulated network has \
                  no place for a program",
                 fit.join(" or ")
-            ));
+            )));
         }
         check_out(self.out.as_ref())
     }
@@ -100,7 +100,7 @@ impl RunArgs {
         &'a self,
         world: &'a (dyn World + Sync),
         cells: &'a [Cell],
-    ) -> Result<Option<Capturing<'a>>, String> {
+    ) -> Result<Option<Capturing<'a>>, WrongInput> {
         let Some(dir) = self.out.as_deref().filter(|_| !self.pcap.is_empty()) else {
             return Ok(None);
         };
@@ -114,34 +114,16 @@ impl RunArgs {
         };
         capturing.check()?;
         std::fs::create_dir_all(dir)
-            .map_err(|error| format!("--out {}: {error}", dir.display()))?;
+            .map_err(|error| WrongInput(format!("--out {}: {error}", dir.display())))?;
         Ok(Some(capturing))
     }
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let scenario = match args.overrides.load(&args.file) {
-        Ok(scenario) => scenario,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
-    if let Err(message) = args.check() {
-        eprintln!("sojourn: {message}");
-        return Ok(WRONG_INPUT);
-    }
-    let world = match args.world.world(args.programs()) {
-        Ok(world) => world,
-        Err(message) => {
-            eprintln!("sojourn: {message}");
-            return Ok(FAILED);
-        }
-    };
-    let capturing = match args.capturing(world.as_ref(), &scenario.cells) {
-        Ok(capturing) => capturing,
-        Err(message) => {
-            eprintln!("sojourn: {message}");
-            return Ok(WRONG_INPUT);
-        }
-    };
+    let scenario = args.overrides.load(&args.file)?;
+    args.check()?;
+    let world = args.world.world(args.programs())?;
+    let capturing = args.capturing(world.as_ref(), &scenario.cells)?;
     let world: &(dyn World + Sync) = match &capturing {
         Some(capturing) => capturing,
         None => world.as_ref(),

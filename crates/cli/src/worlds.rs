@@ -59,10 +59,11 @@ impl Row {
     /// The world, if it can run here.
     ///
     /// # Errors
-    /// A sentence that says why it cannot.
-    pub(crate) fn world(&self, programs: Programs) -> Result<Box<dyn World + Sync>, String> {
-        (self.available)()
-            .map_err(|reason| format!("the {} world cannot run here: {reason}", self.name))?;
+    /// Says why it cannot.
+    pub(crate) fn world(&self, programs: Programs) -> anyhow::Result<Box<dyn World + Sync>> {
+        if let Err(reason) = (self.available)() {
+            anyhow::bail!("the {} world cannot run here: {reason}", self.name);
+        }
         Ok((self.make)(programs))
     }
 

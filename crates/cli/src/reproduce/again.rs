@@ -1,7 +1,7 @@
 //! A study's page, made again from the folders that `sojourn reproduce --out` wrote.
 
 use super::{place, text};
-use crate::{WRONG_INPUT, print, refuse, worlds};
+use crate::{WrongInput, print, worlds};
 use anyhow::Context as _;
 use sojourn_scenario::{Options, Outcome, Problems, Scenario};
 use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
@@ -10,30 +10,22 @@ use std::path::{Path, PathBuf};
 
 /// Makes the page of one or several folders, each with its `claims.json`, in `out`.
 pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyhow::Result<u8> {
-    let merged = match sojourn_report::merge(dirs) {
-        Ok(merged) => merged,
-        Err(error) => return Ok(wrong(&format!("{:#}", anyhow::Error::from(error)))),
-    };
+    let merged = sojourn_report::merge(dirs).map_err(WrongInput::from)?;
     // What `merge` sets apart or remarks on would be two studies on one page.
     if let Some(note) = merged
         .notes
         .iter()
         .find(|note| !note.contains("are shown once"))
     {
-        return Ok(wrong(&format!(
+        let message = format!(
             "{note} A common page takes results of one version of a study: \
              `--world both` makes them, or the same study given by its folder."
-        )));
+        );
+        return Err(WrongInput(message).into());
     }
-    let study = match load(&dirs[0], &merged.results) {
-        Ok(study) => study,
-        Err(problems) => return Ok(refuse(&problems)),
-    };
+    let study = load(&dirs[0], &merged.results)?;
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
-    let chosen = match study.select(&asked) {
-        Ok(chosen) => chosen,
-        Err(error) => return Ok(wrong(&error.to_string())),
-    };
+    let chosen = study.select(&asked).map_err(WrongInput::from)?;
     let mut results = merged.results;
     let mut found = ByWorld::default();
     for world in worlds::names() {
@@ -43,13 +35,14 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
         }
     }
     if let Some(run) = results.first() {
-        return Ok(wrong(&format!(
+        let message = format!(
             "{}: the study has no cell for a {} run with seed {} and {:?}",
             dirs[0].display(),
             run.world,
             run.seed,
             run.params
-        )));
+        );
+        return Err(WrongInput(message).into());
     }
     let notes = told.iter().flat_map(|told| told.notes.clone()).collect();
     let found = Reproduced::new(&study, &chosen, found, cost(told), Some(notes));
@@ -58,11 +51,6 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
         .with_context(|| format!("--out {}", out.display()))?;
     print(&(text(&found) + &place(Some(out))))?;
     Ok(0)
-}
-
-fn wrong(message: &str) -> u8 {
-    eprintln!("sojourn: {message}");
-    WRONG_INPUT
 }
 
 /// The study as it was when it was run, with as many seeds as the results have.
