@@ -1,5 +1,6 @@
 //! The live world's clock: CLOCK_MONOTONIC, counted from the start of the run.
 
+use rustix::time::{ClockId, clock_gettime};
 use sojourn_units::{Span, Time};
 
 /// A point on CLOCK_MONOTONIC that counts as [`Time::ZERO`]. The same in every thread,
@@ -10,14 +11,8 @@ pub struct Clock {
 }
 
 /// Nanoseconds on `clock`.
-pub(crate) fn read_nanos(clock: libc::clockid_t) -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` is a valid timespec to write to; the clocks used here always exist.
-    let result = unsafe { libc::clock_gettime(clock, &raw mut now) };
-    debug_assert_eq!(result, 0, "the clock exists");
+pub(crate) fn read_nanos(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
@@ -25,25 +20,25 @@ impl Clock {
     /// A clock whose zero is now.
     pub fn start() -> Self {
         Self {
-            zero: read_nanos(libc::CLOCK_MONOTONIC),
+            zero: read_nanos(ClockId::Monotonic),
         }
     }
 
     /// The time now.
     pub fn now(&self) -> Time {
-        Time::from_nanos(read_nanos(libc::CLOCK_MONOTONIC).saturating_sub(self.zero))
+        Time::from_nanos(read_nanos(ClockId::Monotonic).saturating_sub(self.zero))
     }
 
     /// A clock whose zero comes `after` now; until then it stands at zero.
     pub(crate) fn start_in(after: Span) -> Self {
         Self {
-            zero: read_nanos(libc::CLOCK_MONOTONIC) + after.as_nanos(),
+            zero: read_nanos(ClockId::Monotonic) + after.as_nanos(),
         }
     }
 
     /// Sleeps until zero: before, this clock stands still, and nothing may happen on it.
     pub(crate) fn wait_for_zero(self) {
-        let early = self.zero.saturating_sub(read_nanos(libc::CLOCK_MONOTONIC));
+        let early = self.zero.saturating_sub(read_nanos(ClockId::Monotonic));
         std::thread::sleep(std::time::Duration::from_nanos(early));
     }
 
@@ -59,7 +54,7 @@ impl Clock {
         let mut best = (u64::MAX, 0, Time::ZERO);
         for _ in 0..8 {
             let before = self.now();
-            let real = read_nanos(libc::CLOCK_REALTIME);
+            let real = read_nanos(ClockId::Realtime);
             let after = self.now();
             let apart = (after - before).as_nanos();
             if apart < best.0 {

@@ -10,6 +10,7 @@
 use crate::clock::Clock;
 use crate::interface::{Interface, has_ipv4_address};
 use crate::lab::netlink::Netlink;
+use crate::sys::Gate;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
@@ -17,211 +18,11 @@ use netlink_packet_route::link::{
 };
 use sojourn_units::Time;
 use std::io;
-use std::mem::size_of;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bridges of this name are ours, also those that a killed process left behind.
 const NAME: &str = "sojourn";
-/// What is mapped of the map: at least a page, whatever its size.
-const PAGE: usize = 4096;
 /// Most bridges of ours in one namespace.
 const MOST: u32 = 1000;
-
-/// Commands, types and flags of `bpf(2)` (linux/bpf.h).
-const BPF_MAP_CREATE: libc::c_long = 0;
-const BPF_PROG_LOAD: libc::c_long = 5;
-const BPF_LINK_CREATE: libc::c_long = 28;
-const BPF_MAP_TYPE_ARRAY: u32 = 2;
-const BPF_F_MMAPABLE: u32 = 1 << 10;
-const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
-const BPF_PSEUDO_MAP_VALUE: u8 = 2;
-const BPF_TCX_INGRESS: u32 = 46;
-
-/// Verdicts of a tcx program: go on to the bridge, or drop.
-const TCX_NEXT: u32 = u32::MAX;
-const TCX_DROP: u32 = 2;
-
-/// `struct bpf_insn`.
-#[repr(C)]
-#[derive(Default)]
-struct Instruction {
-    code: u8,
-    registers: u8,
-    offset: i16,
-    immediate: i32,
-}
-
-/// A program that answers with the word at the start of the array map `map`.
-fn program(map: &OwnedFd) -> [Instruction; 4] {
-    [
-        // r1 = address of the map's value (two slots)
-        Instruction {
-            code: 0x18,
-            registers: BPF_PSEUDO_MAP_VALUE << 4 | 1,
-            immediate: map.as_raw_fd(),
-            ..Instruction::default()
-        },
-        Instruction::default(),
-        // r0 = *(u32 *)r1
-        Instruction {
-            code: 0x61,
-            registers: 0x10,
-            ..Instruction::default()
-        },
-        // exit
-        Instruction {
-            code: 0x95,
-            ..Instruction::default()
-        },
-    ]
-}
-
-/// `union bpf_attr`, as far as BPF_MAP_CREATE needs it.
-#[repr(C)]
-#[derive(Default)]
-struct MapCreate {
-    kind: u32,
-    key_size: u32,
-    value_size: u32,
-    entries: u32,
-    flags: u32,
-    rest: [u32; 27],
-}
-
-/// `union bpf_attr`, as far as BPF_PROG_LOAD needs it.
-#[repr(C)]
-#[derive(Default)]
-struct ProgramLoad {
-    kind: u32,
-    instruction_count: u32,
-    instructions: u64,
-    license: u64,
-    rest: [u64; 13],
-}
-
-/// `union bpf_attr`, as far as BPF_LINK_CREATE needs it.
-#[repr(C)]
-#[derive(Default)]
-struct LinkCreate {
-    program: u32,
-    interface: u32,
-    attach: u32,
-    flags: u32,
-    rest: [u64; 14],
-}
-
-/// `bpf(2)` with one of the structures above; the answer is a new descriptor.
-fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the structure is at least as long as the kernel reads for this command, and zero
-    // beyond what it knows; pointers in it outlive the call.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            command,
-            std::ptr::from_ref(attributes),
-            size_of::<T>(),
-        )
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call has just made this descriptor, and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
-}
-
-/// Programs at the ingress of both interfaces, which let frames pass to the kernel bridge or
-/// not, and the word in shared memory that tells them. One store changes both at once.
-#[derive(Debug)]
-struct Gate {
-    verdict: NonNull<AtomicU32>,
-    _links: [OwnedFd; 2],
-}
-
-impl Gate {
-    /// An open gate.
-    fn new(interfaces: [&Interface; 2]) -> io::Result<Self> {
-        let map = bpf(
-            BPF_MAP_CREATE,
-            &MapCreate {
-                kind: BPF_MAP_TYPE_ARRAY,
-                key_size: 4,
-                value_size: 4,
-                entries: 1,
-                flags: BPF_F_MMAPABLE,
-                ..MapCreate::default()
-            },
-        )?;
-        // SAFETY: a new mapping at an address of the kernel's choice; a page is the least that
-        // such a map has.
-        let page = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                map.as_raw_fd(),
-                0,
-            )
-        };
-        if page == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let verdict = NonNull::new(page.cast()).expect("a mapping is not at zero");
-        let mut links = [
-            Self::attach(&map, interfaces[0]),
-            Self::attach(&map, interfaces[1]),
-        ];
-        if let Some(failed) = links.iter_mut().position(|link| link.is_err()) {
-            let [left, right] = links;
-            // SAFETY: the mapping made above, to which nothing points any more.
-            unsafe { libc::munmap(page, PAGE) };
-            return Err(if failed == 0 { left } else { right }.expect_err("it has failed"));
-        }
-        let gate = Self {
-            verdict,
-            _links: links.map(|link| link.expect("neither has failed")),
-        };
-        Ok(gate)
-    }
-
-    fn attach(map: &OwnedFd, interface: &Interface) -> io::Result<OwnedFd> {
-        let program = program(map);
-        let loaded = bpf(
-            BPF_PROG_LOAD,
-            &ProgramLoad {
-                kind: BPF_PROG_TYPE_SCHED_CLS,
-                instruction_count: program.len() as u32,
-                instructions: program.as_ptr() as u64,
-                license: c"Dual MIT/GPL".as_ptr() as u64,
-                ..ProgramLoad::default()
-            },
-        )?;
-        bpf(
-            BPF_LINK_CREATE,
-            &LinkCreate {
-                program: loaded.as_raw_fd() as u32,
-                interface: interface.index,
-                attach: BPF_TCX_INGRESS,
-                ..LinkCreate::default()
-            },
-        )
-    }
-
-    fn set(&self, verdict: u32) {
-        // SAFETY: the mapping lives as long as `self`; the kernel reads it word by word.
-        unsafe { self.verdict.as_ref() }.store(verdict, Ordering::SeqCst);
-    }
-}
-
-impl Drop for Gate {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`; `self` was the only one to point to it. The
-        // programs keep the map itself.
-        unsafe { libc::munmap(self.verdict.as_ptr().cast(), PAGE) };
-    }
-}
 
 /// The kernel bridge, kept out of the way.
 #[derive(Debug)]
@@ -260,12 +61,14 @@ impl FailOpenBridge {
         let [left_master, right_master] = masters;
         let (left_master, right_master) = (left_master?, right_master?);
         let closed_gate = || {
-            let gate = Gate::new([left, right]).map_err(|error| match error.raw_os_error() {
-                Some(libc::EINVAL) => "this kernel has no tcx (Linux 6.6)".to_owned(),
-                Some(libc::ENOSYS) => "this kernel has no bpf(2)".to_owned(),
-                _ => format!("attach BPF programs: {error}"),
+            let gate = Gate::new([left.index, right.index]).map_err(|error| {
+                match error.raw_os_error() {
+                    Some(libc::EINVAL) => "this kernel has no tcx (Linux 6.6)".to_owned(),
+                    Some(libc::ENOSYS) => "this kernel has no bpf(2)".to_owned(),
+                    _ => format!("attach BPF programs: {error}"),
+                }
             })?;
-            gate.set(TCX_DROP);
+            gate.close();
             // Afterwards: rather lose a frame than send it twice.
             let closed = clock.now();
             Ok::<_, Refusal>((gate, closed))
@@ -325,7 +128,7 @@ impl FailOpenBridge {
 
     /// Lets the kernel bridge forward from now on.
     pub(crate) fn open_now(&self) {
-        self.gate.set(TCX_NEXT);
+        self.gate.open();
     }
 
     /// Whatever happens now, the bridge stays: we do not end cleanly.

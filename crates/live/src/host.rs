@@ -541,7 +541,5 @@ impl<'a> Side<'a> {
 /// Asks the kernel to prefer this thread, after the bridge's: late apps would be measured as
 /// slow queues. Without permission it works as well, only less evenly on a busy machine.
 fn run_ahead() {
-    let parameter = libc::sched_param { sched_priority: 5 };
-    // SAFETY: the parameter outlives the call, and 0 means the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+    let _ = crate::sys::real_time(5);
 }

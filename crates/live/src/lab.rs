@@ -18,6 +18,7 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::interface::Interface;
 pub use namespace::Namespace;
 use netlink::{Mac, Netlink, VethEnd};
 
@@ -224,8 +225,7 @@ fn sysctl(path: &str, value: &str) -> io::Result<()> {
 }
 
 fn index(device: &str) -> io::Result<u32> {
-    nix::net::if_::if_nametoindex(device)
-        .map_err(|error| said(&format!("find the device {device}"), error))
+    Interface::index_of(device).map_err(|error| said(&format!("find the device {device}"), error))
 }
 
 /// The kernel reports a new cable's carrier a moment after both ends are up; until then what is

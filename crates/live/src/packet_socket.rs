@@ -8,12 +8,14 @@ use crate::bridge::{BATCH, Frame, FramePort, Pool, PortCounters};
 use crate::bridge::{HEAD, TAIL, VlanTag, VnetHeader};
 use crate::clock::Clock;
 use crate::interface::Interface;
+use crate::sys::{self, Control};
+use rustix::net::netdevice::index_to_name_inlined;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket, socket_with};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
-use std::io;
-use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr::null_mut;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::size_of;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Socket buffers: what arrives while we are not running (32 MiB of the kernel's accounting).
 const SOCKET_BUFFER: libc::c_int = 32 << 20;
@@ -23,15 +25,8 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 const SO_RCVMARK: libc::c_int = 75;
 /// Parts of a message: offload header, first and second part of the frame.
 const PARTS: usize = 3;
-/// Room for the auxiliary data and the time stamp.
-const CONTROL: usize = 128;
 /// First batch size; doubled while batches come back full.
 const SMALLEST_BATCH: usize = 8;
-
-/// Control messages of one packet, aligned as `cmsghdr` wants it.
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-struct Control([u8; CONTROL]);
 
 /// A packet socket bound to one interface, both ways.
 pub(crate) struct PacketSocket {
@@ -40,7 +35,7 @@ pub(crate) struct PacketSocket {
     /// Frames and second parts that the next batch is received into.
     posted: Vec<Frame>,
     tails: Vec<Option<Box<[u8]>>>,
-    vnet: Box<[VnetHeader; BATCH]>,
+    vnet: Box<[[u8; VnetHeader::LEN]; BATCH]>,
     control: Box<[Control; BATCH]>,
     batch: usize,
     counters: PortCounters,
@@ -59,14 +54,8 @@ struct Ancillary {
 impl PacketSocket {
     /// A socket with everything set but not bound: nothing arrives yet.
     pub(crate) fn open(pool: &mut Pool, qdisc_bypass: bool) -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointers are passed.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the call has just made this descriptor, and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
         let mut posted = Vec::with_capacity(BATCH);
         for _ in 0..BATCH {
             let frame = pool.take();
@@ -77,102 +66,63 @@ impl PacketSocket {
             index: 0,
             posted,
             tails: (0..BATCH).map(|_| Some(pool.take_tail())).collect(),
-            vnet: Box::new([VnetHeader::default(); BATCH]),
-            control: Box::new([Control([0; CONTROL]); BATCH]),
+            vnet: Box::new([[0; VnetHeader::LEN]; BATCH]),
+            control: Box::new([Control([0; Control::LEN]); BATCH]),
             batch: SMALLEST_BATCH,
             counters: PortCounters::default(),
         };
         let packet = libc::SOL_PACKET;
-        socket.set(packet, libc::PACKET_VNET_HDR, &1)?;
-        socket.set(packet, libc::PACKET_AUXDATA, &1)?;
-        socket.set(packet, PACKET_IGNORE_OUTGOING, &1)?;
-        socket.set(packet, libc::PACKET_QDISC_BYPASS, &i32::from(qdisc_bypass))?;
-        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
+        socket.set(packet, libc::PACKET_VNET_HDR, 1)?;
+        socket.set(packet, libc::PACKET_AUXDATA, 1)?;
+        socket.set(packet, PACKET_IGNORE_OUTGOING, 1)?;
+        socket.set(packet, libc::PACKET_QDISC_BYPASS, i32::from(qdisc_bypass))?;
+        socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         // An older kernel tells no marks: then frames have none.
-        let _ = socket.set(libc::SOL_SOCKET, SO_RCVMARK, &1);
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BUFFER)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SOCKET_BUFFER)?;
+        let _ = socket.set(libc::SOL_SOCKET, SO_RCVMARK, 1);
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
         Ok(socket)
     }
 
     /// From now on frames arrive. The interface is promiscuous as long as the socket lives.
     pub(crate) fn bind(&mut self, interface: &Interface) -> io::Result<()> {
         self.index = interface.index;
-        // SAFETY: plain old data for which all zeros is valid.
-        let mut request: libc::packet_mreq = unsafe { zeroed() };
-        request.mr_ifindex = interface.index.cast_signed();
-        request.mr_type = libc::PACKET_MR_PROMISC as libc::c_ushort;
-        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)?;
-        // SAFETY: as above.
-        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
-        address.sll_family = libc::AF_PACKET as libc::c_ushort;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = interface.index.cast_signed();
-        // SAFETY: the address outlives the call, and its length is its own.
-        let result = unsafe {
-            libc::bind(
-                self.fd.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
-            )
-        };
-        check(result).map(drop)
+        // `struct packet_mreq`: index, type, length of the address, the address.
+        let mut request = [0; 16];
+        request[..4].copy_from_slice(&interface.index.to_ne_bytes());
+        request[4..6].copy_from_slice(&(libc::PACKET_MR_PROMISC as u16).to_ne_bytes());
+        sys::set_option(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            &request,
+        )?;
+        sys::bind_to_interface(&self.fd, interface.index)
     }
 
-    fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
-        // SAFETY: the value outlives the call, and its length is its own.
-        let result = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                level,
-                option,
-                std::ptr::from_ref(value).cast(),
-                size_of::<T>() as libc::socklen_t,
-            )
-        };
-        check(result).map(drop)
+    fn set(&self, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+        sys::set_option(&self.fd, level, option, &value.to_ne_bytes())
     }
 
     /// Fills the posted frames; returns how many, and their lengths with the offload header.
     fn receive_batch(&mut self) -> io::Result<(usize, [u32; BATCH])> {
-        // SAFETY: plain old data for which all zeros is valid.
-        let mut parts: [[libc::iovec; PARTS]; BATCH] = unsafe { zeroed() };
-        // SAFETY: as above.
-        let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
-        for slot in 0..self.batch {
-            let tail = self.tails[slot]
-                .as_mut()
-                .expect("refilled after each batch");
-            parts[slot] = [
-                part((&raw mut self.vnet[slot]).cast(), size_of::<VnetHeader>()),
-                part(self.posted[slot].buffer().as_mut_ptr(), HEAD),
-                part(tail.as_mut_ptr(), TAIL),
-            ];
-            let header = &mut messages[slot].msg_hdr;
-            header.msg_iov = parts[slot].as_mut_ptr();
-            header.msg_iovlen = PARTS;
-            header.msg_control = self.control[slot].0.as_mut_ptr().cast();
-            header.msg_controllen = CONTROL;
-        }
-        // SAFETY: every pointer in the first `batch` messages leads to memory of the length
-        // beside it, which lives in `self` or on this stack frame until the call returns.
-        let count = unsafe {
-            libc::recvmmsg(
-                self.fd.as_raw_fd(),
-                messages.as_mut_ptr(),
-                self.batch as libc::c_uint,
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-                null_mut(),
-            )
-        };
-        let count = check(count)? as usize;
+        let mut slots = self
+            .vnet
+            .iter_mut()
+            .zip(&mut self.posted)
+            .zip(&mut self.tails);
+        let mut parts: [_; BATCH] = std::array::from_fn(|_| {
+            let ((vnet, frame), tail) = slots.next().expect("there are as many of each");
+            let tail = tail.as_mut().expect("refilled after each batch");
+            [
+                IoSliceMut::new(vnet),
+                IoSliceMut::new(frame.buffer()),
+                IoSliceMut::new(tail),
+            ]
+        });
         let mut lengths = [0; BATCH];
-        for slot in 0..count {
-            lengths[slot] = messages[slot].msg_len;
-            let used = messages[slot].msg_hdr.msg_controllen.min(CONTROL);
-            // What was not written this time must not be read as if it had been.
-            self.control[slot].0[used..].fill(0);
-        }
+        let parts = &mut parts[..self.batch];
+        let count = sys::receive(&self.fd, parts, &mut *self.control, &mut lengths)?;
         Ok((count, lengths))
     }
 
@@ -183,7 +133,7 @@ impl PacketSocket {
         pool: &mut Pool,
         stamps: &Stamps,
     ) -> Option<Frame> {
-        let len = (len as usize).saturating_sub(size_of::<VnetHeader>());
+        let len = (len as usize).saturating_sub(VnetHeader::LEN);
         if len > HEAD + TAIL {
             self.counters.unreadable += 1;
             return None;
@@ -200,64 +150,39 @@ impl PacketSocket {
         }
         let ancillary = read_control(&self.control[slot].0);
         let arrived = stamps.on_clock(ancillary.stamp);
-        frame.filled(len, self.vnet[slot], ancillary.tag, arrived);
+        frame.filled(
+            len,
+            VnetHeader::from_bytes(self.vnet[slot]),
+            ancillary.tag,
+            arrived,
+        );
         frame.set_mark(ancillary.mark);
         Some(frame)
     }
 
     /// Sends as many of the first frames as fit into a batch; returns how many went.
     fn send_batch(&mut self, frames: &VecDeque<Frame>) -> io::Result<usize> {
-        // SAFETY: plain old data for which all zeros is valid.
-        let mut parts: [[libc::iovec; PARTS]; BATCH] = unsafe { zeroed() };
-        // SAFETY: as above.
-        let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
-        let mut batch = 0;
-        for (frame, (parts, message)) in frames.iter().zip(parts.iter_mut().zip(&mut messages)) {
-            let (head, tail) = frame.parts();
-            let vnet: *const VnetHeader = frame.vnet();
-            // The kernel only reads through these pointers when sending.
-            *parts = [
-                part(vnet.cast_mut().cast(), size_of::<VnetHeader>()),
-                part(head.as_ptr().cast_mut(), head.len()),
-                part(tail.as_ptr().cast_mut(), tail.len()),
-            ];
-            message.msg_hdr.msg_iov = parts.as_mut_ptr();
-            message.msg_hdr.msg_iovlen = if tail.is_empty() { PARTS - 1 } else { PARTS };
-            batch += 1;
+        let mut headers = [[0; VnetHeader::LEN]; BATCH];
+        for (header, frame) in headers.iter_mut().zip(frames) {
+            *header = frame.vnet().to_bytes();
         }
-        // SAFETY: every pointer in the first `batch` messages leads to memory of the length
-        // beside it, borrowed from `frames` or on this stack frame until the call returns.
-        let count = unsafe {
-            libc::sendmmsg(
-                self.fd.as_raw_fd(),
-                messages.as_mut_ptr(),
-                batch,
-                libc::MSG_DONTWAIT,
-            )
-        };
-        check(count).map(|count| count as usize)
+        let batch = frames.len().min(BATCH);
+        let mut slots = headers.iter().zip(frames);
+        let parts: [_; BATCH] = std::array::from_fn(|_| match slots.next() {
+            None => [IoSlice::new(&[]); PARTS],
+            Some((header, frame)) => {
+                let (head, tail) = frame.parts();
+                [header, head, tail].map(IoSlice::new)
+            }
+        });
+        sys::send::<BATCH, PARTS>(&self.fd, &parts[..batch])
     }
 }
 
 /// Whether there still is an interface with this index.
 fn is_there(index: u32) -> bool {
-    let mut name = [0; libc::IF_NAMESIZE];
-    // SAFETY: the buffer is as long as the longest name.
-    unsafe { !libc::if_indextoname(index, name.as_mut_ptr()).is_null() }
-}
-
-fn part(base: *mut u8, len: usize) -> libc::iovec {
-    libc::iovec {
-        iov_base: base.cast(),
-        iov_len: len,
-    }
-}
-
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(result)
+    socket(AddressFamily::INET, SocketType::DGRAM, None)
+        .is_ok_and(|asked| index_to_name_inlined(asked, index).is_ok())
 }
 
 /// Turns the kernel's stamps (CLOCK_REALTIME) into times on our clock. The clocks are compared
@@ -289,7 +214,7 @@ impl Stamps {
 
 /// Reads the chain of control messages (`cmsg(3)`): length, level, kind, data, each aligned to
 /// a word. `control` is zero after the last one.
-fn read_control(control: &[u8; CONTROL]) -> Ancillary {
+fn read_control(control: &[u8; Control::LEN]) -> Ancillary {
     const HEADER: usize = size_of::<libc::cmsghdr>();
     let word = |at: usize| {
         let bytes = control.get(at..at + 8)?;
@@ -307,7 +232,7 @@ fn read_control(control: &[u8; CONTROL]) -> Ancillary {
     let mut at = 0;
     while let (Some(len), Some(level), Some(kind)) = (word(at), half(at + 8), half(at + 12)) {
         let len = len as usize;
-        if !(HEADER..=CONTROL).contains(&len) {
+        if !(HEADER..=Control::LEN).contains(&len) {
             break;
         }
         let data = at + HEADER;
@@ -412,27 +337,22 @@ impl FramePort for PacketSocket {
         Ok(())
     }
 
-    fn fd(&self) -> Option<RawFd> {
-        Some(self.fd.as_raw_fd())
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.fd.as_fd())
     }
 
     fn counters(&mut self) -> PortCounters {
-        // SAFETY: plain old data for which all zeros is valid.
-        let mut statistics: libc::tpacket_stats = unsafe { zeroed() };
-        let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `len` bytes to `statistics`; both outlive the call.
-        let result = unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut statistics).cast(),
-                &raw mut len,
-            )
-        };
-        if result == 0 {
-            // The kernel sets its counters to zero with each reading.
-            self.counters.missed += u64::from(statistics.tp_drops);
+        // `struct tpacket_stats`: packets and drops, both zero after each reading.
+        let mut statistics = [0; 8];
+        let read = sys::option(
+            &self.fd,
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            &mut statistics,
+        );
+        if read.is_ok() {
+            let [_, _, _, _, drops @ ..] = statistics;
+            self.counters.missed += u64::from(u32::from_ne_bytes(drops));
         }
         self.counters
     }
@@ -444,7 +364,7 @@ mod tests {
 
     #[test]
     fn control_messages_are_read_as_cmsg_3_lays_them_out() {
-        let mut control = [0; CONTROL];
+        let mut control = [0; Control::LEN];
         let mut put =
             |at: usize, bytes: &[u8]| control[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &36_u64.to_ne_bytes());
@@ -471,7 +391,7 @@ mod tests {
             tci: 0x2064,
         };
         assert_eq!(found.tag, Some(tag));
-        assert!(read_control(&[0; CONTROL]).stamp.is_none());
-        assert!(read_control(&[255; CONTROL]).tag.is_none());
+        assert!(read_control(&[0; Control::LEN]).stamp.is_none());
+        assert!(read_control(&[255; Control::LEN]).tag.is_none());
     }
 }

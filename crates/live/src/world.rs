@@ -349,7 +349,7 @@ impl Run<'_> {
             let _guest = self.guests.start(host)?;
             side.run(clock)?;
         }
-        Ok(read_nanos(libc::CLOCK_THREAD_CPUTIME_ID))
+        Ok(read_nanos(rustix::time::ClockId::ThreadCPUTime))
     }
 }
 

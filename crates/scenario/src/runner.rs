@@ -1,7 +1,6 @@
 //! Runs cells on several threads; the results come in the grid's order.
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::time::ClockId;
+use rustix::time::{ClockId, clock_gettime};
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult, Taps, World, WorldError};
 use std::fmt::Write as _;
@@ -117,15 +116,18 @@ fn one(
     })
 }
 
-/// Processor time of this thread so far; zero where the system does not tell.
+/// Processor time of this thread so far.
 fn cpu_time() -> Duration {
-    nix::time::clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Into::into)
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Largest resident memory of the process so far.
+/// Largest resident memory of the process so far; zero where the system does not tell.
 fn peak_rss_bytes() -> u64 {
-    // Linux counts in KiB.
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss() as u64 * 1024)
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kib.map_or(0, |kib: u64| kib * 1024)
 }
 
 /// Results, and a sentence for each run without one.

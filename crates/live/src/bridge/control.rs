@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, parse_rate};
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -79,9 +79,9 @@ impl Control {
     }
 
     /// What becomes readable when there is something to serve.
-    pub(crate) fn fds(&self) -> impl Iterator<Item = RawFd> {
-        let clients = self.clients.iter().map(|client| client.stream.as_raw_fd());
-        std::iter::once(self.listener.as_raw_fd()).chain(clients)
+    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let clients = self.clients.iter().map(|client| client.stream.as_fd());
+        std::iter::once(self.listener.as_fd()).chain(clients)
     }
 
     /// Answers what has been asked, without waiting for anybody.

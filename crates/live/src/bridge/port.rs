@@ -4,7 +4,7 @@ use super::frame::{Frame, Pool};
 use crate::clock::Clock;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 /// Most frames of a batch.
 pub const BATCH: usize = 64;
@@ -50,7 +50,7 @@ pub trait FramePort {
     fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()>;
 
     /// What becomes readable when frames arrive.
-    fn fd(&self) -> Option<RawFd>;
+    fn fd(&self) -> Option<BorrowedFd<'_>>;
 
     /// Counts since the port was opened.
     fn counters(&mut self) -> PortCounters;

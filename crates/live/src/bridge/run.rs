@@ -10,13 +10,17 @@ use super::port::{BATCH, FramePort, PortCounters};
 use crate::fail_open::FailOpenBridge;
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
+use crate::sys;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::thread::set_current_timer_slack;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
 use sojourn_units::{Span, Time, show_rate};
 use sojourn_world::{Change, LineRate};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -38,7 +42,6 @@ pub struct Bridge {
     /// When set, a report is due.
     report_wanted: Option<&'static AtomicBool>,
     wakeups: u64,
-    polled: Vec<libc::pollfd>,
     control_due: Time,
 }
 
@@ -128,7 +131,6 @@ impl Bridge {
             control: None,
             report_wanted: None,
             wakeups: 0,
-            polled: Vec::new(),
             control_due: Time::ZERO,
         })
     }
@@ -260,39 +262,25 @@ impl Bridge {
             return Ok(());
         }
         let events = if wait.blocked {
-            libc::POLLIN | libc::POLLOUT
+            PollFlags::IN | PollFlags::OUT
         } else {
-            libc::POLLIN
-        };
-        let poll = |fd, events| libc::pollfd {
-            fd,
-            events,
-            revents: 0,
+            PollFlags::IN
         };
         let ports = [self.engine.left.fd(), self.engine.right.fd()];
-        self.polled.clear();
-        self.polled
-            .extend(ports.into_iter().flatten().map(|fd| poll(fd, events)));
+        let ports = ports.into_iter().flatten().map(|fd| (fd, events));
         let control = self.control.iter().flat_map(Control::fds);
-        self.polled.extend(control.map(|fd| poll(fd, libc::POLLIN)));
-        let timeout = libc::timespec {
+        let control = control.map(|fd| (fd, PollFlags::IN));
+        let mut polled: Vec<_> = ports
+            .chain(control)
+            .map(|(fd, events)| PollFd::from_borrowed_fd(fd, events))
+            .collect();
+        let timeout = Timespec {
             tv_sec: (span.as_nanos() / 1_000_000_000).cast_signed(),
             tv_nsec: (span.as_nanos() % 1_000_000_000).cast_signed(),
         };
-        // SAFETY: the array and the time outlive the call; the mask may be null.
-        let result = unsafe {
-            libc::ppoll(
-                self.polled.as_mut_ptr(),
-                self.polled.len() as libc::nfds_t,
-                &raw const timeout,
-                std::ptr::null(),
-            )
-        };
-        if result < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(BridgeError::io("wait for frames", error));
-            }
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(BridgeError::io("wait for frames", error.into())),
         }
         Ok(())
     }
@@ -436,11 +424,7 @@ fn way_round(
 /// Asks the kernel to wake this thread up on time: no timer slack, and real-time priority if we
 /// may have it. Without the latter the bridge works as well, only less evenly on a busy machine.
 fn wake_precisely() {
-    let parameter = libc::sched_param { sched_priority: 10 };
-    // SAFETY: PR_SET_TIMERSLACK takes a number; the parameter outlives the other call, and 0
-    // means the calling thread. Failure leaves things as they were.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64);
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter);
-    }
+    // Failure leaves things as they were.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let _ = sys::real_time(10);
 }

@@ -1,12 +1,13 @@
 //! Sockets as a flow's parameters want them.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::fs;
 use std::io;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use crate::sys;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span};
@@ -173,22 +174,10 @@ fn set_int(fd: &OwnedFd, option: c_int, value: c_int, field: &str) -> io::Result
 }
 
 fn set(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8], field: &str) -> io::Result<()> {
-    // SAFETY: the kernel reads `value.len()` bytes from `value`, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            value.as_ptr().cast::<c_void>(),
-            value.len() as libc::socklen_t,
-        )
-    };
-    if result < 0 {
-        let error = io::Error::last_os_error();
+    sys::set_option(fd, level, option, value).map_err(|error| {
         let text = format!("this kernel refuses the value of {field}: {error}; leave it out");
-        return Err(io::Error::new(error.kind(), text));
-    }
-    Ok(())
+        io::Error::new(error.kind(), text)
+    })
 }
 
 /// Makes closing a connection abrupt: what was not sent by then never will be.
@@ -244,18 +233,8 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// connection is gone or the kernel is older than 4.6.
 pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
     let mut bytes = [0_u8; 160];
-    let mut len = bytes.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes to `bytes` and tells how many in `len`.
-    let result = unsafe {
-        libc::getsockopt(
-            fd.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast::<c_void>(),
-            &raw mut len,
-        )
-    };
-    if result < 0 || (len as usize) < bytes.len() {
+    let filled = sys::option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+    if filled < bytes.len() {
         return None;
     }
     let word = |at: usize| bytes[at..].first_chunk().map(|b| u32::from_ne_bytes(*b));

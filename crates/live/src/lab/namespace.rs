@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::thread;
 
-use nix::sched::{CloneFlags, setns, unshare};
+use crate::sys::new_network_namespace;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// A network namespace of our own.
 ///
@@ -25,7 +26,7 @@ impl Namespace {
     pub fn new() -> io::Result<Self> {
         // A thread of its own: `unshare` moves the thread that calls it.
         let made = thread::spawn(|| {
-            unshare(CloneFlags::CLONE_NEWNET)?;
+            new_network_namespace()?;
             File::open("/proc/thread-self/ns/net")
         });
         let handle = made.join().expect("the thread does not panic")?;
@@ -39,7 +40,8 @@ impl Namespace {
     /// # Errors
     /// What `setns(2)` refuses.
     pub fn enter(&self) -> io::Result<()> {
-        Ok(setns(&*self.handle, CloneFlags::CLONE_NEWNET)?)
+        let network = Some(LinkNameSpaceType::Network);
+        Ok(move_into_link_name_space(self.handle.as_fd(), network)?)
     }
 
     /// Runs `work` here, on a thread of its own.

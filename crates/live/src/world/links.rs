@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
+use rustix::time::ClockId;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet, Report};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
@@ -264,7 +265,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.finish(run, reports),
         frames,
-        cpu_nanos: read_nanos(libc::CLOCK_THREAD_CPUTIME_ID),
+        cpu_nanos: read_nanos(ClockId::ThreadCPUTime),
     })
 }
 

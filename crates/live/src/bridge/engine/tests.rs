@@ -4,7 +4,7 @@ use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span};
 use sojourn_world::LineRate;
 use std::collections::VecDeque;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 /// A port in memory: frames with their times of arrival, and what was sent.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl FramePort for Memory {
         Ok(())
     }
 
-    fn fd(&self) -> Option<RawFd> {
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 

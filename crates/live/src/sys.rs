@@ -1,0 +1,100 @@
+//! System calls that rustix does not have, each behind a function that is safe to call. All of the
+//! program's `unsafe` code stands here; everything else calls rustix.
+
+mod batch;
+mod bpf;
+mod interface;
+mod signals;
+
+pub(crate) use batch::{Control, receive, send};
+pub(crate) use bpf::Gate;
+pub(crate) use interface::{Request, names};
+pub use signals::catch_signals;
+
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The answer of a call that says -1 and sets `errno` when it fails.
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(result)
+}
+
+/// `setsockopt(2)` for an option that has no function of its own.
+pub(crate) fn set_option(
+    socket: impl AsFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &[u8],
+) -> io::Result<()> {
+    // SAFETY: the kernel reads `value.len()` bytes from `value`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// `getsockopt(2)` for an option that has no function of its own: how much of `value` it filled.
+pub(crate) fn option(
+    socket: impl AsFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut len = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes to `value` and tells how many in `len`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            option,
+            value.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    check(result).map(|_| len as usize)
+}
+
+/// Binds a packet socket to an interface, for frames of all protocols.
+pub(crate) fn bind_to_interface(socket: impl AsFd, index: u32) -> io::Result<()> {
+    // SAFETY: plain old data for which all zeros is valid.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index.cast_signed();
+    // SAFETY: the address outlives the call, and its length is its own.
+    let result = unsafe {
+        libc::bind(
+            socket.as_fd().as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Gives the calling thread a real-time priority (SCHED_FIFO).
+pub(crate) fn real_time(priority: libc::c_int) -> io::Result<()> {
+    let parameter = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the parameter outlives the call, and 0 means the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+    check(result).map(drop)
+}
+
+/// Moves the calling thread into a new, empty network namespace.
+pub(crate) fn new_network_namespace() -> io::Result<()> {
+    // SAFETY: unsharing is unsafe for the table of descriptors, which stays shared.
+    Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
+}

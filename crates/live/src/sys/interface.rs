@@ -1,0 +1,105 @@
+//! Questions about network interfaces, by the requests of `netdevice(7)`.
+
+use super::check;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// `struct ethtool_value` (linux/ethtool.h).
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    data: u32,
+}
+
+/// What can be asked about one interface of the namespace that this was made in.
+pub(crate) struct Request {
+    socket: OwnedFd,
+    request: libc::ifreq,
+}
+
+impl Request {
+    /// About the interface with this name.
+    pub(crate) fn about(name: &str) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        // SAFETY: plain old data for which all zeros is valid.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        if name.is_empty() || name.len() >= libc::IFNAMSIZ {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *to = from.cast_signed();
+        }
+        Ok(Self { socket, request })
+    }
+
+    fn ask(&mut self, command: libc::c_ulong) -> io::Result<libc::__c_anonymous_ifr_ifru> {
+        // SAFETY: the request is a whole `ifreq` with a terminated name. For SIOCETHTOOL its
+        // pointer leads to a live `ethtool_value` (see `ethtool`).
+        let result =
+            unsafe { libc::ioctl(self.socket.as_raw_fd(), command as _, &raw mut self.request) };
+        check(result).map(|_| self.request.ifr_ifru)
+    }
+
+    /// Its index.
+    pub(crate) fn index(&mut self) -> io::Result<u32> {
+        // SAFETY: the kernel has filled the member that belongs to the command.
+        Ok(unsafe { self.ask(libc::SIOCGIFINDEX)?.ifru_ifindex } as u32)
+    }
+
+    /// Its largest packet in bytes.
+    pub(crate) fn mtu(&mut self) -> io::Result<u32> {
+        // SAFETY: as above.
+        Ok(unsafe { self.ask(libc::SIOCGIFMTU)?.ifru_mtu } as u32)
+    }
+
+    /// Its kind (`ARPHRD_ETHER` and others).
+    pub(crate) fn kind(&mut self) -> io::Result<u16> {
+        // SAFETY: as above.
+        Ok(unsafe { self.ask(libc::SIOCGIFHWADDR)?.ifru_hwaddr.sa_family })
+    }
+
+    /// Whether it is up.
+    pub(crate) fn is_up(&mut self) -> io::Result<bool> {
+        // SAFETY: as above.
+        let flags = unsafe { self.ask(libc::SIOCGIFFLAGS)?.ifru_flags };
+        Ok(libc::c_int::from(flags) & libc::IFF_UP != 0)
+    }
+
+    /// Whether it has an IPv4 address.
+    pub(crate) fn has_ipv4_address(&mut self) -> bool {
+        self.ask(libc::SIOCGIFADDR).is_ok()
+    }
+
+    /// One of ethtool's commands with a number, and the number in its answer.
+    pub(crate) fn ethtool(&mut self, command: u32, data: u32) -> io::Result<u32> {
+        let mut value = EthtoolValue { command, data };
+        self.request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        let result = self.ask(libc::SIOCETHTOOL as libc::c_ulong).map(drop);
+        self.request.ifr_ifru.ifru_data = std::ptr::null_mut();
+        result.map(|()| value.data)
+    }
+}
+
+/// The names of all interfaces.
+pub(crate) fn names() -> Vec<String> {
+    // SAFETY: returns an array that ends with index zero and null, or null.
+    let list = unsafe { libc::if_nameindex() };
+    let mut names = Vec::new();
+    if list.is_null() {
+        return names;
+    }
+    let mut entry = list;
+    // SAFETY: `entry` stays within the array, which ends as said above; names are C strings.
+    unsafe {
+        while (*entry).if_index != 0 {
+            let name = std::ffi::CStr::from_ptr((*entry).if_name);
+            names.push(name.to_string_lossy().into_owned());
+            entry = entry.add(1);
+        }
+        libc::if_freenameindex(list);
+    }
+    names
+}
