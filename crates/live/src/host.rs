@@ -73,7 +73,7 @@ impl Ends {
         let nat = cell.network.nodes[0].nat;
         let mut all = Vec::new();
         for (index, Instance { flow, spec }) in instances.iter().enumerate() {
-            let address = |node: usize, number: u16| -> Ipv4Addr {
+            let address = |node: usize, number: u32| -> Ipv4Addr {
                 let host = if node == 0 {
                     Host::Client
                 } else {

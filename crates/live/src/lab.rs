@@ -42,9 +42,13 @@ pub enum Host {
 }
 
 impl Host {
-    /// The address of the host with this number on its side, 0 to 65 000.
-    pub fn address(self, number: u16) -> Ipv4Addr {
-        Ipv4Addr::from_bits(self.network().to_bits() + 1 + u32::from(number))
+    /// Most hosts of a side: all addresses of its half of the subnet but the first, the half's own,
+    /// and the last, the subnet's broadcast.
+    pub const MOST: u32 = (1 << (32 - PREFIX - 1)) - 2;
+
+    /// The address of the host with this number on its side, below [`Host::MOST`].
+    pub fn address(self, number: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.network().to_bits() + 1 + number)
     }
 
     /// Half of the hosts' subnet.
@@ -74,7 +78,7 @@ impl Host {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Hosts on each side, which are addresses of one machine; at least one is made.
-    pub hosts: u16,
+    pub hosts: u32,
     /// Kernel parameters of both hosts, as paths below `/proc/sys/net` and their values.
     pub sysctls: Vec<(&'static str, String)>,
     /// Initial congestion window of connections in segments; the kernel's own is 10.

@@ -223,10 +223,17 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
     ];
     let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
+    let hosts = hosts.unwrap_or(0).saturating_add(1);
+    if hosts > Host::MOST {
+        let most = Host::MOST;
+        return Err(format!(
+            "{hosts} hosts on one side are too many: the live world has addresses for {most}"
+        ));
+    }
     let initial_window = first.initial_window;
     let usual = initial_window == Config::default().initial_window;
     Ok(Plan {
-        hosts: hosts.unwrap_or(0) + 1,
+        hosts,
         sysctls,
         initial_window: (!usual).then_some(initial_window),
         nat: cell.network.nodes[0].nat,

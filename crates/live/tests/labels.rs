@@ -24,12 +24,12 @@ fn cake(words: &str) -> Qdisc {
 }
 
 /// Probes of 20 requests a second for two seconds, from hosts with these numbers.
-fn probes(labels: &[(u16, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
+fn probes(labels: &[(u32, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
     let ping = Ping {
         size: 64,
         interval: Span::from_millis(50),
     };
-    let flow = |(index, &(host, label)): (usize, &(u16, Label))| Flow {
+    let flow = |(index, &(host, label)): (usize, &(u32, Label))| Flow {
         hosts: [host, 0],
         base_rtt: Span::from_millis(4),
         label,

@@ -252,6 +252,17 @@ impl Spec {
         }
     }
 
+    /// Whether the discipline, or one below it, asks for packets' hosts
+    /// ([`Packet::host_hashes`](crate::Packet::host_hashes)).
+    pub fn asks_hosts(&self) -> bool {
+        match self {
+            Self::Cake(cake) => cake.isolation.asks_hosts(),
+            Self::Flows { flows, .. } => flows.parts.isolation.asks_hosts(),
+            Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.asks_hosts(),
+            Self::Fifo(_) | Self::Single { .. } => false,
+        }
+    }
+
     /// Whether both go by the same name, whatever their numbers.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let steered = [self, other].map(|spec| SteerParams::of(spec).is_some());

@@ -284,7 +284,7 @@ fn flows_share_the_hosts_that_they_name() {
         flow("c", "down", "src_host = \"C\"\ndst_host = \"B\""),
     ]
     .concat();
-    let hosts = |sets: &[&str]| -> Vec<[u16; 2]> {
+    let hosts = |sets: &[&str]| -> Vec<[u32; 2]> {
         let cell = cells(&text, sets).remove(0);
         cell.flows.iter().map(|flow| flow.hosts).collect()
     };

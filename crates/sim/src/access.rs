@@ -72,7 +72,7 @@ impl AccessLinks {
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
     pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way().index()];
-        let arrival = lane.send(UP, &self.pace, now, packet.len);
+        let arrival = lane.send(UP, &self.pace, now, packet.bytes());
         let place = Place {
             arrival,
             next: NONE,

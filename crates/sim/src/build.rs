@@ -4,10 +4,10 @@ use crate::access::AccessLinks;
 use crate::calendar::{Calendar, MAX_SOURCES, Source};
 use crate::change::Changes;
 use crate::engine::Engine;
-use crate::host::{Endpoint, Outbox, Plan, Transport};
+use crate::host::{Endpoint, Outbox, Plan, Transport, UDP_HEADERS};
 use crate::label::{Labelling, Labels};
 use crate::link::Link;
-use crate::packet::{Hosts, Way};
+use crate::packet::Way;
 use crate::pipe::Pipe;
 use crate::route::{Leg, Next, Route, Routes};
 use sojourn_apps::App;
@@ -38,8 +38,8 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
             Medium::Wire(wire) => &wire.line,
         })
         .collect();
-    let links: Vec<Link> = (network.interfaces.iter().zip(&lines))
-        .map(|(interface, line)| link(cell, window, interface, line, labels.as_ref()))
+    let links: Vec<Link> = (lines.iter().enumerate())
+        .map(|(index, line)| link(cell, window, index, line, &labels))
         .collect();
     let delays: Vec<Span> = lines.iter().map(|line| line.delay).collect();
     let instances = cell.instances();
@@ -121,19 +121,15 @@ fn recorder(cell: &Cell, window: Window, flow: &Flow) -> FlowRecorder {
     recorder
 }
 
-fn link(
-    cell: &Cell,
-    window: Window,
-    interface: &Interface,
-    line: &Line,
-    labels: Option<&Labels>,
-) -> Link {
+fn link(cell: &Cell, window: Window, index: usize, line: &Line, labels: &Labels) -> Link {
+    let interface = &cell.network.interfaces[index];
     let name = link_name(interface);
     let setting = setting(cell, &name);
     Link {
-        qdisc: match labels {
-            None => interface.qdisc.build(setting),
-            Some(labels) => Box::new(Labelling::new(&interface.qdisc, setting, labels.clone())),
+        qdisc: if labels.serve(cell, index) {
+            Box::new(Labelling::new(&interface.qdisc, setting, labels.clone()))
+        } else {
+            interface.qdisc.build(setting)
         },
         transmitter: Transmitter::new(&line.rate, cell.link_header),
         free_at: Time::ZERO,
@@ -241,23 +237,12 @@ fn endpoints(
 ) -> [Endpoint; 2] {
     let flow = &instance.spec;
     let expected = flow.app.total_bytes();
-    let nodes = cell.network.nodes.len();
-    let host = |node, number: u16| (node + nodes * usize::from(number)) as u8;
-    let hosts = Hosts {
-        src: host(flow.from, flow.hosts[0]),
-        dst: host(flow.to, flow.hosts[1]),
-    };
     let end = |way: Way| {
         Endpoint::new(Plan {
             app: app + usize::from(!way.is_forth()),
             connection,
             transport: transport(cell, flow, connection, way),
             way,
-            hosts: if way.is_forth() {
-                hosts
-            } else {
-                hosts.reversed()
-            },
             dscp: flow.dscp,
             opens: way.is_forth() != flow.app.kind().second_opens,
             start: flow.start,
@@ -276,7 +261,7 @@ fn endpoints(
 fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
     match &flow.transport {
         CellTransport::Udp => Transport::Udp {
-            header: cell.link_header,
+            header: cell.link_header + UDP_HEADERS,
         },
         CellTransport::Tcp(config) => {
             let config: &Config = config;

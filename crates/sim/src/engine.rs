@@ -3,7 +3,7 @@
 use crate::access::AccessLinks;
 use crate::calendar::{Calendar, Source};
 use crate::change::Changes;
-use crate::host::{Endpoint, Outbox, SimPort, Transport, datagram_segment, segment_datagram};
+use crate::host::{Endpoint, Outbox, SimPort, Transport};
 use crate::link::{Link, Sent};
 use crate::packet::{Packet, Way};
 use crate::pipe::Pipe;
@@ -188,7 +188,7 @@ impl Engine {
         if leg.next == Next::Host
             && let Some(access) = &mut self.access
         {
-            arrival = access.pass_down(packet.way(), arrival, packet.len);
+            arrival = access.pass_down(packet.way(), arrival, packet.bytes());
         }
         self.fly(pipe, arrival, packet);
     }
@@ -274,17 +274,16 @@ impl Engine {
         let flow = self.flows[index / 2] as usize;
         let recorder = &mut self.recorders[flow];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
-            match endpoint.transport.sent(&packet.segment) {
+            match endpoint.transport.sent(&packet) {
                 Some(sent) => spp.passed(now, !first, sent),
                 None => spp.reached(now, !first, packet.identity()),
             }
         }
         if !first {
-            recorder.received(now, u32::from(packet.len - self.link_header));
+            recorder.received(now, u32::from(packet.bytes() - self.link_header));
         }
-        match &mut endpoint.transport {
-            Transport::Udp { .. } => {
-                let (datagram, sent) = segment_datagram(&packet.segment);
+        match (packet, &mut endpoint.transport) {
+            (Packet::Datagram { datagram, sent, .. }, _) => {
                 recorder.datagram_received(now, sent);
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));
@@ -296,10 +295,10 @@ impl Engine {
                 }
                 self.tell(index, Input::Datagram(datagram), now);
             }
-            Transport::Tcp { .. } if now > self.end => return,
-            Transport::Tcp { connection, .. } => {
-                let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
-                let news = connection.receive(&packet.segment, ce, now);
+            (Packet::Segment { .. }, _) if now > self.end => return,
+            (Packet::Segment { segment, tos, .. }, Transport::Tcp { connection, .. }) => {
+                let ce = Ecn::from_bits(tos) == Ecn::Ce;
+                let news = connection.receive(&segment, ce, now);
                 if let Some(rtt) = news.rtt
                     && first
                 {
@@ -316,6 +315,9 @@ impl Engine {
                     }
                 }
                 self.heard(index, news, now);
+            }
+            (Packet::Segment { .. }, Transport::Udp { .. }) => {
+                debug_assert!(false, "a segment for a socket of datagrams");
             }
         }
         self.flush(index, now);
@@ -452,10 +454,10 @@ impl Engine {
             if sent.segment.payload > 0 && endpoint.is_first() {
                 recorder.sent(now, 1, u64::from(sent.retransmission));
             }
-            let packet = endpoint.packet(sent.segment, sent.ect);
+            let packet = endpoint.segment(sent.segment, sent.ect);
             if let Some(spp) = recorder.spp()
                 && endpoint.connection == 0
-                && endpoint.transport.sent(&packet.segment).is_none()
+                && endpoint.transport.sent(&packet).is_none()
             {
                 spp.left(now, endpoint.is_first(), packet.identity());
             }
@@ -469,7 +471,7 @@ impl Engine {
                     self.recorders[flow].sent(now, 1, 0);
                 }
                 self.recorders[flow].datagram_sent(now);
-                let packet = self.endpoints[index].packet(datagram_segment(datagram, now), false);
+                let packet = self.endpoints[index].datagram(datagram, now);
                 self.emit(packet, now);
             }
             self.outbox.datagrams = datagrams;

@@ -1,6 +1,6 @@
 //! Endpoints: the transports at both ends of a flow, and the ports through which apps use them.
 
-use crate::packet::{Hosts, Packet, Way};
+use crate::packet::{Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Config, Connection, Segment};
@@ -9,7 +9,7 @@ use sojourn_world::FlowRecorder;
 use std::collections::VecDeque;
 
 /// Bytes of IPv4 and UDP headers.
-const UDP_HEADERS: u16 = 28;
+pub(crate) const UDP_HEADERS: u16 = 28;
 
 /// What carries a flow, at one end.
 ///
@@ -28,18 +28,18 @@ pub(crate) enum Transport {
         connection: Connection,
     },
     Udp {
-        /// Link header.
+        /// Header bytes of a datagram, link header included.
         header: u16,
     },
 }
 
 impl Transport {
-    /// When a segment of this transport was sent, if it tells.
-    pub(crate) fn sent(&self, segment: &Segment) -> Option<Time> {
-        match self {
-            Self::Tcp { stamped: true, .. } => Some(segment.ts),
-            Self::Tcp { stamped: false, .. } => None,
-            Self::Udp { .. } => Some(segment_datagram(segment).1),
+    /// When a packet of this transport was sent, if it tells.
+    pub(crate) fn sent(&self, packet: &Packet) -> Option<Time> {
+        match (self, packet) {
+            (_, Packet::Datagram { sent, .. }) => Some(*sent),
+            (Self::Tcp { stamped: true, .. }, Packet::Segment { segment, .. }) => Some(segment.ts),
+            (_, Packet::Segment { .. }) => None,
         }
     }
 }
@@ -58,8 +58,6 @@ pub(crate) struct Endpoint {
     pub(crate) opens: bool,
     started: bool,
     stopped: bool,
-    /// This end's host and the other's.
-    pub(crate) hosts: Hosts,
     /// DSCP of what it sends, in place in the TOS byte.
     pub(crate) tos: u8,
     /// Number of the connection within the flow.
@@ -98,7 +96,6 @@ pub(crate) struct Plan {
     pub(crate) connection: u8,
     pub(crate) transport: Transport,
     pub(crate) way: Way,
-    pub(crate) hosts: Hosts,
     pub(crate) dscp: u8,
     pub(crate) opens: bool,
     pub(crate) start: Time,
@@ -112,7 +109,6 @@ impl Endpoint {
             transport: plan.transport,
             app: plan.app as u32,
             way: plan.way,
-            hosts: plan.hosts,
             tos: plan.dscp << 2,
             connection: plan.connection,
             delivered: 0,
@@ -251,39 +247,35 @@ impl Endpoint {
         transport.min(self.due)
     }
 
+    #[inline]
+    fn header(&self) -> u16 {
+        let (Transport::Tcp { header, .. } | Transport::Udp { header }) = &self.transport;
+        *header
+    }
+
     /// A segment as a packet.
     #[inline]
-    pub(crate) fn packet(&self, segment: Segment, ect: bool) -> Packet {
-        let headers = match &self.transport {
-            Transport::Tcp { header, .. } => header + Config::sack_len(segment.sack_count.min(3)),
-            Transport::Udp { header } => header + UDP_HEADERS,
-        };
+    pub(crate) fn segment(&self, segment: Segment, ect: bool) -> Packet {
+        let headers = self.header() + Config::sack_len(segment.sack_count.min(3));
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
-        let len = segment.payload.saturating_add(headers);
-        Packet::new(segment, self.way, self.hosts, len, self.tos | ecn as u8)
+        Packet::Segment {
+            tos: self.tos | ecn as u8,
+            len: segment.payload.saturating_add(headers),
+            way: self.way,
+            segment,
+        }
     }
-}
 
-/// A datagram as a segment: its number in `seq`, the time of its first copy in `ts`, the time
-/// this copy was sent in `ts_echo`.
-pub(crate) fn datagram_segment(datagram: Datagram, now: Time) -> Segment {
-    Segment {
-        seq: datagram.number,
-        payload: datagram.len,
-        ts: datagram.sent,
-        ts_echo: now,
-        ..Segment::default()
+    /// A datagram that is sent now as a packet.
+    pub(crate) fn datagram(&self, datagram: Datagram, now: Time) -> Packet {
+        Packet::Datagram {
+            tos: self.tos,
+            len: datagram.len.saturating_add(self.header()),
+            way: self.way,
+            datagram,
+            sent: now,
+        }
     }
-}
-
-/// The reverse of [`datagram_segment`], and when this copy was sent.
-pub(crate) fn segment_datagram(segment: &Segment) -> (Datagram, Time) {
-    let datagram = Datagram {
-        number: segment.seq,
-        len: segment.payload,
-        sent: segment.ts,
-    };
-    (datagram, segment.ts_echo)
 }
 
 /// What an app has asked for and its engine has yet to do.

@@ -1,21 +1,22 @@
-//! What a queue is told of packets that is in no header: marks, classes, and the hosts behind a
-//! network address translation.
+//! What a queue is told of packets that is not in them: hosts, marks, classes, and the hosts behind
+//! a network address translation.
 //!
-//! A packet has no room for it, and few cells need it. Where one does, a [`Labelling`] stands
-//! around each queue: it looks up in the cell's table what belongs to a packet's direction, and
-//! the queue below holds both together. All other cells pay nothing.
+//! A packet has no room for it, and few queues ask. Where one does, a [`Labelling`] stands around
+//! it: it looks up in the cell's table what belongs to a packet's direction, and the queue below
+//! holds both together. All other queues pay nothing.
 
-use crate::packet::{Packet, host_hash};
+use crate::packet::Packet;
 use sojourn_qdisc::{
     AckFacts, Backlog, ChangeError, Counters, Dequeue, DropReason, Ecn, Gauge, InsideHashes,
     Outlet, Packet as QdiscPacket, Qdisc, Report, Setting, Spec,
 };
+use sojourn_random::mix;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Instance, Label};
+use sojourn_world::{Cell, Instance};
 use std::rc::Rc;
 
 /// The gateway's number among hosts: none has it.
-const GATEWAY: u32 = 1 << 16;
+const GATEWAY: u32 = u32::MAX;
 
 /// Which end of a direction a translation has given the gateway's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +26,12 @@ enum Translated {
 }
 
 /// What belongs to a direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
-    label: Label,
+    /// The sender's host and the receiver's.
+    hosts: [u32; 2],
+    mark: u32,
+    class: u16,
     translated: Option<Translated>,
 }
 
@@ -36,26 +40,41 @@ struct Entry {
 pub(crate) struct Labels(Rc<[Entry]>);
 
 impl Labels {
-    /// None when nothing is to be told.
-    pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        let instances = cell.instances();
+    pub(crate) fn of(cell: &Cell) -> Self {
+        let nodes = &cell.network.nodes;
+        let host = |node: usize, number: u32| node as u32 + nodes.len() as u32 * number;
         let mut entries = Vec::new();
-        for Instance { spec: flow, .. } in &instances {
-            let nat = |node: usize| cell.network.nodes[node].nat;
-            let ends = match (nat(flow.from), nat(flow.to)) {
+        for Instance { spec: flow, .. } in &cell.instances() {
+            let hosts = [host(flow.from, flow.hosts[0]), host(flow.to, flow.hosts[1])];
+            let ends = match (nodes[flow.from].nat, nodes[flow.to].nat) {
                 (true, _) => [Some(Translated::Source), Some(Translated::Destination)],
                 (_, true) => [Some(Translated::Destination), Some(Translated::Source)],
                 _ => [None; 2],
             };
+            let entry = |hosts, translated| Entry {
+                hosts,
+                mark: flow.label.mark,
+                class: flow.label.class,
+                translated,
+            };
+            let [from, to] = hosts;
+            let ways = [entry([from, to], ends[0]), entry([to, from], ends[1])];
             for _ in 0..flow.app.connections() {
-                entries.extend(ends.map(|end| Entry {
-                    label: flow.label,
-                    translated: end,
-                }));
+                entries.extend(ways);
             }
         }
-        let tells = entries.iter().any(|entry| *entry != Entry::default());
-        tells.then(|| Self(entries.into()))
+        Self(entries.into())
+    }
+
+    /// Whether the queue of a link may ask for anything that is here.
+    pub(crate) fn serve(&self, cell: &Cell, link: usize) -> bool {
+        let told =
+            |entry: &Entry| (entry.mark, entry.class) != (0, 0) || entry.translated.is_some();
+        let changes = cell.changes.iter().filter(|change| change.link == link);
+        let mut specs = changes.filter_map(|change| change.qdisc.as_ref());
+        self.0.iter().any(told)
+            || cell.network.interfaces[link].qdisc.asks_hosts()
+            || specs.any(Spec::asks_hosts)
     }
 
     fn label(&self, packet: Packet) -> Labelled {
@@ -66,12 +85,20 @@ impl Labels {
     }
 }
 
+/// What hosts' addresses hash to.
+fn host_hashes(hosts: [u32; 2], perturbation: u64) -> (u32, u32) {
+    let hash = |number: u32| (mix(u64::from(number) ^ mix(perturbation)) >> 32) as u32;
+    (hash(hosts[0]), hash(hosts[1]))
+}
+
 /// A packet with what belongs to its direction.
 #[derive(Clone, Copy, Debug)]
 struct Labelled {
     packet: Packet,
     entry: Entry,
 }
+
+const _: () = assert!(size_of::<Labelled>() == 80);
 
 impl QdiscPacket for Labelled {
     fn len(&self) -> u32 {
@@ -99,29 +126,29 @@ impl QdiscPacket for Labelled {
     }
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
-        let (source, destination) = self.packet.host_hashes(perturbation);
-        let gateway = host_hash(GATEWAY, perturbation);
-        match self.entry.translated {
-            None => (source, destination),
-            Some(Translated::Source) => (gateway, destination),
-            Some(Translated::Destination) => (source, gateway),
-        }
+        let [source, destination] = self.entry.hosts;
+        let outside = match self.entry.translated {
+            None => [source, destination],
+            Some(Translated::Source) => [GATEWAY, destination],
+            Some(Translated::Destination) => [source, GATEWAY],
+        };
+        host_hashes(outside, perturbation)
     }
 
     fn inside_hashes(&self, perturbation: u64) -> Option<InsideHashes> {
         self.entry.translated.map(|_| InsideHashes {
             // A translation keeps flows apart, so their hash may be the same on both sides.
             flow: self.packet.flow_hash(perturbation),
-            hosts: self.packet.host_hashes(perturbation),
+            hosts: host_hashes(self.entry.hosts, perturbation),
         })
     }
 
     fn mark(&self) -> u32 {
-        self.entry.label.mark
+        self.entry.mark
     }
 
     fn class(&self) -> u16 {
-        self.entry.label.class
+        self.entry.class
     }
 
     fn is_same_flow(&self, other: &Self) -> bool {

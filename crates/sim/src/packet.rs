@@ -1,6 +1,8 @@
 //! The simulator's packet: one cache line, moved by value.
+//!
+//! Not here: hosts, marks and classes, which few queues ask for (see `label`).
 
-use crate::calendar::{MAX_SOURCES, SOURCE_BITS};
+use sojourn_apps::Datagram;
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
 use sojourn_random::mix;
 use sojourn_tcp::{Flags, Segment};
@@ -32,86 +34,95 @@ impl Way {
     }
 }
 
-/// The hosts at both ends of a direction. They count modulo 256: those beyond share fairly with
-/// others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hosts {
-    pub(crate) src: u8,
-    pub(crate) dst: u8,
-}
-
-impl Hosts {
-    /// Those of the opposite direction.
-    pub(crate) fn reversed(self) -> Self {
-        Self {
-            src: self.dst,
-            dst: self.src,
-        }
-    }
-}
-
-/// A packet under way. A datagram travels as a segment without flags: its number in `seq`, the
-/// time of its first copy in `ts`.
+/// A packet under way. Each kind of body is a variant: it begins with the same fields, so that
+/// these are read without asking which one it is, and has 56 bytes for itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
-    pub(crate) segment: Segment,
-    /// The direction in the low 24 bits (there are fewer: `MAX_SOURCES`), the receiver's host
-    /// in the others.
-    way_and_dst: u32,
-    /// Bytes with IP and link headers.
-    pub(crate) len: u16,
-    /// DSCP and ECN bits.
-    pub(crate) tos: u8,
-    /// The sender's host.
-    src: u8,
+#[repr(u8)]
+pub(crate) enum Packet {
+    /// Of TCP.
+    Segment {
+        /// DSCP and ECN bits.
+        tos: u8,
+        /// Bytes with IP and link headers.
+        len: u16,
+        way: Way,
+        segment: Segment,
+    },
+    /// Of UDP.
+    Datagram {
+        /// DSCP and ECN bits.
+        tos: u8,
+        /// Bytes with IP and link headers.
+        len: u16,
+        way: Way,
+        datagram: Datagram,
+        /// When this copy was sent.
+        sent: Time,
+    },
 }
+
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    pub(crate) fn new(segment: Segment, way: Way, hosts: Hosts, len: u16, tos: u8) -> Self {
-        debug_assert!(way.index() < MAX_SOURCES, "more directions than sources");
-        Self {
-            segment,
-            way_and_dst: way.0 | u32::from(hosts.dst) << SOURCE_BITS,
-            len,
-            tos,
-            src: hosts.src,
-        }
-    }
-
     #[inline]
     pub(crate) fn way(&self) -> Way {
-        Way(self.way_and_dst & (MAX_SOURCES as u32 - 1))
+        let (Self::Segment { way, .. } | Self::Datagram { way, .. }) = self;
+        *way
+    }
+
+    /// DSCP and ECN bits.
+    #[inline]
+    pub(crate) fn tos(&self) -> u8 {
+        let (Self::Segment { tos, .. } | Self::Datagram { tos, .. }) = self;
+        *tos
+    }
+
+    fn tos_mut(&mut self) -> &mut u8 {
+        let (Self::Segment { tos, .. } | Self::Datagram { tos, .. }) = self;
+        tos
+    }
+
+    /// Bytes with IP and link headers.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u16 {
+        let (Self::Segment { len, .. } | Self::Datagram { len, .. }) = self;
+        *len
     }
 
     /// What tells a packet of a direction from others at both ends, as far as its headers do:
     /// without timestamps a retransmission looks like the first copy.
     pub(crate) fn identity(&self) -> u64 {
-        let s = &self.segment;
-        let words = [
-            s.ts.as_nanos(),
-            s.ts_echo.as_nanos(),
-            u64::from(s.seq) << 32 | u64::from(s.ack),
-            u64::from(s.window) << 32 | u64::from(s.payload) << 16 | u64::from(s.flags.bits()),
-        ];
-        let blocks = s.sack_blocks().iter();
-        let blocks = blocks.map(|block| u64::from(block.start) << 32 | u64::from(block.end));
-        words
-            .into_iter()
-            .chain(blocks)
-            .fold(0, |hash, word| mix(hash ^ word))
+        let fold = |hash, word| mix(hash ^ word);
+        match self {
+            Self::Segment { segment: s, .. } => {
+                let words = [
+                    s.ts.as_nanos(),
+                    s.ts_echo.as_nanos(),
+                    u64::from(s.seq) << 32 | u64::from(s.ack),
+                    u64::from(s.window) << 32
+                        | u64::from(s.payload) << 16
+                        | u64::from(s.flags.bits()),
+                ];
+                let blocks = s.sack_blocks().iter();
+                let blocks = blocks.map(|b| u64::from(b.start) << 32 | u64::from(b.end));
+                words.into_iter().chain(blocks).fold(0, fold)
+            }
+            Self::Datagram { datagram, sent, .. } => {
+                let words = [
+                    datagram.sent.as_nanos(),
+                    sent.as_nanos(),
+                    u64::from(datagram.number) << 32,
+                    u64::from(datagram.len) << 16,
+                ];
+                words.into_iter().fold(0, fold)
+            }
+        }
     }
-}
-
-const _: () = assert!(size_of::<Packet>() == 64);
-
-/// What a host's address hashes to.
-pub(crate) fn host_hash(number: u32, perturbation: u64) -> u32 {
-    (mix(u64::from(number) ^ mix(perturbation)) >> 32) as u32
 }
 
 impl QdiscPacket for Packet {
     fn len(&self) -> u32 {
-        u32::from(self.len)
+        u32::from(self.bytes())
     }
 
     fn flow_hash(&self, perturbation: u64) -> u32 {
@@ -119,30 +130,23 @@ impl QdiscPacket for Packet {
     }
 
     fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.tos)
+        Ecn::from_bits(self.tos())
     }
 
     fn set_ce(&mut self) -> bool {
         let capable = self.ecn().is_capable();
         if capable {
-            self.tos |= Ecn::Ce as u8;
+            *self.tos_mut() |= Ecn::Ce as u8;
         }
         capable
     }
 
     fn dscp(&self) -> u8 {
-        self.tos >> 2
+        self.tos() >> 2
     }
 
     fn clear_dscp(&mut self) {
-        self.tos &= 3;
-    }
-
-    fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
-        (
-            host_hash(u32::from(self.src), perturbation),
-            host_hash(self.way_and_dst >> SOURCE_BITS, perturbation),
-        )
+        *self.tos_mut() &= 3;
     }
 
     fn is_same_flow(&self, other: &Self) -> bool {
@@ -150,7 +154,9 @@ impl QdiscPacket for Packet {
     }
 
     fn ack(&self) -> Option<AckFacts> {
-        let segment = &self.segment;
+        let Self::Segment { segment, .. } = self else {
+            return None;
+        };
         if !segment.flags.has(Flags::ACK) {
             return None;
         }

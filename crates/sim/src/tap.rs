@@ -8,7 +8,6 @@
 //! that the model's SYN lacks. Sequence numbers begin at the model's zero. The IPv4 identification
 //! is a hash of the headers.
 
-use crate::host::segment_datagram;
 use crate::packet::{Packet, Way};
 use sojourn_tcp::{Config, Flags, Segment};
 use sojourn_units::Time;
@@ -31,8 +30,8 @@ pub(crate) struct Tapped {
 /// What the packets of one direction have in common.
 struct WayFacts {
     envelope: Envelope,
-    /// None for UDP.
-    tcp: Option<Config>,
+    /// Of a connection.
+    tcp: Config,
     from: usize,
     to: usize,
 }
@@ -63,8 +62,8 @@ impl Tapped {
             WayFacts {
                 envelope,
                 tcp: match flow.transport {
-                    Transport::Tcp(config) => Some(config),
-                    Transport::Udp => None,
+                    Transport::Tcp(config) => config,
+                    Transport::Udp => Config::default(),
                 },
                 from,
                 to,
@@ -120,9 +119,9 @@ impl Tapped {
         let skip = if self.ethernet { 0 } else { ETHERNET };
         let len = headers.frame_len() - skip;
         debug_assert!(
-            len == usize::from(packet.len) || packet.segment.flags.has(Flags::SYN),
+            len == usize::from(packet.bytes()) || is_syn(packet),
             "a frame of {len} bytes from a packet of {}",
-            packet.len
+            packet.bytes()
         );
         self.frame.clear();
         self.frame.extend(&headers.bytes()[skip..]);
@@ -141,8 +140,8 @@ struct Host {
 }
 
 impl Host {
-    fn new(nodes: usize, node: usize, number: u16) -> Self {
-        let (node, number) = (node as u32, u32::from(number));
+    fn new(nodes: usize, node: usize, number: u32) -> Self {
+        let node = node as u32;
         let within = if nodes == 2 { node << 16 } else { node << 8 };
         let [_, _, high, low] = (node + 1).to_be_bytes();
         Self {
@@ -154,29 +153,35 @@ impl Host {
 
 impl WayFacts {
     fn headers(&self, packet: &Packet) -> Headers {
-        let segment = &packet.segment;
         let envelope = Envelope {
-            tos: packet.tos,
+            tos: packet.tos(),
             identification: packet.identity() as u16,
             ..self.envelope
         };
-        let Some(config) = &self.tcp else {
-            let (datagram, copied) = segment_datagram(segment);
-            let mut prefix = [0; 20];
-            prefix[..4].copy_from_slice(&datagram.number.to_be_bytes());
-            prefix[4..12].copy_from_slice(&datagram.sent.as_nanos().to_be_bytes());
-            prefix[12..].copy_from_slice(&copied.as_nanos().to_be_bytes());
-            return envelope.udp(&prefix, datagram.len);
-        };
-        let mut blocks = [(0, 0); 3];
-        for (to, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
-            *to = (block.start, block.end);
+        match packet {
+            Packet::Datagram { datagram, sent, .. } => {
+                let mut prefix = [0; 20];
+                prefix[..4].copy_from_slice(&datagram.number.to_be_bytes());
+                prefix[4..12].copy_from_slice(&datagram.sent.as_nanos().to_be_bytes());
+                prefix[12..].copy_from_slice(&sent.as_nanos().to_be_bytes());
+                envelope.udp(&prefix, datagram.len)
+            }
+            Packet::Segment { segment, .. } => {
+                let mut blocks = [(0, 0); 3];
+                for (to, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
+                    *to = (block.start, block.end);
+                }
+                envelope.tcp(&TcpSegment {
+                    sack: &blocks[..segment.sack_blocks().len()],
+                    ..tcp_header(segment, &self.tcp)
+                })
+            }
         }
-        envelope.tcp(&TcpSegment {
-            sack: &blocks[..segment.sack_blocks().len()],
-            ..tcp_header(segment, config)
-        })
     }
+}
+
+fn is_syn(packet: &Packet) -> bool {
+    matches!(packet, Packet::Segment { segment, .. } if segment.flags.has(Flags::SYN))
 }
 
 /// The header and the options but for SACK blocks.

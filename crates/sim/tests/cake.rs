@@ -15,19 +15,24 @@ fn cake_hop(name: &str, rate: f64, qdisc: &str) -> Hop {
 }
 
 /// Shares of hosts with so many floods each of 8 Mbit/s, under a mode of isolation by source.
-fn by_source(mode: &str, flows_of: &[u16], nat: bool) -> Vec<f64> {
+fn by_source(mode: &str, flows_of: &[u32], nat: bool) -> Vec<f64> {
+    let qdisc = format!("cake bandwidth 10mbit besteffort {mode}");
+    shares(1000.0, &qdisc, flows_of, nat)
+}
+
+/// The same under any queue before a link of a rate in Mbit/s.
+fn shares(rate: f64, qdisc: &str, flows_of: &[u32], nat: bool) -> Vec<f64> {
     let mut flows = Vec::new();
-    for (host, &count) in (0_u16..).zip(flows_of) {
+    for (host, &count) in (0_u32..).zip(flows_of) {
         for number in 0..count {
             // Each to a destination of its own, so that only the sources count.
             flows.push(Flow {
-                hosts: [host, flows.len() as u16],
+                hosts: [host, flows.len() as u32],
                 ..cbr(&format!("{host}-{number}"), 1000, ms(1), ms(0))
             });
         }
     }
-    let qdisc = format!("cake bandwidth 10mbit besteffort {mode}");
-    let (up, down) = (cake_hop("up", 1000.0, &qdisc), hop("down", mbit(1000.0)));
+    let (up, down) = (cake_hop("up", rate, qdisc), hop("down", mbit(1000.0)));
     let mut cell = dumbbell(up, down, ms(8000), flows);
     cell.warmup = ms(2000);
     cell.network.nodes[0].nat = nat;
@@ -61,13 +66,39 @@ fn other_matrices_of_hosts_and_flows_share_by_host() {
             }
         }
         // Without host isolation a host has what its flows have.
-        let all: u16 = flows_of.iter().sum();
+        let all: u32 = flows_of.iter().sum();
         for (share, &count) in by_source("flows", flows_of, false).iter().zip(flows_of) {
             let wanted = f64::from(count) / f64::from(all);
             assert!(
                 near(*share, wanted, 0.06),
                 "flows {flows_of:?}: {share} not {wanted}"
             );
+        }
+    }
+}
+
+/// Without drops, of which unresponsive floods get unlike shares.
+#[test]
+fn hundreds_of_hosts_share_equally() {
+    let queue =
+        "fq_codel limit 2000000 memory_limit 4gb target 100s interval 1000s set-associative";
+    for hosts in [130, 300] {
+        let mut flows_of = vec![1; hosts];
+        (flows_of[0], flows_of[hosts - 1]) = (3, 2);
+        let fair = 1.0 / hosts as f64;
+        for (mode, nat) in [("dual-srchost", false), ("triple-isolate nat", true)] {
+            let shares = shares(
+                6.0 * hosts as f64,
+                &format!("{queue} {mode}"),
+                &flows_of,
+                nat,
+            );
+            for (host, share) in shares.into_iter().enumerate() {
+                assert!(
+                    near(share, fair, 0.02),
+                    "{mode} {hosts}: host {host} has {share}, not {fair}"
+                );
+            }
         }
     }
 }

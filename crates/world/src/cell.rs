@@ -130,7 +130,7 @@ pub struct Flow {
     pub to: usize,
     /// Numbers of its hosts at `from` and at `to`. Each node counts its own: flows with the same
     /// number share a host there, in the live world an address.
-    pub hosts: [u16; 2],
+    pub hosts: [u32; 2],
     /// When it begins.
     pub start: Time,
     /// When its app is stopped; the end of the run by default.

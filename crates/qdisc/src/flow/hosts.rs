@@ -68,6 +68,11 @@ impl Isolation {
         Self::WORDS[self as usize]
     }
 
+    /// Whether it asks for packets' hosts.
+    pub const fn asks_hosts(self) -> bool {
+        !matches!(self, Self::FlowBlind | Self::Flows)
+    }
+
     const fn is_by_source(self) -> bool {
         matches!(self, Self::DualSrcHost | Self::TripleIsolate)
     }
@@ -274,7 +279,7 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
         } else {
             None
         };
-        if !matches!(isolation, Isolation::FlowBlind | Isolation::Flows) {
+        if isolation.asks_hosts() {
             self.pair = match inside {
                 Some(inside) => inside.hosts,
                 None => packet.host_hashes(perturbation),

@@ -17,11 +17,11 @@ impl Hosts {
         table: &FlowTable,
         dumbbell: Option<&DumbbellTable>,
         index: usize,
-    ) -> [u16; 2] {
+    ) -> [u32; 2] {
         match dumbbell {
             // A node of a graph is one host.
             None => [0; 2],
-            Some(dumbbell) if dumbbell.access.is_some() => [index as u16; 2],
+            Some(dumbbell) if dumbbell.access.is_some() => [index as u32; 2],
             Some(_) => {
                 [(flow.from, &table.src_host), (flow.to, &table.dst_host)].map(|(side, name)| {
                     let name = name.as_ref().map(|name| name.0.clone());
@@ -30,7 +30,7 @@ impl Hosts {
                     place.unwrap_or_else(|| {
                         known.push(name);
                         known.len() - 1
-                    }) as u16
+                    }) as u32
                 })
             }
         }
