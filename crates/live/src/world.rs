@@ -17,17 +17,18 @@ mod links;
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use sojourn_qdisc::Report;
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Aggregate, Cell, Cost, FlowRecorder, Interface, Line, LinkResult, Medium, Network, Progress,
-    RunResult, Taps, Transport, Window, World, WorldError, WorldName,
+    Cell, Cost, Interface, Line, LinkRecorder, Medium, Network, Progress, RunResult, Taps,
+    Transport, World, WorldError, WorldName, flow_recorders,
 };
 
 use crate::clock::{Clock, read_nanos};
@@ -101,16 +102,8 @@ impl World for Guests {
         let links = check(cell).map_err(WorldError)?;
         let plan = plan(cell).map_err(WorldError)?;
         let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
-        let window = Window::of(cell);
-        let recorder = |base| {
-            let mut recorder = FlowRecorder::new(window, base);
-            if !cell.flow_series {
-                recorder.omit_series();
-            }
-            Mutex::new(recorder)
-        };
         let shared = Shared {
-            recorders: cell.flows.iter().map(|f| recorder(f.base_rtt)).collect(),
+            recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
             stop: AtomicBool::new(false),
         };
         let run = Run {
@@ -254,7 +247,7 @@ struct Run<'a> {
 
 /// What the threads leave behind.
 struct Outcome {
-    links: Vec<(String, LinkResult)>,
+    links: Vec<(LinkRecorder, Report)>,
     frames: u64,
     bottleneck_packets: u64,
     cpu_nanos: u64,
@@ -369,21 +362,9 @@ fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, WorldErro
 }
 
 fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunResult {
-    let flows: Vec<_> = (cell.flows.iter().zip(shared.recorders))
-        .map(|(flow, recorder)| {
-            let recorder = recorder
-                .into_inner()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            (flow.name.clone(), recorder.finish(flow))
-        })
-        .collect();
+    let recorders = shared.recorders.into_iter();
+    let recorders = recorders.map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner));
     RunResult {
-        world: Live::NAME,
-        seed: cell.seed,
-        params: cell.params.clone(),
-        links: outcome.links,
-        aggregate: Aggregate::of(&cell.flows, &flows),
-        flows,
         cost: Cost {
             events: outcome.frames,
             bottleneck_packets: outcome.bottleneck_packets,
@@ -391,8 +372,7 @@ fn result(cell: &Cell, shared: Shared, outcome: Outcome, began: Instant) -> RunR
             wall_s: began.elapsed().as_secs_f64(),
             peak_rss_bytes: peak_rss(),
         },
-        digest: 0,
-        program: None,
+        ..RunResult::of(Live::NAME, cell, outcome.links, recorders)
     }
 }
 

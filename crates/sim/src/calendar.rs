@@ -7,48 +7,80 @@
 //! are far away and mostly moved before they are due. Thousands of those in the same heap would
 //! lie in the way of every packet. The order is that of one heap: the earlier top comes first.
 
+use crate::packet::Way;
 use sojourn_units::Time;
 
-/// What an event belongs to; numbered by the engine.
-pub(crate) type Source = u32;
+/// What an event belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// A medium, by its index.
+    Medium(u32),
+    /// A pipe, by its index: the packet at its head arrives.
+    Pipe(u32),
+    /// The uplink of a direction: the packet at its head arrives.
+    Uplink(Way),
+    /// An endpoint, by its index.
+    Endpoint(u32),
+    /// Links that change.
+    Changes,
+}
 
-pub(crate) const SOURCE_BITS: u32 = 24;
-/// Most sources a run may have.
-pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
+const INDEX_BITS: u32 = 24;
+/// Most sources of one kind.
+pub(crate) const MAX_SOURCES: usize = 1 << INDEX_BITS;
+/// A source in a key: its kind above its index.
+const SOURCE_BITS: u32 = INDEX_BITS + 3;
+
+impl Source {
+    /// Its kind, in the order in which kinds are counted, and its index.
+    #[inline]
+    pub(crate) const fn parts(self) -> (u32, u32) {
+        match self {
+            Self::Medium(index) => (0, index),
+            Self::Pipe(index) => (1, index),
+            Self::Uplink(way) => (2, way.0),
+            Self::Endpoint(index) => (3, index),
+            Self::Changes => (4, 0),
+        }
+    }
+
+    /// Whether its events are timers, most of which are moved before they are due.
+    #[inline]
+    const fn is_far(self) -> bool {
+        matches!(self, Self::Endpoint(_) | Self::Changes)
+    }
+}
 
 /// Time in the high half; order of scheduling, then source, in the low half. The order is unique,
 /// so the source never decides.
 type Key = u128;
 
+#[inline]
 fn source_of(key: Key) -> Source {
-    key as u32 & (MAX_SOURCES as u32 - 1)
+    let index = key as u32 & (MAX_SOURCES as u32 - 1);
+    match (key as u32 >> INDEX_BITS) & 7 {
+        0 => Source::Medium(index),
+        1 => Source::Pipe(index),
+        2 => Source::Uplink(Way(index)),
+        3 => Source::Endpoint(index),
+        _ => Source::Changes,
+    }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Calendar {
     near: Heap,
     far: Heap,
-    /// Sources from here on are endpoints: their events go into `far`.
-    endpoints: Source,
     scheduled: u64,
 }
 
 impl Calendar {
-    /// An empty calendar; sources from `endpoints` on are endpoints.
-    pub(crate) fn new(endpoints: Source) -> Self {
-        Self {
-            near: Heap::default(),
-            far: Heap::default(),
-            endpoints,
-            scheduled: 0,
-        }
-    }
-
+    #[inline]
     fn heap(&mut self, source: Source) -> &mut Heap {
-        if source < self.endpoints {
-            &mut self.near
-        } else {
+        if source.is_far() {
             &mut self.far
+        } else {
+            &mut self.near
         }
     }
 
@@ -56,9 +88,10 @@ impl Calendar {
         self.scheduled += 1;
         debug_assert!(
             self.scheduled < 1 << (64 - SOURCE_BITS),
-            "10^12 events are out of reach"
+            "10^11 events are out of reach"
         );
-        let low = (self.scheduled << SOURCE_BITS) | u64::from(source);
+        let (kind, index) = source.parts();
+        let low = (self.scheduled << SOURCE_BITS) | u64::from(kind << INDEX_BITS | index);
         (u128::from(time.as_nanos()) << 64) | u128::from(low)
     }
 
@@ -175,12 +208,16 @@ mod tests {
         /// Against a sorted list: earliest first, equal times in the order of scheduling.
         #[test]
         fn agrees_with_a_sorted_list(steps in prop::collection::vec((0..3_u8, 0..50_u64), 1..400)) {
-            // Every third source is an endpoint.
-            let endpoints = 1 << 20;
-            let mut calendar = Calendar::new(endpoints);
+            let mut calendar = Calendar::default();
             let mut model: Vec<(u64, u64, Source)> = Vec::new();
             for (order, (kind, at)) in steps.into_iter().enumerate() {
-                let source = order as Source + if order % 3 == 0 { endpoints } else { 0 };
+                let source = match order % 5 {
+                    0 => Source::Medium(order as u32),
+                    1 => Source::Endpoint(order as u32),
+                    2 => Source::Uplink(Way(order as u32)),
+                    3 => Source::Pipe(order as u32),
+                    _ => Source::Changes,
+                };
                 let order = order as u64;
                 let first = model.iter().min().copied();
                 prop_assert_eq!(

@@ -1,19 +1,14 @@
 //! The event loop of one run.
 
-use crate::access::AccessLinks;
-use crate::calendar::{Calendar, Source};
-use crate::change::Changes;
+use crate::calendar::Source;
 use crate::host::{Endpoint, Outbox, SimPort, Transport};
-use crate::link::{Link, Sent};
-use crate::packet::{Packet, Way};
-use crate::pipe::Pipe;
-use crate::route::{Next, Routes};
-use crate::tap::Tapped;
+use crate::net::Net;
+use crate::packet::Packet;
 use sojourn_apps::{App, Input, Message};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::Received;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Aggregate, Cell, Control, Cost, FlowRecorder, Progress, RunResult};
+use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult};
 use std::ops::ControlFlow;
 
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
@@ -24,16 +19,11 @@ const PROGRESS_EVENTS: u64 = 1 << 16;
 
 /// One run.
 pub(crate) struct Engine {
-    pub(crate) calendar: Calendar,
-    pub(crate) links: Vec<Link>,
-    pub(crate) pipes: Vec<Pipe>,
-    pub(crate) routes: Routes,
+    pub(crate) net: Net,
     /// By direction of what they send: two for each connection, a flow's connections in a row.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Those at both ends of each instance of a flow, the first end first.
     pub(crate) apps: Vec<Box<dyn App>>,
-    /// The hosts' access links, if their rate is limited.
-    pub(crate) access: Option<AccessLinks>,
     /// Flow of the cell, by connection. Beside the endpoints, so that nobody has to wait for
     /// memory twice in a row.
     pub(crate) flows: Vec<u32>,
@@ -41,7 +31,8 @@ pub(crate) struct Engine {
     pub(crate) recorders: Vec<FlowRecorder>,
     /// By flow of the cell: the other direction of a call.
     pub(crate) other_ways: Vec<Option<usize>>,
-    pub(crate) changes: Changes,
+    /// What the sources of each kind are counted from, over all kinds.
+    pub(crate) numbers: [u32; 5],
     pub(crate) end: Time,
     pub(crate) sample_every: Span,
     pub(crate) events: u64,
@@ -53,219 +44,93 @@ pub(crate) struct Engine {
     pub(crate) reports: Vec<Report>,
     /// Packets that the busiest queue had sent then.
     pub(crate) bottleneck_packets: u64,
-    /// Who wants to see packets; seldom anybody.
-    pub(crate) tapped: Option<Box<Tapped>>,
 }
 
 impl Engine {
-    fn pipe_source(&self, pipe: usize) -> Source {
-        (self.links.len() + pipe) as Source
-    }
-
-    fn uplink_source(&self, way: Way) -> Source {
-        self.pipe_source(self.pipes.len()) + way.index() as Source
-    }
-
-    fn endpoint_source(&self, endpoint: usize) -> Source {
-        let uplinks = if self.access.is_some() {
-            self.endpoints.len()
-        } else {
-            0
-        };
-        self.pipe_source(self.pipes.len() + uplinks + endpoint)
-    }
-
-    /// The last source: links that change.
-    fn change_source(&self) -> Source {
-        self.endpoint_source(self.endpoints.len())
-    }
-
     /// Runs to the end, then lets datagrams under way arrive.
     /// Breaks off when `progress` says so.
     pub(crate) fn run(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
-        // First, so that a change at the very beginning comes before the first packet.
-        if let Some(at) = self.changes.next() {
-            self.calendar.push(at, self.change_source());
-        }
-        for endpoint in 0..self.endpoints.len() {
-            self.arm_endpoint(endpoint);
-        }
-        let (links, pipes) = (self.links.len(), self.links.len() + self.pipes.len());
-        let uplinks = self.endpoint_source(0) as usize;
-        let changes = self.change_source() as usize;
-        let horizon = self.end + DRAIN;
-        while let Some((now, source)) = self.calendar.first() {
-            if now > horizon {
-                break;
-            }
-            if now > self.end && self.reports.is_empty() {
-                self.take_reports();
-            }
-            self.events += 1;
-            self.fold(now, source);
+        self.start();
+        while let Some((now, source)) = self.due() {
+            self.step(now, source);
             if self.events.is_multiple_of(PROGRESS_EVENTS) {
                 progress(now.min(self.end))?;
-            }
-            let index = source as usize;
-            let again = if index < links {
-                self.link_event(index, now)
-            } else if index < pipes {
-                self.pipe_event(index - links, now)
-            } else if index < uplinks {
-                self.uplink_event(Way((index - pipes) as u32), now)
-            } else if index < changes {
-                self.endpoint_event(index - uplinks, now)
-            } else {
-                self.change_event(now)
-            };
-            match again {
-                Some(time) => self.calendar.move_first(time, source),
-                None => self.calendar.pop_first(source),
             }
         }
         ControlFlow::Continue(())
     }
 
+    /// Schedules what is known before the run.
+    pub(crate) fn start(&mut self) {
+        // First, so that a change at the very beginning comes before the first packet.
+        if let Some(at) = self.net.changes.next() {
+            self.net.passage.calendar.push(at, Source::Changes);
+        }
+        for endpoint in 0..self.endpoints.len() {
+            self.arm_endpoint(endpoint);
+        }
+    }
+
+    /// The next event; none when the run is over.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<(Time, Source)> {
+        let next = self.net.passage.calendar.first();
+        next.filter(|(now, _)| *now <= self.end + DRAIN)
+    }
+
+    /// Lets the next event happen, which is this one.
+    #[inline]
+    pub(crate) fn step(&mut self, now: Time, source: Source) {
+        if now > self.end && self.reports.is_empty() {
+            self.take_reports();
+        }
+        self.events += 1;
+        self.fold(now, source);
+        let again = match source {
+            Source::Medium(index) => self.net.medium_event(index as usize, now),
+            Source::Pipe(index) => {
+                let (again, packet) = self.net.pipe_event(index as usize, now);
+                if let Some(packet) = packet {
+                    self.receive(packet, now);
+                }
+                again
+            }
+            Source::Uplink(way) => self.net.uplink_event(way, now),
+            Source::Endpoint(index) => self.endpoint_event(index as usize, now),
+            Source::Changes => self.net.change_event(now),
+        };
+        let calendar = &mut self.net.passage.calendar;
+        match again {
+            Some(time) => calendar.move_first(time, source),
+            None => calendar.pop_first(source),
+        }
+    }
+
     #[cold]
     fn take_reports(&mut self) {
-        self.reports = self
-            .links
+        let interfaces = &self.net.passage.interfaces;
+        let reports = interfaces.iter().map(|i| i.qdisc.report(self.end));
+        self.reports = reports.collect();
+        let sent = interfaces
             .iter()
-            .map(|link| link.qdisc.report(self.end))
-            .collect();
-        let sent = self
-            .links
-            .iter()
-            .map(|link| link.qdisc.counters().dequeued.packets);
+            .map(|i| i.qdisc.counters().dequeued.packets);
         self.bottleneck_packets = sent.max().unwrap_or(0);
     }
 
     /// Folds an event into the digest (FNV-1a over words, with a rotation).
+    #[inline]
     fn fold(&mut self, now: Time, source: Source) {
-        let word = now.as_nanos().rotate_left(20) ^ u64::from(source);
+        let (kind, index) = source.parts();
+        let number = self.numbers[kind as usize] + index;
+        let word = now.as_nanos().rotate_left(20) ^ u64::from(number);
         self.digest = (self.digest ^ word)
             .wrapping_mul(0x0100_0000_01b3)
             .rotate_left(29);
     }
 
-    /// The transmitter may be free, or a shaper's time may have come.
-    fn link_event(&mut self, index: usize, now: Time) -> Option<Time> {
-        if self.links[index].armed != now {
-            return None; // stale
-        }
-        let again = self.serve(index, now);
-        self.links[index].armed = again.unwrap_or(Time::MAX);
-        again
-    }
-
-    /// Sends what may be sent now; returns when to go on.
-    fn serve(&mut self, index: usize, now: Time) -> Option<Time> {
-        loop {
-            match self.links[index].send(now) {
-                Sent::Nothing => return None,
-                Sent::Later(time) => return Some(time),
-                Sent::Packet(packet, sent) => {
-                    if let Some(tapped) = &mut self.tapped {
-                        tapped.dequeued(index, &packet, now);
-                    }
-                    self.launch(index, packet, sent);
-                    if sent > now {
-                        let waiting = self.links[index].qdisc.backlog().packets > 0;
-                        return waiting.then_some(sent);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Puts a packet that link `index` has sent at `sent` into its pipe.
-    fn launch(&mut self, index: usize, packet: Packet, sent: Time) {
-        let leg = self.routes.leg(index, packet.way());
-        let pipe = leg.pipe as usize;
-        let Some(mut arrival) = self.links[index].arrival(sent, &self.pipes[pipe]) else {
-            return;
-        };
-        if leg.next == Next::Host
-            && let Some(access) = &mut self.access
-        {
-            arrival = access.pass_down(packet.way(), arrival, packet.bytes());
-        }
-        self.fly(pipe, arrival, packet);
-    }
-
-    fn fly(&mut self, pipe: usize, arrival: Time, packet: Packet) {
-        self.pipes[pipe].push(arrival, packet);
-        if arrival < self.pipes[pipe].armed {
-            self.pipes[pipe].armed = arrival;
-            self.calendar.push(arrival, self.pipe_source(pipe));
-        }
-    }
-
-    /// The packet at the head of a pipe arrives.
-    fn pipe_event(&mut self, index: usize, now: Time) -> Option<Time> {
-        let pipe = &mut self.pipes[index];
-        if pipe.armed != now {
-            return None; // stale
-        }
-        let link = pipe.link as usize;
-        let packet = pipe.pop(now);
-        // Armed before the packet goes on: what follows may put another into this pipe.
-        let again = pipe.next();
-        pipe.armed = again.unwrap_or(Time::MAX);
-        if let Some(packet) = packet {
-            match self.routes.leg(link, packet.way()).next {
-                Next::Link(link) => self.offer(link as usize, packet, now),
-                Next::Host => self.receive(packet, now),
-                Next::None => debug_assert!(false, "a packet left its way"),
-            }
-        }
-        again
-    }
-
-    /// The packet at the head of an uplink arrives.
-    fn uplink_event(&mut self, way: Way, now: Time) -> Option<Time> {
-        let (packet, again) = self.access.as_mut()?.arrive(way)?;
-        self.offer(self.routes.first(way), packet, now);
-        again
-    }
-
-    /// Offers a packet to a link, and starts the link if it is idle.
-    fn offer(&mut self, index: usize, packet: Packet, now: Time) {
-        if let Some(tapped) = &mut self.tapped {
-            tapped.offered(index, &packet, now);
-        }
-        self.links[index].offer(packet, now);
-        self.start_link(index, now);
-    }
-
-    /// Starts a link that has something to send, or arms it for when it is free.
-    fn start_link(&mut self, index: usize, now: Time) {
-        let free_at = self.links[index].free_at;
-        let again = if now >= free_at {
-            self.serve(index, now)
-        } else {
-            Some(free_at)
-        };
-        if let Some(time) = again
-            && time < self.links[index].armed
-        {
-            self.links[index].armed = time;
-            self.calendar.push(time, index as Source);
-        }
-    }
-
-    /// The changes that are due happen.
-    #[cold]
-    fn change_event(&mut self, now: Time) -> Option<Time> {
-        while let Some(index) = self.changes.apply(&mut self.links, now) {
-            self.start_link(index, now);
-        }
-        self.changes.next()
-    }
-
     /// A packet has arrived at the end of its way.
     fn receive(&mut self, packet: Packet, now: Time) {
-        if let Some(tapped) = &mut self.tapped {
+        if let Some(tapped) = &mut self.net.passage.tapped {
             tapped.received(&packet, now);
         }
         let index = packet.way().back().index();
@@ -461,7 +326,7 @@ impl Engine {
             {
                 spp.left(now, endpoint.is_first(), packet.identity());
             }
-            self.emit(packet, now);
+            self.net.emit(packet, now);
         }
         if !self.outbox.datagrams.is_empty() {
             let flow = self.flows[index / 2] as usize;
@@ -472,26 +337,11 @@ impl Engine {
                 }
                 self.recorders[flow].datagram_sent(now);
                 let packet = self.endpoints[index].datagram(datagram, now);
-                self.emit(packet, now);
+                self.net.emit(packet, now);
             }
             self.outbox.datagrams = datagrams;
         }
         self.arm_endpoint(index);
-    }
-
-    /// Sends a packet on its way: over the host's access link, or straight to the first queue.
-    fn emit(&mut self, packet: Packet, now: Time) {
-        if let Some(tapped) = &mut self.tapped {
-            tapped.emitted(&packet, now);
-        }
-        let way = packet.way();
-        if let Some(access) = &mut self.access {
-            if let Some(arrival) = access.send_up(packet, now) {
-                self.calendar.push(arrival, self.uplink_source(way));
-            }
-        } else {
-            self.offer(self.routes.first(way), packet, now);
-        }
     }
 
     /// Arms an endpoint's timer if it is due before the armed one. A later time needs nothing:
@@ -500,7 +350,8 @@ impl Engine {
         let deadline = self.endpoints[index].deadline();
         if deadline < self.endpoints[index].armed {
             self.endpoints[index].armed = deadline;
-            self.calendar.push(deadline, self.endpoint_source(index));
+            let source = Source::Endpoint(index as u32);
+            self.net.passage.calendar.push(deadline, source);
         }
     }
 
@@ -509,26 +360,18 @@ impl Engine {
         if self.reports.is_empty() {
             self.take_reports();
         }
-        let links = (self.links.into_iter().zip(self.reports))
-            .map(|(link, report)| link.recorder.finish(report));
-        let names = cell.network.link_names().into_iter().map(str::to_owned);
-        let flows: Vec<_> = (cell.flows.iter().zip(self.recorders))
-            .map(|(flow, recorder)| (flow.name.clone(), recorder.finish(flow)))
-            .collect();
+        let interfaces = self.net.passage.interfaces.into_iter();
+        let links = interfaces
+            .map(|interface| interface.recorder)
+            .zip(self.reports);
         RunResult {
-            world: crate::Sim::NAME,
-            seed: cell.seed,
-            params: cell.params.clone(),
-            links: names.zip(links).collect(),
-            aggregate: Aggregate::of(&cell.flows, &flows),
-            flows,
             cost: Cost {
                 events: self.events,
                 bottleneck_packets: self.bottleneck_packets,
                 ..Cost::default()
             },
             digest: self.digest,
-            program: None,
+            ..RunResult::of(crate::Sim::NAME, cell, links, self.recorders)
         }
     }
 }

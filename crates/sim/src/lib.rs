@@ -18,13 +18,18 @@ mod build;
 mod calendar;
 mod change;
 mod engine;
+mod forwarding;
 mod host;
+mod interface;
 mod label;
-mod link;
+mod layout;
+mod medium;
+mod net;
 mod packet;
+mod passage;
 mod pipe;
-mod route;
 mod tap;
+mod wire;
 
 pub use packet::Packet;
 
@@ -52,10 +57,10 @@ impl Sim {
         mut queue: impl FnMut(&Interface, Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>>,
     ) -> Result<RunResult, WorldError> {
         let mut engine = build::engine(cell)?;
-        for (link, interface) in engine.links.iter_mut().zip(&cell.network.interfaces) {
-            let name = build::link_name(interface);
-            if let Some(own) = queue(interface, build::setting(cell, &name)) {
-                link.qdisc = own;
+        let interfaces = &mut engine.net.passage.interfaces;
+        for (own, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
+            if let Some(qdisc) = queue(interface, own.setting()) {
+                own.qdisc = qdisc;
             }
         }
         // Nobody asks it to stop.
@@ -79,7 +84,7 @@ impl World for Sim {
     ) -> Result<RunResult, WorldError> {
         let mut engine = build::engine(cell)?;
         if !taps.is_empty() {
-            engine.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
+            engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
         }
         if engine.run(progress).is_break() {
             return Err(WorldError::interrupted());

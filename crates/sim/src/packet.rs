@@ -10,7 +10,7 @@ use sojourn_units::Time;
 
 /// One direction of a connection, counted over all flows: `2 · connection` from the flow's first
 /// end, `2 · connection + 1` back. Most flows have one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Way(pub(crate) u32);
 
 impl Way {

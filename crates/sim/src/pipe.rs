@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// Packets in flight.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    /// The link that it belongs to.
-    pub(crate) link: u32,
+    /// Index of the interface that it is behind.
+    pub(crate) interface: u32,
     /// Propagation delay of every packet.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
@@ -17,9 +17,9 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn new(link: usize, delay: Span) -> Self {
+    pub(crate) fn new(interface: usize, delay: Span) -> Self {
         Self {
-            link: link as u32,
+            interface: interface as u32,
             delay,
             flight: VecDeque::new(),
             armed: Time::MAX,

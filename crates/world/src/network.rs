@@ -2,7 +2,7 @@
 //!
 //! Not here: notation. A dumbbell is two nodes with a wire each way; `scenario` makes it one.
 
-use crate::Line;
+use crate::{Line, LineRate};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Rate, Span};
 use std::collections::VecDeque;
@@ -57,6 +57,20 @@ impl Medium {
     pub fn hearers(&self) -> &[usize] {
         match self {
             Self::Wire(wire) => std::slice::from_ref(&wire.to),
+        }
+    }
+
+    /// How fast it sends; none when that has no meaning for it.
+    pub const fn rate(&self) -> Option<&LineRate> {
+        match self {
+            Self::Wire(wire) => Some(&wire.line.rate),
+        }
+    }
+
+    /// Delay of every packet after transmission.
+    pub const fn delay(&self) -> Span {
+        match self {
+            Self::Wire(wire) => wire.line.delay,
         }
     }
 }
@@ -163,11 +177,10 @@ impl Network {
         Some(path)
     }
 
-    /// The wires' own delays on the way there and back; none when there is no way.
+    /// The media's own delays on the way there and back; none when there is no way.
     pub fn path_rtt(&self, from: usize, to: usize) -> Option<Span> {
-        let delay = |&interface: &usize| self.wire(interface).map(|wire| wire.line.delay);
         let sum = |path: Vec<usize>| {
-            let delays = path.iter().filter_map(delay);
+            let delays = path.iter().map(|&interface| self.medium(interface).delay());
             delays.fold(Span::ZERO, |sum, delay| sum + delay)
         };
         Some(sum(self.path(from, to)?) + sum(self.path(to, from)?))

@@ -453,6 +453,11 @@ impl FlowRecorder {
         self.spp = Some(Box::new(spp));
     }
 
+    /// Lends out what [`set_spp`](Self::set_spp) has given, until it is given again.
+    pub fn take_spp(&mut self) -> Option<SppRecorder> {
+        self.spp.take().map(|spp| *spp)
+    }
+
     /// What packets at both ends are to be told to; none where nobody asked for it.
     #[inline]
     pub fn spp(&mut self) -> Option<&mut SppRecorder> {

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use rustix::time::ClockId;
-use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet, Report};
+use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, FlowRecorder, Label, LinkRecorder, LinkResult, SppRecorder, Transport, Window,
+    Cell, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, link_recorders,
 };
 
 use super::{Outcome, Run};
@@ -41,7 +41,8 @@ impl Gauge {
 
 /// Records what happens at the two queues.
 struct Links<'a> {
-    recorders: [LinkRecorder; 2],
+    /// By side.
+    recorders: Vec<LinkRecorder>,
     gauge: &'a Gauge,
     /// Packets sent from the start of the run, each side.
     sent: [u64; 2],
@@ -55,7 +56,7 @@ struct Flows<'a> {
     /// A flow's index, and whether it is the direction from its `from`, by source and destination
     /// port; and whether the connection is the flow's first, whose packets are matched.
     ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
-    /// By flow; empty when nobody asked for them.
+    /// By flow, apart from the recorders that several threads share; empty when nobody asked.
     pairs: Vec<SppRecorder>,
     /// By flow: the other direction of a call.
     other_ways: Vec<Option<usize>>,
@@ -63,7 +64,7 @@ struct Flows<'a> {
 }
 
 impl<'a> Flows<'a> {
-    fn new(cell: &Cell, window: Window, recorders: &'a [Mutex<FlowRecorder>]) -> Self {
+    fn new(cell: &Cell, recorders: &'a [Mutex<FlowRecorder>]) -> Self {
         let mut ways = BTreeMap::new();
         for ends in Ends::of(cell, &cell.instances()) {
             let (from, to) = (ends.from.port(), ends.to.port());
@@ -71,11 +72,10 @@ impl<'a> Flows<'a> {
             ways.insert((from, to), (ends.flow, true, first));
             ways.insert((to, from), (ends.flow, false, first));
         }
-        let matched = cell.flows.iter().filter(|_| cell.spp);
         Self {
             ways,
-            pairs: matched
-                .map(|flow| SppRecorder::new(window, flow.base_rtt))
+            pairs: (recorders.iter())
+                .filter_map(|recorder| locked(recorder).take_spp())
                 .collect(),
             other_ways: cell.other_ways(),
             recorders,
@@ -115,24 +115,13 @@ impl<'a> Flows<'a> {
 impl<'a> Links<'a> {
     fn new(run: &'a Run<'_>) -> Self {
         let cell = run.cell;
-        let window = Window::of(cell);
         Self {
-            recorders: (run.links).map(|(_, line)| LinkRecorder::new(window, line.rate.fixed())),
+            recorders: link_recorders(cell),
             gauge: &run.gauge,
             sent: [0; 2],
-            flows: Flows::new(cell, window, &run.shared.recorders),
+            flows: Flows::new(cell, &run.shared.recorders),
             capture: None,
         }
-    }
-
-    fn finish(self, run: &Run<'_>, reports: [Report; 2]) -> Vec<(String, LinkResult)> {
-        let names = run.links.map(|(interface, _)| &interface.name);
-        let results = self.recorders.into_iter().zip(reports);
-        names
-            .into_iter()
-            .zip(results)
-            .map(|(name, (recorder, report))| (name.clone(), recorder.finish(report)))
-            .collect()
     }
 }
 
@@ -263,7 +252,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
     }
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
-        links: links.finish(run, reports),
+        links: links.recorders.into_iter().zip(reports).collect(),
         frames,
         cpu_nanos: read_nanos(ClockId::ThreadCPUTime),
     })

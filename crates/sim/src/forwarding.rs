@@ -1,0 +1,122 @@
+//! Forwarding: where packets go next.
+//!
+//! A border: what decides is a variant. A table of fixed ways is the first.
+
+use crate::packet::{Packet, Way};
+use std::collections::BTreeMap;
+
+/// Who decides where packets go.
+#[derive(Debug)]
+pub(crate) enum Forwarding {
+    /// Every direction has its way for the whole run.
+    Table(Table),
+}
+
+impl Forwarding {
+    /// The interface whose queue a packet of a host comes to first.
+    #[inline]
+    pub(crate) fn first(&self, packet: &Packet) -> usize {
+        match self {
+            Self::Table(table) => table.first(packet.way()),
+        }
+    }
+
+    /// What becomes of a packet that an interface has sent.
+    #[inline]
+    pub(crate) fn leg(&self, interface: usize, packet: &Packet) -> Leg {
+        match self {
+            Self::Table(table) => table.leg(interface, packet.way()),
+        }
+    }
+}
+
+/// Where a packet goes when it leaves a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Next {
+    /// To the queue of an interface.
+    Interface(u32),
+    /// To the endpoint at the end of its way.
+    Host,
+    /// Nowhere: this way does not pass here.
+    Nowhere,
+}
+
+/// What happens to a packet of one direction behind one interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Leg {
+    /// The pipe into which it is sent.
+    pub(crate) pipe: u32,
+    /// Where it goes after that pipe.
+    pub(crate) next: Next,
+}
+
+/// From a sender to a receiver.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Route {
+    /// The interface whose queue the sender's packets come to first.
+    pub(crate) first: u32,
+    /// By interface.
+    pub(crate) legs: Vec<Leg>,
+}
+
+impl Route {
+    /// To the interface `first`, and nowhere from there, over a network of so many interfaces.
+    pub(crate) fn new(interfaces: usize, first: usize) -> Self {
+        let nowhere = Leg {
+            pipe: u32::MAX,
+            next: Next::Nowhere,
+        };
+        Self {
+            first: first as u32,
+            legs: vec![nowhere; interfaces],
+        }
+    }
+}
+
+/// The routes of all directions. Thousands of flows share a few, which stay in the cache.
+#[derive(Debug)]
+pub(crate) struct Table {
+    interfaces: usize,
+    /// By direction.
+    route_of: Vec<u32>,
+    /// By route.
+    firsts: Vec<u32>,
+    /// By route, then interface.
+    legs: Vec<Leg>,
+    known: BTreeMap<Route, u32>,
+}
+
+impl Table {
+    /// Over a network of so many interfaces.
+    pub(crate) fn new(interfaces: usize) -> Self {
+        Self {
+            interfaces,
+            route_of: Vec::new(),
+            firsts: Vec::new(),
+            legs: Vec::new(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Gives the next direction its route.
+    pub(crate) fn push(&mut self, route: Route) {
+        let number = self.known.get(&route).copied().unwrap_or_else(|| {
+            let number = self.firsts.len() as u32;
+            self.firsts.push(route.first);
+            self.legs.extend(&route.legs);
+            self.known.insert(route, number);
+            number
+        });
+        self.route_of.push(number);
+    }
+
+    #[inline]
+    fn first(&self, way: Way) -> usize {
+        self.firsts[self.route_of[way.index()] as usize] as usize
+    }
+
+    #[inline]
+    fn leg(&self, interface: usize, way: Way) -> Leg {
+        self.legs[self.route_of[way.index()] as usize * self.interfaces + interface]
+    }
+}

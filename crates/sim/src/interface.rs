@@ -1,0 +1,139 @@
+//! An interface: a queue before a medium, which asks it for packets.
+
+use crate::label::{Labelling, Labels};
+use crate::packet::Packet;
+use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
+use sojourn_units::{Span, Time};
+use sojourn_world::{Cell, LinkRecorder};
+
+/// Largest IP packet of a link: the default quantum is made from it.
+const MTU: u32 = 1500;
+
+pub(crate) struct Interface {
+    pub(crate) qdisc: Box<dyn Qdisc<Packet>>,
+    /// Index of what it sends into.
+    pub(crate) medium: u32,
+    pub(crate) recorder: LinkRecorder,
+    /// The name of its random streams.
+    name: String,
+    /// What its queue is built with, but for the name.
+    setting: Setting<'static>,
+}
+
+/// Tells the recorder of drops and marks.
+struct Watch<'a> {
+    recorder: &'a mut LinkRecorder,
+    now: Time,
+}
+
+impl Outlet<Packet> for Watch<'_> {
+    fn dropped(&mut self, _packet: Packet, _reason: DropReason) {
+        self.recorder.dropped(self.now);
+    }
+
+    fn marked(&mut self, _packet: &Packet) {
+        self.recorder.marked(self.now);
+    }
+}
+
+/// What a medium gets that asks for a packet.
+pub(crate) enum Taken {
+    Packet(Packet),
+    /// None before this time.
+    NotBefore(Time),
+    Nothing,
+}
+
+impl Interface {
+    /// That of a cell with this index; `labels` serve all queues.
+    pub(crate) fn new(cell: &Cell, index: usize, labels: &Labels, recorder: LinkRecorder) -> Self {
+        let interface = &cell.network.interfaces[index];
+        let name = stream_name(&interface.name);
+        let setting = Setting {
+            seed: cell.seed,
+            name: "",
+            mtu: MTU + u32::from(cell.link_header),
+            link_header: u32::from(cell.link_header),
+        };
+        let named = Setting {
+            name: &name,
+            ..setting
+        };
+        Self {
+            qdisc: if labels.serve(cell, index) {
+                Box::new(Labelling::new(&interface.qdisc, named, labels.clone()))
+            } else {
+                interface.qdisc.build(named)
+            },
+            medium: interface.medium as u32,
+            recorder,
+            name,
+            setting,
+        }
+    }
+
+    /// What its queue is built with.
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        Setting {
+            name: &self.name,
+            ..self.setting
+        }
+    }
+
+    /// Whether a packet waits.
+    #[inline]
+    pub(crate) fn waits(&self) -> bool {
+        self.qdisc.backlog().packets > 0
+    }
+
+    /// Offers a packet to the queue.
+    pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
+        self.recorder.offered(now, packet.len());
+        let mut watch = Watch {
+            recorder: &mut self.recorder,
+            now,
+        };
+        self.qdisc.enqueue(packet, now, &mut watch);
+        self.recorder.backlog(now, self.qdisc.backlog());
+    }
+
+    /// Takes the next packet from the queue.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time) -> Taken {
+        let mut watch = Watch {
+            recorder: &mut self.recorder,
+            now,
+        };
+        let dequeued = self.qdisc.dequeue(now, &mut watch);
+        self.recorder.backlog(now, self.qdisc.backlog());
+        match dequeued {
+            Dequeue::Packet { packet, sojourn } => {
+                self.recorder.dequeued(now, packet.len(), sojourn);
+                if self.recorder.wants_gauges(now) {
+                    let recorder = &mut self.recorder;
+                    self.qdisc
+                        .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
+                }
+                Taken::Packet(packet)
+            }
+            // At least one step ahead: a shaper that says "now" must not stop time.
+            Dequeue::NotBefore(time) => Taken::NotBefore(time.max(now + Span::from_nanos(1))),
+            Dequeue::Empty => Taken::Nothing,
+        }
+    }
+
+    /// Makes the queue follow another spec. No packet is lost by the change itself.
+    pub(crate) fn change(&mut self, spec: &Spec, now: Time) {
+        let setting = Setting {
+            name: &self.name,
+            ..self.setting
+        };
+        spec.reconfigure(&mut self.qdisc, setting, now);
+        self.recorder.backlog(now, self.qdisc.backlog());
+    }
+}
+
+/// The name of the random streams of the link with this name.
+pub(crate) fn stream_name(link: &str) -> String {
+    format!("link.{link}")
+}

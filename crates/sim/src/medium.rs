@@ -1,0 +1,60 @@
+//! Media: what carries packets on from interfaces.
+//!
+//! A medium decides when a packet of an interface may start, and knows when it has ended; both are
+//! events of its own. It asks the interface's queue for a packet when one may start, and hands the
+//! packet on when it has ended. A new kind of medium is one more variant here.
+
+use crate::interface::stream_name;
+use crate::passage::Passage;
+use crate::wire::{Ends, Wire};
+use sojourn_units::Time;
+use sojourn_world::{Cell, LineRate, Medium as Spec};
+
+pub(crate) enum Medium {
+    Wire(Wire),
+}
+
+impl Medium {
+    /// The media of a cell, in their order.
+    pub(crate) fn of(cell: &Cell) -> Vec<Self> {
+        let network = &cell.network;
+        let medium = |(index, spec): (usize, &Spec)| match spec {
+            Spec::Wire(wire) => {
+                let mut interfaces = network.interfaces.iter().enumerate();
+                let interface = interfaces.find(|(_, interface)| interface.medium == index);
+                // A wire without one is never waited for.
+                let (interface, name) = interface.map_or((usize::MAX, ""), |(i, at)| (i, &at.name));
+                let dice = format!("{}.impairment", stream_name(name));
+                let ends = Ends {
+                    medium: index as u32,
+                    interface: interface as u32,
+                };
+                Self::Wire(Wire::new(cell, &wire.line, ends, &dice))
+            }
+        };
+        network.media.iter().enumerate().map(medium).collect()
+    }
+
+    /// A packet waits at an interface.
+    #[inline]
+    pub(crate) fn waited_for(&mut self, _interface: usize, passage: &mut Passage, now: Time) {
+        match self {
+            Self::Wire(wire) => wire.waited_for(passage, now),
+        }
+    }
+
+    /// A time has come for which it has set an event. Returns that of its next one.
+    #[inline]
+    pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
+        match self {
+            Self::Wire(wire) => wire.event(passage, now),
+        }
+    }
+
+    /// Sends at another rate from now on.
+    pub(crate) fn set_rate(&mut self, rate: &LineRate) {
+        match self {
+            Self::Wire(wire) => wire.set_rate(rate),
+        }
+    }
+}

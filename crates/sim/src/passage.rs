@@ -1,0 +1,39 @@
+//! What media work on: interfaces, packets under way, where these go, and the calendar.
+
+use crate::access::AccessLinks;
+use crate::calendar::{Calendar, Source};
+use crate::forwarding::{Forwarding, Leg, Next};
+use crate::interface::Interface;
+use crate::packet::Packet;
+use crate::pipe::Pipe;
+use crate::tap::Tapped;
+use sojourn_units::Time;
+
+pub(crate) struct Passage {
+    pub(crate) calendar: Calendar,
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) forwarding: Forwarding,
+    /// The hosts' access links, if their rate is limited.
+    pub(crate) access: Option<AccessLinks>,
+    /// Who wants to see packets; seldom anybody.
+    pub(crate) tapped: Option<Box<Tapped>>,
+}
+
+impl Passage {
+    /// Puts a packet in flight that arrives at the end of its pipe at `arrival`.
+    #[inline]
+    pub(crate) fn fly(&mut self, leg: Leg, mut arrival: Time, packet: Packet) {
+        if leg.next == Next::Host
+            && let Some(access) = &mut self.access
+        {
+            arrival = access.pass_down(packet.way(), arrival, packet.bytes());
+        }
+        let pipe = &mut self.pipes[leg.pipe as usize];
+        pipe.push(arrival, packet);
+        if arrival < pipe.armed {
+            pipe.armed = arrival;
+            self.calendar.push(arrival, Source::Pipe(leg.pipe));
+        }
+    }
+}

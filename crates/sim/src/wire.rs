@@ -1,0 +1,125 @@
+//! A wire: a transmitter behind one interface, and pipes to where its packets go.
+//!
+//! A wire knows when a transmission ends as soon as it begins. So a packet goes into its pipe right
+//! then, and only the beginning of the next one needs an event, if a packet waits for it.
+
+use crate::calendar::Source;
+use crate::interface::Taken;
+use crate::packet::Packet;
+use crate::passage::Passage;
+use sojourn_units::Time;
+use sojourn_world::{Cell, Impairment, Line, LineRate, Transmitter};
+
+pub(crate) struct Wire {
+    ends: Ends,
+    transmitter: Transmitter,
+    link_header: u16,
+    /// When the transmitter has sent what it was given.
+    free_at: Time,
+    /// Time of the event that the calendar holds for this wire; `Time::MAX` for none.
+    armed: Time,
+    /// None for the usual wire that only delays.
+    impairment: Option<Impairment>,
+}
+
+/// Where a wire is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    /// Its index among the media.
+    pub(crate) medium: u32,
+    /// Index of its interface.
+    pub(crate) interface: u32,
+}
+
+impl Wire {
+    /// `dice` names its random stream.
+    pub(crate) fn new(cell: &Cell, line: &Line, ends: Ends, dice: &str) -> Self {
+        Self {
+            ends,
+            transmitter: Transmitter::new(&line.rate, cell.link_header),
+            link_header: cell.link_header,
+            free_at: Time::ZERO,
+            armed: Time::MAX,
+            impairment: Impairment::of(line, cell.seed, dice),
+        }
+    }
+
+    /// Starts a packet that waits, or sets an event for when it may start.
+    #[inline]
+    pub(crate) fn waited_for(&mut self, passage: &mut Passage, now: Time) {
+        let again = if now >= self.free_at {
+            self.serve(passage, now)
+        } else {
+            Some(self.free_at)
+        };
+        if let Some(time) = again
+            && time < self.armed
+        {
+            self.armed = time;
+            let source = Source::Medium(self.ends.medium);
+            passage.calendar.push(time, source);
+        }
+    }
+
+    /// The transmitter may be free, or a shaper's time may have come.
+    #[inline]
+    pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
+        if self.armed != now {
+            return None; // stale
+        }
+        let again = self.serve(passage, now);
+        self.armed = again.unwrap_or(Time::MAX);
+        again
+    }
+
+    /// Sends what may be sent now; returns when to go on.
+    fn serve(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
+        let index = self.ends.interface as usize;
+        loop {
+            let interface = &mut passage.interfaces[index];
+            if !interface.waits() {
+                return None;
+            }
+            let start = self.transmitter.start(now.max(self.free_at));
+            if start > now {
+                return Some(start);
+            }
+            match interface.take(now) {
+                Taken::Nothing => return None,
+                Taken::NotBefore(time) => return Some(time),
+                Taken::Packet(packet) => {
+                    self.free_at = self.transmitter.finish(now, packet.bytes().into());
+                    self.launch(packet, passage, now);
+                    if self.free_at > now {
+                        let waits = passage.interfaces[index].waits();
+                        return waits.then_some(self.free_at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts a packet that starts now and will have been sent when the transmitter is free into its
+    /// pipe.
+    fn launch(&mut self, packet: Packet, passage: &mut Passage, now: Time) {
+        let index = self.ends.interface as usize;
+        if let Some(tapped) = &mut passage.tapped {
+            tapped.dequeued(index, &packet, now);
+        }
+        let leg = passage.forwarding.leg(index, &packet);
+        let pipe = &passage.pipes[leg.pipe as usize];
+        let due = self.free_at + pipe.delay;
+        let arrival = match &mut self.impairment {
+            None => Some(due),
+            Some(impairment) => impairment.arrival(due, pipe.last()),
+        };
+        if let Some(arrival) = arrival {
+            passage.fly(leg, arrival, packet);
+        }
+    }
+
+    /// Sends at another rate from now on. A packet that is being sent is sent as it began.
+    pub(crate) fn set_rate(&mut self, rate: &LineRate) {
+        self.transmitter = Transmitter::new(rate, self.link_header);
+    }
+}
