@@ -71,8 +71,8 @@ impl AccessLinks {
 
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
     pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
-        let lane = &mut self.lanes[packet.way().index()];
-        let arrival = lane.send(UP, &self.pace, now, packet.bytes());
+        let lane = &mut self.lanes[packet.way.index()];
+        let arrival = lane.send(UP, &self.pace, now, packet.len);
         let place = Place {
             arrival,
             next: NONE,

@@ -1,7 +1,7 @@
 //! From a cell to the engine that runs it: links, pipes, routes, endpoints.
 
 use crate::access::AccessLinks;
-use crate::calendar::{Calendar, MAX_SOURCES};
+use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
 use crate::engine::Engine;
 use crate::forwarding::Forwarding;
@@ -34,9 +34,9 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let layout = Layout::of(cell, &instances)?;
     let access = cell.network.access;
     let most = [interfaces.len(), layout.pipes.len(), ways];
-    if most.into_iter().any(|count| count > MAX_SOURCES) {
+    if most.into_iter().any(|count| count > MAX_OWNERS) {
         return Err(WorldError(format!(
-            "the simulator holds up to {MAX_SOURCES} links, delays and endpoints; this cell has \
+            "the simulator holds up to {MAX_OWNERS} links, delays and endpoints; this cell has \
              {} flows over {} links",
             instances.len(),
             interfaces.len()
@@ -44,9 +44,10 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };
-    let mut numbers = [0, media.len(), layout.pipes.len(), uplinks, ways].map(|n| n as u32);
-    for kind in 1..numbers.len() {
-        numbers[kind] += numbers[kind - 1];
+    let counts = [media.len(), layout.pipes.len(), uplinks, ways];
+    let mut numbers = [0; 8];
+    for (kind, count) in counts.into_iter().enumerate() {
+        numbers[kind + 1] = numbers[kind] + count as u64;
     }
     let (endpoints, apps) = ends(cell, &instances);
     let flow = |instance: &Instance| {

@@ -11,61 +11,74 @@ use crate::packet::Way;
 use sojourn_units::Time;
 
 /// What an event belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
     /// A medium, by its index.
-    Medium(u32),
+    Medium(usize),
     /// A pipe, by its index: the packet at its head arrives.
-    Pipe(u32),
+    Pipe(usize),
     /// The uplink of a direction: the packet at its head arrives.
     Uplink(Way),
     /// An endpoint, by its index.
-    Endpoint(u32),
+    Endpoint(usize),
     /// Links that change.
     Changes,
 }
 
 const INDEX_BITS: u32 = 24;
-/// Most sources of one kind.
-pub(crate) const MAX_SOURCES: usize = 1 << INDEX_BITS;
-/// A source in a key: its kind above its index.
-const SOURCE_BITS: u32 = INDEX_BITS + 3;
+/// Most owners of one kind.
+pub(crate) const MAX_OWNERS: usize = 1 << INDEX_BITS;
+
+/// An [`Owner`] as it stands in the calendar: its kind above its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Source(u32);
 
 impl Source {
-    /// Its kind, in the order in which kinds are counted, and its index.
+    const BITS: u32 = INDEX_BITS + 3;
+    /// From here on they have timers, most of which are moved before they are due.
+    const FAR: Self = Self::new(3, 0);
+
+    const fn new(kind: u32, index: usize) -> Self {
+        Self(kind << INDEX_BITS | index as u32)
+    }
+
     #[inline]
-    pub(crate) const fn parts(self) -> (u32, u32) {
-        match self {
-            Self::Medium(index) => (0, index),
-            Self::Pipe(index) => (1, index),
-            Self::Uplink(way) => (2, way.0),
-            Self::Endpoint(index) => (3, index),
-            Self::Changes => (4, 0),
+    pub(crate) const fn of(owner: Owner) -> Self {
+        match owner {
+            Owner::Medium(index) => Self::new(0, index),
+            Owner::Pipe(index) => Self::new(1, index),
+            Owner::Uplink(way) => Self::new(2, way.index()),
+            Owner::Endpoint(index) => Self::new(3, index),
+            Owner::Changes => Self::new(4, 0),
         }
     }
 
-    /// Whether its events are timers, most of which are moved before they are due.
     #[inline]
-    const fn is_far(self) -> bool {
-        matches!(self, Self::Endpoint(_) | Self::Changes)
+    pub(crate) const fn owner(self) -> Owner {
+        match self.kind() {
+            0 => Owner::Medium(self.index()),
+            1 => Owner::Pipe(self.index()),
+            2 => Owner::Uplink(Way(self.index() as u32)),
+            3 => Owner::Endpoint(self.index()),
+            _ => Owner::Changes,
+        }
+    }
+
+    /// The number of the kind, below eight.
+    #[inline]
+    pub(crate) const fn kind(self) -> usize {
+        (self.0 >> INDEX_BITS & 7) as usize
+    }
+
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize & (MAX_OWNERS - 1)
     }
 }
 
 /// Time in the high half; order of scheduling, then source, in the low half. The order is unique,
 /// so the source never decides.
 type Key = u128;
-
-#[inline]
-fn source_of(key: Key) -> Source {
-    let index = key as u32 & (MAX_SOURCES as u32 - 1);
-    match (key as u32 >> INDEX_BITS) & 7 {
-        0 => Source::Medium(index),
-        1 => Source::Pipe(index),
-        2 => Source::Uplink(Way(index)),
-        3 => Source::Endpoint(index),
-        _ => Source::Changes,
-    }
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct Calendar {
@@ -77,21 +90,20 @@ pub(crate) struct Calendar {
 impl Calendar {
     #[inline]
     fn heap(&mut self, source: Source) -> &mut Heap {
-        if source.is_far() {
-            &mut self.far
-        } else {
+        if source < Source::FAR {
             &mut self.near
+        } else {
+            &mut self.far
         }
     }
 
     fn key(&mut self, time: Time, source: Source) -> Key {
         self.scheduled += 1;
         debug_assert!(
-            self.scheduled < 1 << (64 - SOURCE_BITS),
+            self.scheduled < 1 << (64 - Source::BITS),
             "10^11 events are out of reach"
         );
-        let (kind, index) = source.parts();
-        let low = (self.scheduled << SOURCE_BITS) | u64::from(kind << INDEX_BITS | index);
+        let low = (self.scheduled << Source::BITS) | u64::from(source.0);
         (u128::from(time.as_nanos()) << 64) | u128::from(low)
     }
 
@@ -102,7 +114,8 @@ impl Calendar {
         if key == Key::MAX {
             return None;
         }
-        Some((Time::from_nanos((key >> 64) as u64), source_of(key)))
+        let source = Source(key as u32 & ((1 << Source::BITS) - 1));
+        Some((Time::from_nanos((key >> 64) as u64), source))
     }
 
     /// Adds an event. While the first event is being handled it stays in place: everything
@@ -211,13 +224,7 @@ mod tests {
             let mut calendar = Calendar::default();
             let mut model: Vec<(u64, u64, Source)> = Vec::new();
             for (order, (kind, at)) in steps.into_iter().enumerate() {
-                let source = match order % 5 {
-                    0 => Source::Medium(order as u32),
-                    1 => Source::Endpoint(order as u32),
-                    2 => Source::Uplink(Way(order as u32)),
-                    3 => Source::Pipe(order as u32),
-                    _ => Source::Changes,
-                };
+                let source = Source::new(order as u32 % 5, order);
                 let order = order as u64;
                 let first = model.iter().min().copied();
                 prop_assert_eq!(

@@ -1,9 +1,10 @@
 //! The event loop of one run.
 
-use crate::calendar::Source;
+use crate::calendar::{Owner, Source};
+use crate::forwarding::Next;
 use crate::host::{Endpoint, Outbox, SimPort, Transport};
 use crate::net::Net;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use sojourn_apps::{App, Input, Message};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::Received;
@@ -31,8 +32,8 @@ pub(crate) struct Engine {
     pub(crate) recorders: Vec<FlowRecorder>,
     /// By flow of the cell: the other direction of a call.
     pub(crate) other_ways: Vec<Option<usize>>,
-    /// What the sources of each kind are counted from, over all kinds.
-    pub(crate) numbers: [u32; 5],
+    /// What the sources of each kind are counted from, over all kinds: for the digest.
+    pub(crate) numbers: [u64; 8],
     pub(crate) end: Time,
     pub(crate) sample_every: Span,
     pub(crate) events: u64,
@@ -64,7 +65,10 @@ impl Engine {
     pub(crate) fn start(&mut self) {
         // First, so that a change at the very beginning comes before the first packet.
         if let Some(at) = self.net.changes.next() {
-            self.net.passage.calendar.push(at, Source::Changes);
+            self.net
+                .passage
+                .calendar
+                .push(at, Source::of(Owner::Changes));
         }
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
@@ -86,18 +90,12 @@ impl Engine {
         }
         self.events += 1;
         self.fold(now, source);
-        let again = match source {
-            Source::Medium(index) => self.net.medium_event(index as usize, now),
-            Source::Pipe(index) => {
-                let (again, packet) = self.net.pipe_event(index as usize, now);
-                if let Some(packet) = packet {
-                    self.receive(packet, now);
-                }
-                again
-            }
-            Source::Uplink(way) => self.net.uplink_event(way, now),
-            Source::Endpoint(index) => self.endpoint_event(index as usize, now),
-            Source::Changes => self.net.change_event(now),
+        let again = match source.owner() {
+            Owner::Medium(index) => self.net.medium_event(index, now),
+            Owner::Pipe(index) => self.pipe_event(index, now),
+            Owner::Uplink(way) => self.net.uplink_event(way, now),
+            Owner::Endpoint(index) => self.endpoint_event(index, now),
+            Owner::Changes => self.net.change_event(now),
         };
         let calendar = &mut self.net.passage.calendar;
         match again {
@@ -120,12 +118,33 @@ impl Engine {
     /// Folds an event into the digest (FNV-1a over words, with a rotation).
     #[inline]
     fn fold(&mut self, now: Time, source: Source) {
-        let (kind, index) = source.parts();
-        let number = self.numbers[kind as usize] + index;
-        let word = now.as_nanos().rotate_left(20) ^ u64::from(number);
+        let number = self.numbers[source.kind()] + source.index() as u64;
+        let word = now.as_nanos().rotate_left(20) ^ number;
         self.digest = (self.digest ^ word)
             .wrapping_mul(0x0100_0000_01b3)
             .rotate_left(29);
+    }
+
+    /// The packet at the head of a pipe arrives.
+    #[inline]
+    fn pipe_event(&mut self, index: usize, now: Time) -> Option<Time> {
+        let pipe = &mut self.net.passage.pipes[index];
+        if pipe.armed != now {
+            return None; // stale
+        }
+        let interface = pipe.interface as usize;
+        let packet = pipe.pop(now);
+        // Armed before the packet goes on: what follows may put another into this pipe.
+        let again = pipe.next();
+        pipe.armed = again.unwrap_or(Time::MAX);
+        if let Some(packet) = packet {
+            match self.net.passage.forwarding.leg(interface, &packet).next {
+                Next::Interface(next) => self.net.offer(next as usize, packet, now),
+                Next::Host => self.receive(packet, now),
+                Next::Nowhere => debug_assert!(false, "a packet left its way"),
+            }
+        }
+        again
     }
 
     /// A packet has arrived at the end of its way.
@@ -133,9 +152,9 @@ impl Engine {
         if let Some(tapped) = &mut self.net.passage.tapped {
             tapped.received(&packet, now);
         }
-        let index = packet.way().back().index();
+        let index = packet.way.back().index();
         let endpoint = &mut self.endpoints[index];
-        let first = !packet.way().is_forth();
+        let first = !packet.way.is_forth();
         let flow = self.flows[index / 2] as usize;
         let recorder = &mut self.recorders[flow];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
@@ -145,10 +164,10 @@ impl Engine {
             }
         }
         if !first {
-            recorder.received(now, u32::from(packet.bytes() - self.link_header));
+            recorder.received(now, u32::from(packet.len - self.link_header));
         }
-        match (packet, &mut endpoint.transport) {
-            (Packet::Datagram { datagram, sent, .. }, _) => {
+        match (packet.body(), &mut endpoint.transport) {
+            (Body::Datagram { datagram, sent }, _) => {
                 recorder.datagram_received(now, sent);
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));
@@ -160,10 +179,10 @@ impl Engine {
                 }
                 self.tell(index, Input::Datagram(datagram), now);
             }
-            (Packet::Segment { .. }, _) if now > self.end => return,
-            (Packet::Segment { segment, tos, .. }, Transport::Tcp { connection, .. }) => {
-                let ce = Ecn::from_bits(tos) == Ecn::Ce;
-                let news = connection.receive(&segment, ce, now);
+            (Body::Segment(_), _) if now > self.end => return,
+            (Body::Segment(segment), Transport::Tcp { connection, .. }) => {
+                let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
+                let news = connection.receive(segment, ce, now);
                 if let Some(rtt) = news.rtt
                     && first
                 {
@@ -181,7 +200,7 @@ impl Engine {
                 }
                 self.heard(index, news, now);
             }
-            (Packet::Segment { .. }, Transport::Udp { .. }) => {
+            (Body::Segment(_), Transport::Udp { .. }) => {
                 debug_assert!(false, "a segment for a socket of datagrams");
             }
         }
@@ -350,7 +369,7 @@ impl Engine {
         let deadline = self.endpoints[index].deadline();
         if deadline < self.endpoints[index].armed {
             self.endpoints[index].armed = deadline;
-            let source = Source::Endpoint(index as u32);
+            let source = Source::of(Owner::Endpoint(index));
             self.net.passage.calendar.push(deadline, source);
         }
     }

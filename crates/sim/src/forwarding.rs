@@ -17,7 +17,7 @@ impl Forwarding {
     #[inline]
     pub(crate) fn first(&self, packet: &Packet) -> usize {
         match self {
-            Self::Table(table) => table.first(packet.way()),
+            Self::Table(table) => table.first(packet.way),
         }
     }
 
@@ -25,7 +25,7 @@ impl Forwarding {
     #[inline]
     pub(crate) fn leg(&self, interface: usize, packet: &Packet) -> Leg {
         match self {
-            Self::Table(table) => table.leg(interface, packet.way()),
+            Self::Table(table) => table.leg(interface, packet.way),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Endpoints: the transports at both ends of a flow, and the ports through which apps use them.
 
-use crate::packet::{Packet, Way};
+use crate::packet::{Body, Packet, Way};
 use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Config, Connection, Segment};
@@ -36,10 +36,10 @@ pub(crate) enum Transport {
 impl Transport {
     /// When a packet of this transport was sent, if it tells.
     pub(crate) fn sent(&self, packet: &Packet) -> Option<Time> {
-        match (self, packet) {
-            (_, Packet::Datagram { sent, .. }) => Some(*sent),
-            (Self::Tcp { stamped: true, .. }, Packet::Segment { segment, .. }) => Some(segment.ts),
-            (_, Packet::Segment { .. }) => None,
+        match (self, packet.body()) {
+            (_, Body::Datagram { sent, .. }) => Some(sent),
+            (Self::Tcp { stamped: true, .. }, Body::Segment(segment)) => Some(segment.ts),
+            (_, Body::Segment(_)) => None,
         }
     }
 }
@@ -258,23 +258,14 @@ impl Endpoint {
     pub(crate) fn segment(&self, segment: Segment, ect: bool) -> Packet {
         let headers = self.header() + Config::sack_len(segment.sack_count.min(3));
         let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
-        Packet::Segment {
-            tos: self.tos | ecn as u8,
-            len: segment.payload.saturating_add(headers),
-            way: self.way,
-            segment,
-        }
+        let len = segment.payload.saturating_add(headers);
+        Packet::segment(segment, self.way, len, self.tos | ecn as u8)
     }
 
     /// A datagram that is sent now as a packet.
     pub(crate) fn datagram(&self, datagram: Datagram, now: Time) -> Packet {
-        Packet::Datagram {
-            tos: self.tos,
-            len: datagram.len.saturating_add(self.header()),
-            way: self.way,
-            datagram,
-            sent: now,
-        }
+        let len = datagram.len.saturating_add(self.header());
+        Packet::datagram(datagram, now, self.way, len, self.tos)
     }
 }
 

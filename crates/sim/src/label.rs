@@ -80,7 +80,7 @@ impl Labels {
     fn label(&self, packet: Packet) -> Labelled {
         Labelled {
             packet,
-            entry: self.0[packet.way().index()],
+            entry: self.0[packet.way.index()],
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The network between hosts: a packet from its sender's access link to its receiver.
 
-use crate::calendar::Source;
+use crate::calendar::{Owner, Source};
 use crate::change::Changes;
-use crate::forwarding::Next;
 use crate::medium::Medium;
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
@@ -21,10 +20,12 @@ impl Net {
         if let Some(tapped) = &mut passage.tapped {
             tapped.emitted(&packet, now);
         }
-        let way = packet.way();
+        let way = packet.way;
         if let Some(access) = &mut passage.access {
             if let Some(arrival) = access.send_up(packet, now) {
-                passage.calendar.push(arrival, Source::Uplink(way));
+                passage
+                    .calendar
+                    .push(arrival, Source::of(Owner::Uplink(way)));
             }
         } else {
             let first = passage.forwarding.first(&packet);
@@ -33,7 +34,7 @@ impl Net {
     }
 
     /// Offers a packet to an interface, whose medium may start it.
-    fn offer(&mut self, index: usize, packet: Packet, now: Time) {
+    pub(crate) fn offer(&mut self, index: usize, packet: Packet, now: Time) {
         let passage = &mut self.passage;
         if let Some(tapped) = &mut passage.tapped {
             tapped.offered(index, &packet, now);
@@ -48,30 +49,6 @@ impl Net {
     #[inline]
     pub(crate) fn medium_event(&mut self, index: usize, now: Time) -> Option<Time> {
         self.media[index].event(&mut self.passage, now)
-    }
-
-    /// The packet at the head of a pipe arrives. Returns when the next one does, and the packet if
-    /// it has reached its host.
-    #[inline]
-    pub(crate) fn pipe_event(&mut self, index: usize, now: Time) -> (Option<Time>, Option<Packet>) {
-        let pipe = &mut self.passage.pipes[index];
-        if pipe.armed != now {
-            return (None, None); // stale
-        }
-        let interface = pipe.interface as usize;
-        let packet = pipe.pop(now);
-        // Armed before the packet goes on: what follows may put another into this pipe.
-        let again = pipe.next();
-        pipe.armed = again.unwrap_or(Time::MAX);
-        let Some(packet) = packet else {
-            return (again, None);
-        };
-        match self.passage.forwarding.leg(interface, &packet).next {
-            Next::Interface(next) => self.offer(next as usize, packet, now),
-            Next::Host => return (again, Some(packet)),
-            Next::Nowhere => debug_assert!(false, "a packet left its way"),
-        }
-        (again, None)
     }
 
     /// The packet at the head of an uplink arrives. Returns when the next one does.

@@ -24,7 +24,7 @@ impl Way {
     }
 
     /// Index into tables by direction.
-    pub(crate) fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
 
@@ -34,127 +34,141 @@ impl Way {
     }
 }
 
-/// A packet under way. Each kind of body is a variant: it begins with the same fields, so that
-/// these are read without asking which one it is, and has 56 bytes for itself.
+/// A packet under way: what it carries in 56 bytes, and what queues and links ask for.
 #[derive(Clone, Copy, Debug)]
-#[repr(u8)]
-pub(crate) enum Packet {
+pub struct Packet {
+    /// What it carries, in a segment's fields whatever it is: [`body`](Self::body) reads them.
+    fields: Segment,
+    pub(crate) way: Way,
+    /// Bytes with IP and link headers.
+    pub(crate) len: u16,
+    /// DSCP and ECN bits.
+    pub(crate) tos: u8,
+    /// Which body it has. No enum: its unused values would make every `Option` of a packet
+    /// dearer to move.
+    kind: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+/// What a packet carries. A new kind is a variant here, a number, and its own use of the fields.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body<'a> {
     /// Of TCP.
-    Segment {
-        /// DSCP and ECN bits.
-        tos: u8,
-        /// Bytes with IP and link headers.
-        len: u16,
-        way: Way,
-        segment: Segment,
-    },
+    Segment(&'a Segment),
     /// Of UDP.
     Datagram {
-        /// DSCP and ECN bits.
-        tos: u8,
-        /// Bytes with IP and link headers.
-        len: u16,
-        way: Way,
         datagram: Datagram,
         /// When this copy was sent.
         sent: Time,
     },
 }
 
-const _: () = assert!(size_of::<Packet>() == 64);
+const SEGMENT: u8 = 0;
+const DATAGRAM: u8 = 1;
 
 impl Packet {
+    /// With a segment of TCP.
     #[inline]
-    pub(crate) fn way(&self) -> Way {
-        let (Self::Segment { way, .. } | Self::Datagram { way, .. }) = self;
-        *way
+    pub(crate) fn segment(segment: Segment, way: Way, len: u16, tos: u8) -> Self {
+        Self {
+            fields: segment,
+            way,
+            len,
+            tos,
+            kind: SEGMENT,
+        }
     }
 
-    /// DSCP and ECN bits.
-    #[inline]
-    pub(crate) fn tos(&self) -> u8 {
-        let (Self::Segment { tos, .. } | Self::Datagram { tos, .. }) = self;
-        *tos
+    /// With a datagram that is sent at `sent`.
+    pub(crate) fn datagram(datagram: Datagram, sent: Time, way: Way, len: u16, tos: u8) -> Self {
+        let fields = Segment {
+            seq: datagram.number,
+            payload: datagram.len,
+            ts: datagram.sent,
+            ts_echo: sent,
+            ..Segment::default()
+        };
+        Self {
+            fields,
+            way,
+            len,
+            tos,
+            kind: DATAGRAM,
+        }
     }
 
-    fn tos_mut(&mut self) -> &mut u8 {
-        let (Self::Segment { tos, .. } | Self::Datagram { tos, .. }) = self;
-        tos
-    }
-
-    /// Bytes with IP and link headers.
+    /// What it carries.
     #[inline]
-    pub(crate) fn bytes(&self) -> u16 {
-        let (Self::Segment { len, .. } | Self::Datagram { len, .. }) = self;
-        *len
+    pub(crate) fn body(&self) -> Body<'_> {
+        let fields = &self.fields;
+        match self.kind {
+            SEGMENT => Body::Segment(fields),
+            _ => Body::Datagram {
+                datagram: Datagram {
+                    number: fields.seq,
+                    len: fields.payload,
+                    sent: fields.ts,
+                },
+                sent: fields.ts_echo,
+            },
+        }
     }
 
     /// What tells a packet of a direction from others at both ends, as far as its headers do:
     /// without timestamps a retransmission looks like the first copy.
     pub(crate) fn identity(&self) -> u64 {
-        let fold = |hash, word| mix(hash ^ word);
-        match self {
-            Self::Segment { segment: s, .. } => {
-                let words = [
-                    s.ts.as_nanos(),
-                    s.ts_echo.as_nanos(),
-                    u64::from(s.seq) << 32 | u64::from(s.ack),
-                    u64::from(s.window) << 32
-                        | u64::from(s.payload) << 16
-                        | u64::from(s.flags.bits()),
-                ];
-                let blocks = s.sack_blocks().iter();
-                let blocks = blocks.map(|b| u64::from(b.start) << 32 | u64::from(b.end));
-                words.into_iter().chain(blocks).fold(0, fold)
-            }
-            Self::Datagram { datagram, sent, .. } => {
-                let words = [
-                    datagram.sent.as_nanos(),
-                    sent.as_nanos(),
-                    u64::from(datagram.number) << 32,
-                    u64::from(datagram.len) << 16,
-                ];
-                words.into_iter().fold(0, fold)
-            }
-        }
+        let s = &self.fields;
+        let words = [
+            s.ts.as_nanos(),
+            s.ts_echo.as_nanos(),
+            u64::from(s.seq) << 32 | u64::from(s.ack),
+            u64::from(s.window) << 32 | u64::from(s.payload) << 16 | u64::from(s.flags.bits()),
+        ];
+        let blocks = s.sack_blocks().iter();
+        let blocks = blocks.map(|block| u64::from(block.start) << 32 | u64::from(block.end));
+        words
+            .into_iter()
+            .chain(blocks)
+            .fold(0, |hash, word| mix(hash ^ word))
     }
 }
 
 impl QdiscPacket for Packet {
     fn len(&self) -> u32 {
-        u32::from(self.bytes())
+        u32::from(self.len)
     }
 
     fn flow_hash(&self, perturbation: u64) -> u32 {
-        mix(u64::from(self.way().0).wrapping_add(perturbation)) as u32
+        mix(u64::from(self.way.0).wrapping_add(perturbation)) as u32
     }
 
     fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.tos())
+        Ecn::from_bits(self.tos)
     }
 
     fn set_ce(&mut self) -> bool {
         let capable = self.ecn().is_capable();
         if capable {
-            *self.tos_mut() |= Ecn::Ce as u8;
+            self.tos |= Ecn::Ce as u8;
         }
         capable
     }
 
     fn dscp(&self) -> u8 {
-        self.tos() >> 2
+        self.tos >> 2
     }
 
     fn clear_dscp(&mut self) {
-        *self.tos_mut() &= 3;
+        self.tos &= 3;
     }
 
     fn is_same_flow(&self, other: &Self) -> bool {
-        self.way() == other.way()
+        self.way == other.way
     }
 
     fn ack(&self) -> Option<AckFacts> {
-        let Self::Segment { segment, .. } = self else {
+        let Body::Segment(segment) = self.body() else {
             return None;
         };
         if !segment.flags.has(Flags::ACK) {

@@ -1,7 +1,7 @@
 //! What media work on: interfaces, packets under way, where these go, and the calendar.
 
 use crate::access::AccessLinks;
-use crate::calendar::{Calendar, Source};
+use crate::calendar::{Calendar, Owner, Source};
 use crate::forwarding::{Forwarding, Leg, Next};
 use crate::interface::Interface;
 use crate::packet::Packet;
@@ -27,13 +27,14 @@ impl Passage {
         if leg.next == Next::Host
             && let Some(access) = &mut self.access
         {
-            arrival = access.pass_down(packet.way(), arrival, packet.bytes());
+            arrival = access.pass_down(packet.way, arrival, packet.len);
         }
         let pipe = &mut self.pipes[leg.pipe as usize];
         pipe.push(arrival, packet);
         if arrival < pipe.armed {
             pipe.armed = arrival;
-            self.calendar.push(arrival, Source::Pipe(leg.pipe));
+            let source = Source::of(Owner::Pipe(leg.pipe as usize));
+            self.calendar.push(arrival, source);
         }
     }
 }

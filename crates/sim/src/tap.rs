@@ -8,7 +8,7 @@
 //! that the model's SYN lacks. Sequence numbers begin at the model's zero. The IPv4 identification
 //! is a hash of the headers.
 
-use crate::packet::{Packet, Way};
+use crate::packet::{Body, Packet, Way};
 use sojourn_tcp::{Config, Flags, Segment};
 use sojourn_units::Time;
 use sojourn_wire::build::{ETHERNET, Envelope, Headers, TcpSegment};
@@ -87,13 +87,13 @@ impl Tapped {
 
     /// A packet leaves its host.
     pub(crate) fn emitted(&mut self, packet: &Packet, now: Time) {
-        let node = self.way(packet.way()).from;
+        let node = self.way(packet.way).from;
         self.show(TapPoint::Node(node), true, packet, now);
     }
 
     /// A packet reaches its host.
     pub(crate) fn received(&mut self, packet: &Packet, now: Time) {
-        let node = self.way(packet.way()).to;
+        let node = self.way(packet.way).to;
         self.show(TapPoint::Node(node), false, packet, now);
     }
 
@@ -115,13 +115,13 @@ impl Tapped {
         if !self.taps.points.iter().any(|(at, _)| *at == point) {
             return;
         }
-        let headers = self.way(packet.way()).headers(packet);
+        let headers = self.way(packet.way).headers(packet);
         let skip = if self.ethernet { 0 } else { ETHERNET };
         let len = headers.frame_len() - skip;
         debug_assert!(
-            len == usize::from(packet.bytes()) || is_syn(packet),
+            len == usize::from(packet.len) || is_syn(packet),
             "a frame of {len} bytes from a packet of {}",
-            packet.bytes()
+            packet.len
         );
         self.frame.clear();
         self.frame.extend(&headers.bytes()[skip..]);
@@ -154,19 +154,19 @@ impl Host {
 impl WayFacts {
     fn headers(&self, packet: &Packet) -> Headers {
         let envelope = Envelope {
-            tos: packet.tos(),
+            tos: packet.tos,
             identification: packet.identity() as u16,
             ..self.envelope
         };
-        match packet {
-            Packet::Datagram { datagram, sent, .. } => {
+        match packet.body() {
+            Body::Datagram { datagram, sent } => {
                 let mut prefix = [0; 20];
                 prefix[..4].copy_from_slice(&datagram.number.to_be_bytes());
                 prefix[4..12].copy_from_slice(&datagram.sent.as_nanos().to_be_bytes());
                 prefix[12..].copy_from_slice(&sent.as_nanos().to_be_bytes());
                 envelope.udp(&prefix, datagram.len)
             }
-            Packet::Segment { segment, .. } => {
+            Body::Segment(segment) => {
                 let mut blocks = [(0, 0); 3];
                 for (to, block) in blocks.iter_mut().zip(segment.sack_blocks()) {
                     *to = (block.start, block.end);
@@ -181,7 +181,7 @@ impl WayFacts {
 }
 
 fn is_syn(packet: &Packet) -> bool {
-    matches!(packet, Packet::Segment { segment, .. } if segment.flags.has(Flags::SYN))
+    matches!(packet.body(), Body::Segment(segment) if segment.flags.has(Flags::SYN))
 }
 
 /// The header and the options but for SACK blocks.

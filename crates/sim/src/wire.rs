@@ -3,7 +3,7 @@
 //! A wire knows when a transmission ends as soon as it begins. So a packet goes into its pipe right
 //! then, and only the beginning of the next one needs an event, if a packet waits for it.
 
-use crate::calendar::Source;
+use crate::calendar::{Owner, Source};
 use crate::interface::Taken;
 use crate::packet::Packet;
 use crate::passage::Passage;
@@ -56,7 +56,7 @@ impl Wire {
             && time < self.armed
         {
             self.armed = time;
-            let source = Source::Medium(self.ends.medium);
+            let source = Source::of(Owner::Medium(self.ends.medium as usize));
             passage.calendar.push(time, source);
         }
     }
@@ -88,7 +88,7 @@ impl Wire {
                 Taken::Nothing => return None,
                 Taken::NotBefore(time) => return Some(time),
                 Taken::Packet(packet) => {
-                    self.free_at = self.transmitter.finish(now, packet.bytes().into());
+                    self.free_at = self.transmitter.finish(now, packet.len.into());
                     self.launch(packet, passage, now);
                     if self.free_at > now {
                         let waits = passage.interfaces[index].waits();
