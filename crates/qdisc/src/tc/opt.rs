@@ -278,7 +278,52 @@ macro_rules! field {
         }
     };
 }
-pub(super) use field;
+
+/// A table of options that are each one field of a part of a spec: how each is made, the field, its
+/// name where that is another one, and its meaning.
+macro_rules! options {
+    ($part:ty; $($vis:vis $name:ident: $make:ident $(($($extra:expr),+))?
+        $($field:ident).+ $(as $tc:literal)?, $meaning:literal;)+) => {
+        $($vis const $name: $crate::tc::opt::Opt = $crate::tc::opt::$make(
+            $crate::tc::opt::named!($($field).+ $(as $tc)?),
+            $($($extra,)+)?
+            $crate::tc::opt::field!($part, $($field).+),
+            $meaning,
+        );)+
+    };
+}
+
+/// tc's name of a field: its own, or the one given.
+macro_rules! named {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($($field:ident).+ as $tc:literal) => {
+        $tc
+    };
+}
+
+/// The statistics of a discipline, line by line as `tc -s` prints them.
+macro_rules! stats {
+    ($([$first:ident $(as $style:ident)?: $meaning:literal
+        $(; $name:ident $(as $other:ident)?: $what:literal)*])+ $(..$($more:ident),+)?) => {
+        &[
+            $($crate::tc::opt::first($crate::tc::opt::stats!(@ $first $(as $style)?: $meaning)),
+            $($crate::tc::opt::stats!(@ $name $(as $other)?: $what),)*)+
+            $($($more),+)?
+        ]
+    };
+    (@ $name:ident as $style:ident: $meaning:literal) => {
+        $crate::tc::opt::styled(
+            $crate::tc::opt::stat(stringify!($name), $meaning),
+            $crate::tc::opt::Style::$style,
+        )
+    };
+    (@ $name:ident: $meaning:literal) => {
+        $crate::tc::opt::stat(stringify!($name), $meaning)
+    };
+}
+pub(super) use {field, named, options, stats};
 
 pub(super) const fn opt(
     name: &'static str,
@@ -305,6 +350,22 @@ pub(super) const fn opt(
     }
 }
 
+pub(super) const fn time(name: &'static str, access: Access, meaning: &'static str) -> Opt {
+    opt(name, Unit::Time, (1, TIME), access, meaning)
+}
+
+pub(super) const fn size(name: &'static str, access: Access, meaning: &'static str) -> Opt {
+    opt(name, Unit::Bytes, (1, SIZE), access, meaning)
+}
+
+pub(super) const fn rate(name: &'static str, access: Access, meaning: &'static str) -> Opt {
+    opt(name, Unit::Rate, (8, RATE), access, meaning)
+}
+
+pub(super) const fn fraction(name: &'static str, access: Access, meaning: &'static str) -> Opt {
+    opt(name, Unit::Fraction, (0, 1), access, meaning)
+}
+
 /// A switch, which is shown when it is on.
 pub(super) const fn switch(
     name: &'static str,
@@ -318,8 +379,8 @@ pub(super) const fn switch(
 
 /// A value that is one of `words`, without a name.
 pub(super) const fn choice(
-    words: &'static [&'static str],
     name: &'static str,
+    words: &'static [&'static str],
     access: Access,
     meaning: &'static str,
 ) -> Opt {

@@ -9,8 +9,8 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Datum, Json, Opt, RATE, SIZE, Stat, TIME, Unit, When, choice, field, from,
-    json, opt, repeats, stat, switch, when,
+    Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, field, from, json, opt,
+    options, repeats, stat, stats, switch, when,
 };
 use crate::{DiffServ, Framing, Isolation};
 use alloc::format;
@@ -85,64 +85,28 @@ const UNLIMITED: Opt = switch(
     Access::NONE,
     "no shaper: the link below holds packets back",
 );
-const AUTORATE: Opt = switch(
-    "autorate-ingress",
-    None,
-    field!(CakeParams, autorate),
-    "follow the rate at which packets arrive",
-);
-const TINS_BY: Opt = choice(
-    &DiffServ::WORDS,
-    "diffserv3",
-    field!(CakeParams, diffserv),
-    "tins by DSCP; a tin keeps its priority up to its share of the rate",
-);
-const ISOLATION: Opt = choice(
-    &Isolation::WORDS,
-    "triple-isolate",
-    field!(CakeParams, isolation),
-    "what is a flow, and which hosts share fairly before their flows do",
-);
-const NAT: Opt = switch(
-    "nat",
-    Some("nonat"),
-    field!(CakeParams, nat),
-    "take the addresses inside a network address translation, where the world knows them",
-);
-const WASH: Opt = switch(
-    "wash",
-    Some("nowash"),
-    field!(CakeParams, wash),
-    "clear the DSCP of every packet",
-);
-const INGRESS: Opt = switch(
-    "ingress",
-    Some("egress"),
-    field!(CakeParams, ingress),
-    "packets have crossed the link before: count dropped ones too",
-);
-const ACKS: Opt = choice(
-    &ACK_FILTER,
-    "no-ack-filter",
-    field!(CakeParams, ack_filter),
-    "drop acknowledgements that a newer one makes superfluous",
-);
-const SPLIT_GSO: Opt = switch(
-    "split-gso",
-    Some("no-split-gso"),
-    field!(CakeParams, split_gso),
-    "cut super-packets into their segments",
-);
-const RTT: Opt = opt(
-    "rtt",
-    Unit::Time,
-    (1000, TIME),
-    field!(CakeParams, rtt),
-    "round-trip time that the AQM is made for; its target is a twentieth",
-);
+options! { CakeParams;
+    AUTORATE: switch(None) autorate as "autorate-ingress",
+        "follow the rate at which packets arrive";
+    TINS_BY: choice(&DiffServ::WORDS) diffserv as "diffserv3",
+        "tins by DSCP; a tin keeps its priority up to its share of the rate";
+    ISOLATION: choice(&Isolation::WORDS) isolation as "triple-isolate",
+        "what is a flow, and which hosts share fairly before their flows do";
+    NAT: switch(Some("nonat")) nat,
+        "take the addresses inside a network address translation, where the world knows them";
+    WASH: switch(Some("nowash")) wash, "clear the DSCP of every packet";
+    INGRESS: switch(Some("egress")) ingress,
+        "packets have crossed the link before: count dropped ones too";
+    ACKS: choice(&ACK_FILTER) ack_filter as "no-ack-filter",
+        "drop acknowledgements that a newer one makes superfluous";
+    SPLIT_GSO: switch(Some("no-split-gso")) split_gso as "split-gso",
+        "cut super-packets into their segments";
+    RTT: opt(Unit::Time, (1000, TIME)) rtt,
+        "round-trip time that the AQM is made for; its target is a twentieth";
+}
 const RTT_BY_NAME: Opt = choice(
-    RTTS,
     "internet",
+    RTTS,
     Access {
         get: |_| None,
         set: |spec, amount| {
@@ -154,8 +118,8 @@ const RTT_BY_NAME: Opt = choice(
     "the same by name, 100us to 1000s",
 );
 const LINK: Opt = choice(
-    LINKS,
     "raw",
+    LINKS,
     Access {
         get: |spec| {
             let raw = CakeParams::of(spec)?.link.raw;
@@ -171,8 +135,8 @@ const LINK: Opt = choice(
 );
 /// tc shows it where the header of the link does not count.
 const CELLS: Opt = choice(
-    &FRAMING,
     "noatm",
+    &FRAMING,
     Access {
         get: |spec| {
             let link = CakeParams::of(spec)?.link;
@@ -190,27 +154,13 @@ const OVERHEAD: Opt = opt(
     field!(CakeParams, link.overhead),
     "bytes added to each packet, from its network header",
 );
-const MPU: Opt = opt(
-    "mpu",
-    Unit::Count,
-    (0, 256),
-    field!(CakeParams, link.mpu),
-    "least size of a packet on the link",
-);
-const MEMLIMIT: Opt = opt(
-    "memlimit",
-    Unit::Bytes,
-    (1, SIZE),
-    field!(CakeParams, memlimit),
-    "memory at most; above it the longest queue of all tins loses its head",
-);
-const FWMARK: Opt = opt(
-    "fwmark",
-    Unit::Mask,
-    (0, u32::MAX as u64),
-    field!(CakeParams, fwmark),
-    "bits of the firewall's mark that choose a tin: 1 is the first one shown",
-);
+options! { CakeParams;
+    MPU: opt(Unit::Count, (0, 256)) link.mpu as "mpu", "least size of a packet on the link";
+    MEMLIMIT: size memlimit,
+        "memory at most; above it the longest queue of all tins loses its head";
+    FWMARK: opt(Unit::Mask, (0, u32::MAX as u64)) fwmark,
+        "bits of the firewall's mark that choose a tin: 1 is the first one shown";
+}
 
 /// A switch that tc shows on and off.
 const fn both(opt: Opt) -> Opt {
@@ -298,20 +248,17 @@ pub(super) const CAKE: Kind = Kind {
             }),
         ),
     ],
-    stats: &[
-        stat("memory_used", "most memory used so far, bytes"),
-        stat("memory_limit", "memory at most, bytes"),
-        stat(
-            "capacity_estimate",
-            "rate of the shaper, or of arrivals with autorate-ingress",
-        ),
-        stat("min_network_size", "smallest packet before compensation"),
-        stat("max_network_size", "largest packet before compensation"),
-        stat("min_adj_size", "smallest packet on the link"),
-        stat("max_adj_size", "largest packet on the link"),
-        stat("avg_hdr_offset", "bytes before the network header"),
-        TINS,
-    ],
+    stats: stats! {
+        [memory_used: "most memory used so far, bytes";
+         memory_limit: "memory at most, bytes";
+         capacity_estimate: "rate of the shaper, or of arrivals with autorate-ingress";
+         min_network_size: "smallest packet before compensation";
+         max_network_size: "largest packet before compensation";
+         min_adj_size: "smallest packet on the link";
+         max_adj_size: "largest packet on the link";
+         avg_hdr_offset: "bytes before the network header"]
+        ..TINS
+    },
     initial: || Spec::Cake(CakeParams::default()),
     rules,
     ..Kind::BARE

@@ -7,18 +7,14 @@ use crate::Isolation;
 use crate::params::FlowParams;
 use crate::spec::Part;
 use crate::tc::opt::{
-    Access, Amount, COUNT, Json, Opt, SIZE, Stat, Unit, When, choice, field, first, from, json,
-    opt, ours, plain, stat, switch, when,
+    Access, Amount, COUNT, Json, Opt, Stat, Unit, When, choice, field, first, from, json, opt,
+    options, ours, plain, stat, switch, when,
 };
 
 pub(super) const FLOW_LIMIT: Opt = packet_limit(field!(FlowParams, limit));
-pub(super) const FLOWS: Opt = opt(
-    "flows",
-    Unit::Count,
-    (1, 65_536),
-    field!(FlowParams, flows),
-    "queues into which flows are hashed",
-);
+options! { FlowParams;
+    pub(super) FLOWS: opt(Unit::Count, (1, 65_536)) flows, "queues into which flows are hashed";
+}
 /// tc reads and prints a bare number in fq_codel, and a size in fq_pie.
 pub(super) const fn quantum(unit: Unit) -> Opt {
     let access = field!(FlowParams, quantum);
@@ -26,20 +22,11 @@ pub(super) const fn quantum(unit: Unit) -> Opt {
     let quantum = opt("quantum", unit, (256, COUNT), access, meaning);
     plain(from(quantum, "the link's MTU with its header"))
 }
-pub(super) const MEMORY_LIMIT: Opt = opt(
-    "memory_limit",
-    Unit::Bytes,
-    (1, SIZE),
-    field!(FlowParams, memory_limit),
-    "bytes held at most",
-);
-pub(super) const DROP_BATCH: Opt = opt(
-    "drop_batch",
-    Unit::Count,
-    (1, COUNT),
-    field!(FlowParams, drop_batch),
-    "packets dropped at most at once from the fattest queue",
-);
+options! { FlowParams;
+    pub(super) MEMORY_LIMIT: size memory_limit, "bytes held at most";
+    pub(super) DROP_BATCH: opt(Unit::Count, (1, COUNT)) drop_batch,
+        "packets dropped at most at once from the fattest queue";
+}
 
 /// The modes of isolation but `flows`, which is what there is without one.
 const MODES: [Isolation; 7] = [
@@ -77,7 +64,7 @@ pub(super) const ISOLATION: Opt = {
         },
     };
     let meaning = "as in cake: what is a flow, and which hosts share fairly before their flows do";
-    let mode = choice(&MODE_WORDS, "triple-isolate", access, meaning);
+    let mode = choice("triple-isolate", &MODE_WORDS, access, meaning);
     let mode = from(mode, "every flow alike, whatever its hosts");
     ours(json(mode, Json::Named("flowmode")))
 };
@@ -96,7 +83,7 @@ pub(super) const NAT: Opt = ours(switch(
 pub(super) const ACKS: Opt = {
     let access = field!(FlowParams, parts.ack_filter);
     let meaning = "as in cake: drop acknowledgements that a newer one makes superfluous";
-    let filter = choice(&ACK_FILTER, "no-ack-filter", access, meaning);
+    let filter = choice("no-ack-filter", &ACK_FILTER, access, meaning);
     let filter = when(filter, When::On, When::On);
     ours(json(filter, Json::Named("ack-filter")))
 };

@@ -9,38 +9,19 @@ use crate::params::{FlowParams, GspParams};
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
-use crate::tc::opt::{Opt, Style, TIME, Unit, field, first, from, opt, stat, styled};
+use crate::tc::opt::{
+    Opt, Style, TIME, Unit, field, first, from, opt, options, stat, stats, styled,
+};
 use alloc::format;
 use sojourn_units::show_span;
 
-const THRESHOLD: Opt = opt(
-    "threshold",
-    Unit::Time,
-    (1, TIME),
-    field!(GspParams, threshold),
-    "delay above which an arrival is dropped",
-);
-const INTERVAL: Opt = opt(
-    "interval",
-    Unit::Time,
-    (1, TIME),
-    field!(GspParams, interval),
-    "pause after a drop; shrinks while the delay stays above the threshold",
-);
-const ALPHA: Opt = opt(
-    "alpha",
-    Unit::Count,
-    (1, 64),
-    field!(GspParams, alpha),
-    "weight of time above the threshold against time below",
-);
-const TAU: Opt = opt(
-    "tau",
-    Unit::Time,
-    (1, TIME),
-    field!(GspParams, tau),
-    "surplus of time above the threshold that halves the pause",
-);
+options! { GspParams;
+    THRESHOLD: time threshold, "delay above which an arrival is dropped";
+    INTERVAL: time interval,
+        "pause after a drop; shrinks while the delay stays above the threshold";
+    ALPHA: opt(Unit::Count, (1, 64)) alpha, "weight of time above the threshold against time below";
+    TAU: time tau, "surplus of time above the threshold that halves the pause";
+}
 const MIN_INTERVAL: Opt = from(
     opt(
         "min_interval",
@@ -121,25 +102,18 @@ pub(super) const FQ_GSP: Kind = Kind {
         NAT,
         ACKS,
     ],
-    stats: &[
-        first(stat("dropped", "packets dropped above the threshold")),
-        stat("ecn_mark", "packets marked instead of dropped"),
-        stat("overflows", "times that a queue filled up"),
-        stat(
-            "drop_overlimit",
-            "packets dropped at the packet or memory limit",
-        ),
-        stat("drop_overmemory", "packets dropped at the memory limit"),
-        first(stat("new_flow_count", "times that a flow became a new one")),
-        stat("memory_used", "bytes held"),
-        stat("new_flows_len", "flows on the list of new ones"),
-        stat("old_flows_len", "flows on the list of old ones"),
-        BULK_FLOWS,
-        WAY_INDIRECT_HITS,
-        WAY_MISSES,
-        WAY_COLLISIONS,
-        ACK_DROPS,
-    ],
+    stats: stats! {
+        [dropped: "packets dropped above the threshold";
+         ecn_mark: "packets marked instead of dropped";
+         overflows: "times that a queue filled up";
+         drop_overlimit: "packets dropped at the packet or memory limit";
+         drop_overmemory: "packets dropped at the memory limit"]
+        [new_flow_count: "times that a flow became a new one";
+         memory_used: "bytes held";
+         new_flows_len: "flows on the list of new ones";
+         old_flows_len: "flows on the list of old ones"]
+        ..BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
+    },
     initial: || Spec::flows(FlowParams::default(), GspParams::default()),
     rules,
     ..Kind::BARE

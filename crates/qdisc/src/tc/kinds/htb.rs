@@ -3,23 +3,13 @@
 use crate::params::HtbParams;
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Access, Opt, RATE, SIZE, Unit, also, field, from, opt, required};
+use crate::tc::opt::{Access, Opt, Unit, also, from, opt, options, required};
 use alloc::boxed::Box;
 
-const RATE_OF_CLASS: Opt = opt(
-    "rate",
-    Unit::Rate,
-    (8, RATE),
-    field!(HtbParams, rate),
-    "rate of the class, and its ceiling",
-);
-const BURST: Opt = opt(
-    "burst",
-    Unit::Bytes,
-    (1, SIZE),
-    field!(HtbParams, burst),
-    "bytes that an idle class may send at once, beside one packet",
-);
+options! { HtbParams;
+    RATE_OF_CLASS: rate rate, "rate of the class, and its ceiling";
+    BURST: size burst, "bytes that an idle class may send at once, beside one packet";
+}
 const OVER: Opt = opt(
     "over",
     Unit::Discipline,

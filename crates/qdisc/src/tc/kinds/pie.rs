@@ -9,38 +9,15 @@ use crate::params::{FlowParams, PieParams};
 use crate::spec::{Part, Spec};
 use crate::tc::kind::Kind;
 use crate::tc::opt::{
-    Access, Amount, Opt, Style, TIME, Unit, When, field, first, opt, ours, plain, stat, styled,
-    switch, when,
+    Access, Amount, Opt, Unit, When, field, opt, options, ours, plain, stats, when,
 };
 
-const TARGET: Opt = opt(
-    "target",
-    Unit::Time,
-    (1, TIME),
-    field!(PieParams, target),
-    "delay that the controller steers to (QDELAY_REF)",
-);
-const TUPDATE: Opt = opt(
-    "tupdate",
-    Unit::Time,
-    (1, TIME),
-    field!(PieParams, tupdate),
-    "interval of the probability's updates (T_UPDATE)",
-);
-const ALPHA: Opt = opt(
-    "alpha",
-    Unit::Count,
-    (0, 32),
-    field!(PieParams, alpha),
-    "weight of the delay's deviation, in 1/16 Hz",
-);
-const BETA: Opt = opt(
-    "beta",
-    Unit::Count,
-    (0, 32),
-    field!(PieParams, beta),
-    "weight of the delay's trend, in 1/16 Hz",
-);
+options! { PieParams;
+    TARGET: time target, "delay that the controller steers to (QDELAY_REF)";
+    TUPDATE: time tupdate, "interval of the probability's updates (T_UPDATE)";
+    ALPHA: opt(Unit::Count, (0, 32)) alpha, "weight of the delay's deviation, in 1/16 Hz";
+    BETA: opt(Unit::Count, (0, 32)) beta, "weight of the delay's trend, in 1/16 Hz";
+}
 const ECN_PROB: Opt = {
     let access = Access {
         // A whole number of percent.
@@ -58,18 +35,11 @@ const ECN_PROB: Opt = {
     plain(opt("ecn_prob", Unit::Percent, (1, 99), access, meaning))
 };
 const ECN: Opt = ecn(Some("noecn"), field!(PieParams, ecn));
-const BYTEMODE: Opt = switch(
-    "bytemode",
-    Some("nobytemode"),
-    field!(PieParams, bytemode),
-    "scale the probability by the packet's size",
-);
-const DQ_RATE_ESTIMATOR: Opt = switch(
-    "dq_rate_estimator",
-    Some("no_dq_rate_estimator"),
-    field!(PieParams, dq_rate_estimator),
-    "estimate the delay from the departure rate instead of time stamps",
-);
+options! { PieParams;
+    BYTEMODE: switch(Some("nobytemode")) bytemode, "scale the probability by the packet's size";
+    DQ_RATE_ESTIMATOR: switch(Some("no_dq_rate_estimator")) dq_rate_estimator,
+        "estimate the delay from the departure rate instead of time stamps";
+}
 
 pub(super) const PIE: Kind = Kind {
     name: "pie",
@@ -87,16 +57,16 @@ pub(super) const PIE: Kind = Kind {
         BYTEMODE,
         DQ_RATE_ESTIMATOR,
     ],
-    stats: &[
-        first(styled(stat("prob", "probability of a drop"), Style::Float)),
-        styled(stat("delay", "delay that the controller sees"), Style::Time),
-        stat("avg_dq_rate", "estimated departure rate, byte/s"),
-        first(stat("pkts_in", "packets queued")),
-        stat("overlimit", "packets dropped at the limit"),
-        stat("dropped", "packets dropped at random"),
-        stat("maxq", "longest queue so far, packets"),
-        stat("ecn_mark", "packets marked instead of dropped"),
-    ],
+    stats: stats! {
+        [prob as Float: "probability of a drop";
+         delay as Time: "delay that the controller sees";
+         avg_dq_rate: "estimated departure rate, byte/s"]
+        [pkts_in: "packets queued";
+         overlimit: "packets dropped at the limit";
+         dropped: "packets dropped at random";
+         maxq: "longest queue so far, packets";
+         ecn_mark: "packets marked instead of dropped"]
+    },
     initial: || Spec::single(1000, PieParams::default()),
     ..Kind::BARE
 };
@@ -124,22 +94,18 @@ pub(super) const FQ_PIE: Kind = Kind {
         NAT,
         ACKS,
     ],
-    stats: &[
-        first(stat("pkts_in", "packets queued")),
-        stat("overlimit", "packets dropped at the packet limit"),
-        stat("overmemory", "packets dropped at the memory limit"),
-        stat("dropped", "packets dropped at random"),
-        stat("ecn_mark", "packets marked instead of dropped"),
-        first(stat("new_flow_count", "times that a flow became a new one")),
-        stat("new_flows_len", "flows on the list of new ones"),
-        stat("old_flows_len", "flows on the list of old ones"),
-        stat("memory_used", "bytes held"),
-        BULK_FLOWS,
-        WAY_INDIRECT_HITS,
-        WAY_MISSES,
-        WAY_COLLISIONS,
-        ACK_DROPS,
-    ],
+    stats: stats! {
+        [pkts_in: "packets queued";
+         overlimit: "packets dropped at the packet limit";
+         overmemory: "packets dropped at the memory limit";
+         dropped: "packets dropped at random";
+         ecn_mark: "packets marked instead of dropped"]
+        [new_flow_count: "times that a flow became a new one";
+         new_flows_len: "flows on the list of new ones";
+         old_flows_len: "flows on the list of old ones";
+         memory_used: "bytes held"]
+        ..BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
+    },
     initial: || Spec::flows(FlowParams::default(), PieParams::default()),
     moved: &[("quantum", "target")],
     ..Kind::BARE

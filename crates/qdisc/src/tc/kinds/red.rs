@@ -7,8 +7,8 @@ use crate::spec::{Limit, Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, COUNT, Datum, Opt, RATE, SIZE, Unit, When, also, field, first, from, opt, ours,
-    plain, required, stat, switch, when,
+    Access, Amount, COUNT, Datum, Opt, RATE, SIZE, Unit, When, also, field, from, opt, options,
+    ours, plain, required, stats, when,
 };
 use alloc::format;
 use alloc::string::ToString;
@@ -62,13 +62,9 @@ const MAX: Opt = length(
     },
     "average length at which `probability` is reached",
 );
-const AVPKT: Opt = opt(
-    "avpkt",
-    Unit::Bytes,
-    (1, COUNT),
-    field!(RedParams, avpkt),
-    "mean size of a packet",
-);
+options! { RedParams;
+    AVPKT: opt(Unit::Bytes, (1, COUNT)) avpkt, "mean size of a packet";
+}
 const BURST: Opt = opt(
     "burst",
     Unit::Count,
@@ -103,62 +99,22 @@ const WEIGHT: Opt = opt(
     },
     "weight of the newest sample in the average, as q_weight_ of ns-2",
 );
-const PROBABILITY: Opt = opt(
-    "probability",
-    Unit::Fraction,
-    (0, 1),
-    field!(RedParams, probability),
-    "probability of a signal at `max`",
-);
-const BANDWIDTH: Opt = opt(
-    "bandwidth",
-    Unit::Rate,
-    (1, RATE),
-    field!(RedParams, bandwidth),
-    "rate at which the average decays while the queue is idle",
-);
-const HARDDROP: Opt = switch(
-    "harddrop",
-    None,
-    field!(RedParams, harddrop),
-    "with `ecn`: still drop everything above `max`",
-);
-const ADAPTIVE: Opt = switch(
-    "adaptive",
-    None,
-    field!(RedParams, adaptive),
-    "adapt `probability` between 1 % and 50 %",
-);
-const NODROP: Opt = switch(
-    "nodrop",
-    None,
-    field!(RedParams, nodrop),
-    "with `ecn`: drop nothing early that is not ECN-capable",
-);
-const GENTLE: Opt = switch(
-    "gentle",
-    None,
-    field!(RedParams, gentle),
-    "from `max` to twice `max`, raise the probability to 1 step by step",
-);
-const WAIT: Opt = switch(
-    "wait",
-    None,
-    field!(RedParams, wait),
-    "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default",
-);
-const SPARE: Opt = switch(
-    "spare",
-    None,
-    field!(RedParams, spare),
-    "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do",
-);
-const BYTEMODE: Opt = switch(
-    "bytemode",
-    None,
-    field!(RedParams, bytemode),
-    "`probability` is that of a packet of `avpkt` bytes, and grows with its size",
-);
+options! { RedParams;
+    PROBABILITY: fraction probability, "probability of a signal at `max`";
+    BANDWIDTH: opt(Unit::Rate, (1, RATE)) bandwidth,
+        "rate at which the average decays while the queue is idle";
+    HARDDROP: switch(None) harddrop, "with `ecn`: still drop everything above `max`";
+    ADAPTIVE: switch(None) adaptive, "adapt `probability` between 1 % and 50 %";
+    NODROP: switch(None) nodrop, "with `ecn`: drop nothing early that is not ECN-capable";
+    GENTLE: switch(None) gentle,
+        "from `max` to twice `max`, raise the probability to 1 step by step";
+    WAIT: switch(None) wait,
+        "never signal twice within 1/probability packets, as ns-2 and ns-3 do by default";
+    SPARE: switch(None) spare,
+        "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do";
+    BYTEMODE: switch(None) bytemode,
+        "`probability` is that of a packet of `avpkt` bytes, and grows with its size";
+}
 
 /// What is not given follows from what is, as in iproute2.
 fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
@@ -280,12 +236,12 @@ pub(super) const RED: Kind = Kind {
         ours(BYTEMODE),
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
-    stats: &[
-        first(stat("marked", "packets marked early")),
-        stat("early", "packets dropped early"),
-        stat("pdrop", "packets dropped at the limit"),
-        stat("other", "packets dropped for other reasons"),
-    ],
+    stats: stats! {
+        [marked: "packets marked early";
+         early: "packets dropped early";
+         pdrop: "packets dropped at the limit";
+         other: "packets dropped for other reasons"]
+    },
     initial: || Spec::Single {
         limit: Limit::Bytes(0),
         policy: RedParams::default().into(),

@@ -4,9 +4,7 @@ use crate::params::{GspParams, SteerParams};
 use crate::spec::{Aimed, Part, Policy, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
-use crate::tc::opt::{
-    Access, Opt, RATE, Style, TIME, Unit, When, field, first, from, opt, stat, styled, when,
-};
+use crate::tc::opt::{Access, Opt, RATE, Unit, When, field, from, opt, options, stats, when};
 use alloc::format;
 use alloc::string::ToString;
 
@@ -20,27 +18,12 @@ const RATE_OF_LINK: Opt = from(
     ),
     "measured while packets wait",
 );
-const UTIL: Opt = opt(
-    "util",
-    Unit::Percent,
-    (1, 100),
-    field!(SteerParams, util),
-    "use of the link wanted at least",
-);
-const DELAY: Opt = opt(
-    "delay",
-    Unit::Time,
-    (1, TIME),
-    field!(SteerParams, delay),
-    "highest target",
-);
-const CEILING: Opt = opt(
-    "ceiling",
-    Unit::Percent,
-    (1, 100),
-    field!(SteerParams, ceiling),
-    "use of the link wanted at most; below 100 a virtual queue can keep the real one empty",
-);
+options! { SteerParams;
+    UTIL: opt(Unit::Percent, (1, 100)) util, "use of the link wanted at least";
+    DELAY: time delay, "highest target";
+    CEILING: opt(Unit::Percent, (1, 100)) ceiling,
+        "use of the link wanted at most; below 100 a virtual queue can keep the real one empty";
+}
 const OVER: Opt = from(
     opt(
         "over",
@@ -90,47 +73,21 @@ pub(super) const STEER: Kind = Kind {
         when(CEILING, When::Changed, When::Changed),
         OVER,
     ],
-    stats: &[
-        first(styled(stat("target", "target in force"), Style::Time)),
-        styled(
-            stat(
-                "swing",
-                "mean depth to which the queue drains below the target",
-            ),
-            Style::Time,
-        ),
-        styled(
-            stat("deviation", "standard deviation of that depth"),
-            Style::Time,
-        ),
-        first(styled(
-            stat("link_rate", "rate of the link, given or measured"),
-            Style::Rate,
-        )),
-        styled(stat("avg_rate", "long-term rate"), Style::Rate),
-        styled(
-            stat(
-                "virtual_rate",
-                "rate of the virtual queue, while there is one",
-            ),
-            Style::Rate,
-        ),
-        first(stat(
-            "decision",
-            "what was done last: lowered, raised, stepped_down, virtual_queue, virtual_rate, \
-             real_queue, kept_swing, kept_underused, kept_standing, kept_highest",
-        )),
-        styled(
-            stat("decided", "time since then (single queues)"),
-            Style::Time,
-        ),
-        stat(
-            "unmet",
-            "part of the policy that is not met: util, delay, ceiling or none",
-        ),
-        stat("lowered", "times that the target was lowered"),
-        stat("raised", "times that the target was raised"),
-    ],
+    stats: stats! {
+        [target as Time: "target in force";
+         swing as Time: "mean depth to which the queue drains below the target";
+         deviation as Time: "standard deviation of that depth"]
+        [link_rate as Rate: "rate of the link, given or measured";
+         avg_rate as Rate: "long-term rate";
+         virtual_rate as Rate: "rate of the virtual queue, while there is one"]
+        [decision:
+             "what was done last: lowered, raised, stepped_down, virtual_queue, virtual_rate, \
+              real_queue, kept_swing, kept_underused, kept_standing, kept_highest";
+         decided as Time: "time since then (single queues)";
+         unmet: "part of the policy that is not met: util, delay, ceiling or none";
+         lowered: "times that the target was lowered";
+         raised: "times that the target was raised"]
+    },
     initial: || {
         let policy = Aimed {
             aim: GspParams::default().into(),

@@ -6,7 +6,7 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Json, Opt, RATE, SIZE, TIME, Unit, When, also, field, from, json, opt, ours,
+    Access, Amount, Json, Opt, SIZE, TIME, Unit, When, also, field, from, json, opt, options, ours,
     plain, required, when,
 };
 use alloc::boxed::Box;
@@ -14,27 +14,11 @@ use alloc::format;
 use alloc::string::ToString;
 use sojourn_units::{Span, show_size};
 
-const RATE_OF_TOKENS: Opt = opt(
-    "rate",
-    Unit::Rate,
-    (8, RATE),
-    field!(TbfParams, rate),
-    "rate of the bucket's tokens",
-);
-const BURST: Opt = opt(
-    "burst",
-    Unit::Bytes,
-    (1, SIZE),
-    field!(TbfParams, burst),
-    "size of the bucket; longer packets are dropped",
-);
-const PEAKRATE: Opt = opt(
-    "peakrate",
-    Unit::Rate,
-    (8, RATE),
-    field!(TbfParams, peakrate),
-    "rate of a second, small bucket",
-);
+options! { TbfParams;
+    RATE_OF_TOKENS: rate rate, "rate of the bucket's tokens";
+    BURST: size burst, "size of the bucket; longer packets are dropped";
+    PEAKRATE: rate peakrate, "rate of a second, small bucket";
+}
 /// tc reports it beside a peak rate only.
 const MTU: Opt = {
     let meaning = "size of the second bucket; longer packets are dropped";
@@ -70,20 +54,11 @@ const LATENCY: Opt = {
     let told = Json::Made("lat", |spec| latency(spec).map(Span::as_micros).map(int));
     json(opt, told)
 };
-const MPU: Opt = opt(
-    "mpu",
-    Unit::Bytes,
-    (0, 65_535),
-    field!(TbfParams, mpu),
-    "least size a packet is charged with",
-);
-const OVERHEAD: Opt = opt(
-    "overhead",
-    Unit::Bytes,
-    (0, 65_535),
-    field!(TbfParams, overhead),
-    "bytes added to each packet before it is charged",
-);
+options! { TbfParams;
+    MPU: opt(Unit::Bytes, (0, 65_535)) mpu, "least size a packet is charged with";
+    OVERHEAD: opt(Unit::Bytes, (0, 65_535)) overhead,
+        "bytes added to each packet before it is charged";
+}
 const LINKLAYER: Opt = opt(
     "linklayer",
     Unit::Word(&["ethernet"]),
