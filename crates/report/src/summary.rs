@@ -10,7 +10,7 @@ pub(crate) use read::{Summary, read};
 use crate::{json, seeds};
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
-use sojourn_world::figure::{FlowResult, LinkResult, Part};
+use sojourn_world::figure::{FlowResult, LinkResult, Part, Row};
 use sojourn_world::{RunResult, ScenarioInfo};
 
 /// The format's name and version.
@@ -62,7 +62,7 @@ fn cell(run: &RunResult) -> Value {
         "params": params,
         "links": links,
         "flows": flows,
-        "aggregate": figures(&run.aggregate),
+        "aggregate": figures(&run.aggregate, |_| true),
         "cost": {
             "events": run.cost.events,
             "bottleneck_packets": run.cost.bottleneck_packets,
@@ -78,8 +78,10 @@ fn cell(run: &RunResult) -> Value {
     cell
 }
 
-fn figures<T: Part>(part: &T) -> Map<String, Value> {
-    let pairs = T::rows().filter_map(|row| {
+/// The figures of a part that are wanted, by their keys.
+fn figures<T: Part>(part: &T, wanted: fn(&Row<T>) -> bool) -> Map<String, Value> {
+    let rows = T::rows().filter(|row| wanted(row));
+    let pairs = rows.filter_map(|row| {
         let content = row.content(part)?;
         Some((row.figure.key.to_owned(), json::content(&content)))
     });
@@ -87,13 +89,15 @@ fn figures<T: Part>(part: &T) -> Map<String, Value> {
 }
 
 fn link(l: &LinkResult) -> Value {
-    let mut map = figures(l);
+    let mut map = figures(l, |row| !row.is_later);
     map.insert("qdisc".to_owned(), qdisc(&l.qdisc));
+    // Format 1 promises the keys before in this order.
+    map.extend(figures(l, |row| row.is_later));
     map.into()
 }
 
 fn flow(f: &FlowResult) -> Value {
-    let mut map = figures(f);
+    let mut map = figures(f, |_| true);
     map.insert("app".to_owned(), json!(f.app));
     map.insert("elastic".to_owned(), json!(f.elastic));
     map.into()

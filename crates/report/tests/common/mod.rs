@@ -207,7 +207,6 @@ fn link(
         dequeued_packets: packets,
         dequeued_bytes: packets * 1514,
         dropped_packets: packets / 50,
-        marked_packets: 0,
         utilisation: Some(0.93 + 0.06 * dice.next()),
         backlog_packets_mean: rate * scale / 1000.0 / 12_000.0,
         sojourn: spread(scale / (rate / 1e6).sqrt(), 0.0, dice),
@@ -247,6 +246,7 @@ fn link(
                 scale / (rate / 1e6).sqrt() * saw(t, period)
             }),
         ],
+        ..LinkResult::default()
     }
 }
 
@@ -294,8 +294,6 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
         } else {
             spread(scale, 0.0, dice)
         },
-        spp_rtt: empty(),
-        spp_induced_rtt: empty(),
         delay: if silent || app == "ping" {
             spread(scale / 2.0, 20.0, dice)
         } else {
@@ -308,11 +306,10 @@ fn flow(shape: &Shape<'_>, app: &'static str, scale: f64, dice: &mut Dice) -> Fl
         },
         measured: reports(dice),
         loss_ratio: (!elastic).then(|| 0.004 * dice.next()),
-        blocked_messages: 0,
         completed: (app == "file").then(|| Span::from_millis(1234)),
         started: 1,
-        completion: Distribution::default(),
         series: list,
+        ..FlowResult::default()
     }
 }
 
