@@ -10,8 +10,8 @@
 //! Memory: 12 bytes per flow, and per direction 128 sets of up to eight hosts, made when first
 //! used: 264 bytes, and 96 for each set.
 
-use super::policy::FlowPolicy;
-use super::ways::{Tag, WAYS, Way, find};
+use super::policy::{FlowPolicy, Tag};
+use super::ways::{WAYS, Way, find};
 use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};

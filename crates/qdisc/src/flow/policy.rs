@@ -1,6 +1,5 @@
 //! What flow queues differ in, beside their AQM.
 
-use super::ways::Tag;
 use crate::{AckFilter, FlowParts, Packet};
 use core::fmt::Debug;
 
@@ -94,6 +93,22 @@ pub trait FlowPolicy {
     fn ack_filter(&self) -> AckFilter {
         AckFilter::Off
     }
+}
+
+/// The hash that a flow is known by.
+pub trait Tag {
+    /// The hash.
+    fn tag(&self) -> u32;
+    /// Another hash.
+    fn set_tag(&mut self, tag: u32);
+}
+
+impl Tag for () {
+    fn tag(&self) -> u32 {
+        0
+    }
+
+    fn set_tag(&mut self, _tag: u32) {}
 }
 
 /// RFC 8290 and nothing more.

@@ -9,7 +9,7 @@
 //! As in Linux, flows that share a bucket may be reordered when another way becomes free: a
 //! bucket has the tag of one flow only.
 
-use super::policy::FlowPolicy;
+use super::policy::{FlowPolicy, Tag};
 use super::{FlowQueue, NONE, Turn};
 use crate::{Aqm, Packet};
 use sojourn_units::Time;
@@ -26,22 +26,6 @@ pub struct WayCounters {
     pub way_misses: u64,
     /// Flows that found none, and share their own.
     pub way_collisions: u64,
-}
-
-/// The hash that a flow is known by.
-pub trait Tag {
-    /// The hash.
-    fn tag(&self) -> u32;
-    /// Another hash.
-    fn set_tag(&mut self, tag: u32);
-}
-
-impl Tag for () {
-    fn tag(&self) -> u32 {
-        0
-    }
-
-    fn set_tag(&mut self, _tag: u32) {}
 }
 
 /// What a look through a set has found.
