@@ -2,6 +2,7 @@
 //!
 //! Defaults and bounds stand at the model, in `sojourn-apps`.
 
+use crate::files::FileError;
 use crate::problem::{Problem, Problems, suggestion};
 use crate::quantity::{Bytes, Duration, Speed};
 use crate::read::{Read, join, table, words, wrong_type};
@@ -22,7 +23,7 @@ pub(crate) trait Around {
     fn complain(&mut self, path: &str, message: String);
 
     /// The video of the manifest at `path`; without a path our own.
-    fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, String>;
+    fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, FileError>;
 }
 
 /// The table that is looked at.
@@ -399,7 +400,7 @@ impl Says for DashTable {
         };
         let manifest = match place.file.video(self.manifest.as_deref()) {
             Ok(manifest) => manifest,
-            Err(message) => return place.complain("manifest", message),
+            Err(error) => return place.complain("manifest", error.to_string()),
         };
         let buffer = place.above_zero_or("buffer", self.buffer, rule.buffer())?;
         if rule == Rule::Bola && buffer <= BOLA_LEAST {

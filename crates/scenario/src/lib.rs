@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod apps;
+mod files;
 mod format;
 pub mod problem;
 mod quantity;
@@ -33,5 +34,4 @@ pub use problem::{Problem, Problems};
 pub use reference::{reference, schema};
 pub use runner::{Outcome, Watch, run, split};
 pub use scenario::{Options, Scenario};
-pub use trace::parse as parse_trace;
-pub use video::parse as parse_video;
+pub use trace::{TraceError, parse as parse_trace};

@@ -7,12 +7,11 @@ mod flows;
 mod hosts;
 mod network;
 
+use crate::files::Files;
 use crate::format::{Framing, ScenarioFile};
 use crate::problem::{Origin, Problem, Problems};
 use crate::quantity::Name;
-use crate::trace::Traces;
 use crate::tree::Node;
-use crate::video::Videos;
 use sojourn_units::{Span, show_span};
 use sojourn_world::Cell;
 
@@ -28,8 +27,7 @@ pub(crate) struct Resolver<'a> {
     /// The tree that the file was read from, to find places.
     pub(crate) tree: &'a Node,
     pub(crate) problems: &'a mut Problems,
-    pub(crate) traces: &'a mut Traces,
-    pub(crate) videos: &'a mut Videos,
+    pub(crate) files: &'a mut Files,
 }
 
 impl Resolver<'_> {

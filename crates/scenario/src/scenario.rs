@@ -1,14 +1,13 @@
 //! A scenario file with its overrides, read and resolved into cells.
 
+use crate::files::Files;
 use crate::format::ScenarioFile;
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::quantity::Seeds;
 use crate::read::Read;
 use crate::resolve::Resolver;
 use crate::sweep::{Grid, MOST_COMBINATIONS};
-use crate::trace::Traces;
 use crate::tree::{Node, Value};
-use crate::video::Videos;
 use sojourn_world::{Cell, ScenarioInfo};
 use std::path::Path;
 
@@ -66,8 +65,8 @@ impl Scenario {
         let sweep = tree.take("sweep");
         let sets = overrides(options, &mut problems);
         for set in &sets {
-            if let Err(message) = tree.set(&set.path, set.node.clone()) {
-                problems.add(Problem::new(set.node.at, &set.path, message));
+            if let Err(error) = tree.set(&set.path, set.node.clone()) {
+                problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
             }
         }
         let mut grid = Grid::read(sweep.as_ref(), &mut problems);
@@ -86,8 +85,7 @@ impl Scenario {
         let mut builder = Builder {
             options,
             sets: &sets,
-            traces: Traces::new(base),
-            videos: Videos::new(base),
+            files: Files::new(base),
             scenario: Self {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
@@ -140,8 +138,7 @@ fn overrides(options: &Options, problems: &mut Problems) -> Vec<Override> {
 struct Builder<'a> {
     options: &'a Options,
     sets: &'a [Override],
-    traces: Traces,
-    videos: Videos,
+    files: Files,
     scenario: Scenario,
 }
 
@@ -155,8 +152,8 @@ impl Builder<'_> {
             .map(|set| (set.path.clone(), set.node.text.clone()))
             .collect();
         for (path, node) in grid.combination(number) {
-            if let Err(message) = tree.set(path, node.clone()) {
-                problems.add(Problem::new(node.at, path, message));
+            if let Err(error) = tree.set(path, node.clone()) {
+                problems.add(Problem::new(node.at, path, error.to_string()));
                 return;
             }
             params.push((path.to_owned(), node.text.clone()));
@@ -171,8 +168,7 @@ impl Builder<'_> {
             let mut resolver = Resolver {
                 tree: &tree,
                 problems,
-                traces: &mut self.traces,
-                videos: &mut self.videos,
+                files: &mut self.files,
             };
             // A problem of one seed is a problem of all.
             let Some(cell) = resolver.cell(&file, &params, seed) else {

@@ -3,7 +3,7 @@
 use crate::problem::{Origin, Problem, Problems};
 use crate::read::join;
 use crate::tree::{Entry, Node, Value};
-use sojourn_world::Axis as AxisInfo;
+use sojourn_world::Axis;
 
 /// Most combinations of a scenario.
 pub(crate) const MOST_COMBINATIONS: usize = 100_000;
@@ -13,7 +13,7 @@ const FIXED: [&str; 6] = ["format", "name", "title", "description", "seeds", "sw
 
 /// One dimension of the grid: fields that change together. One field, unless zipped.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct Dimension {
     at: Origin,
     fields: Vec<Field>,
 }
@@ -25,7 +25,7 @@ struct Field {
     values: Vec<Node>,
 }
 
-impl Axis {
+impl Dimension {
     fn steps(&self) -> usize {
         self.fields.first().map_or(1, |field| field.values.len())
     }
@@ -34,7 +34,7 @@ impl Axis {
 /// All dimensions, slowest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
-    axes: Vec<Axis>,
+    axes: Vec<Dimension>,
 }
 
 /// One combination: the values of all swept fields.
@@ -64,7 +64,7 @@ impl Grid {
                 }
                 _ => {
                     let fields = fields(entry, "", "sweep", problems);
-                    grid.axes.extend(fields.into_iter().map(|field| Axis {
+                    grid.axes.extend(fields.into_iter().map(|field| Dimension {
                         at: field.at,
                         fields: vec![field],
                     }));
@@ -125,7 +125,7 @@ impl Grid {
     }
 
     /// The axes for a report: one for each field, with its distinct values.
-    pub(crate) fn info(&self) -> Vec<AxisInfo> {
+    pub(crate) fn info(&self) -> Vec<Axis> {
         let fields = self.axes.iter().flat_map(|axis| &axis.fields);
         fields
             .map(|field| {
@@ -135,7 +135,7 @@ impl Grid {
                         values.push(node.text.clone());
                     }
                 }
-                AxisInfo {
+                Axis {
                     field: field.path.clone(),
                     values,
                 }
@@ -150,7 +150,7 @@ impl Grid {
 }
 
 /// One `[[sweep.zip]]`: fields whose values change together.
-fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Axis> {
+fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Dimension> {
     let Value::Table(entries) = &group.value else {
         let message = format!("expected a table, found {}", group.value.kind());
         problems.add(Problem::new(group.at, "sweep.zip", message));
@@ -179,7 +179,7 @@ fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Axis> {
             return None;
         }
     }
-    Some(Axis {
+    Some(Dimension {
         at: first.at,
         fields,
     })

@@ -1,75 +1,60 @@
 //! mahimahi's link traces: one integer a line, the millisecond of a chance to send 1500 bytes.
 
 use sojourn_world::RateTrace;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Most lines of a trace: at 1500 bytes each, an hour at more than 30 Mbit/s.
 const MOST_LINES: usize = 10_000_000;
 
+/// What is wrong with a trace, with the number of the line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// A line is no number.
+    #[error("{0}: `{1:.20}` is not a time in whole milliseconds")]
+    NotATime(usize, String),
+    /// A time before the one above it.
+    #[error("{line}: {at} is before {last}; times must not decrease")]
+    Decreases {
+        /// The line.
+        line: usize,
+        /// Its time, in ms.
+        at: u64,
+        /// The time above it, in ms.
+        last: u64,
+    },
+    /// More lines than anybody measures.
+    #[error("{0}: more than {MOST_LINES} lines")]
+    TooLong(usize),
+    /// No line.
+    #[error("1: an empty trace sends nothing")]
+    Empty,
+    /// All times are zero.
+    #[error("1: a trace that ends at 0 has no length")]
+    NoLength,
+}
+
 /// Reads a trace.
 ///
 /// # Errors
-/// A sentence that begins with the number of the bad line.
-pub fn parse(text: &str) -> Result<RateTrace, String> {
+/// What is wrong with the first bad line.
+pub fn parse(text: &str) -> Result<RateTrace, TraceError> {
     let mut opportunities_ms: Vec<u64> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let (number, line) = (index + 1, line.trim());
-        let at: u64 = line
+    for (index, text) in text.lines().enumerate() {
+        let (line, text) = (index + 1, text.trim());
+        let at: u64 = text
             .parse()
-            .map_err(|_| format!("{number}: `{line:.20}` is not a time in whole milliseconds"))?;
-        if let Some(last) = opportunities_ms.last().filter(|&&last| at < last) {
-            return Err(format!(
-                "{number}: {at} is before {last}; times must not decrease"
-            ));
+            .map_err(|_| TraceError::NotATime(line, text.to_owned()))?;
+        if let Some(&last) = opportunities_ms.last().filter(|&&last| at < last) {
+            return Err(TraceError::Decreases { line, at, last });
         }
-        if number > MOST_LINES {
-            return Err(format!("{number}: more than {MOST_LINES} lines"));
+        if line > MOST_LINES {
+            return Err(TraceError::TooLong(line));
         }
         opportunities_ms.push(at);
     }
     match opportunities_ms.last() {
-        None => Err("1: an empty trace sends nothing".into()),
-        Some(0) => Err("1: a trace that ends at 0 has no length".into()),
+        None => Err(TraceError::Empty),
+        Some(0) => Err(TraceError::NoLength),
         Some(_) => Ok(RateTrace { opportunities_ms }),
-    }
-}
-
-/// Traces by path, each read once however many cells use it.
-#[derive(Debug, Default)]
-pub(crate) struct Traces {
-    base: PathBuf,
-    known: BTreeMap<String, Result<Arc<RateTrace>, String>>,
-}
-
-impl Traces {
-    /// Paths are seen from `base`.
-    pub(crate) fn new(base: &Path) -> Self {
-        Self {
-            base: base.to_owned(),
-            known: BTreeMap::new(),
-        }
-    }
-
-    /// The trace in the file `path`.
-    ///
-    /// # Errors
-    /// A sentence with the file and, where there is one, the line.
-    pub(crate) fn get(&mut self, path: &str) -> Result<Arc<RateTrace>, String> {
-        let full = self.base.join(path);
-        self.known
-            .entry(path.to_owned())
-            .or_insert_with(|| {
-                let shown = full.display();
-                let bytes = std::fs::read(&full)
-                    .map_err(|error| format!("cannot read the trace {shown}: {error}"))?;
-                let text =
-                    String::from_utf8(bytes).map_err(|_| format!("{shown} is not a text file"))?;
-                let trace = parse(&text).map_err(|error| format!("{shown}:{error}"))?;
-                Ok(Arc::new(trace))
-            })
-            .clone()
     }
 }
 
@@ -97,7 +82,7 @@ mod tests {
             ("1\n-3\n", "2: `-3` is not a time"),
             ("5\n4\n", "2: 4 is before 5"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(wanted), "{text:?}: {error}");
         }
     }

@@ -48,6 +48,27 @@ pub struct Entry {
     pub node: Node,
 }
 
+/// Where a field path leads nowhere.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoPath {
+    #[error("a field path is keys with dots between, such as `dumbbell.rtt`")]
+    Empty,
+    #[error("no {list} is named `{name}`; {help}")]
+    NoItem {
+        list: String,
+        name: String,
+        help: String,
+    },
+    #[error("`{0}` is a whole {1}; name a field")]
+    Whole(String, String),
+    #[error("`{above}` is {kind} in this scenario and has no field `{part}`")]
+    NoField {
+        above: String,
+        kind: &'static str,
+        part: String,
+    },
+}
+
 impl Value {
     /// With an article, for messages.
     pub fn kind(&self) -> &'static str {
@@ -229,16 +250,16 @@ impl Node {
     ///
     /// # Errors
     /// Says which part of the path leads nowhere.
-    pub(crate) fn set(&mut self, path: &str, new: Self) -> Result<(), String> {
+    pub(crate) fn set(&mut self, path: &str, new: Self) -> Result<(), NoPath> {
         self.set_below(path, "", new)
     }
 
-    fn set_below(&mut self, path: &str, above: &str, new: Self) -> Result<(), String> {
+    fn set_below(&mut self, path: &str, above: &str, new: Self) -> Result<(), NoPath> {
         let (part, rest) = path
             .split_once('.')
             .map_or((path, None), |(part, rest)| (part, Some(rest)));
         if part.is_empty() {
-            return Err("a field path is keys with dots between, such as `dumbbell.rtt`".into());
+            return Err(NoPath::Empty);
         }
         let kind = self.value.kind();
         let entries = match &mut self.value {
@@ -246,18 +267,20 @@ impl Node {
             Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
                 let named = |item: &Self| item.text_at("name") == Some(part);
                 let Some(index) = items.iter().position(named) else {
-                    let help = suggestion(part, &Self::names(items));
-                    return Err(format!("no {above} is named `{part}`; {help}"));
+                    return Err(NoPath::NoItem {
+                        list: above.to_owned(),
+                        name: part.to_owned(),
+                        help: suggestion(part, &Self::names(items)),
+                    });
                 };
                 let item = &mut items[index];
-                let rest =
-                    rest.ok_or_else(|| format!("`{part}` is a whole {above}; name a field"))?;
+                let whole = || NoPath::Whole(part.to_owned(), above.to_owned());
+                let rest = rest.ok_or_else(whole)?;
                 return item.set_below(rest, part, new);
             }
             _ => {
-                return Err(format!(
-                    "`{above}` is {kind} in this scenario and has no field `{part}`"
-                ));
+                let (above, part) = (above.to_owned(), part.to_owned());
+                return Err(NoPath::NoField { above, kind, part });
             }
         };
         let found = entries.iter().position(|entry| entry.key == part);

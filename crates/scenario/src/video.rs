@@ -1,102 +1,76 @@
 //! Manifests of videos, in the JSON of the player simulator Sabre.
 
 use serde_json::Value;
-use sojourn_apps::dash::{Manifest, big_clip};
+use sojourn_apps::dash::{Manifest, ManifestError};
 use sojourn_units::{Rate, Span};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Most chunks of a manifest: a week of two seconds each.
 const MOST_CHUNKS: usize = 302_400;
 
+/// What is wrong with a manifest: the key, the chunk or the representation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum VideoError {
+    /// It is no JSON; why not.
+    #[error("{0}")]
+    Json(String),
+    #[error("`{path}` should be {wanted}")]
+    Wants { path: String, wanted: &'static str },
+    #[error("more than {MOST_CHUNKS} chunks")]
+    TooLong,
+    #[error("`{path}` has {sizes} sizes, but there are {rates} rates")]
+    Sizes {
+        path: String,
+        sizes: usize,
+        rates: usize,
+    },
+    #[error("{0}")]
+    Manifest(#[from] ManifestError),
+}
+
+fn wants<T>(found: Option<T>, path: &str, wanted: &'static str) -> Result<T, VideoError> {
+    found.ok_or_else(|| VideoError::Wants {
+        path: path.to_owned(),
+        wanted,
+    })
+}
+
 /// Reads a manifest.
 ///
 /// # Errors
-/// A sentence with the key, the chunk or the representation, and what should stand there.
-pub fn parse(text: &str) -> Result<Manifest, String> {
-    let root: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let list = |key: &str| {
-        let list = root.get(key).and_then(Value::as_array);
-        list.ok_or(format!("`{key}` should be a list"))
-    };
-    let millis = root.get("segment_duration_ms").and_then(Value::as_u64);
-    let millis = millis.ok_or("`segment_duration_ms` should be a whole number")?;
+/// The first thing that is wrong, and what should stand there.
+pub(crate) fn parse(text: &str) -> Result<Manifest, VideoError> {
+    let root: Value =
+        serde_json::from_str(text).map_err(|error| VideoError::Json(error.to_string()))?;
+    let list = |key: &str| wants(root.get(key).and_then(Value::as_array), key, "a list");
+    let key = "segment_duration_ms";
+    let millis = wants(root.get(key).and_then(Value::as_u64), key, "a whole number")?;
     let mut rates = Vec::new();
     for (at, rate) in list("bitrates_kbps")?.iter().enumerate() {
         let kbps = rate.as_f64().filter(|kbps| *kbps >= 0.0);
-        let kbps = kbps.ok_or(format!("`bitrates_kbps[{at}]` should be a number"))?;
+        let kbps = wants(kbps, &format!("bitrates_kbps[{at}]"), "a number")?;
         rates.push(Rate::from_bps_f64(kbps * 1000.0));
     }
     let chunks = list("segment_sizes_bits")?;
     if chunks.len() > MOST_CHUNKS {
-        return Err(format!("more than {MOST_CHUNKS} chunks"));
+        return Err(VideoError::TooLong);
     }
     let mut sizes = vec![Vec::with_capacity(chunks.len()); rates.len()];
     for (number, chunk) in chunks.iter().enumerate() {
         let path = format!("segment_sizes_bits[{number}]");
-        let row = chunk
-            .as_array()
-            .ok_or(format!("`{path}` should be a list"))?;
+        let row = wants(chunk.as_array(), &path, "a list")?;
         if row.len() != rates.len() {
-            return Err(format!(
-                "`{path}` has {} sizes, but there are {} rates",
-                row.len(),
-                rates.len()
-            ));
+            let (sizes, rates) = (row.len(), rates.len());
+            return Err(VideoError::Sizes { path, sizes, rates });
         }
         for (at, bits) in row.iter().enumerate() {
             let bytes = bits
                 .as_u64()
                 .and_then(|bits| u32::try_from(bits.div_ceil(8)).ok());
-            let bytes = bytes.ok_or(format!(
-                "`{path}[{at}]` should be a size in bits, a whole number below 2^35"
-            ))?;
-            sizes[at].push(bytes);
+            let wanted = "a size in bits, a whole number below 2^35";
+            sizes[at].push(wants(bytes, &format!("{path}[{at}]"), wanted)?);
         }
     }
-    Manifest::new(Span::from_millis(millis), rates, sizes).map_err(|error| error.to_string())
-}
-
-/// Videos by path, each read once however many cells use it.
-#[derive(Debug, Default)]
-pub(crate) struct Videos {
-    base: PathBuf,
-    known: BTreeMap<String, Result<Arc<Manifest>, String>>,
-    own: Option<Arc<Manifest>>,
-}
-
-impl Videos {
-    /// Paths are seen from `base`.
-    pub(crate) fn new(base: &Path) -> Self {
-        Self {
-            base: base.to_owned(),
-            ..Self::default()
-        }
-    }
-
-    /// The video of the manifest at `path`; without a path our own.
-    ///
-    /// # Errors
-    /// A sentence with the file and the place in it.
-    pub(crate) fn get(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, String> {
-        let Some(path) = path else {
-            let own = self.own.get_or_insert_with(|| Arc::new(big_clip()));
-            return Ok(Arc::clone(own));
-        };
-        let full = self.base.join(path);
-        let read = || {
-            let shown = full.display();
-            let text = std::fs::read_to_string(&full)
-                .map_err(|error| format!("cannot read the manifest {shown}: {error}"))?;
-            let manifest = parse(&text).map_err(|error| format!("{shown}: {error}"))?;
-            Ok(Arc::new(manifest))
-        };
-        self.known
-            .entry(path.to_owned())
-            .or_insert_with(read)
-            .clone()
-    }
+    Ok(Manifest::new(Span::from_millis(millis), rates, sizes)?)
 }
 
 #[cfg(test)]
@@ -125,7 +99,7 @@ mod tests {
                 r#"{{ "segment_duration_ms": 2000, "bitrates_kbps": {rates},
                     "segment_sizes_bits": {sizes} }}"#
             );
-            parse(&text).unwrap_err()
+            parse(&text).unwrap_err().to_string()
         };
         for (rates, sizes, wanted) in [
             (
@@ -152,7 +126,8 @@ mod tests {
             let error = with(rates, sizes);
             assert!(error.contains(wanted), "{error}");
         }
-        assert!(parse("{}").unwrap_err().contains("`segment_duration_ms`"));
+        let error = parse("{}").unwrap_err().to_string();
+        assert!(error.contains("`segment_duration_ms`"), "{error}");
         assert!(parse("nothing").is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Resolver;
 use crate::apps::Around;
+use crate::files::FileError;
 use sojourn_apps::dash::Manifest;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ impl Around for Resolver<'_> {
         self.complain(path, message);
     }
 
-    fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, String> {
-        self.videos.get(path)
+    fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, FileError> {
+        self.files.video(path)
     }
 }

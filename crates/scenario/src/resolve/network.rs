@@ -128,10 +128,10 @@ impl Resolver<'_> {
         let rate = match (hop.rate, hop.trace) {
             (Some(LinkSpeed(Some(rate))), None) => Some(LineRate::Fixed(rate)),
             (Some(LinkSpeed(None)), None) => Some(LineRate::Infinite),
-            (None, Some(file)) => match self.traces.get(&file) {
+            (None, Some(file)) => match self.files.trace(&file) {
                 Ok(trace) => Some(LineRate::Trace(trace)),
-                Err(message) => {
-                    self.complain(&format!("{path}.trace"), message);
+                Err(error) => {
+                    self.complain(&format!("{path}.trace"), error.to_string());
                     None
                 }
             },

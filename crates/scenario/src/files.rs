@@ -1,0 +1,92 @@
+//! Files that a scenario names, each read once however many cells use it.
+
+use crate::trace::{self, TraceError};
+use crate::video::{self, VideoError};
+use sojourn_apps::dash::{Manifest, big_clip};
+use sojourn_world::RateTrace;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a file cannot be used: a sentence with the file and, where there is one, the place in it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    #[error("cannot read the {what} {path}: {error}")]
+    Unreadable {
+        what: &'static str,
+        path: String,
+        error: Arc<std::io::Error>,
+    },
+    #[error("{0} is not a text file")]
+    NotText(String),
+    #[error("{0}:{1}")]
+    Trace(String, TraceError),
+    #[error("{0}: {1}")]
+    Video(String, VideoError),
+}
+
+type Known<T> = BTreeMap<String, Result<Arc<T>, FileError>>;
+
+/// Link traces and manifests of videos, by their paths.
+#[derive(Debug)]
+pub(crate) struct Files {
+    base: PathBuf,
+    traces: Known<RateTrace>,
+    videos: Known<Manifest>,
+    own_video: Option<Arc<Manifest>>,
+}
+
+impl Files {
+    /// Paths are seen from `base`.
+    pub(crate) fn new(base: &Path) -> Self {
+        Self {
+            base: base.to_owned(),
+            traces: Known::new(),
+            videos: Known::new(),
+            own_video: None,
+        }
+    }
+
+    /// The link trace in the file `path`.
+    pub(crate) fn trace(&mut self, path: &str) -> Result<Arc<RateTrace>, FileError> {
+        let read = |shown: &str| {
+            let bytes = std::fs::read(shown).map_err(|error| unreadable("trace", shown, error))?;
+            let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(shown.into()))?;
+            trace::parse(&text).map_err(|error| FileError::Trace(shown.into(), error))
+        };
+        once(&mut self.traces, &self.base, path, read)
+    }
+
+    /// The video of the manifest at `path`; without a path our own.
+    pub(crate) fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, FileError> {
+        let Some(path) = path else {
+            let own = self.own_video.get_or_insert_with(|| Arc::new(big_clip()));
+            return Ok(Arc::clone(own));
+        };
+        let read = |shown: &str| {
+            let text = std::fs::read_to_string(shown);
+            let text = text.map_err(|error| unreadable("manifest", shown, error))?;
+            video::parse(&text).map_err(|error| FileError::Video(shown.into(), error))
+        };
+        once(&mut self.videos, &self.base, path, read)
+    }
+}
+
+fn once<T>(
+    known: &mut Known<T>,
+    base: &Path,
+    path: &str,
+    read: impl FnOnce(&str) -> Result<T, FileError>,
+) -> Result<Arc<T>, FileError> {
+    let entry = known.entry(path.to_owned());
+    let shown = base.join(path).display().to_string();
+    entry.or_insert_with(|| read(&shown).map(Arc::new)).clone()
+}
+
+fn unreadable(what: &'static str, path: &str, error: std::io::Error) -> FileError {
+    FileError::Unreadable {
+        what,
+        path: path.to_owned(),
+        error: Arc::new(error),
+    }
+}
