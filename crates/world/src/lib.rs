@@ -23,13 +23,15 @@ mod transmit;
 
 pub use by_world::ByWorld;
 pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
-pub use figure::{Aggregate, Distribution, FlowResult, LinkResult};
+pub use figure::{
+    Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
+};
 pub use line::{Impairment, Line, LineRate, RateTrace};
 pub use name::WorldName;
 pub use network::{Interface, Medium, Network, Node, Wire};
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};
-pub use result::{Amount, Cost, Measured, Point, RunResult, Series, jain};
+pub use result::{Cost, RunResult, jain};
 pub use scenario::{Axis, ScenarioInfo};
 pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
 pub use tap::{Tap, TapPoint, Taps};

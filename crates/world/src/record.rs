@@ -4,8 +4,9 @@
 mod samples;
 mod spread;
 
-use crate::figure::{self, Distribution, FlowResult, Kind, LinkResult};
-use crate::result::{Amount, Measured, Point, Series};
+use crate::figure::{
+    self, Amount, Distribution, FlowResult, Kind, LinkResult, Measured, Point, Series,
+};
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};

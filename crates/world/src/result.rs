@@ -1,10 +1,7 @@
 //! What a run yields.
 
-use crate::figure::{Aggregate, Distribution, FlowResult, LinkResult, Statistic};
+use crate::figure::{Aggregate, FlowResult, LinkResult, Statistic};
 use crate::name::WorldName;
-use sojourn_apps::Metric;
-use sojourn_units::Unit;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The result of one cell in one world.
@@ -51,44 +48,6 @@ impl RunResult {
         });
         sum / f64::from(count)
     }
-}
-
-/// A figure that an app has measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// What.
-    pub metric: Metric,
-    /// How much of it.
-    pub amount: Amount,
-}
-
-/// How much an app has measured, in the metric's own unit.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Amount {
-    /// All reports added up.
-    Sum(f64),
-    /// The distribution of the reports.
-    Spread(Distribution),
-}
-
-/// A point of a series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Seconds since the start of the run: the end of the interval.
-    pub t: f64,
-    /// Value; NaN where an interval has no sample.
-    pub value: f64,
-}
-
-/// A quantity over time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// `throughput`, `backlog`, `rtt` and so on.
-    pub metric: Cow<'static, str>,
-    /// Of its values.
-    pub unit: Unit,
-    /// Evenly spaced points, from the start of the run.
-    pub points: Vec<Point>,
 }
 
 impl Aggregate {

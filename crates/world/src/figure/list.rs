@@ -9,8 +9,9 @@
 //! with `field = |part| …` where the figure follows from other fields, `"key" = "metric"` where its
 //! metric is not the field's name, and `"key" later` where older summaries lack it.
 
-use super::{Access, Distribution, Figure, Kind, Row, Shape};
-use crate::result::{Measured, Series};
+use super::held::{Measured, Series};
+use super::row::{Access, Figure, Kind, Part, Row, Shape};
+use super::statistic::Distribution;
 use sojourn_qdisc::Report;
 use sojourn_units::{Rate, Span, Unit};
 use std::borrow::Cow;
@@ -40,7 +41,7 @@ macro_rules! part {
         impl $part {
             pub(super) const ROWS: &[Row<Self>] = &[$(Row {
                 figure: Figure {
-                    kind: <Self as super::Part>::KIND,
+                    kind: <Self as Part>::KIND,
                     shape: part!(@shape $($type)?),
                     key: $key,
                     metric: part!(@metric $field $($metric)?),
