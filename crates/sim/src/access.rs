@@ -96,6 +96,13 @@ impl AccessLinks {
         None
     }
 
+    /// The first packet on the uplink of `way`.
+    #[cfg(test)]
+    pub(crate) fn head(&self, way: Way) -> Option<&Packet> {
+        let place = self.pool.get(self.lanes[way.index()].first as usize);
+        place.map(|place| &place.packet)
+    }
+
     /// The first packet on the uplink of `way` arrives: takes it, and tells when the next does.
     pub(crate) fn arrive(&mut self, way: Way) -> Option<(Packet, Option<Time>)> {
         let lane = &mut self.lanes[way.index()];

@@ -394,3 +394,6 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,12 @@ impl Pipe {
         self.flight.front().map(|&(at, _)| at)
     }
 
+    /// The next packet.
+    #[cfg(test)]
+    pub(crate) fn head(&self) -> Option<&Packet> {
+        self.flight.front().map(|(_, packet)| packet)
+    }
+
     /// Puts a packet in flight. Equal times keep their order; the walk from the back is one
     /// step unless jitter may reorder.
     pub(crate) fn push(&mut self, at: Time, packet: Packet) {

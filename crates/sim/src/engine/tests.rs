@@ -1,0 +1,120 @@
+//! Runs repeat; where two do not, the first event is named at which they part.
+
+use super::*;
+use crate::build;
+use sojourn_apps::{Bulk, Cbr, Ping, Spec as AppSpec};
+use sojourn_tcp::Config;
+use sojourn_world::{Change, Flow, Line, LineRate, Network, Transport as Carrier};
+
+/// What two runs of a cell do differently.
+#[derive(Debug, PartialEq)]
+struct Parting {
+    /// How many events both have in common.
+    after: u64,
+    /// The next event of each: its time, what it belongs to, and the packet that arrives. None
+    /// where a run is over.
+    events: [Option<(Time, Owner, Option<String>)>; 2],
+}
+
+/// The next event of a run.
+fn next(engine: &Engine) -> Option<(Time, Owner, Option<String>)> {
+    let (now, source) = engine.due()?;
+    let passage = &engine.net.passage;
+    let packet = match source.owner() {
+        Owner::Pipe(index) => passage.pipes[index].head(),
+        Owner::Uplink(way) => passage.access.as_ref().and_then(|access| access.head(way)),
+        Owner::Medium(_) | Owner::Endpoint(_) | Owner::Changes => None,
+    };
+    Some((now, source.owner(), packet.map(|p| format!("{p:?}"))))
+}
+
+/// Runs two cells step by step; where do they part?
+fn parting(cells: [&Cell; 2]) -> Option<Parting> {
+    let mut runs = cells.map(|cell| build::engine(cell).expect("the cell can be run"));
+    for run in &mut runs {
+        run.start();
+    }
+    loop {
+        let [one, other] = &mut runs;
+        let events = [next(one), next(other)];
+        if events[0] != events[1] {
+            let after = one.events;
+            return Some(Parting { after, events });
+        }
+        let (now, source) = one.due()?;
+        one.step(now, source);
+        other.step(now, source);
+        assert_eq!(one.digest, other.digest, "the same events");
+    }
+}
+
+/// Connections, probes and datagrams over a lossy line with access links, which changes.
+fn cell(seed: u64) -> Cell {
+    let mut network = Network::new(["client", "server"]);
+    for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
+        let line = Line {
+            jitter: Span::from_millis(2),
+            loss: 0.01,
+            ..Line::new(LineRate::Fixed(sojourn_units::Rate::from_bps(5_000_000)))
+        };
+        let queue = "cake bandwidth 4mbit".parse().expect("a test's own spec");
+        network.join(way, name, queue, line);
+    }
+    network.access = Some(sojourn_units::Rate::from_bps(100_000_000));
+    let flow = |number: u32, transport, app| Flow {
+        hosts: [number; 2],
+        base_rtt: Span::from_millis(20),
+        ..Flow::new(&format!("flow-{number}"), transport, app)
+    };
+    let interval = Span::from_millis(10);
+    let flows = vec![
+        flow(0, Carrier::Tcp(Config::default()), AppSpec::from(Bulk)),
+        flow(1, Carrier::Udp, Ping { size: 64, interval }.into()),
+        flow(
+            2,
+            Carrier::Udp,
+            Cbr {
+                size: 500,
+                interval,
+            }
+            .into(),
+        ),
+    ];
+    let change = Change {
+        at: Time::ZERO + Span::from_secs(2),
+        link: 0,
+        rate: None,
+        qdisc: Some("fq_pie".parse().expect("a test's own spec")),
+    };
+    Cell {
+        seed,
+        changes: vec![change],
+        ..Cell::new("test", network, flows, Span::from_secs(4))
+    }
+}
+
+#[test]
+fn a_run_repeats_event_by_event() {
+    assert_eq!(parting([&cell(1), &cell(1)]), None);
+}
+
+#[test]
+fn runs_that_differ_part_at_an_event_with_a_name() {
+    let one = cell(1);
+    let mut later = cell(1);
+    later.flows[1].start += Span::from_millis(5);
+    let found = parting([&one, &later]).expect("one probes later");
+    // The other flows begin together; then the probe, on its access link or not.
+    let [Some((here, ..)), Some((there, ..))] = &found.events else {
+        panic!("neither is over: {found:?}");
+    };
+    assert!(*here <= Time::ZERO + Span::from_millis(5), "{found:?}");
+    assert!(here <= there, "{found:?}");
+    // Of another seed the first packet that arrives at another time is named.
+    let found = parting([&one, &cell(2)]).expect("the dice fall differently");
+    let named = found.events.iter().flatten();
+    let packets = named.filter(|(_, owner, packet)| {
+        matches!(owner, Owner::Pipe(_)) && packet.as_ref().is_some_and(|p| p.contains("way"))
+    });
+    assert!(packets.count() > 0, "{found:?}");
+}
