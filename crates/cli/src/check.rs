@@ -4,7 +4,7 @@ use crate::table::Table;
 use crate::{Overrides, WrongInput, print};
 use clap::Args;
 use sojourn_units::{Time, show_rate, show_span};
-use sojourn_world::{Cell, LineRate, Medium, Transport};
+use sojourn_world::{Cell, LineRate, Transport};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -100,23 +100,25 @@ fn links(cell: &Cell) -> Table {
         "link", ">rate", ">delay", ">jitter", ">loss", "from", "to", "qdisc",
     ]);
     let network = &cell.network;
-    for interface in &network.interfaces {
-        let node = |index: usize| network.nodes[index].name.clone();
-        let Medium::Wire(wire) = &network.media[interface.medium];
-        let line = &wire.line;
-        let rate = match &line.rate {
-            LineRate::Infinite => "unlimited".to_owned(),
-            LineRate::Fixed(rate) => show_rate(*rate),
-            LineRate::Trace(_) => "trace".to_owned(),
+    for (index, interface) in network.interfaces.iter().enumerate() {
+        let medium = network.medium(index);
+        let line = network.wire(index).map(|wire| &wire.line);
+        let hearers = medium.hearers().iter();
+        let hearers: Vec<&str> = hearers.map(|&to| network.nodes[to].name.as_str()).collect();
+        let rate = match medium.rate() {
+            Some(LineRate::Infinite) => "unlimited".to_owned(),
+            Some(LineRate::Fixed(rate)) => show_rate(*rate),
+            Some(LineRate::Trace(_)) => "trace".to_owned(),
+            None => "-".to_owned(),
         };
         table.row(vec![
             interface.name.clone(),
             rate,
-            show_span(line.delay),
-            show_span(line.jitter),
-            format!("{}%", line.loss * 100.0),
-            node(interface.node),
-            node(wire.to),
+            show_span(medium.delay()),
+            line.map_or("-".to_owned(), |line| show_span(line.jitter)),
+            line.map_or("-".to_owned(), |line| format!("{}%", line.loss * 100.0)),
+            network.nodes[interface.node].name.clone(),
+            hearers.join(", "),
             interface.qdisc.to_string(),
         ]);
     }

@@ -49,13 +49,13 @@ impl Capture {
         }
     }
 
-    fn finish(&mut self) -> Result<(), String> {
+    fn finish(&mut self) -> io::Result<()> {
         let finished = match (self.writer.take(), self.error.take()) {
             (Some(writer), None) => writer.finish().map(drop),
             (_, Some(error)) => Err(error),
             (None, None) => Ok(()),
         };
-        finished.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+        finished.map_err(|error| cannot_write(&self.path, &error))
     }
 }
 
@@ -151,7 +151,7 @@ impl Capturing<'_> {
         }
         let _ = write!(comment, ", seed {}", cell.seed);
         for name in self.points {
-            let point = TapPoint::find(name, cell).map_err(WorldError)?;
+            let point = TapPoint::find(name, cell)?;
             let description = match point {
                 TapPoint::Node(_) => "what leaves and reaches the node's hosts",
                 TapPoint::Offered(_) => "what is offered to the link's queue",
@@ -172,8 +172,8 @@ impl Capturing<'_> {
                 let tap = FileTap::boxed(&capture, &interface, Span::ZERO)?;
                 Ok((capture, tap))
             });
-            let (capture, tap) = opened
-                .map_err(|error| WorldError(format!("cannot write {}: {error}", path.display())))?;
+            let (capture, tap) =
+                opened.map_err(|error| WorldError::machine(cannot_write(&path, &error)))?;
             files.push(capture);
             taps.points.push((point, tap));
         }
@@ -194,12 +194,17 @@ impl World for Capturing<'_> {
     ) -> Result<RunResult, WorldError> {
         let files = self.open(cell, &mut taps)?;
         let result = self.world.run(cell, taps, progress)?;
-        finish(&files).map_err(WorldError)?;
+        finish(&files).map_err(WorldError::machine)?;
         Ok(result)
     }
 }
 
-fn finish(files: &[Shared]) -> Result<(), String> {
+fn cannot_write(path: &Path, error: &io::Error) -> io::Error {
+    let what = format!("cannot write {}: {error}", path.display());
+    io::Error::new(error.kind(), what)
+}
+
+fn finish(files: &[Shared]) -> io::Result<()> {
     for file in files {
         let mut capture = file.lock().unwrap_or_else(PoisonError::into_inner);
         capture.finish()?;

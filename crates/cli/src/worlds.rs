@@ -16,7 +16,7 @@ pub(crate) struct Row {
     /// Whether programs can run beside its hosts.
     pub(crate) takes_programs: bool,
     /// Why it cannot run here, if it cannot.
-    available: fn() -> Result<(), String>,
+    available: fn() -> std::io::Result<()>,
     make: fn(Programs) -> Box<dyn World + Sync>,
 }
 

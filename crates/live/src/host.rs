@@ -26,6 +26,7 @@ use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
 
 use crate::clock::Clock;
 use crate::lab::Host;
+use crate::unfit::{Unfit, UnfitFlow};
 pub(crate) use end::locked;
 use end::{End, Outbox, Socket, Turn};
 
@@ -102,25 +103,27 @@ impl Ends {
 }
 
 /// Whether the apps and transports of a cell can run over the kernel's sockets.
-pub(crate) fn check(cell: &Cell) -> Result<(), String> {
+pub(crate) fn check(cell: &Cell) -> Result<(), Unfit> {
     let of = |instance: &Instance| usize::from(instance.spec.app.connections());
     let connections: usize = cell.instances().iter().map(of).sum();
     if connections > MAX_CONNECTIONS {
-        return Err(format!(
-            "{connections} connections are too many: the live world has ports for \
-             {MAX_CONNECTIONS}"
-        ));
+        return Err(Unfit::Connections {
+            count: connections,
+            most: MAX_CONNECTIONS,
+        });
     }
     for flow in &cell.flows {
-        check_flow(flow)
-            .and_then(|()| check_nat(cell, flow))
-            .map_err(|reason| format!("flow {:?}: {reason}", flow.name))?;
+        let checked = check_flow(flow).and_then(|()| check_nat(cell, flow));
+        checked.map_err(|reason| Unfit::Flow {
+            flow: flow.name.clone(),
+            reason,
+        })?;
     }
     Ok(())
 }
 
 /// Whether a flow begins on the side from which a translation lets it.
-fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), String> {
+fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
     let nat = cell.network.nodes[0].nat;
     let opens = if flow.app.kind().second_opens {
         flow.to
@@ -128,26 +131,22 @@ fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), String> {
         flow.from
     };
     if nat && opens != 0 {
-        return Err(
-            "the server sends first, and behind `nat` the kernel knows nobody to pass that on to; \
-             give it direction \"up\", an app whose client asks first (dash, web), or run this \
-             scenario with --world sim"
-                .into(),
-        );
+        return Err(UnfitFlow::ServerFirst);
     }
     Ok(())
 }
 
-fn check_flow(flow: &Flow) -> Result<(), String> {
+fn check_flow(flow: &Flow) -> Result<(), UnfitFlow> {
     if flow.from == flow.to || flow.from > 1 || flow.to > 1 {
-        return Err("it must lead from the client to the server or back".into());
+        return Err(UnfitFlow::Ends);
     }
-    let (carrier, name) = match flow.transport {
+    let (other, carrier) = match flow.transport {
         Transport::Tcp(_) => (Carrier::Udp, "UDP"),
         Transport::Udp => (Carrier::Tcp, "TCP"),
     };
-    if flow.app.kind().transport == Some(carrier) {
-        return Err(format!("{:?} needs {name}", flow.app.kind().name));
+    if flow.app.kind().transport == Some(other) {
+        let app = flow.app.kind().name;
+        return Err(UnfitFlow::Carrier { app, carrier });
     }
     match &flow.transport {
         Transport::Tcp(config) => socket::check(config),
@@ -167,15 +166,12 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     }
 }
 
-fn check_size(size: u16, least: u16) -> Result<(), String> {
+fn check_size(size: u16, least: u16) -> Result<(), UnfitFlow> {
     let most = datagram::LARGEST;
     if (least..=most).contains(&size) {
         return Ok(());
     }
-    Err(format!(
-        "its size of {size} bytes must be {least} to {most} in the live world: the datagram \
-         carries its number and times, and must not be fragmented"
-    ))
+    Err(UnfitFlow::Size { size, least, most })
 }
 
 /// Something due at a time.

@@ -18,9 +18,11 @@ mod nat;
 mod packet_socket;
 #[allow(unsafe_code)]
 mod sys;
+mod unfit;
 mod world;
 
 pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};
 pub use sys::catch_signals;
+pub use unfit::{Unfit, UnfitFlow};
 pub use world::{Guests, Live};

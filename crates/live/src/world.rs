@@ -27,13 +27,14 @@ use sojourn_qdisc::Report;
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Cell, Cost, Interface, Line, LinkRecorder, Medium, Network, Progress, RunResult, Taps,
-    Transport, World, WorldError, WorldName, flow_recorders,
+    Cell, Cost, Interface, Line, LinkRecorder, Network, Progress, RunResult, Taps, Transport,
+    World, WorldError, WorldName, flow_recorders,
 };
 
 use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::{Host, Lab, Plan};
+use crate::unfit::Unfit;
 pub use guest::Guests;
 use links::Gauge;
 
@@ -61,14 +62,16 @@ impl Live {
     ///
     /// # Errors
     /// A sentence that says what is missing and what to do.
-    pub fn available() -> Result<(), String> {
-        let lab = Lab::new(&Plan::default()).map_err(|error| error.to_string())?;
+    pub fn available() -> io::Result<()> {
+        let lab = Lab::new(&Plan::default())?;
         let raw = lab.bridge.run(|| {
             use rustix::net::{AddressFamily, SocketType, socket};
             Ok(socket(AddressFamily::PACKET, SocketType::RAW, None)?)
         });
-        raw.map(drop)
-            .map_err(|error| format!("cannot open a packet socket (AF_PACKET): {error}"))
+        raw.map(drop).map_err(|error| {
+            let what = format!("cannot open a packet socket (AF_PACKET): {error}");
+            io::Error::new(error.kind(), what)
+        })
     }
 }
 
@@ -99,9 +102,9 @@ impl World for Guests {
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
-        let links = check(cell).map_err(WorldError)?;
-        let plan = plan(cell).map_err(WorldError)?;
-        let lab = Lab::new(&plan).map_err(|error| WorldError(error.to_string()))?;
+        let links = check(cell).map_err(WorldError::unfit)?;
+        let plan = plan(cell).map_err(WorldError::unfit)?;
+        let lab = Lab::new(&plan).map_err(WorldError::machine)?;
         let shared = Shared {
             recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
             stop: AtomicBool::new(false),
@@ -128,38 +131,29 @@ fn links(network: &Network) -> Option<Links<'_>> {
     let ([_, _], [up, down]) = (&network.nodes[..], &network.interfaces[..]) else {
         return None;
     };
-    let line = |interface: &Interface| match &network.media[interface.medium] {
-        Medium::Wire(wire) => (wire.to != interface.node).then_some(&wire.line),
-    };
-    let in_order = (up.node, down.node) == (0, 1);
-    in_order.then_some([(up, line(up)?), (down, line(down)?)])
+    let [there, back] = [network.wire(0)?, network.wire(1)?];
+    let in_order = (up.node, there.to, down.node, back.to) == (0, 1, 1, 0);
+    in_order.then_some([(up, &there.line), (down, &back.line)])
 }
 
 /// The links of a cell that can run here.
-fn check(cell: &Cell) -> Result<Links<'_>, String> {
-    let Some(links) = links(&cell.network) else {
-        return Err(
-            "the live world runs a dumbbell (one bottleneck each way), not a graph of nodes and \
-             links; run this scenario with --world sim"
-                .into(),
-        );
-    };
+fn check(cell: &Cell) -> Result<Links<'_>, Unfit> {
+    let links = links(&cell.network).ok_or(Unfit::Graph)?;
     if cell.network.nodes[1].nat {
-        return Err("the live world translates addresses on the first node's side only".into());
+        return Err(Unfit::Nat);
     }
     if cell.link_header != ETHERNET_HEADER {
-        let header = cell.link_header;
-        return Err(format!(
-            "the live world's links are Ethernet and count {ETHERNET_HEADER} bytes of header, \
-             not {header}; leave link_header out, or run this scenario with --world sim"
-        ));
+        return Err(Unfit::LinkHeader {
+            header: cell.link_header,
+            ethernet: ETHERNET_HEADER,
+        });
     }
     host::check(cell)?;
     Ok(links)
 }
 
 /// What the hosts must be like for a cell.
-fn plan(cell: &Cell) -> Result<Plan, String> {
+fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     let mut configs = cell.flows.iter().filter_map(|flow| match flow.transport {
         Transport::Tcp(config) => Some((&flow.name, config)),
         Transport::Udp => None,
@@ -187,10 +181,11 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
         ];
         let pairs = switches(&first).into_iter().zip(switches(&config));
         if let Some(((a, b), field)) = pairs.zip(names).find(|((a, b), _)| a != b) {
-            return Err(format!(
-                "flow {name:?} has {field} = {a}, flow {other:?} has {field} = {b}: in the live \
-                 world all flows share two kernels' settings and must agree"
-            ));
+            return Err(Unfit::Disagree {
+                flows: [name.to_owned(), other.clone()],
+                field,
+                values: [a, b],
+            });
         }
         largest_window = largest_window.max(config.receive_window_max);
     }
@@ -218,10 +213,10 @@ fn plan(cell: &Cell) -> Result<Plan, String> {
     let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
     let hosts = hosts.unwrap_or(0).saturating_add(1);
     if hosts > Host::MOST {
-        let most = Host::MOST;
-        return Err(format!(
-            "{hosts} hosts on one side are too many: the live world has addresses for {most}"
-        ));
+        return Err(Unfit::Hosts {
+            count: hosts,
+            most: Host::MOST,
+        });
     }
     let initial_window = first.initial_window;
     let usual = initial_window == Config::default().initial_window;
@@ -287,7 +282,7 @@ impl Run<'_> {
             let sides: Vec<_> = sides.into_iter().map(joined).collect();
             let bridge = joined(bridge);
             if broken_off {
-                return Err(WorldError::interrupted());
+                return Err(WorldError::Interrupted);
             }
             let mut cpu_nanos = 0;
             for side in sides {
@@ -356,7 +351,7 @@ impl Run<'_> {
 /// What a thread has yielded, as this world's error.
 fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, WorldError> {
     match thread.join() {
-        Ok(result) => result.map_err(|error| WorldError(error.to_string())),
+        Ok(result) => result.map_err(WorldError::machine),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

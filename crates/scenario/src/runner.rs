@@ -30,7 +30,7 @@ impl Watch for () {
 
 /// Runs every cell, at most `jobs` at a time, and gives the outcomes in the order of `cells`.
 /// Once `stop` is set no cell is begun any more, running ones are interrupted, and what is left
-/// has [`WorldError::interrupted`]. A cell that panics fails alone.
+/// has [`WorldError::Interrupted`]. A cell that panics fails alone.
 pub fn run(
     world: &(dyn World + Sync),
     cells: &[Cell],
@@ -79,7 +79,7 @@ fn one(
     progress: &dyn Fn(Time),
 ) -> Outcome {
     if stop.load(Ordering::Relaxed) {
-        return Err(WorldError::interrupted());
+        return Err(WorldError::Interrupted);
     }
     let mut report = |now| {
         progress(now);
@@ -97,10 +97,10 @@ fn one(
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no message");
-        Err(WorldError(format!(
-            "the {} world has a bug: {what}",
-            world.name()
-        )))
+        Err(WorldError::Bug {
+            world: world.name(),
+            what: what.to_owned(),
+        })
     });
     outcome.map(|mut result| {
         let cost = &mut result.cost;

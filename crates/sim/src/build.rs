@@ -4,6 +4,7 @@ use crate::access::AccessLinks;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
 use crate::engine::Engine;
+use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Outbox, Plan, Transport, UDP_HEADERS};
 use crate::interface::Interface;
@@ -18,12 +19,11 @@ use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
 use sojourn_units::Time;
 use sojourn_world::{
-    Cell, Flow, Instance, Transport as CellTransport, Window, WorldError, flow_recorders,
-    link_recorders,
+    Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
 
 /// Makes the engine for a cell.
-pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
+pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     let instances = cell.instances();
     let labels = Labels::of(cell);
     let interfaces: Vec<Interface> = (link_recorders(cell).into_iter().enumerate())
@@ -35,12 +35,10 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, WorldError> {
     let access = cell.network.access;
     let most = [interfaces.len(), layout.pipes.len(), ways];
     if most.into_iter().any(|count| count > MAX_OWNERS) {
-        return Err(WorldError(format!(
-            "the simulator holds up to {MAX_OWNERS} links, delays and endpoints; this cell has \
-             {} flows over {} links",
-            instances.len(),
-            interfaces.len()
-        )));
+        return Err(Unfit::TooLarge {
+            flows: instances.len(),
+            links: interfaces.len(),
+        });
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };

@@ -1,9 +1,10 @@
 //! The ways of all flows through a network of wires: routes, and the pipes on them.
 
+use crate::error::Unfit;
 use crate::forwarding::{Leg, Next, Route, Table};
 use crate::pipe::Pipe;
 use sojourn_units::Span;
-use sojourn_world::{Cell, Flow, Instance, WorldError};
+use sojourn_world::{Cell, Flow, Instance};
 use std::collections::BTreeMap;
 
 /// Pipes and routes while they are being laid out.
@@ -18,7 +19,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The ways of a cell's connections, both directions of each.
-    pub(crate) fn of(cell: &Cell, instances: &[Instance]) -> Result<Self, WorldError> {
+    pub(crate) fn of(cell: &Cell, instances: &[Instance]) -> Result<Self, Unfit> {
         let network = &cell.network;
         let interfaces = network.interfaces.len();
         let mut layout = Self {
@@ -70,12 +71,12 @@ impl Layout {
 }
 
 /// The interfaces on the way between two nodes.
-fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, WorldError> {
+fn path(cell: &Cell, from: usize, to: usize, flow: &Flow) -> Result<Vec<usize>, Unfit> {
     let path = cell.network.path(from, to);
-    path.filter(|path| !path.is_empty()).ok_or_else(|| {
-        WorldError(format!(
-            "flow `{}`: no path from node {from} to node {to}",
-            flow.name
-        ))
-    })
+    path.filter(|path| !path.is_empty())
+        .ok_or_else(|| Unfit::NoPath {
+            flow: flow.name.clone(),
+            from,
+            to,
+        })
 }

@@ -18,6 +18,7 @@ mod build;
 mod calendar;
 mod change;
 mod engine;
+mod error;
 mod forwarding;
 mod host;
 mod interface;
@@ -31,6 +32,7 @@ mod pipe;
 mod tap;
 mod wire;
 
+pub use error::Unfit;
 pub use packet::Packet;
 
 use sojourn_qdisc::{Qdisc, Setting};
@@ -56,7 +58,7 @@ impl Sim {
         cell: &Cell,
         mut queue: impl FnMut(&Interface, Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>>,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell)?;
+        let mut engine = build::engine(cell).map_err(WorldError::unfit)?;
         let interfaces = &mut engine.net.passage.interfaces;
         for (own, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
             if let Some(qdisc) = queue(interface, own.setting()) {
@@ -82,12 +84,12 @@ impl World for Sim {
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell)?;
+        let mut engine = build::engine(cell).map_err(WorldError::unfit)?;
         if !taps.is_empty() {
             engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
         }
         if engine.run(progress).is_break() {
-            return Err(WorldError::interrupted());
+            return Err(WorldError::Interrupted);
         }
         Ok(engine.finish(cell))
     }

@@ -9,6 +9,7 @@
 
 mod by_world;
 mod cell;
+mod error;
 pub mod figure;
 mod line;
 mod name;
@@ -23,6 +24,7 @@ mod transmit;
 
 pub use by_world::ByWorld;
 pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
+pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
@@ -34,7 +36,7 @@ pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};
 pub use scenario::{Axis, ScenarioInfo};
 pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
-pub use tap::{Tap, TapPoint, Taps};
+pub use tap::{NoSuchPoint, Tap, TapPoint, Taps};
 
 pub use sojourn_apps::{Gathering, Metric};
 use std::ops::ControlFlow;
@@ -42,7 +44,7 @@ pub use transmit::{TraceClock, Transmitter};
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When
 /// the answer is [`ControlFlow::Break`], the world stops at once, removes what it made and
-/// returns [`WorldError::interrupted`].
+/// returns [`WorldError::Interrupted`].
 pub type Progress<'a> = &'a mut dyn FnMut(sojourn_units::Time) -> ControlFlow<()>;
 
 /// Where a cell can be run.
@@ -58,22 +60,3 @@ pub trait World {
     fn run(&self, cell: &Cell, taps: Taps, progress: Progress<'_>)
     -> Result<RunResult, WorldError>;
 }
-
-/// Why a world could not run a cell; a sentence for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorldError(pub String);
-
-impl WorldError {
-    /// The run was stopped from outside, by Ctrl-C for example.
-    pub fn interrupted() -> Self {
-        Self("interrupted".into())
-    }
-}
-
-impl std::fmt::Display for WorldError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WorldError {}

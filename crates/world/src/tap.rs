@@ -20,7 +20,7 @@ impl TapPoint {
     ///
     /// # Errors
     /// What names there are.
-    pub fn find(name: &str, cell: &Cell) -> Result<Self, String> {
+    pub fn find(name: &str, cell: &Cell) -> Result<Self, NoSuchPoint> {
         let (links, nodes) = (cell.network.link_names(), cell.network.node_names());
         let (base, before) = match name.strip_suffix(":in") {
             Some(base) => (base, true),
@@ -36,12 +36,24 @@ impl TapPoint {
         if let Some(node) = nodes.iter().position(|node| *node == name) {
             return Ok(Self::Node(node));
         }
-        Err(format!(
-            "`{name}` is no link ({}) and no node ({}); `LINK:in` is before the queue",
-            links.join(", "),
-            nodes.join(", ")
-        ))
+        Err(NoSuchPoint {
+            name: name.into(),
+            links: links.join(", "),
+            nodes: nodes.join(", "),
+        })
     }
+}
+
+/// Nothing in a cell has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue")]
+pub struct NoSuchPoint {
+    /// The name.
+    pub name: String,
+    /// The links' names, for people.
+    pub links: String,
+    /// The nodes' names, for people.
+    pub nodes: String,
 }
 
 /// Takes the packets that pass one point.
@@ -88,7 +100,7 @@ mod tests {
         assert_eq!(find("a"), Ok(TapPoint::Node(0)));
         assert_eq!(find("b"), Ok(TapPoint::Dequeued(0)));
         assert_eq!(find("b:in"), Ok(TapPoint::Offered(0)));
-        let error = find("d").unwrap_err();
+        let error = find("d").unwrap_err().to_string();
         assert!(
             error.contains("no link (b)") && error.contains("(a, b, c)"),
             "{error}"

@@ -101,7 +101,7 @@ fn outcomes(
                         if key == "setting" && value == setting && rest == cell.params)
             };
             let found = results.iter().position(fits);
-            let at = found.ok_or_else(|| WorldError("no result".into()))?;
+            let at = found.ok_or_else(|| WorldError::Missing)?;
             let mut run = results.remove(at);
             run.params.remove(0);
             Ok(run)

@@ -7,6 +7,7 @@ use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use crate::sys;
+use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
@@ -96,22 +97,19 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Resu
 }
 
 /// Whether the kernel's TCP can do what `config` asks for; the reason why not.
-pub(super) fn check(config: &Config) -> Result<(), String> {
+pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
     let default = Config::default();
-    let refused = |what: &str| Err(format!("{what}; leave it out to run it live"));
+    let refused = |what| Err(UnfitFlow::Choice(what));
     if config.mss > natural_mss(config) {
         let (mss, most) = (config.mss, natural_mss(config));
-        return Err(format!(
-            "its mss of {mss} bytes is above the {most} that fit into a frame"
-        ));
+        return Err(UnfitFlow::Mss { mss, most });
     }
     // There is no module to load either: tcp_bbr is version 1.
     if matches!(config.algorithm, Algorithm::Compound | Algorithm::Bbr3) {
-        let name = config.algorithm.name();
-        return Err(format!(
-            "Linux has no congestion control {name:?}; this kernel offers {}",
-            offered()
-        ));
+        return Err(UnfitFlow::Algorithm {
+            name: config.algorithm.name(),
+            offered: offered(),
+        });
     }
     if !config.tick.is_zero() {
         return refused("the kernel's clock has a fixed tick");
@@ -279,7 +277,7 @@ mod tests {
                 algorithm,
                 ..Config::default()
             };
-            let refusal = check(&config).unwrap_err();
+            let refusal = check(&config).unwrap_err().to_string();
             assert!(refusal.contains(name), "{refusal}");
             // Reno is in every kernel.
             assert!(refusal.contains("this kernel offers") && refusal.contains("reno"));
@@ -295,17 +293,22 @@ mod tests {
             tick: Span::from_millis(10),
             ..Config::default()
         };
-        assert!(check(&ticking).unwrap_err().contains("tick"));
+        assert!(check(&ticking).unwrap_err().to_string().contains("tick"));
         let timed = Config {
             timed_segment: true,
             ..Config::default()
         };
-        assert!(check(&timed).unwrap_err().contains("timed_segment"));
+        assert!(
+            check(&timed)
+                .unwrap_err()
+                .to_string()
+                .contains("timed_segment")
+        );
         let rfc = Config {
             rto_rule: RtoRule::Rfc6298,
             ..Config::default()
         };
-        assert!(check(&rfc).unwrap_err().contains("RFC 6298"));
+        assert!(check(&rfc).unwrap_err().to_string().contains("RFC 6298"));
         assert_eq!(lacks("vegas", "reno, cubic").matches("cubic").count(), 1);
     }
 
