@@ -12,6 +12,8 @@
 mod builtin;
 mod chart;
 mod claims;
+#[cfg(test)]
+mod documents;
 mod draw;
 mod files;
 mod judge;
