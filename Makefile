@@ -1,6 +1,6 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test bench count dash build lint doc clean
+.PHONY: help demo test bench count dash build lint doc deny clean
 
 CARGO = cargo
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
@@ -13,6 +13,7 @@ help:
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 17 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make lint    format and lints only'
+	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
 
 build:
@@ -44,6 +45,10 @@ test: lint
 doc:
 	@scripts/setup build
 	$(CARGO) doc --workspace --no-deps --locked
+
+# Not part of `make test`: to build cargo-deny takes minutes (`cargo install --locked cargo-deny`).
+deny:
+	$(CARGO) deny check licenses bans sources
 
 bench: build
 	@scripts/setup bench
