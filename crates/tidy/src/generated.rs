@@ -28,7 +28,7 @@ pub fn file(path: &str, wanted: &str) {
 /// to `wanted`, with an empty line before and after it.
 ///
 /// # Panics
-/// As [`file`], and if the document lacks the lines.
+/// As [`file()`], and if the document lacks the lines.
 pub fn part(path: &str, name: &str, wanted: &str) {
     let found = fs::read_to_string(crate::root().join(path));
     let found = found.unwrap_or_else(|e| panic!("{path}: {e}"));
