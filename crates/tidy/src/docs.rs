@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::text::numbered;
-use crate::{Finding, Source, extension};
+use crate::{Finding, Source, extension, has_word};
 
 /// Relative links in documents whose target is missing.
 pub fn links(source: &Source, root: &Path) -> Vec<Finding> {
@@ -17,12 +16,9 @@ pub fn links(source: &Source, root: &Path) -> Vec<Finding> {
             let file = target.split('#').next().unwrap_or_default();
             let elsewhere = target.contains("://") || target.starts_with("mailto:");
             if !elsewhere && !file.is_empty() && !root.join(folder).join(file).exists() {
-                findings.push(Finding::new(
-                    &source.path,
-                    number,
-                    format!("the link to {target} leads nowhere"),
-                    "mend the path, which is relative to this document",
-                ));
+                let problem = format!("the link to {target} leads nowhere");
+                let instead = "mend the path, which is relative to this document";
+                findings.push(source.finding(number, problem, instead));
             }
         }
     }
@@ -35,42 +31,30 @@ pub fn scenarios(source: &Source, root: &Path) -> Vec<Finding> {
     if !["md", "py", "sh", ""].contains(&kind) {
         return Vec::new();
     }
-    let mut findings = Vec::new();
-    for (number, line) in numbered(source) {
-        for name in scenario_names(line) {
-            if !root.join(&name).exists() {
-                findings.push(Finding::new(
-                    &source.path,
-                    number,
-                    format!("names {name}, which does not exist"),
-                    "name a file of scenarios/, or add it",
-                ));
-            }
-        }
-    }
-    findings
+    let named = |(number, line)| scenario_names(line).map(move |name| (number, name));
+    let missing = source.numbered().flat_map(named);
+    let missing = missing.filter(|(_, name)| !root.join(name).exists());
+    let finding = |(number, name)| {
+        let problem = format!("names {name}, which does not exist");
+        source.finding(number, problem, "name a file of scenarios/, or add it")
+    };
+    missing.map(finding).collect()
 }
 
 /// Crates that a document does not mention as `crates/NAME`.
 pub fn code_map(architecture: &Source, crates: &[String]) -> Vec<Finding> {
-    crates
-        .iter()
-        .filter(|name| !crate::code::has_word(&architecture.text, &format!("crates/{name}")))
-        .map(|name| {
-            Finding::new(
-                &architecture.path,
-                0,
-                format!("crates/{name} is not on the code map"),
-                "say what it is for and where to start reading",
-            )
-        })
-        .collect()
+    let finding = |name: &String| {
+        let problem = format!("crates/{name} is not on the code map");
+        architecture.finding(0, problem, "say what it is for and where to start reading")
+    };
+    let is_missing = |name: &&String| !has_word(&architecture.text, &format!("crates/{name}"));
+    crates.iter().filter(is_missing).map(finding).collect()
 }
 
 /// Lines that are not inside a fenced block.
 fn outside_blocks(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     let mut inside = false;
-    numbered(source).filter(move |(_, line)| {
+    source.numbered().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");
         inside ^= fence;
         !inside && !fence
@@ -85,50 +69,38 @@ fn link_targets(line: &str) -> Vec<&str> {
 }
 
 /// Names of the form `scenarios/….toml` in a line.
-fn scenario_names(line: &str) -> Vec<String> {
-    const FOLDER: &str = "scenarios/";
-    line.match_indices(FOLDER)
-        .filter_map(|(at, _)| {
-            let rest: String = line[at..]
-                .chars()
-                .take_while(|c| c.is_ascii_alphanumeric() || "/-_.".contains(*c))
-                .collect();
-            let end = rest.find(".toml")? + ".toml".len();
-            Some(rest[..end].to_owned())
-        })
-        .collect()
+fn scenario_names(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices("scenarios/").filter_map(|(at, _)| {
+        let outside = |c: char| !c.is_ascii_alphanumeric() && !"/-_.".contains(c);
+        let name = line[at..].split(outside).next()?;
+        Some(&name[..name.find(".toml")? + ".toml".len()])
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn repository() -> std::path::PathBuf {
-        crate::root()
-    }
-
     #[test]
     fn links_that_lead_nowhere_are_found() {
         let text = "[a](Cargo.toml) [b](https://x.y) [c](#here)\n```\n[d](no)\n```\n[e](no.md#x)\n";
-        let findings = links(&Source::new("README.md", text), &repository());
+        let findings = links(&Source::new("README.md", text), &crate::root());
         assert_eq!(findings.iter().map(|f| f.line).collect::<Vec<_>>(), [5]);
     }
 
     #[test]
     fn links_are_relative_to_their_document() {
         let text = "[a](../Cargo.toml) [b](Cargo.toml)\n";
-        assert_eq!(
-            links(&Source::new("docs/x.md", text), &repository()).len(),
-            1
-        );
+        let findings = links(&Source::new("docs/x.md", text), &crate::root());
+        assert_eq!(findings.len(), 1);
     }
 
     #[test]
     fn missing_scenarios_are_found() {
         let name = ["scenarios", "no-such-file.toml"].join("/");
         let source = Source::new("README.md", &format!("run `{name}` now\n"));
-        assert_eq!(scenarios(&source, &repository()).len(), 1);
-        assert_eq!(scenario_names(&format!("`{name}`, x")), [name]);
+        assert_eq!(scenarios(&source, &crate::root()).len(), 1);
+        assert!(scenario_names(&format!("`{name}`, x")).eq([&name]));
     }
 
     #[test]

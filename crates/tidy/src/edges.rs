@@ -30,31 +30,20 @@ pub type Edges = BTreeMap<String, Uses>;
 /// # Errors
 /// Names what is missing if the block or an arrow is.
 pub fn documented(architecture: &Source) -> Result<Edges, Finding> {
-    let wrong = |problem: &str| Finding::new(&architecture.path, 0, problem, "see crates/tidy");
-    let (_, below) = architecture
-        .text
-        .split_once(MARK)
-        .ok_or_else(|| wrong("no mark"))?;
-    let block = below
-        .split("```")
-        .nth(1)
-        .ok_or_else(|| wrong("no block below the mark"))?;
-    let mut edges = Edges::new();
-    for line in block.lines().skip(1).filter(|line| !line.trim().is_empty()) {
-        let (name, uses) = line
-            .split_once('→')
-            .ok_or_else(|| wrong("a line without →"))?;
+    let wrong = |problem| move || architecture.finding(0, problem, "see crates/tidy");
+    let mut below = architecture.text.split(MARK).skip(1);
+    let below = below.next().ok_or_else(wrong("no mark"))?;
+    let block = below.split("```").nth(1);
+    let block = block.ok_or_else(wrong("no block below the mark"))?;
+    let lines = block.lines().skip(1).filter(|line| !line.trim().is_empty());
+    let edge = |line: &str| {
+        let (name, uses) = line.split_once('→').ok_or_else(wrong("a line without →"))?;
         let (own, foreign) = uses.split_once('+').unwrap_or((uses, ""));
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        edges.insert(
-            name.trim().to_owned(),
-            Uses {
-                own: words(own),
-                foreign: words(foreign),
-            },
-        );
-    }
-    Ok(edges)
+        let (own, foreign) = (words(own), words(foreign));
+        Ok((name.trim().to_owned(), Uses { own, foreign }))
+    };
+    lines.map(edge).collect()
 }
 
 /// The edges that cargo sees, from the JSON of `cargo metadata`. Dependencies of tests and benches
@@ -63,33 +52,23 @@ pub fn documented(architecture: &Source) -> Result<Edges, Finding> {
 /// # Panics
 /// If the JSON is not that of `cargo metadata`.
 pub fn actual(metadata: &Value) -> Edges {
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .expect("cargo metadata gives a name")
-            .to_owned()
+    let name = |value: &Value| {
+        let name = value["name"].as_str();
+        name.expect("cargo metadata gives a name").to_owned()
     };
-    let packages = metadata["packages"]
-        .as_array()
-        .expect("cargo metadata lists packages");
+    let list = |value: &Value| value.as_array().expect("cargo metadata has a list").clone();
     let mut edges = Edges::new();
-    for package in packages {
-        let mut uses = Uses::default();
-        let dependencies = package["dependencies"]
-            .as_array()
-            .expect("a package has a list");
-        for dependency in dependencies
-            .iter()
-            .filter(|d| d["kind"].as_str() != Some("dev"))
-        {
-            let name = text(&dependency["name"]);
+    for package in list(&metadata["packages"]) {
+        let package_name = name(&package).replace(PREFIX, "");
+        let uses: &mut Uses = edges.entry(package_name).or_default();
+        for dependency in list(&package["dependencies"]) {
+            let name = name(&dependency);
             match name.strip_prefix(PREFIX) {
+                _ if dependency["kind"] == "dev" => false,
                 Some(own) => uses.own.insert(own.to_owned()),
                 None => uses.foreign.insert(name),
             };
         }
-        let name = text(&package["name"]);
-        edges.insert(name.strip_prefix(PREFIX).unwrap_or(&name).to_owned(), uses);
     }
     edges
 }
@@ -98,53 +77,35 @@ pub fn actual(metadata: &Value) -> Edges {
 pub fn compare(documented: &Edges, actual: &Edges, pure: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let names: BTreeSet<&String> = documented.keys().chain(actual.keys()).collect();
-    let none = Uses::default();
     for name in names {
-        let manifest = format!("crates/{name}/Cargo.toml");
-        if !actual.contains_key(name) {
-            let problem = format!("ARCHITECTURE.md lists a crate `{name}` that is not there");
-            findings.push(Finding::new(&manifest, 0, problem, "remove its line"));
-            continue;
-        }
-        if !documented.contains_key(name) {
-            let problem = "the crate is not in ARCHITECTURE.md's list of dependencies";
-            findings.push(Finding::new(
-                &manifest,
-                0,
-                problem,
-                "add its line, and why it exists",
-            ));
-            continue;
-        }
-        let said = documented.get(name).unwrap_or(&none);
-        let done = actual.get(name).unwrap_or(&none);
-        let is_pure = pure.contains(&name.as_str());
+        let mut found = |problem: String, instead| findings.push(about(name, problem, instead));
+        let (said, done) = match (documented.get(name), actual.get(name)) {
+            (Some(said), Some(done)) => (said, done),
+            (_, None) => {
+                let problem = format!("ARCHITECTURE.md lists a crate `{name}` that is not there");
+                found(problem, "remove its line");
+                continue;
+            }
+            (None, _) => {
+                let problem = "the crate is not in ARCHITECTURE.md's list of dependencies";
+                found(problem.into(), "add its line, and why it exists");
+                continue;
+            }
+        };
         for used in done.own.difference(&said.own) {
-            findings.push(Finding::new(
-                &manifest,
-                0,
-                format!("`{name}` uses `{used}`, ARCHITECTURE.md has no such edge"),
-                "move the code to where it belongs; edges point down only",
-            ));
+            let problem = format!("`{name}` uses `{used}`, ARCHITECTURE.md has no such edge");
+            let instead = "move the code to where it belongs; edges point down only";
+            found(problem, instead);
         }
         for used in said.own.difference(&done.own) {
-            findings.push(Finding::new(
-                &manifest,
-                0,
-                format!("`{name}` does not use `{used}`, ARCHITECTURE.md says it does"),
-                "remove the edge from the list",
-            ));
+            let problem = format!("`{name}` does not use `{used}`, ARCHITECTURE.md says it does");
+            found(problem, "remove the edge from the list");
         }
-        if is_pure && said.foreign != done.foreign {
-            findings.push(Finding::new(
-                &manifest,
-                0,
-                format!(
-                    "outside crates are {:?}, listed are {:?}",
-                    done.foreign, said.foreign
-                ),
-                "a pure crate takes `no_std` crates without I/O only; then list it",
-            ));
+        if pure.contains(&name.as_str()) && said.foreign != done.foreign {
+            let (is, said) = (&done.foreign, &said.foreign);
+            let problem = format!("outside crates are {is:?}, listed are {said:?}");
+            let instead = "a pure crate takes `no_std` crates without I/O only; then list it";
+            found(problem, instead);
         }
     }
     findings
@@ -154,22 +115,26 @@ pub fn compare(documented: &Edges, actual: &Edges, pure: &[&str]) -> Vec<Finding
 pub fn unused(edges: &Edges, sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, uses) in edges {
+        let of_crate = |s: &&Source| s.is_rust() && s.crate_name() == Some(name);
         for used in &uses.own {
             let path = format!("sojourn_{used}");
-            let named = sources.iter().any(|source| {
-                source.crate_name() == Some(name) && source.is_rust() && source.text.contains(&path)
-            });
-            if !named {
-                findings.push(Finding::new(
-                    &format!("crates/{name}/Cargo.toml"),
-                    0,
-                    format!("declares sojourn-{used}, and no source names it"),
+            let mut sources = sources.iter().filter(of_crate);
+            if !sources.any(|source| source.text.contains(&path)) {
+                let problem = format!("declares sojourn-{used}, and no source names it");
+                findings.push(about(
+                    name,
+                    problem,
                     "remove it here and from ARCHITECTURE.md",
                 ));
             }
         }
     }
     findings
+}
+
+/// A finding in the manifest of a crate.
+fn about(name: &str, problem: String, instead: &str) -> Finding {
+    Finding::new(&format!("crates/{name}/Cargo.toml"), 0, problem, instead)
 }
 
 #[cfg(test)]
@@ -182,12 +147,8 @@ mod tests {
         low  →\nmid  → low + libm\nhigh → low mid\n```\n";
 
     fn metadata(low_uses: &[&str]) -> Value {
-        let list = |names: &[&str]| -> Vec<Value> {
-            names
-                .iter()
-                .map(|name| json!({"name": name, "kind": null}))
-                .collect()
-        };
+        let one = |name: &&str| json!({"name": name, "kind": null});
+        let list = |names: &[&str]| -> Vec<Value> { names.iter().map(one).collect() };
         let test_only = json!({"name": "proptest", "kind": "dev"});
         json!({"packages": [
             {"name": "sojourn-low", "dependencies": list(low_uses)},
@@ -200,10 +161,8 @@ mod tests {
     #[test]
     fn the_same_edges_are_no_finding() {
         let documented = documented(&Source::new("A.md", DOCUMENT)).expect("well-formed");
-        assert_eq!(
-            compare(&documented, &actual(&metadata(&[])), &["low", "mid"]),
-            []
-        );
+        let actual = actual(&metadata(&[]));
+        assert_eq!(compare(&documented, &actual, &["low", "mid"]), []);
     }
 
     #[test]

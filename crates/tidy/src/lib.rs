@@ -9,7 +9,6 @@
 //! Not here: what the compiler, rustfmt and clippy already check.
 #![forbid(unsafe_code)]
 
-pub mod code;
 pub mod docs;
 pub mod edges;
 pub mod generated;
@@ -36,17 +35,13 @@ pub struct Finding {
 
 impl Finding {
     /// A finding at `line` of `path`.
-    pub fn new(
-        path: &str,
-        line: usize,
-        problem: impl Into<String>,
-        instead: impl Into<String>,
-    ) -> Self {
+    pub fn new(path: &str, line: usize, problem: impl Into<String>, instead: &str) -> Self {
+        let (path, problem, instead) = (path.into(), problem.into(), instead.into());
         Self {
-            path: path.into(),
+            path,
             line,
-            problem: problem.into(),
-            instead: instead.into(),
+            problem,
+            instead,
         }
     }
 }
@@ -73,10 +68,18 @@ pub struct Source {
 impl Source {
     /// A file of the given path and text.
     pub fn new(path: &str, text: &str) -> Self {
-        Self {
-            path: path.into(),
-            text: text.into(),
-        }
+        let (path, text) = (path.into(), text.into());
+        Self { path, text }
+    }
+
+    /// A finding at `line` of this file.
+    fn finding(&self, line: usize, problem: impl Into<String>, instead: &str) -> Finding {
+        Finding::new(&self.path, line, problem, instead)
+    }
+
+    /// Its lines with their numbers, from 1.
+    fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines())
     }
 
     /// The folder under `crates/` that the file is in.
@@ -97,11 +100,8 @@ impl Source {
 
     /// How many lines stand above a test module in the same file; all of them without one.
     fn lines_before_tests(&self) -> usize {
-        let end = self
-            .text
-            .find("#[cfg(test)]\nmod tests {")
-            .unwrap_or(self.text.len());
-        self.text[..end].lines().count()
+        let above = self.text.split("#[cfg(test)]\nmod tests {").next();
+        above.unwrap_or_default().lines().count()
     }
 }
 
@@ -111,13 +111,22 @@ fn extension(path: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, end)| end)
 }
 
+/// A character of a name.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// True if `line` has `word` as a whole word, or as a whole path if it has `/` in it.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+    })
+}
+
 /// The root of this repository.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors()
-        .nth(2)
-        .expect("this crate lies in crates/tidy")
-        .to_path_buf()
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.expect("this crate lies in crates/tidy").to_path_buf()
 }
 
 /// All text files that people write, in the order of their paths. Build output is left out.
@@ -128,29 +137,20 @@ pub fn sources(root: &Path) -> Vec<Source> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-        for entry in entries {
-            let path = entry
-                .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
-                .path();
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        for entry in entries.unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
             if path.is_dir() {
-                let output = ["target", "out", "build"].contains(&name.as_str());
+                let output = ["target", "out", "build"].contains(&&*name);
                 if !output && (!name.starts_with('.') || name == ".ci") {
                     folders.push(path);
                 }
             } else if is_written_by_people(&path, &name) {
-                let text =
-                    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                let text = fs::read_to_string(&path);
+                let text = text.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
                 let below = path.strip_prefix(root).expect("the walk began at the root");
-                found.push(Source {
-                    path: below.to_string_lossy().replace('\\', "/"),
-                    text,
-                });
+                found.push(Source::new(&below.to_string_lossy(), &text));
             }
         }
     }
@@ -160,13 +160,11 @@ pub fn sources(root: &Path) -> Vec<Source> {
 
 /// Sources, scripts and documents by their names; scripts without an ending by their place.
 fn is_written_by_people(path: &Path, name: &str) -> bool {
-    const ENDINGS: [&str; 10] = [
-        "rs", "py", "sh", "toml", "md", "tcl", "cc", "html", "css", "js",
-    ];
+    const ENDINGS: &str = "rs py sh toml md tcl cc html css js";
     let in_scripts = path
         .parent()
         .is_some_and(|folder| folder.ends_with("scripts"));
-    ENDINGS.contains(&extension(name)) || in_scripts || name == "Makefile"
+    ENDINGS.split(' ').any(|end| end == extension(name)) || in_scripts || name == "Makefile"
 }
 
 /// Prints all findings and fails if there are any.
@@ -175,10 +173,10 @@ fn is_written_by_people(path: &Path, name: &str) -> bool {
 /// If there is a finding; the message lists them all.
 pub fn expect_none(findings: &[Finding]) {
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    let lines = lines.join("\n");
     assert!(
         findings.is_empty(),
-        "{} finding(s):\n{}",
-        lines.len(),
-        lines.join("\n")
+        "{} finding(s):\n{lines}",
+        findings.len()
     );
 }

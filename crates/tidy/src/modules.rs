@@ -2,54 +2,32 @@
 //!
 //! Not here: modules with a `#[path]`, of which there are none.
 
-use crate::code::{has_word, strip};
 use crate::{Finding, Source};
 
 /// Files below a crate's `src` that its modules do not reach.
 pub fn orphans(sources: &[Source]) -> Vec<Finding> {
-    let declared = |parents: [String; 2], name: &str| {
-        let mut sources = sources.iter();
-        sources.any(|source| parents.contains(&source.path) && declares(&source.text, name))
-    };
     let orphan = |source: &&Source| {
-        let parts: Vec<&str> = source.path.split('/').collect();
-        let ["crates", krate, "src", between @ .., file] = parts.as_slice() else {
-            return false;
-        };
-        let Some(stem) = file.strip_suffix(".rs") else {
-            return false;
-        };
-        let (folder, name) = match (between, stem) {
-            ([], "lib" | "main") => return false,
-            ([folder @ .., name], "mod") => (folder, *name),
-            _ => (between, stem),
-        };
-        let above = std::iter::once(&"src").chain(folder).copied();
-        let above = format!("crates/{krate}/{}", above.collect::<Vec<_>>().join("/"));
-        let parents = if folder.is_empty() {
-            ["lib.rs", "main.rs"].map(|root| format!("{above}/{root}"))
-        } else {
-            [format!("{above}.rs"), format!("{above}/mod.rs")]
-        };
-        !declared(parents, name)
+        let path = source.path.strip_suffix(".rs").unwrap_or_default();
+        let path = path.strip_suffix("/mod").unwrap_or(path);
+        let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+        let is_root = folder.ends_with("/src") && ["lib", "main"].contains(&name);
+        let parents = ["/lib.rs", "/main.rs", ".rs", "/mod.rs"].map(|end| format!("{folder}{end}"));
+        let mut parents = sources.iter().filter(|other| parents.contains(&other.path));
+        let below_src = source.crate_name().is_some() && path.contains("/src/");
+        below_src && !is_root && !parents.any(|parent| declares(&parent.text, name))
     };
     let finding = |source: &Source| {
         let problem = "no module declares this file, so that nothing compiles it";
-        Finding::new(
-            &source.path,
-            0,
-            problem,
-            "declare it with `mod`, or delete it",
-        )
+        source.finding(0, problem, "declare it with `mod`, or delete it")
     };
     sources.iter().filter(orphan).map(finding).collect()
 }
 
-/// Whether a file has `mod name`.
+/// Whether a file has `mod name;`.
 fn declares(text: &str, name: &str) -> bool {
-    let code = strip(text);
-    let mut lines = code.lines();
-    lines.any(|line| has_word(line, "mod") && has_word(line, name))
+    let declaration = format!("mod {name};");
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| line.ends_with(&declaration) && !line.starts_with("//"))
 }
 
 #[cfg(test)]

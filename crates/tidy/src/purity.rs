@@ -2,7 +2,6 @@
 //!
 //! Not here: clocks, random order and the platform's mathematics. `clippy.toml` names them.
 
-use crate::code::strip;
 use crate::{Finding, Source};
 
 /// Crates whose code is pure: `no_std` with `alloc`.
@@ -14,114 +13,49 @@ pub const DETERMINISTIC: [&str; 2] = ["world", "sim"];
 /// The one crate that may have `unsafe` code.
 pub const UNSAFE: &str = "live";
 
-/// Modules of the standard library through which the machine gets in.
-const MACHINE: [&str; 8] = ["time", "fs", "net", "thread", "env", "process", "io", "os"];
+/// What follows `std::` where the machine gets in; a group of several modules could hide it.
+const MACHINE: [&str; 9] = [
+    "time", "fs", "net", "thread", "env", "process", "io", "os", "{",
+];
 
 /// Modules of the machine in a deterministic crate.
 pub fn machine(source: &Source) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if !applies(source, &DETERMINISTIC) || source.is_test_code() {
-        return findings;
+    let applies = source
+        .crate_name()
+        .is_some_and(|name| DETERMINISTIC.contains(&name));
+    if !applies || !source.is_rust() || source.is_test_code() {
+        return Vec::new();
     }
-    let code = strip(&source.text);
-    for (line, module) in std_modules(&code) {
-        if MACHINE.contains(&module.as_str()) {
-            findings.push(Finding::new(
-                &source.path,
-                line,
-                format!("std::{module} in a crate that is the same on every machine"),
-                "pass what is needed in as an argument, or move the code to live, scenario or cli",
-            ));
-        }
-    }
-    findings
+    let code = source
+        .numbered()
+        .filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let named = code.flat_map(|(at, line)| line.split("std::").skip(1).map(move |rest| (at, rest)));
+    let finding = |(line, rest): (usize, &str)| {
+        let module = MACHINE.iter().find(|module| rest.starts_with(**module))?;
+        let problem = format!("std::{module} in a crate that is the same on every machine");
+        let instead =
+            "pass what is needed in as an argument, or move the code to live, scenario or cli";
+        Some(source.finding(line, problem, instead))
+    };
+    named.filter_map(finding).collect()
 }
 
 /// Pure crates that do not say so in their first lines, and crates that allow `unsafe` code.
 pub fn crate_roots(source: &Source) -> Vec<Finding> {
-    let is_root = ["/src/lib.rs", "/src/main.rs"]
-        .iter()
-        .any(|end| source.path.ends_with(end));
+    let is_root = source.path.ends_with("/src/lib.rs") || source.path.ends_with("/src/main.rs");
     let Some(name) = source.crate_name().filter(|_| is_root) else {
         return Vec::new();
     };
-    let code = strip(&source.text);
-    let mut wanted = Vec::new();
-    if PURE.contains(&name) {
-        wanted.push("#![no_std]");
-    }
-    if name != UNSAFE {
-        wanted.push("#![forbid(unsafe_code)]");
-    }
-    wanted.retain(|attribute| !code.contains(attribute));
-    wanted
-        .iter()
-        .map(|attribute| {
-            Finding::new(
-                &source.path,
-                1,
-                format!("a crate without {attribute}"),
-                "add it below the crate's documentation",
-            )
-        })
-        .collect()
-}
-
-fn applies(source: &Source, crates: &[&str]) -> bool {
-    source.is_rust()
-        && source
-            .crate_name()
-            .is_some_and(|name| crates.contains(&name))
-}
-
-/// The modules named right after `std::`, also in `use std::{a, b::c}`, with their lines.
-fn std_modules(code: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("std::") {
-        if code[..at]
-            .chars()
-            .next_back()
-            .is_some_and(crate::code::is_word)
-        {
-            continue;
-        }
-        let line = code[..at].matches('\n').count() + 1;
-        let rest = &code[at + "std::".len()..];
-        match rest.strip_prefix('{') {
-            None => found.push((line, first_word(rest))),
-            Some(group) => {
-                found.extend(group_heads(group).into_iter().map(|head| (line, head)));
-            }
-        }
-    }
-    found
-}
-
-/// The first word of each item of a `use` group, whose opening brace is already behind us.
-fn group_heads(group: &str) -> Vec<String> {
-    let mut depth = 0;
-    let mut heads = vec![String::new()];
-    for c in group.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => heads.push(String::new()),
-            _ if depth == 0 => heads.last_mut().expect("never empty").push(c),
-            _ => {}
-        }
-    }
-    heads
-        .iter()
-        .map(|head| first_word(head.trim_start()))
-        .filter(|h| !h.is_empty())
-        .collect()
-}
-
-fn first_word(text: &str) -> String {
-    text.chars()
-        .take_while(|&c| crate::code::is_word(c))
-        .collect()
+    let wanted = [
+        ("#![no_std]", PURE.contains(&name)),
+        ("#![forbid(unsafe_code)]", name != UNSAFE),
+    ];
+    let missing = |(attribute, wanted): (&str, bool)| {
+        let missing = wanted && !source.text.lines().any(|line| line == attribute);
+        let problem = format!("a crate without {attribute}");
+        missing.then(|| source.finding(1, problem, "add it below the crate's documentation"))
+    };
+    wanted.into_iter().filter_map(missing).collect()
 }
 
 #[cfg(test)]
@@ -129,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machine_modules_are_found_in_groups_too() {
-        let source = Source::new("crates/sim/src/a.rs", "use std::{fmt, fs::File, rc::Rc};\n");
-        assert_eq!(machine(&source).len(), 1);
-        assert!(machine(&source)[0].problem.starts_with("std::fs"));
-        let live = Source::new("crates/live/src/a.rs", &source.text);
-        assert_eq!(machine(&live), []);
-        let nested = Source::new("crates/sim/src/a.rs", "use std::{fmt::{self, io}, rc};\n");
-        assert_eq!(machine(&nested), [], "io is a name inside fmt here");
+    fn machine_modules_are_found() {
+        let of = |path, text| machine(&Source::new(path, text));
+        let code = "use std::fmt;\n// use std::io;\nlet x = std::fs::read(y);\n";
+        let found = of("crates/sim/src/a.rs", code);
+        assert!(found.len() == 1 && found[0].line == 3, "{found:?}");
+        assert!(found[0].problem.starts_with("std::fs"));
+        assert_eq!(of("crates/live/src/a.rs", code), []);
+        assert_eq!(of("crates/sim/src/a.rs", "use std::{fmt, io};\n").len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rules for every text: its size, and that it is finished.
 
-use crate::{Finding, Source, extension};
+use crate::{Finding, Source, extension, has_word};
 
 /// Longest line of code and scripts, in characters.
 pub const LINE_MAX: usize = 100;
@@ -24,32 +24,22 @@ pub fn file_length(sources: &[Source], exceptions: &[Exception]) -> Vec<Finding>
     let mut findings = Vec::new();
     for source in sources.iter().filter(|s| is_code(s)) {
         let lines = source.text.lines().count();
-        let allowed = exceptions
-            .iter()
-            .find(|e| e.path == source.path)
-            .map(|e| e.lines);
-        if lines > allowed.unwrap_or(FILE_MAX) {
-            let limit = allowed.unwrap_or(FILE_MAX);
-            findings.push(Finding::new(
-                &source.path,
-                0,
-                format!("{lines} lines, the limit is {limit}"),
-                "split it by job (a folder of the same name), tests into a sibling tests.rs",
-            ));
+        let exception = exceptions.iter().find(|e| e.path == source.path);
+        let limit = exception.map_or(FILE_MAX, |e| e.lines);
+        if lines > limit {
+            let problem = format!("{lines} lines, the limit is {limit}");
+            let instead =
+                "split it by job (a folder of the same name), tests into a sibling tests.rs";
+            findings.push(source.finding(0, problem, instead));
         }
     }
     for exception in exceptions {
-        let lines = sources
-            .iter()
-            .find(|s| s.path == exception.path)
-            .map_or(0, |s| s.text.lines().count());
+        let source = sources.iter().find(|s| s.path == exception.path);
+        let lines = source.map_or(0, |s| s.text.lines().count());
         if lines <= FILE_MAX {
-            findings.push(Finding::new(
-                exception.path,
-                0,
-                format!("has an exception from the file limit but only {lines} lines"),
-                "remove the exception in crates/tidy/tests/repository.rs",
-            ));
+            let problem = format!("has an exception from the file limit but only {lines} lines");
+            let instead = "remove the exception in crates/tidy/tests/repository.rs";
+            findings.push(Finding::new(exception.path, 0, problem, instead));
         }
     }
     findings
@@ -61,20 +51,15 @@ pub fn line_length(source: &Source) -> Vec<Finding> {
     if !is_code(source) || source.is_test_code() {
         return Vec::new();
     }
-    let tests_from = source.lines_before_tests();
-    numbered(source)
-        .take(tests_from)
-        .filter(|(_, line)| line.chars().count() > LINE_MAX && !line.contains("://"))
-        .map(|(number, line)| {
-            let length = line.chars().count();
-            Finding::new(
-                &source.path,
-                number,
-                format!("{length} characters, the limit is {LINE_MAX}"),
-                "break the line; rustfmt leaves comments and literals to you",
-            )
-        })
-        .collect()
+    let lines = source.numbered().take(source.lines_before_tests());
+    let lengths = lines.map(|(number, line)| (number, line, line.chars().count()));
+    let long = lengths.filter(|(_, line, length)| *length > LINE_MAX && !line.contains("://"));
+    let finding = |(number, _, length)| {
+        let problem = format!("{length} characters, the limit is {LINE_MAX}");
+        let instead = "break the line; rustfmt leaves comments and literals to you";
+        source.finding(number, problem, instead)
+    };
+    long.map(finding).collect()
 }
 
 /// Marks of unfinished work in code.
@@ -83,24 +68,15 @@ pub fn unfinished(source: &Source) -> Vec<Finding> {
         return Vec::new();
     }
     // In pieces, so that this file passes its own rule.
-    let marks = [
-        concat!("TO", "DO"),
-        concat!("FIX", "ME"),
-        concat!("XX", "X"),
-        concat!("HA", "CK"),
-    ];
+    let marks = [("TO", "DO"), ("FIX", "ME"), ("XX", "X"), ("HA", "CK")];
+    let marks = marks.map(|(start, end)| format!("{start}{end}"));
     let mut findings = Vec::new();
-    for (number, line) in numbered(source) {
-        for mark in marks
-            .iter()
-            .filter(|mark| crate::code::has_word(line, mark))
-        {
-            findings.push(Finding::new(
-                &source.path,
-                number,
-                format!("{mark} in the tree"),
-                "finish it, or write an issue and say plainly in the docs what is missing",
-            ));
+    for (number, line) in source.numbered() {
+        for mark in marks.iter().filter(|mark| has_word(line, mark)) {
+            let problem = format!("{mark} in the tree");
+            let instead =
+                "finish it, or write an issue and say plainly in the docs what is missing";
+            findings.push(source.finding(number, problem, instead));
         }
     }
     findings
@@ -109,26 +85,16 @@ pub fn unfinished(source: &Source) -> Vec<Finding> {
 /// Spaces at a line's end, tabs in Rust, no newline at the end.
 pub fn whitespace(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (number, line) in numbered(source) {
+    for (number, line) in source.numbered() {
         if line.ends_with([' ', '\t']) {
-            findings.push(Finding::new(
-                &source.path,
-                number,
-                "space at the end",
-                "remove it",
-            ));
+            findings.push(source.finding(number, "space at the end", "remove it"));
         }
         if source.is_rust() && line.starts_with('\t') {
-            findings.push(Finding::new(&source.path, number, "tab", "cargo fmt --all"));
+            findings.push(source.finding(number, "tab", "cargo fmt --all"));
         }
     }
     if !source.text.is_empty() && !source.text.ends_with('\n') {
-        findings.push(Finding::new(
-            &source.path,
-            0,
-            "no newline at the end",
-            "add one",
-        ));
+        findings.push(source.finding(0, "no newline at the end", "add one"));
     }
     findings
 }
@@ -139,15 +105,6 @@ fn is_code(source: &Source) -> bool {
     ["rs", "py", "sh", ""].contains(&extension(&source.path))
 }
 
-/// Lines with their numbers, from 1.
-pub(crate) fn numbered(source: &Source) -> impl Iterator<Item = (usize, &str)> {
-    source
-        .text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, line))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,15 +113,12 @@ mod tests {
     fn a_long_line_is_found_at_its_place() {
         let at_limit = "x".repeat(LINE_MAX);
         let text = format!("{at_limit}\n{at_limit}x\n// https://{at_limit}\n");
-        let findings = line_length(&Source::new("crates/a/src/b.rs", &text));
-        assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].line, 2);
+        let of = |path, text| line_length(&Source::new(path, text));
+        let findings = of("crates/a/src/b.rs", &text);
+        assert_eq!((findings.len(), findings[0].line), (1, 2));
         let in_tests = format!("x\n#[cfg(test)]\nmod tests {{\n{at_limit}x\n}}\n");
-        assert_eq!(
-            line_length(&Source::new("crates/a/src/b.rs", &in_tests)),
-            []
-        );
-        assert_eq!(line_length(&Source::new("crates/a/tests/b.rs", &text)), []);
+        assert_eq!(of("crates/a/src/b.rs", &in_tests), []);
+        assert_eq!(of("crates/a/tests/b.rs", &text), []);
     }
 
     #[test]
@@ -172,21 +126,20 @@ mod tests {
         let long = Source::new("a.rs", &"x\n".repeat(FILE_MAX + 5));
         let short = Source::new("b.rs", "x\n");
         let sources = [long, short];
-        let except = |path, lines| Exception {
-            path,
-            lines,
-            reason: "because",
+        let reason = "because";
+        let except = |path, lines| {
+            [Exception {
+                path,
+                lines,
+                reason,
+            }]
         };
         assert_eq!(file_length(&sources, &[]).len(), 1);
-        assert_eq!(file_length(&sources, &[except("a.rs", FILE_MAX + 5)]), []);
-        assert_eq!(
-            file_length(&sources, &[except("a.rs", FILE_MAX + 4)]).len(),
-            1
-        );
-        assert_eq!(
-            file_length(&sources[1..], &[except("b.rs", 900)])[0].path,
-            "b.rs"
-        );
+        assert_eq!(file_length(&sources, &except("a.rs", FILE_MAX + 5)), []);
+        let low = except("a.rs", FILE_MAX + 4);
+        assert_eq!(file_length(&sources, &low).len(), 1);
+        let stale = file_length(&sources[1..], &except("b.rs", 900));
+        assert_eq!(stale[0].path, "b.rs");
     }
 
     #[test]
