@@ -8,17 +8,18 @@
 //! and timestamp are not newer, its SACK blocks are all within the newer one's, and it is no
 //! duplicate ACK and no DSACK.
 
-/// How eagerly acknowledgements are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AckFilter {
-    /// Never (`no-ack-filter`).
-    #[default]
-    Off,
-    /// Only when two could go: then the older of them does (`ack-filter`).
-    Normal,
-    /// Also one alone, right before the newer one and with the same ECN flags
-    /// (`ack-filter-aggressive`).
-    Aggressive,
+sojourn_units::words! {
+    /// How eagerly acknowledgements are dropped, with tc's words.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum AckFilter {
+        /// Never.
+        #[default]
+        Off = "no-ack-filter",
+        /// Only when two could go: then the older of them does.
+        Normal = "ack-filter",
+        /// Also one alone, right before the newer one and with the same ECN flags.
+        Aggressive = "ack-filter-aggressive",
+    }
 }
 
 /// What a filter asks of a TCP header with the ACK flag. All numbers in host order.
@@ -47,11 +48,6 @@ const ECN: u8 = 0xc0;
 /// Whether `a` is not after `b` in sequence space.
 const fn is_up_to(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a)).cast_signed() >= 0
-}
-
-impl AckFilter {
-    /// All of them, the mildest first.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Normal, Self::Aggressive];
 }
 
 impl AckFacts {

@@ -3,22 +3,24 @@
 //! Source: `tc-cake(8)`; RFC 2474, RFC 4594, RFC 5865 (VA), RFC 8622 (LE); the tables of Linux
 //! `sch_cake.c` since 5.17.
 
-use sojourn_units::Rate;
+use sojourn_units::{Rate, words};
 
-/// How many tins, and what goes into each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DiffServ {
-    /// Three: Best Effort, Bulk (CS1, LE), Voice (TOS4, VA, EF, CS6, CS7).
-    #[default]
-    DiffServ3,
-    /// Four: Best Effort, Bulk, Video (AF2x to AF4x, CS2, CS3, TOS4), Voice.
-    DiffServ4,
-    /// Eight, from background to network control.
-    DiffServ8,
-    /// One.
-    BestEffort,
-    /// Eight, by the three bits of the obsolete precedence.
-    Precedence,
+words! {
+    /// How many tins, and what goes into each, with tc's words.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DiffServ {
+        /// Three: Best Effort, Bulk (CS1, LE), Voice (TOS4, VA, EF, CS6, CS7).
+        #[default]
+        DiffServ3 = "diffserv3",
+        /// Four: Best Effort, Bulk, Video (AF2x to AF4x, CS2, CS3, TOS4), Voice.
+        DiffServ4 = "diffserv4",
+        /// Eight, from background to network control.
+        DiffServ8 = "diffserv8",
+        /// One.
+        BestEffort = "besteffort",
+        /// Eight, by the three bits of the obsolete precedence.
+        Precedence = "precedence",
+    }
 }
 
 const DIFFSERV8: [u8; 64] = [
@@ -36,29 +38,6 @@ const BULK_ORDER: [usize; 4] = [1, 0, 2, 3];
 const PLAIN_ORDER: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl DiffServ {
-    /// All of them, in the order of [`DiffServ::WORDS`].
-    pub const ALL: [Self; 5] = [
-        Self::DiffServ3,
-        Self::DiffServ4,
-        Self::DiffServ8,
-        Self::BestEffort,
-        Self::Precedence,
-    ];
-
-    /// tc's words.
-    pub const WORDS: [&'static str; 5] = [
-        "diffserv3",
-        "diffserv4",
-        "diffserv8",
-        "besteffort",
-        "precedence",
-    ];
-
-    /// tc's word.
-    pub const fn word(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
     /// Number of tins.
     pub const fn tins(self) -> usize {
         match self {

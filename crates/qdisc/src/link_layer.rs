@@ -4,21 +4,18 @@
 //! with 48 of payload), IEEE 802.3 clause 61 (64/65 octet encoding).
 //! Units: bytes.
 
-/// Cells below the link layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// None (`noatm`).
-    #[default]
-    None,
-    /// 48 bytes in each cell of 53 (ADSL).
-    Atm,
-    /// 64 bytes in each block of 65 (VDSL2); a block begun counts one byte.
-    Ptm,
-}
-
-impl Framing {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::None, Self::Atm, Self::Ptm];
+sojourn_units::words! {
+    /// Cells below the link layer, with tc's words.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Framing {
+        /// None.
+        #[default]
+        None = "noatm",
+        /// 48 bytes in each cell of 53 (ADSL).
+        Atm = "atm",
+        /// 64 bytes in each block of 65 (VDSL2); a block begun counts one byte.
+        Ptm = "ptm",
+    }
 }
 
 /// A link's overhead for each packet.

@@ -395,7 +395,7 @@ fn what_was_learned_survives_a_new_policy_and_not_a_new_target() {
             panic!("a word");
         };
         let code = gauge("decision").expect("there is always one");
-        let named = Decision::ALL.into_iter().find(|d| d.text() == decision);
+        let named = Decision::ALL.into_iter().find(|d| d.word() == decision);
         assert!(named.is_some_and(|d| (f64::from(d as u8) - code).abs() < 1e-9));
         let raised = steer("util 20% delay 60ms", "40ms");
         assert_eq!(qdisc.change(&raised, now), Ok(()));

@@ -191,7 +191,7 @@ fn write_run<W: Write + Send>(
         |row| row.name,
         |row| row.metric,
         |row| row.stat,
-        |row| row.unit.name(),
+        |row| row.unit.word(),
     ];
     for text in texts {
         columns.text(&shared(rows.iter().map(text)))?;

@@ -16,6 +16,7 @@ mod notation;
 mod rate;
 mod time;
 mod unit;
+mod words;
 
 pub use notation::{
     UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,

@@ -5,34 +5,36 @@
 use alloc::format;
 use alloc::string::String;
 
-/// What a number is counted in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// Nothing: an index, a score, a number of times.
-    #[default]
-    None,
-    /// A share of one, shown in per cent.
-    Share,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    Seconds,
-    /// bit/s.
-    Bps,
-    /// kbit/s.
-    Kbps,
-    /// Packets.
-    Packets,
-    /// Segments of a TCP connection.
-    Segments,
-    /// Bytes.
-    Bytes,
-    /// Messages of an application.
-    Messages,
-    /// Beginnings of a flow.
-    Flows,
-    /// Samples of a distribution.
-    Samples,
+crate::words! {
+    /// What a number is counted in. Its word stands in results; a share has none there.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Unit {
+        /// Nothing: an index, a score, a number of times.
+        #[default]
+        None = "",
+        /// A share of one, shown in per cent.
+        Share = "",
+        /// Milliseconds.
+        Ms = "ms",
+        /// Seconds.
+        Seconds = "s",
+        /// bit/s.
+        Bps = "bit/s",
+        /// kbit/s.
+        Kbps = "kbit/s",
+        /// Packets.
+        Packets = "packets",
+        /// Segments of a TCP connection.
+        Segments = "segments",
+        /// Bytes.
+        Bytes = "bytes",
+        /// Messages of an application.
+        Messages = "messages",
+        /// Beginnings of a flow.
+        Flows = "flows",
+        /// Samples of a distribution.
+        Samples = "samples",
+    }
 }
 
 /// Units under the names by which values are given, each with what such a value is multiplied
@@ -50,41 +52,9 @@ const GIVEN: [(&str, Unit, f64); 9] = [
 ];
 
 impl Unit {
-    const ALL: [Self; 12] = [
-        Self::None,
-        Self::Share,
-        Self::Ms,
-        Self::Seconds,
-        Self::Bps,
-        Self::Kbps,
-        Self::Packets,
-        Self::Segments,
-        Self::Bytes,
-        Self::Messages,
-        Self::Flows,
-        Self::Samples,
-    ];
-
-    /// As it stands in results: `ms`, `bit/s`; empty for a share and for what has none.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None | Self::Share => "",
-            Self::Ms => "ms",
-            Self::Seconds => "s",
-            Self::Bps => "bit/s",
-            Self::Kbps => "kbit/s",
-            Self::Packets => "packets",
-            Self::Segments => "segments",
-            Self::Bytes => "bytes",
-            Self::Messages => "messages",
-            Self::Flows => "flows",
-            Self::Samples => "samples",
-        }
-    }
-
     /// The unit that stands so in results. An empty name is [`Unit::None`].
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|unit| unit.name() == name)
+        Self::ALL.into_iter().find(|unit| unit.word() == name)
     }
 
     /// The unit of a value that is given with this name, and what the value is multiplied with
@@ -116,7 +86,7 @@ impl Unit {
         match self {
             Self::Share => "%",
             Self::Bps => "Mbit/s",
-            _ => self.name(),
+            _ => self.word(),
         }
     }
 
@@ -195,7 +165,7 @@ mod tests {
             } else {
                 unit
             };
-            assert_eq!(Unit::of_name(unit.name()), Some(expected));
+            assert_eq!(Unit::of_name(unit.word()), Some(expected));
         }
         assert_eq!(Unit::of_name("parsecs"), None);
         assert_eq!(Unit::given("Mbit/s"), Some((Unit::Bps, 1e6)));

@@ -3,89 +3,48 @@
 use crate::accounts::Gauge;
 use crate::report::{Field, int, micros, text};
 use alloc::vec::Vec;
-use sojourn_units::{Rate, Span, Time, Unit};
+use sojourn_units::{Rate, Span, Time, Unit, words};
 
-/// What Steering did last, and why. Series show the number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Decision {
-    /// Nothing yet: no drop so far.
-    #[default]
-    None = 0,
-    /// The target went down: part of the queue never drained.
-    Lowered = 1,
-    /// The target went up: the link ran idle and was under-used.
-    Raised = 2,
-    /// The target went down by a quarter: the rate is above the ceiling.
-    SteppedDown = 3,
-    /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
-    VirtualQueue = 4,
-    /// The virtual queue's rate moved towards the ceiling.
-    VirtualRate = 5,
-    /// The AQM was given the real queue back: the virtual one took the whole link.
-    RealQueue = 6,
-    /// No change: the queue swings as deep as the target.
-    KeptSwing = 7,
-    /// No change: the link is not used well enough to lower the target.
-    KeptUnderused = 8,
-    /// No change: the delay was never below the target, so the AQM has not converged.
-    KeptStanding = 9,
-    /// No change: the link is under-used, but the target is at its highest.
-    KeptHighest = 10,
-}
-
-impl Decision {
-    /// All of them, by their numbers.
-    pub const ALL: [Self; 11] = [
-        Self::None,
-        Self::Lowered,
-        Self::Raised,
-        Self::SteppedDown,
-        Self::VirtualQueue,
-        Self::VirtualRate,
-        Self::RealQueue,
-        Self::KeptSwing,
-        Self::KeptUnderused,
-        Self::KeptStanding,
-        Self::KeptHighest,
-    ];
-
-    /// As a statistic shows it.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Lowered => "lowered",
-            Self::Raised => "raised",
-            Self::SteppedDown => "stepped_down",
-            Self::VirtualQueue => "virtual_queue",
-            Self::VirtualRate => "virtual_rate",
-            Self::RealQueue => "real_queue",
-            Self::KeptSwing => "kept_swing",
-            Self::KeptUnderused => "kept_underused",
-            Self::KeptStanding => "kept_standing",
-            Self::KeptHighest => "kept_highest",
-        }
+words! {
+    /// What Steering did last, and why. Series show the number, from 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Decision {
+        /// Nothing yet: no drop so far.
+        #[default]
+        None = "none",
+        /// The target went down: part of the queue never drained.
+        Lowered = "lowered",
+        /// The target went up: the link ran idle and was under-used.
+        Raised = "raised",
+        /// The target went down by a quarter: the rate is above the ceiling.
+        SteppedDown = "stepped_down",
+        /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
+        VirtualQueue = "virtual_queue",
+        /// The virtual queue's rate moved towards the ceiling.
+        VirtualRate = "virtual_rate",
+        /// The AQM was given the real queue back: the virtual one took the whole link.
+        RealQueue = "real_queue",
+        /// No change: the queue swings as deep as the target.
+        KeptSwing = "kept_swing",
+        /// No change: the link is not used well enough to lower the target.
+        KeptUnderused = "kept_underused",
+        /// No change: the delay was never below the target, so the AQM has not converged.
+        KeptStanding = "kept_standing",
+        /// No change: the link is under-used, but the target is at its highest.
+        KeptHighest = "kept_highest",
     }
 }
 
-/// The part of a policy that is not met at present. Series show the number, and 0 for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmet {
-    /// The utilisation is below, though the target is at its highest.
-    Util = 1,
-    /// The delay has not been below the highest since the last drop.
-    Delay = 2,
-    /// The rate is above the ceiling, though the virtual queue is as slow as it may be.
-    Ceiling = 3,
-}
-
-impl Unmet {
-    /// The policy's name of it.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Util => "util",
-            Self::Delay => "delay",
-            Self::Ceiling => "ceiling",
-        }
+words! {
+    /// The part of a policy that is not met at present. Series show the number from 1, 0 for none.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unmet {
+        /// The utilisation is below, though the target is at its highest.
+        Util = "util",
+        /// The delay has not been below the highest since the last drop.
+        Delay = "delay",
+        /// The rate is above the ceiling, though the virtual queue is as slow as it may be.
+        Ceiling = "ceiling",
     }
 }
 
@@ -129,10 +88,10 @@ impl SteerStatus {
         if let Some(rate) = self.virtual_rate {
             fields.push(int("virtual_rate", rate.bytes_per_sec()));
         }
-        fields.push(text("decision", self.decision.text()));
+        fields.push(text("decision", self.decision.word()));
         fields.extend(now.map(|now| micros("decided", now - self.decided)));
         fields.extend([
-            text("unmet", self.unmet.map_or("none", Unmet::text)),
+            text("unmet", self.unmet.map_or("none", Unmet::word)),
             int("lowered", self.lowered),
             int("raised", self.raised),
         ]);
@@ -155,7 +114,7 @@ impl SteerStatus {
             tell("virtual_rate", Unit::Bps, bps(rate));
         }
         tell("decision", Unit::None, f64::from(self.decision as u8));
-        let unmet = self.unmet.map_or(0, |unmet| unmet as u8);
+        let unmet = self.unmet.map_or(0, |unmet| unmet as u8 + 1);
         tell("unmet", Unit::None, f64::from(unmet));
     }
 }

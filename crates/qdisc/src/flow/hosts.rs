@@ -15,59 +15,33 @@ use super::ways::{WAYS, Way, find};
 use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};
+use sojourn_units::words;
 
-/// What is a flow, and between whom capacity is shared first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// One queue for all.
-    FlowBlind,
-    /// A queue for each source host.
-    SrcHost,
-    /// A queue for each destination host.
-    DstHost,
-    /// A queue for each pair of hosts.
-    Hosts,
-    /// A queue for each flow, whatever its hosts.
-    Flows,
-    /// Sources share first, then their flows.
-    DualSrcHost,
-    /// Destinations share first, then their flows.
-    DualDstHost,
-    /// Both share first, then the flows.
-    #[default]
-    TripleIsolate,
+words! {
+    /// What is a flow, and between whom capacity is shared first, with tc's words.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Isolation {
+        /// One queue for all.
+        FlowBlind = "flowblind",
+        /// A queue for each source host.
+        SrcHost = "srchost",
+        /// A queue for each destination host.
+        DstHost = "dsthost",
+        /// A queue for each pair of hosts.
+        Hosts = "hosts",
+        /// A queue for each flow, whatever its hosts.
+        Flows = "flows",
+        /// Sources share first, then their flows.
+        DualSrcHost = "dual-srchost",
+        /// Destinations share first, then their flows.
+        DualDstHost = "dual-dsthost",
+        /// Both share first, then the flows.
+        #[default]
+        TripleIsolate = "triple-isolate",
+    }
 }
 
 impl Isolation {
-    /// All of them, in the order of [`Isolation::WORDS`].
-    pub const ALL: [Self; 8] = [
-        Self::FlowBlind,
-        Self::SrcHost,
-        Self::DstHost,
-        Self::Hosts,
-        Self::Flows,
-        Self::DualSrcHost,
-        Self::DualDstHost,
-        Self::TripleIsolate,
-    ];
-
-    /// tc's words.
-    pub const WORDS: [&'static str; 8] = [
-        "flowblind",
-        "srchost",
-        "dsthost",
-        "hosts",
-        "flows",
-        "dual-srchost",
-        "dual-dsthost",
-        "triple-isolate",
-    ];
-
-    /// tc's word.
-    pub const fn word(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
     /// Whether it asks for packets' hosts.
     pub const fn asks_hosts(self) -> bool {
         !matches!(self, Self::FlowBlind | Self::Flows)
@@ -166,27 +140,16 @@ impl Hosts {
         u16::from(*place) * WAYS as u16 + way as u16
     }
 
-    fn get(&self, id: u16) -> Option<&Host> {
-        self.sets
-            .get(usize::from(id / WAYS as u16))
-            .map(|set| &set[usize::from(id % WAYS as u16)])
-    }
-
-    fn get_mut(&mut self, id: u16) -> Option<&mut Host> {
-        self.sets
-            .get_mut(usize::from(id / WAYS as u16))
-            .map(|set| &mut set[usize::from(id % WAYS as u16)])
-    }
-
     fn add(&mut self, id: u16, flows: i32, bulk: i32) {
-        if let Some(host) = self.get_mut(id) {
+        if let Some(host) = self.sets.as_flattened_mut().get_mut(usize::from(id)) {
             host.flows = host.flows.saturating_add_signed(flows);
             host.bulk = host.bulk.saturating_add_signed(bulk);
         }
     }
 
     fn load(&self, id: u16) -> u32 {
-        self.get(id).map_or(0, |host| host.bulk)
+        let host = self.sets.as_flattened().get(usize::from(id));
+        host.map_or(0, |host| host.bulk)
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
             "kind": f.kind.name(),
             "shape": f.shape.name(),
             "key": f.key,
-            "unit": f.unit.name(),
+            "unit": f.unit.word(),
             "title": f.title,
             "meaning": f.meaning,
             "source": f.source,

@@ -186,7 +186,7 @@ pub(super) fn definitions() -> Vec<Value> {
             kind => f.kind.name(),
             key => f.key,
             title => f.title,
-            unit => f.unit.name(),
+            unit => f.unit.word(),
             shape => shape,
             meaning => f.meaning,
             source => f.source,

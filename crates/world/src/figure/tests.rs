@@ -95,7 +95,7 @@ fn the_guide_names_every_figure() {
                 figure.metric,
                 match figure.unit {
                     Unit::Share => "share of one",
-                    unit => unit.name(),
+                    unit => unit.word(),
                 },
                 figure.meaning
             );

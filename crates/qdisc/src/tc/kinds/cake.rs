@@ -2,7 +2,6 @@
 //!
 //! Source: iproute2 `tc/q_cake.c`, `tc-cake(8)`.
 
-use super::flows::ACK_FILTER;
 use crate::params::CakeParams;
 use crate::report::Value;
 use crate::spec::{Part, Spec};
@@ -12,7 +11,7 @@ use crate::tc::opt::{
     Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, field, from, json, opt,
     options, repeats, stat, stats, switch, when,
 };
-use crate::{DiffServ, Framing, Isolation};
+use crate::{AckFilter, DiffServ, Framing, Isolation};
 use alloc::format;
 use alloc::string::ToString;
 use sojourn_units::{Rate, Span};
@@ -38,9 +37,6 @@ const RTT_MICROS: [u64; 8] = [
     1_000_000,
     1_000_000_000,
 ];
-
-/// tc's words for [`Framing`].
-const FRAMING: [&str; 3] = ["noatm", "atm", "ptm"];
 
 const LINKS: &[&str] = &[
     "raw",
@@ -97,7 +93,7 @@ options! { CakeParams;
     WASH: switch(Some("nowash")) wash, "clear the DSCP of every packet";
     INGRESS: switch(Some("egress")) ingress,
         "packets have crossed the link before: count dropped ones too";
-    ACKS: choice(&ACK_FILTER) ack_filter as "no-ack-filter",
+    ACKS: choice(&AckFilter::WORDS) ack_filter as "no-ack-filter",
         "drop acknowledgements that a newer one makes superfluous";
     SPLIT_GSO: switch(Some("no-split-gso")) split_gso as "split-gso",
         "cut super-packets into their segments";
@@ -136,7 +132,7 @@ const LINK: Opt = choice(
 /// tc shows it where the header of the link does not count.
 const CELLS: Opt = choice(
     "noatm",
-    &FRAMING,
+    &Framing::WORDS,
     Access {
         get: |spec| {
             let link = CakeParams::of(spec)?.link;
@@ -229,7 +225,7 @@ pub(super) const CAKE: Kind = Kind {
             CELLS,
             Json::Made("atm", |spec| {
                 let link = CakeParams::of(spec)?.link;
-                let word = FRAMING[link.framing as usize].to_string();
+                let word = link.framing.word().to_string();
                 (!link.raw).then_some(Value::Text(word))
             }),
         ),

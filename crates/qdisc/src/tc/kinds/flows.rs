@@ -3,13 +3,13 @@
 //! The words of the parts are `tc-cake(8)`'s; tc itself knows them only for `cake`.
 
 use super::common::packet_limit;
-use crate::Isolation;
 use crate::params::FlowParams;
 use crate::spec::Part;
 use crate::tc::opt::{
     Access, Amount, COUNT, Json, Opt, Stat, Unit, When, choice, field, first, from, json, opt,
     options, ours, plain, stat, switch, when,
 };
+use crate::{AckFilter, Isolation};
 
 pub(super) const FLOW_LIMIT: Opt = packet_limit(field!(FlowParams, limit));
 options! { FlowParams;
@@ -38,17 +38,15 @@ const MODES: [Isolation; 7] = [
     Isolation::DstHost,
     Isolation::FlowBlind,
 ];
-const MODE_WORDS: [&str; 7] = [
-    MODES[0].word(),
-    MODES[1].word(),
-    MODES[2].word(),
-    MODES[3].word(),
-    MODES[4].word(),
-    MODES[5].word(),
-    MODES[6].word(),
-];
-/// tc's words for the ACK filter.
-pub(super) const ACK_FILTER: [&str; 3] = ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
+const MODE_WORDS: [&str; MODES.len()] = {
+    let mut words = [""; MODES.len()];
+    let mut i = 0;
+    while i < words.len() {
+        words[i] = MODES[i].word();
+        i += 1;
+    }
+    words
+};
 
 pub(super) const ISOLATION: Opt = {
     let access = Access {
@@ -83,7 +81,7 @@ pub(super) const NAT: Opt = ours(switch(
 pub(super) const ACKS: Opt = {
     let access = field!(FlowParams, parts.ack_filter);
     let meaning = "as in cake: drop acknowledgements that a newer one makes superfluous";
-    let filter = choice("no-ack-filter", &ACK_FILTER, access, meaning);
+    let filter = choice("no-ack-filter", &AckFilter::WORDS, access, meaning);
     let filter = when(filter, When::On, When::On);
     ours(json(filter, Json::Named("ack-filter")))
 };
