@@ -67,10 +67,21 @@ impl LinkLayer {
         }
     }
 
+    /// tc's words for common links.
+    pub const WORDS: [&'static str; LINKS.len()] = {
+        let mut words = [""; LINKS.len()];
+        let mut i = 0;
+        while i < words.len() {
+            words[i] = LINKS[i].0;
+            i += 1;
+        }
+        words
+    };
+
     /// Applies one of tc's words to what the words before it have set; false for other words.
     /// As in tc, overheads add up (`ether-vlan` may come several times).
     pub fn apply(&mut self, word: &str) -> bool {
-        let Some(&(_, overhead, mpu, framing)) = WORDS.iter().find(|row| row.0 == word) else {
+        let Some(&(_, overhead, mpu, framing)) = LINKS.iter().find(|row| row.0 == word) else {
             return false;
         };
         match word {
@@ -85,12 +96,8 @@ impl LinkLayer {
                 self.overhead = (self.overhead + overhead).min(256);
             }
         }
-        if let Some(mpu) = mpu {
-            self.mpu = mpu;
-        }
-        if let Some(framing) = framing {
-            self.framing = framing;
-        }
+        self.mpu = mpu.unwrap_or(self.mpu);
+        self.framing = framing.unwrap_or(self.framing);
         true
     }
 }
@@ -102,24 +109,24 @@ const PTM: Option<Framing> = Some(Framing::Ptm);
 /// A word, the overhead it adds, the least size and the framing that it sets.
 type Word = (&'static str, i32, Option<u32>, Option<Framing>);
 
-/// tc's words for common links.
-const WORDS: &[Word] = &[
+/// tc's words for common links, in tc's order.
+const LINKS: [Word; 16] = [
     ("raw", 0, None, NONE),
     ("conservative", 48, None, ATM),
     ("via-ethernet", 0, None, None),
-    ("ipoa-vcmux", 8, None, ATM),
-    ("ipoa-llcsnap", 16, None, ATM),
-    ("bridged-vcmux", 24, None, ATM),
-    ("bridged-llcsnap", 32, None, ATM),
+    ("ethernet", 38, Some(84), None),
+    ("ether-vlan", 4, None, None),
+    ("docsis", 18, Some(64), NONE),
     ("pppoa-vcmux", 10, None, ATM),
     ("pppoa-llc", 14, None, ATM),
     ("pppoe-vcmux", 32, None, ATM),
     ("pppoe-llcsnap", 40, None, ATM),
+    ("bridged-vcmux", 24, None, ATM),
+    ("bridged-llcsnap", 32, None, ATM),
+    ("ipoa-vcmux", 8, None, ATM),
+    ("ipoa-llcsnap", 16, None, ATM),
     ("pppoe-ptm", 30, None, PTM),
     ("bridged-ptm", 22, None, PTM),
-    ("docsis", 18, Some(64), NONE),
-    ("ethernet", 38, Some(84), None),
-    ("ether-vlan", 4, None, None),
 ];
 
 #[cfg(test)]

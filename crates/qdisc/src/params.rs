@@ -171,8 +171,9 @@ params! {
         /// Never signal a packet that finds at most one packet (or byte) waiting, however large the
         /// average is; an extension (`spare`), always so in ns-2 and ns-3.
         pub spare: bool = false,
-        /// The probability grows with the packet: it is that of a packet of `avpkt` bytes; an extension
-        /// (`bytemode`, as PIE's), so in ns-2 (`bytes_`) and ns-3 where thresholds are bytes.
+        /// The probability grows with the packet: it is that of a packet of `avpkt` bytes; an
+        /// extension (`bytemode`, as PIE's), so in ns-2 (`bytes_`) and ns-3 where thresholds are
+        /// bytes.
         pub bytemode: bool = false,
     }
 }
@@ -275,8 +276,8 @@ params! {
     pub struct HtbParams {
         /// Rate, which is the ceiling too.
         pub rate: Rate = Rate::ZERO,
-        /// Bytes that an idle class may send at once, beside the packet that makes the debt. Default
-        /// 1600, which `tc` takes on a kernel with exact timers.
+        /// Bytes that an idle class may send at once, beside the packet that makes the debt.
+        /// Default 1600, which `tc` takes on a kernel with exact timers.
         pub burst: u64 = 1600,
     }
 }

@@ -262,20 +262,31 @@ impl Amount {
     }
 }
 
-/// The option that is one field of a part of a spec.
-macro_rules! field {
-    ($part:ty, $($field:ident).+) => {
+/// Where a part of a spec keeps an option: how it is taken from there, and how it is set.
+macro_rules! kept {
+    ($part:ty; |$from:ident| $get:expr; |$to:ident, $amount:ident| $set:expr) => {
         $crate::tc::opt::Access {
             get: |spec| {
-                let part = <$part as $crate::spec::Part>::of(spec)?;
-                $crate::tc::opt::Datum::amount(part.$($field).+)
+                let $from = <$part as $crate::spec::Part>::of(spec)?;
+                $get
             },
-            set: |spec, amount| {
-                if let Some(part) = <$part as $crate::spec::Part>::of_mut(spec) {
-                    part.$($field).+ = $crate::tc::opt::Datum::of(amount);
+            set: |spec, $amount| {
+                if let Some($to) = <$part as $crate::spec::Part>::of_mut(spec) {
+                    $set;
                 }
             },
         }
+    };
+}
+
+/// The option that is one field of a part of a spec.
+macro_rules! field {
+    ($part:ty, $($field:ident).+) => {
+        $crate::tc::opt::kept!(
+            $part;
+            |part| $crate::tc::opt::Datum::amount(part.$($field).+);
+            |part, amount| part.$($field).+ = $crate::tc::opt::Datum::of(amount)
+        )
     };
 }
 
@@ -323,7 +334,7 @@ macro_rules! stats {
         $crate::tc::opt::stat(stringify!($name), $meaning)
     };
 }
-pub(super) use {field, named, options, stats};
+pub(super) use {field, kept, named, options, stats};
 
 pub(super) const fn opt(
     name: &'static str,
@@ -348,6 +359,11 @@ pub(super) const fn opt(
         plain: false,
         repeats: false,
     }
+}
+
+/// The discipline that holds the packets; the rest of the string.
+pub(super) const fn over(meaning: &'static str) -> Opt {
+    opt("over", Unit::Discipline, (0, 0), Access::NONE, meaning)
 }
 
 pub(super) const fn time(name: &'static str, access: Access, meaning: &'static str) -> Opt {
@@ -388,51 +404,36 @@ pub(super) const fn choice(
     from(opt, name)
 }
 
-/// The same option, kept elsewhere.
-pub(super) const fn at(mut opt: Opt, access: Access) -> Opt {
-    opt.access = access;
-    opt
+/// What gives a row another value in one field.
+macro_rules! with {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty)?):
+        $row:ident.$field:ident = $value:expr;)+) => {
+        $($(#[$doc])*
+        pub(super) const fn $name(mut row: $row $(, $arg: $type)?) -> $row {
+            row.$field = $value;
+            row
+        })+
+    };
 }
 
-pub(super) const fn also(mut opt: Opt, aliases: &'static [&'static str]) -> Opt {
-    opt.aliases = aliases;
-    opt
-}
-
-pub(super) const fn ours(mut opt: Opt) -> Opt {
-    opt.ours = true;
-    opt
-}
-
-pub(super) const fn required(mut opt: Opt, example: &'static str) -> Opt {
-    opt.initial = Initial::Required(example);
-    opt
-}
-
-pub(super) const fn from(mut opt: Opt, rule: &'static str) -> Opt {
-    opt.initial = Initial::From(rule);
-    opt
+with! {
+    /// The same option, kept elsewhere.
+    at(access: Access): Opt.access = access;
+    also(aliases: &'static [&'static str]): Opt.aliases = aliases;
+    ours(): Opt.ours = true;
+    required(example: &'static str): Opt.initial = Initial::Required(example);
+    from(rule: &'static str): Opt.initial = Initial::From(rule);
+    json(json: Json): Opt.json = json;
+    plain(): Opt.plain = true;
+    repeats(): Opt.repeats = true;
+    styled(style: Style): Stat.style = style;
+    first(): Stat.first = true;
 }
 
 /// When a spec's string has it, and when tc's report does.
 pub(super) const fn when(mut opt: Opt, shown: When, told: When) -> Opt {
     opt.shown = shown;
     opt.told = told;
-    opt
-}
-
-pub(super) const fn json(mut opt: Opt, json: Json) -> Opt {
-    opt.json = json;
-    opt
-}
-
-pub(super) const fn plain(mut opt: Opt) -> Opt {
-    opt.plain = true;
-    opt
-}
-
-pub(super) const fn repeats(mut opt: Opt) -> Opt {
-    opt.repeats = true;
     opt
 }
 
@@ -443,16 +444,6 @@ pub(super) const fn stat(name: &'static str, meaning: &'static str) -> Stat {
         first: false,
         meaning,
     }
-}
-
-pub(super) const fn styled(mut stat: Stat, style: Style) -> Stat {
-    stat.style = style;
-    stat
-}
-
-pub(super) const fn first(mut stat: Stat) -> Stat {
-    stat.first = true;
-    stat
 }
 
 impl Opt {

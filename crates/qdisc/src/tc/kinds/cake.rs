@@ -8,71 +8,35 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, field, from, json, opt,
+    Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, from, json, kept, opt,
     options, repeats, stat, stats, switch, when,
 };
-use crate::{AckFilter, DiffServ, Framing, Isolation};
+use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer};
 use alloc::format;
 use alloc::string::ToString;
 use sojourn_units::{Rate, Span};
 
-/// tc's presets for `rtt`.
-const RTTS: &[&str] = &[
-    "internet",
-    "datacentre",
-    "lan",
-    "metro",
-    "regional",
-    "oceanic",
-    "satellite",
-    "interplanetary",
-];
-const RTT_MICROS: [u64; 8] = [
-    100_000,
-    100,
-    1000,
-    10_000,
-    30_000,
-    300_000,
-    1_000_000,
-    1_000_000_000,
-];
-
-const LINKS: &[&str] = &[
-    "raw",
-    "conservative",
-    "via-ethernet",
-    "ethernet",
-    "ether-vlan",
-    "docsis",
-    "pppoa-vcmux",
-    "pppoa-llc",
-    "pppoe-vcmux",
-    "pppoe-llcsnap",
-    "bridged-vcmux",
-    "bridged-llcsnap",
-    "ipoa-vcmux",
-    "ipoa-llcsnap",
-    "pppoe-ptm",
-    "bridged-ptm",
+/// tc's presets for `rtt`, in microseconds.
+const PRESETS: [(&str, u64); 8] = [
+    ("internet", 100_000),
+    ("datacentre", 100),
+    ("lan", 1000),
+    ("metro", 10_000),
+    ("regional", 30_000),
+    ("oceanic", 300_000),
+    ("satellite", 1_000_000),
+    ("interplanetary", 1_000_000_000),
 ];
 
 const BANDWIDTH: Opt = opt(
     "bandwidth",
     Unit::Rate,
     (0, RATE),
-    Access {
-        get: |spec| match CakeParams::of(spec)?.bandwidth {
-            Some(rate) => rate.amount(),
-            None => Some(Amount::Word("unlimited")),
-        },
-        set: |spec, amount| {
-            if let Some(cake) = CakeParams::of_mut(spec) {
-                let rate = Rate::of(amount);
-                cake.bandwidth = (!rate.is_zero()).then_some(rate);
-            }
-        },
-    },
+    kept!(
+        CakeParams;
+        |cake| cake.bandwidth.amount().or(Some(Amount::Word("unlimited")));
+        |cake, amount| cake.bandwidth = Some(Rate::of(amount)).filter(|rate| !rate.is_zero())
+    ),
     "rate of the shaper",
 );
 const UNLIMITED: Opt = switch(
@@ -102,60 +66,57 @@ options! { CakeParams;
 }
 const RTT_BY_NAME: Opt = choice(
     "internet",
-    RTTS,
-    Access {
-        get: |_| None,
-        set: |spec, amount| {
-            if let Some(cake) = CakeParams::of_mut(spec) {
-                cake.rtt = Span::from_micros(RTT_MICROS[amount.number() as usize]);
-            }
-        },
-    },
+    &first_of(PRESETS),
+    kept!(
+        CakeParams;
+        |_cake| None;
+        |cake, amount| cake.rtt = Span::from_micros(PRESETS[amount.number() as usize].1)
+    ),
     "the same by name, 100us to 1000s",
 );
 const LINK: Opt = choice(
     "raw",
-    LINKS,
-    Access {
-        get: |spec| {
-            let raw = CakeParams::of(spec)?.link.raw;
-            raw.then_some(Amount::Word("raw"))
-        },
-        set: |spec, amount| {
-            if let Some(cake) = CakeParams::of_mut(spec) {
-                cake.link.apply(LINKS[amount.number() as usize]);
-            }
-        },
-    },
+    &LinkLayer::WORDS,
+    kept!(
+        CakeParams;
+        |cake| cake.link.raw.then_some(Amount::Word("raw"));
+        |cake, amount| cake.link.apply(LinkLayer::WORDS[amount.number() as usize])
+    ),
     "overhead of common links; words may follow each other, and overheads add up",
 );
 /// tc shows it where the header of the link does not count.
 const CELLS: Opt = choice(
     "noatm",
     &Framing::WORDS,
-    Access {
-        get: |spec| {
-            let link = CakeParams::of(spec)?.link;
-            let is_shown = !link.raw || link.framing != Framing::None;
-            link.framing.amount().filter(|_| is_shown)
-        },
-        set: field!(CakeParams, link.framing).set,
-    },
+    kept!(
+        CakeParams;
+        |cake| {
+            let is_shown = !cake.link.raw || cake.link.framing != Framing::None;
+            cake.link.framing.amount().filter(|_| is_shown)
+        };
+        |cake, amount| cake.link.framing = Datum::of(amount)
+    ),
     "cells of the link: 48 bytes in 53 or 64 in 65",
 );
-const OVERHEAD: Opt = opt(
-    "overhead",
-    Unit::Signed(-64, 256),
-    (0, 0),
-    field!(CakeParams, link.overhead),
-    "bytes added to each packet, from its network header",
-);
 options! { CakeParams;
+    OVERHEAD: opt(Unit::Signed(-64, 256), (0, 0)) link.overhead as "overhead",
+        "bytes added to each packet, from its network header";
     MPU: opt(Unit::Count, (0, 256)) link.mpu as "mpu", "least size of a packet on the link";
     MEMLIMIT: size memlimit,
         "memory at most; above it the longest queue of all tins loses its head";
     FWMARK: opt(Unit::Mask, (0, u32::MAX as u64)) fwmark,
         "bits of the firewall's mark that choose a tin: 1 is the first one shown";
+}
+
+/// The names of a table.
+const fn first_of<const N: usize>(table: [(&'static str, u64); N]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut i = 0;
+    while i < N {
+        names[i] = table[i].0;
+        i += 1;
+    }
+    names
 }
 
 /// A switch that tc shows on and off.

@@ -2,30 +2,22 @@
 
 use super::common::packet_limit;
 use crate::params::FifoParams;
-use crate::spec::{Part, Spec};
+use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Access, Datum, Opt, SIZE, Unit, opt};
+use crate::tc::opt::{Access, Datum, Opt, kept, size};
 
-const ACCESS: Access = Access {
-    get: |spec| match *FifoParams::of(spec)? {
+const ACCESS: Access = kept!(
+    FifoParams;
+    |fifo| match *fifo {
         FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => limit.amount(),
         FifoParams::Bytes(limit) => limit.amount(),
-    },
-    set: |spec, amount| match FifoParams::of_mut(spec) {
-        Some(FifoParams::Packets(limit) | FifoParams::HeadDrop(limit)) => {
-            *limit = Datum::of(amount);
-        }
-        Some(FifoParams::Bytes(limit)) => *limit = Datum::of(amount),
-        None => {}
-    },
-};
-const BYTES: Opt = opt(
-    "limit",
-    Unit::Bytes,
-    (1, SIZE),
-    ACCESS,
-    "bytes held at most",
+    };
+    |fifo, amount| match fifo {
+        FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => *limit = Datum::of(amount),
+        FifoParams::Bytes(limit) => *limit = Datum::of(amount),
+    }
 );
+const BYTES: Opt = size("limit", ACCESS, "bytes held at most");
 
 pub(super) const PFIFO: Kind = Kind {
     name: "pfifo",

@@ -4,10 +4,9 @@
 
 use super::common::packet_limit;
 use crate::params::FlowParams;
-use crate::spec::Part;
 use crate::tc::opt::{
-    Access, Amount, COUNT, Json, Opt, Stat, Unit, When, choice, field, first, from, json, opt,
-    options, ours, plain, stat, switch, when,
+    Amount, COUNT, Json, Opt, Stat, Unit, When, choice, field, first, from, json, kept, opt,
+    options, ours, plain, stat, when,
 };
 use crate::{AckFilter, Isolation};
 
@@ -49,35 +48,25 @@ const MODE_WORDS: [&str; MODES.len()] = {
 };
 
 pub(super) const ISOLATION: Opt = {
-    let access = Access {
-        get: |spec| {
-            let mode = FlowParams::of(spec)?.parts.isolation;
-            let place = MODES.iter().position(|other| *other == mode)?;
-            Some(Amount::Number(place as u64))
-        },
-        set: |spec, amount| {
-            if let Some(flows) = FlowParams::of_mut(spec) {
-                flows.parts.isolation = MODES[amount.number() as usize];
-            }
-        },
-    };
+    let access = kept!(
+        FlowParams;
+        |flows| (MODES.iter().position(|mode| *mode == flows.parts.isolation))
+            .map(|place| Amount::Number(place as u64));
+        |flows, amount| flows.parts.isolation = MODES[amount.number() as usize]
+    );
     let meaning = "as in cake: what is a flow, and which hosts share fairly before their flows do";
     let mode = choice("triple-isolate", &MODE_WORDS, access, meaning);
     let mode = from(mode, "every flow alike, whatever its hosts");
     ours(json(mode, Json::Named("flowmode")))
 };
-pub(super) const ASSOCIATIVE: Opt = ours(switch(
-    "set-associative",
-    None,
-    field!(FlowParams, parts.set_associative),
-    "as in cake: a flow may stand in any of eight queues, so that few share one",
-));
-pub(super) const NAT: Opt = ours(switch(
-    "nat",
-    Some("nonat"),
-    field!(FlowParams, parts.nat),
-    "as in cake: take the addresses inside a network address translation",
-));
+options! { FlowParams;
+    SET_ASSOCIATIVE: switch(None) parts.set_associative as "set-associative",
+        "as in cake: a flow may stand in any of eight queues, so that few share one";
+    NAT_SWITCH: switch(Some("nonat")) parts.nat as "nat",
+        "as in cake: take the addresses inside a network address translation";
+}
+pub(super) const ASSOCIATIVE: Opt = ours(SET_ASSOCIATIVE);
+pub(super) const NAT: Opt = ours(NAT_SWITCH);
 pub(super) const ACKS: Opt = {
     let access = field!(FlowParams, parts.ack_filter);
     let meaning = "as in cake: drop acknowledgements that a newer one makes superfluous";

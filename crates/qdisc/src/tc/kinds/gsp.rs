@@ -9,9 +9,7 @@ use crate::params::{FlowParams, GspParams};
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
-use crate::tc::opt::{
-    Opt, Style, TIME, Unit, field, first, from, opt, options, stat, stats, styled,
-};
+use crate::tc::opt::{Opt, Unit, field, from, options, stats};
 use alloc::format;
 use sojourn_units::show_span;
 
@@ -21,17 +19,9 @@ options! { GspParams;
         "pause after a drop; shrinks while the delay stays above the threshold";
     ALPHA: opt(Unit::Count, (1, 64)) alpha, "weight of time above the threshold against time below";
     TAU: time tau, "surplus of time above the threshold that halves the pause";
+    PAUSE: time min_interval, "pause after a drop at least";
 }
-const MIN_INTERVAL: Opt = from(
-    opt(
-        "min_interval",
-        Unit::Time,
-        (1, TIME),
-        field!(GspParams, min_interval),
-        "pause after a drop at least",
-    ),
-    "1ms, or `interval` if that is shorter",
-);
+const MIN_INTERVAL: Opt = from(PAUSE, "1ms, or `interval` if that is shorter");
 const ECN: Opt = ecn(Some("noecn"), field!(GspParams, ecn));
 
 /// A pause is at least `min_interval`, and that at most the pause at rest.
@@ -58,24 +48,15 @@ pub(super) const GSP: Kind = Kind {
     source: "Lautenschlaeger and Francini 2015; draft-lauten-aqm-gsp; not in tc",
     example: "gsp limit 10000 threshold 2500us interval 200ms",
     options: &[LIMIT, THRESHOLD, INTERVAL, ALPHA, TAU, MIN_INTERVAL, ECN],
-    stats: &[
-        first(styled(
-            stat("delay", "time that the head has waited"),
-            Style::Time,
-        )),
-        styled(
-            stat("pause", "pause that a drop would start now"),
-            Style::Time,
-        ),
-        styled(
-            stat("cumul", "surplus of time above the threshold"),
-            Style::Time,
-        ),
-        first(stat("dropped", "packets dropped above the threshold")),
-        stat("ecn_mark", "packets marked instead of dropped"),
-        stat("overflows", "times that the queue filled up"),
-        stat("drop_overlimit", "packets dropped at the packet limit"),
-    ],
+    stats: stats! {
+        [delay as Time: "time that the head has waited";
+         pause as Time: "pause that a drop would start now";
+         cumul as Time: "surplus of time above the threshold"]
+        [dropped: "packets dropped above the threshold";
+         ecn_mark: "packets marked instead of dropped";
+         overflows: "times that the queue filled up";
+         drop_overlimit: "packets dropped at the packet limit"]
+    },
     initial: || Spec::single(1000, GspParams::default()),
     rules,
     ..Kind::BARE

@@ -3,20 +3,14 @@
 use crate::params::HtbParams;
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Access, Opt, Unit, also, from, opt, options, required};
+use crate::tc::opt::{Opt, also, from, options, over, required};
 use alloc::boxed::Box;
 
 options! { HtbParams;
     RATE_OF_CLASS: rate rate, "rate of the class, and its ceiling";
     BURST: size burst, "bytes that an idle class may send at once, beside one packet";
 }
-const OVER: Opt = opt(
-    "over",
-    Unit::Discipline,
-    (0, 0),
-    Access::NONE,
-    "the discipline of the class, tc's leaf; must come last",
-);
+const OVER: Opt = over("the discipline of the class, tc's leaf; must come last");
 
 pub(super) const HTB: Kind = Kind {
     name: "htb",

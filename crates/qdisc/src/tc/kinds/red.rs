@@ -7,8 +7,8 @@ use crate::spec::{Limit, Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, COUNT, Datum, Opt, RATE, SIZE, Unit, When, also, field, from, opt, options,
-    ours, plain, required, stats, when,
+    Access, Amount, COUNT, Datum, Opt, RATE, SIZE, Unit, When, also, field, from, kept, opt,
+    options, ours, plain, required, stats, when,
 };
 use alloc::format;
 use alloc::string::ToString;
@@ -48,18 +48,20 @@ const LIMIT: Opt = length(
 );
 const MIN: Opt = length(
     "min",
-    Access {
-        get: |spec| RedParams::of(spec).map(|red| in_unit(red.unit, red.min)),
-        set: field!(RedParams, min).set,
-    },
+    kept!(
+        RedParams;
+        |red| Some(in_unit(red.unit, red.min));
+        |red, amount| red.min = Datum::of(amount)
+    ),
     "average length below which nothing is signalled",
 );
 const MAX: Opt = length(
     "max",
-    Access {
-        get: |spec| RedParams::of(spec).map(|red| in_unit(red.unit, red.max)),
-        set: field!(RedParams, max).set,
-    },
+    kept!(
+        RedParams;
+        |red| Some(in_unit(red.unit, red.max));
+        |red, amount| red.max = Datum::of(amount)
+    ),
     "average length at which `probability` is reached",
 );
 options! { RedParams;
@@ -69,34 +71,28 @@ const BURST: Opt = opt(
     "burst",
     Unit::Count,
     (1, COUNT),
-    Access {
-        get: |spec| match RedParams::of(spec)?.weight {
+    kept!(
+        RedParams;
+        |red| match red.weight {
             RedWeight::Burst(burst) => burst.amount(),
             RedWeight::Exact(_) => None,
-        },
-        set: |spec, amount| {
-            if let Some(red) = RedParams::of_mut(spec) {
-                red.weight = RedWeight::Burst(Datum::of(amount));
-            }
-        },
-    },
+        };
+        |red, amount| red.weight = RedWeight::Burst(Datum::of(amount))
+    ),
     "packets that may pass at once before the average follows",
 );
 const WEIGHT: Opt = opt(
     "weight",
     Unit::Fraction,
     (0, 1),
-    Access {
-        get: |spec| match RedParams::of(spec)?.weight {
+    kept!(
+        RedParams;
+        |red| match red.weight {
             RedWeight::Exact(weight) => weight.amount(),
             RedWeight::Burst(_) => None,
-        },
-        set: |spec, amount| {
-            if let Some(red) = RedParams::of_mut(spec) {
-                red.weight = RedWeight::Exact(Datum::of(amount));
-            }
-        },
-    },
+        };
+        |red, amount| red.weight = RedWeight::Exact(Datum::of(amount))
+    ),
     "weight of the newest sample in the average, as q_weight_ of ns-2",
 );
 options! { RedParams;

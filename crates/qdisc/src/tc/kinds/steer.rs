@@ -4,36 +4,20 @@ use crate::params::{GspParams, SteerParams};
 use crate::spec::{Aimed, Part, Policy, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
-use crate::tc::opt::{Access, Opt, RATE, Unit, When, field, from, opt, options, stats, when};
+use crate::tc::opt::{Opt, Unit, When, from, options, over, stats, when};
 use alloc::format;
 use alloc::string::ToString;
 
-const RATE_OF_LINK: Opt = from(
-    opt(
-        "rate",
-        Unit::Rate,
-        (8, RATE),
-        field!(SteerParams, rate),
-        "rate of the link",
-    ),
-    "measured while packets wait",
-);
 options! { SteerParams;
+    RATE_OF_LINK: rate rate, "rate of the link";
     UTIL: opt(Unit::Percent, (1, 100)) util, "use of the link wanted at least";
     DELAY: time delay, "highest target";
     CEILING: opt(Unit::Percent, (1, 100)) ceiling,
         "use of the link wanted at most; below 100 a virtual queue can keep the real one empty";
 }
-const OVER: Opt = from(
-    opt(
-        "over",
-        Unit::Discipline,
-        (0, 0),
-        Access::NONE,
-        "what is steered, from its own target on: codel, pie, gsp, fq_codel, fq_pie or fq_gsp; \
-         must come last",
-    ),
-    "gsp",
+const OVER: Opt = over(
+    "what is steered, from its own target on: codel, pie, gsp, fq_codel, fq_pie or fq_gsp; must \
+     come last",
 );
 
 /// The ceiling is no lower than the floor, and there is a target to steer.
@@ -67,11 +51,11 @@ pub(super) const STEER: Kind = Kind {
     source: "Bless, Hock and Zitterbart, Policy-oriented AQM Steering, 2018; not in tc",
     example: "steer util 99% delay 30ms over gsp limit 40000",
     options: &[
-        RATE_OF_LINK,
+        from(RATE_OF_LINK, "measured while packets wait"),
         UTIL,
         DELAY,
         when(CEILING, When::Changed, When::Changed),
-        OVER,
+        from(OVER, "gsp"),
     ],
     stats: stats! {
         [target as Time: "target in force";

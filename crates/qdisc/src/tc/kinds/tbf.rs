@@ -6,7 +6,7 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Json, Opt, SIZE, TIME, Unit, When, also, field, from, json, opt, options, ours,
+    Access, Amount, Json, Opt, SIZE, TIME, Unit, When, also, from, json, opt, options, ours, over,
     plain, required, when,
 };
 use alloc::boxed::Box;
@@ -18,28 +18,18 @@ options! { TbfParams;
     RATE_OF_TOKENS: rate rate, "rate of the bucket's tokens";
     BURST: size burst, "size of the bucket; longer packets are dropped";
     PEAKRATE: rate peakrate, "rate of a second, small bucket";
+    MTU: size mtu, "size of the second bucket; longer packets are dropped";
 }
 /// tc reports it beside a peak rate only.
-const MTU: Opt = {
-    let meaning = "size of the second bucket; longer packets are dropped";
-    let mtu = opt(
-        "mtu",
-        Unit::Bytes,
-        (1, SIZE),
-        field!(TbfParams, mtu),
-        meaning,
-    );
-    let told = Json::Made("minburst", |spec| {
-        let tbf = TbfParams::of(spec).filter(|tbf| tbf.peakrate.is_some())?;
-        tbf.mtu.map(int)
-    });
-    json(mtu, told)
-};
+const MINBURST: Json = Json::Made("minburst", |spec| {
+    let tbf = TbfParams::of(spec).filter(|tbf| tbf.peakrate.is_some())?;
+    tbf.mtu.map(int)
+});
 const LIMIT: Opt = {
     let meaning = "bytes waiting for tokens at most";
     let access = Access {
         get: |spec| limit(spec).map(Amount::Number),
-        set: |_, _| {},
+        ..Access::NONE
     };
     let told = Json::Made("limit", |spec| match latency(spec) {
         Some(_) => None,
@@ -65,17 +55,12 @@ const LINKLAYER: Opt = opt(
     (0, 0),
     Access {
         get: |_| Some(Amount::Word("ethernet")),
-        set: |_, _| {},
+        ..Access::NONE
     },
     "framing of the link below",
 );
-const OVER: Opt = opt(
-    "over",
-    Unit::Discipline,
-    (0, 0),
-    Access::NONE,
-    "the discipline that holds the packets, instead of `limit` or `latency`; must come last",
-);
+const OVER: Opt =
+    over("the discipline that holds the packets, instead of `limit` or `latency`; must come last");
 
 fn int(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
@@ -83,11 +68,11 @@ fn int(number: u64) -> Value {
 
 /// Bytes that a plain shaper holds.
 fn limit(spec: &Spec) -> Option<u64> {
-    match spec {
-        Spec::Tbf { inner, .. } => match **inner {
-            Spec::Fifo(FifoParams::Bytes(limit)) => Some(limit),
-            _ => None,
-        },
+    let Spec::Tbf { inner, .. } = spec else {
+        return None;
+    };
+    match **inner {
+        Spec::Fifo(FifoParams::Bytes(limit)) => Some(limit),
         _ => None,
     }
 }
@@ -158,11 +143,7 @@ fn inner(given: &Given<'_>, tbf: &TbfParams) -> Result<Spec, SpecError> {
             "give one of them".to_string(),
         )),
         (_, latency, Some(_)) => {
-            let name = if latency.is_some() {
-                "latency"
-            } else {
-                "limit"
-            };
+            let name = latency.map_or("limit", |_| "latency");
             Err(given.wrong(
                 name,
                 format!("tbf cannot have both `{name}` and `over`"),
@@ -181,7 +162,10 @@ pub(super) const TBF: Kind = Kind {
         required(RATE_OF_TOKENS, "rate 20mbit"),
         also(required(BURST, "burst 5kb"), &["buffer", "maxburst"]),
         PEAKRATE,
-        also(from(MTU, "none; required with `peakrate`"), &["minburst"]),
+        also(
+            json(from(MTU, "none; required with `peakrate`"), MINBURST),
+            &["minburst"],
+        ),
         from(LIMIT, "`latency`"),
         also(from(LATENCY, "`limit`"), &["lat"]),
         plain(when(MPU, When::On, When::Never)),
