@@ -19,6 +19,7 @@ pub use statistic::{Distribution, Statistic};
 
 use row::Access;
 use sojourn_apps::{Gathering, Metric};
+use std::sync::LazyLock;
 
 impl Part for LinkResult {
     const KIND: Kind = Kind::Link;
@@ -32,7 +33,7 @@ impl Part for FlowResult {
     const KIND: Kind = Kind::Flow;
 
     fn rows() -> impl Iterator<Item = &'static Row<Self>> {
-        Self::ROWS.iter().chain(&OF_APPS)
+        Self::ROWS.iter().chain(OF_APPS.iter())
     }
 
     fn measured(&self) -> &[Measured] {
@@ -53,18 +54,11 @@ impl Part for Aggregate {
 }
 
 /// What apps measure of a flow.
-static OF_APPS: [Row<FlowResult>; Metric::ALL.len()] = {
-    let mut rows = [of_app(Metric::ALL[0]); Metric::ALL.len()];
-    let mut i = 1;
-    while i < rows.len() {
-        rows[i] = of_app(Metric::ALL[i]);
-        i += 1;
-    }
-    rows
-};
+static OF_APPS: LazyLock<Vec<Row<FlowResult>>> =
+    LazyLock::new(|| Metric::ALL.into_iter().map(of_app).collect());
 
 /// The row of what an app measures.
-const fn of_app(metric: Metric) -> Row<FlowResult> {
+fn of_app(metric: Metric) -> Row<FlowResult> {
     let measure = metric.measure();
     Row {
         figure: Figure {

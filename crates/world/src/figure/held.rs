@@ -81,62 +81,39 @@ pub trait Held {
     }
 }
 
-impl Held for u64 {
-    fn content(&self) -> Content<'_> {
-        Content::Count(*self)
-    }
+/// Fields that are one number: their type, the kind of value, how it is got, and what it becomes.
+macro_rules! held {
+    ($($type:ty: $kind:ident, $get:expr, $take:expr;)*) => {$(
+        impl Held for $type {
+            fn content(&self) -> Content<'_> {
+                let get: fn(&Self) -> _ = $get;
+                Content::$kind(get(self))
+            }
 
-    fn fill(&mut self, content: Content<'_>) {
-        match content {
-            Content::Count(count) => *self = count,
-            _ => debug_assert!(false, "a count is filled with a count"),
+            fn fill(&mut self, content: Content<'_>) {
+                let take: fn(_) -> Self = $take;
+                match content {
+                    Content::$kind(value) => *self = take(value),
+                    _ => debug_assert!(false, "a figure is filled with a value of its kind"),
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Held for Rate {
-    fn content(&self) -> Content<'_> {
-        Content::Count(self.as_bps())
-    }
-
-    fn fill(&mut self, content: Content<'_>) {
-        let mut bps = 0;
-        bps.fill(content);
-        *self = Self::from_bps(bps);
-    }
+held! {
+    u64: Count, |count| *count, |count| count;
+    Rate: Count, |rate| rate.as_bps(), Self::from_bps;
+    f64: Number, |number| *number, |number| number;
+    Option<f64>: Number, |number| number.unwrap_or(f64::NAN), some;
+    // In seconds.
+    Option<Span>: Number, |span| span.map_or(f64::NAN, |span| span.as_nanos() as f64 / 1e9),
+        |seconds| some(seconds).map(Span::from_secs_f64);
 }
 
-impl Held for f64 {
-    fn content(&self) -> Content<'_> {
-        Content::Number(*self)
-    }
-
-    fn fill(&mut self, content: Content<'_>) {
-        *self = content.value(None);
-    }
-}
-
-impl Held for Option<f64> {
-    fn content(&self) -> Content<'_> {
-        Content::Number(self.unwrap_or(f64::NAN))
-    }
-
-    fn fill(&mut self, content: Content<'_>) {
-        *self = Some(content.value(None)).filter(|value| !value.is_nan());
-    }
-}
-
-/// In seconds.
-impl Held for Option<Span> {
-    fn content(&self) -> Content<'_> {
-        Content::Number(self.map_or(f64::NAN, |span| span.as_nanos() as f64 / 1e9))
-    }
-
-    fn fill(&mut self, content: Content<'_>) {
-        let mut seconds: Option<f64> = None;
-        seconds.fill(content);
-        *self = seconds.map(Span::from_secs_f64);
-    }
+/// None for NaN.
+fn some(number: f64) -> Option<f64> {
+    Some(number).filter(|number| !number.is_nan())
 }
 
 impl Held for Distribution {
@@ -156,25 +133,18 @@ impl Held for Distribution {
     }
 }
 
-impl Held for Amount {
-    fn content(&self) -> Content<'_> {
+impl Amount {
+    pub(super) fn held(&mut self) -> &mut dyn Held {
         match self {
-            Self::Sum(sum) => Content::Number(*sum),
-            Self::Spread(spread) => Content::Spread(spread),
+            Self::Sum(sum) => sum,
+            Self::Spread(spread) => spread,
         }
     }
 
-    fn fill(&mut self, content: Content<'_>) {
+    pub(super) fn content(&self) -> Content<'_> {
         match self {
-            Self::Sum(sum) => sum.fill(content),
-            Self::Spread(spread) => spread.fill(content),
-        }
-    }
-
-    fn spread(&mut self) -> Option<&mut Distribution> {
-        match self {
-            Self::Sum(_) => None,
-            Self::Spread(spread) => Some(spread),
+            Self::Sum(sum) => sum.content(),
+            Self::Spread(spread) => spread.content(),
         }
     }
 }

@@ -225,181 +225,82 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-const fn series(
-    kind: Kind,
-    key: &'static str,
-    unit: Unit,
-    title: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-) -> Figure {
-    Figure {
-        kind,
-        shape: Shape::Series,
-        key,
-        metric: key,
-        unit,
-        title,
-        meaning,
-        source,
-    }
+/// Makes the list of series: kind, key, unit, what it is over time, meaning, source.
+macro_rules! series {
+    ($($kind:ident $key:literal, $unit:ident, $what:literal, $meaning:literal, $source:expr;)*) => {
+        &[$(Figure {
+            kind: Kind::$kind,
+            shape: Shape::Series,
+            key: $key,
+            metric: $key,
+            unit: Unit::$unit,
+            title: concat!($what, " over time"),
+            meaning: $meaning,
+            source: $source,
+        },)*]
+    };
 }
 
 /// What every link and flow has over time, and the variables that our disciplines show.
-pub(super) const SERIES: &[Figure] = &[
-    series(
-        Kind::Link,
-        "throughput",
-        Unit::Bps,
-        "Throughput over time",
+pub(super) const SERIES: &[Figure] = series! {
+    Link "throughput", Bps, "Throughput",
         "Bits given to the link in each interval, per second, link header included.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "backlog",
-        Unit::Packets,
-        "Backlog over time",
+        "";
+    Link "backlog", Packets, "Backlog",
         "Packets held, averaged over the events of each interval.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "drops",
-        Unit::Packets,
-        "Drops over time",
+        "";
+    Link "drops", Packets, "Drops",
         "Packets dropped in each interval.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "sojourn",
-        Unit::Ms,
-        "Sojourn time over time",
+        "";
+    Link "sojourn", Ms, "Sojourn time",
         "Mean sojourn time of the packets that left in each interval.",
-        "RFC 8289 section 2",
-    ),
-    series(
-        Kind::Link,
-        "target",
-        Unit::Ms,
-        "Target over time",
+        "RFC 8289 section 2";
+    Link "target", Ms, "Target",
         "Delay target that AQM Steering has given to the AQM, at the end of each interval.",
-        STEERING,
-    ),
-    series(
-        Kind::Link,
-        "swing",
-        Unit::Ms,
-        "Swing over time",
+        STEERING;
+    Link "swing", Ms, "Swing",
         "How deep the delay swings below the target after a drop: Steering's average.",
-        STEERING,
-    ),
-    series(
-        Kind::Link,
-        "deviation",
-        Unit::Ms,
-        "Deviation of the swing over time",
+        STEERING;
+    Link "deviation", Ms, "Deviation of the swing",
         "Root of the variance of that depth.",
-        STEERING,
-    ),
-    series(
-        Kind::Link,
-        "link_rate",
-        Unit::Bps,
-        "Link rate over time",
+        STEERING;
+    Link "link_rate", Bps, "Link rate",
         "Rate of the link as Steering knows it.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "avg_rate",
-        Unit::Bps,
-        "Long-term rate over time",
+        "";
+    Link "avg_rate", Bps, "Long-term rate",
         "Steering's smoothed rate of what is sent; a gap before the first drop.",
-        "TDRM-UTEMA-CPA: Menth and Hauser 2017",
-    ),
-    series(
-        Kind::Link,
-        "virtual_rate",
-        Unit::Bps,
-        "Virtual rate over time",
+        "TDRM-UTEMA-CPA: Menth and Hauser 2017";
+    Link "virtual_rate", Bps, "Virtual rate",
         "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
-        STEERING,
-    ),
-    series(
-        Kind::Link,
-        "decision",
-        Unit::None,
-        "Decision over time",
+        STEERING;
+    Link "decision", None, "Decision",
         "What Steering decided last: 0 none, 1 lowered, 2 raised, 3 stepped down, 4 virtual \
          queue, 5 virtual rate, 6 real queue; kept: 7 swing, 8 under-used, 9 standing, 10 \
          highest.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "unmet",
-        Unit::None,
-        "Unmet policy over time",
+        "";
+    Link "unmet", None, "Unmet policy",
         "What of Steering's policy is not met: 0 nothing, 1 utilisation, 2 delay, 3 ceiling.",
-        "",
-    ),
-    series(
-        Kind::Link,
-        "pause",
-        Unit::Ms,
-        "Pause over time",
+        "";
+    Link "pause", Ms, "Pause",
         "GSP's interval: the pause that a drop would start.",
-        "arXiv 1602.05333",
-    ),
-    series(
-        Kind::Link,
-        "probability",
-        Unit::Share,
-        "Drop probability over time",
+        "arXiv 1602.05333";
+    Link "probability", Share, "Drop probability",
         "PIE's.",
-        "RFC 8033",
-    ),
-    series(
-        Kind::Flow,
-        "goodput",
-        Unit::Bps,
-        "Goodput over time",
+        "RFC 8033";
+    Flow "goodput", Bps, "Goodput",
         "Payload bits delivered in each interval, per second.",
-        "RFC 2647 section 3.17",
-    ),
-    series(
-        Kind::Flow,
-        "rtt",
-        Unit::Ms,
-        "Round-trip time over time",
+        "RFC 2647 section 3.17";
+    Flow "rtt", Ms, "Round-trip time",
         "Mean of the samples of each interval; a gap where there was none.",
-        "RFC 6298 section 3",
-    ),
-    series(
-        Kind::Flow,
-        "cwnd",
-        Unit::Segments,
-        "Congestion window over time",
+        "RFC 6298 section 3";
+    Flow "cwnd", Segments, "Congestion window",
         "Mean of each interval, in segments (TCP).",
-        "RFC 5681 section 2",
-    ),
-    series(
-        Kind::Flow,
-        "ssthresh",
-        Unit::Segments,
-        "Slow-start threshold over time",
+        "RFC 5681 section 2";
+    Flow "ssthresh", Segments, "Slow-start threshold",
         "Mean of each interval, in segments (TCP); a gap while it is unset.",
-        "RFC 5681 section 2",
-    ),
-    series(
-        Kind::Flow,
-        "pacing_rate",
-        Unit::Bps,
-        "Pacing rate over time",
+        "RFC 5681 section 2";
+    Flow "pacing_rate", Bps, "Pacing rate",
         "Rate at which the sender spaces its segments, mean of each interval (TCP); a gap for \
          senders that do not.",
-        "",
-    ),
-];
+        "";
+};

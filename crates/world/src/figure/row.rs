@@ -94,31 +94,14 @@ pub struct Row<T> {
     pub(super) access: Access<T>,
 }
 
-// Derived, they would ask for parts that can be copied.
-impl<T> Clone for Access<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Access<T> {}
-
-impl<T> Clone for Row<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Row<T> {}
-
 impl<T: Part> Row<T> {
     /// Its value; none when no app has measured it.
     pub fn content<'a>(&self, part: &'a T) -> Option<Content<'a>> {
-        match self.access {
+        match &self.access {
             Access::Held { get, .. } => Some(get(part).content()),
             Access::Derived(value) => Some(Content::Number(value(part))),
             Access::App(metric) => {
-                let found = part.measured().iter().find(|one| one.metric == metric);
+                let found = part.measured().iter().find(|one| one.metric == *metric);
                 found.map(|one| one.amount.content())
             }
         }
@@ -141,11 +124,12 @@ impl<T: Part> Row<T> {
     /// Where it is held, to be filled from a file; none for one that follows from others. What an
     /// app may have measured is measured from then on.
     pub fn slot<'a>(&self, part: &'a mut T) -> Option<&'a mut dyn Held> {
-        match self.access {
+        match &self.access {
             Access::Held { slot, .. } => Some(slot(part)),
             Access::Derived(_) => None,
             Access::App(metric) => {
                 let list = part.measured_mut()?;
+                let metric = *metric;
                 let known = list.iter().position(|one| one.metric == metric);
                 let at = known.unwrap_or_else(|| {
                     let amount = match metric.measure().gathering {
@@ -155,7 +139,7 @@ impl<T: Part> Row<T> {
                     list.push(Measured { metric, amount });
                     list.len() - 1
                 });
-                Some(&mut list[at].amount)
+                Some(list[at].amount.held())
             }
         }
     }

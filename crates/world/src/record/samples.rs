@@ -1,12 +1,12 @@
 //! Samples of any unit, and the throughput of a window that slides.
 
 use super::Window;
+use super::spread::MAX_CDF_POINTS;
 use crate::figure::Distribution;
 use sojourn_units::{Span, Time};
 
 /// Most samples kept; beyond, every second one goes, and so on.
 const MAX_SAMPLES: usize = 1024;
-const MAX_CDF_POINTS: usize = 200;
 
 /// Samples: exact count, mean, minimum and maximum; quantiles by the nearest rank, exact up to
 /// 1024 samples, of evenly spaced ones beyond.
@@ -56,22 +56,10 @@ impl Samples {
         let value = |rank: usize| sorted[rank];
         let at = |q: f64| value(((q * n as f64).ceil() as usize).clamp(1, n) - 1);
         let stride = n.div_ceil(MAX_CDF_POINTS);
-        Distribution {
-            count: self.count,
-            mean: self.sum / self.count as f64,
-            min: self.min,
-            p5: at(0.05),
-            p25: at(0.25),
-            p50: at(0.50),
-            p75: at(0.75),
-            p95: at(0.95),
-            p99: at(0.99),
-            max: self.max,
-            cdf: (1..=n)
-                .filter(|rank| rank.is_multiple_of(stride) || *rank == n)
-                .map(|rank| (value(rank - 1), rank as f64 / n as f64))
-                .collect(),
-        }
+        let mean = self.sum / self.count as f64;
+        let points = (1..=n).filter(|rank| rank.is_multiple_of(stride) || *rank == n);
+        let cdf = points.map(|rank| (value(rank - 1), rank as f64 / n as f64));
+        Distribution::of(self.count, [mean, self.min, self.max], at, cdf.collect())
     }
 }
 

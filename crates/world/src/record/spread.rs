@@ -127,19 +127,9 @@ impl Spread {
                 (ms, rank as f64 / count as f64)
             })
             .collect();
-        Distribution {
-            count,
-            mean: (gathered.sum as f64 / count as f64 * 1e-6 - base_ms).max(0.0),
-            min: (min - base_ms).max(0.0),
-            p5: at(0.05),
-            p25: at(0.25),
-            p50: at(0.50),
-            p75: at(0.75),
-            p95: at(0.95),
-            p99: at(0.99),
-            max: (max - base_ms).max(0.0),
-            cdf,
-        }
+        let mean = gathered.sum as f64 / count as f64 * 1e-6;
+        let ends = [mean, min, max].map(|ms| (ms - base_ms).max(0.0));
+        Distribution::of(count, ends, at, cdf)
     }
 
     pub(super) fn distribution(&mut self) -> Distribution {
