@@ -58,10 +58,10 @@ impl Comparison {
 /// All comparisons that `results` allow: cells that ran in the first world and in another one.
 pub fn agreement(results: &[RunResult]) -> Vec<Agreement> {
     let worlds = labels::worlds(results);
-    let Some((first, others)) = worlds.split_first() else {
+    let Some(first) = worlds.first() else {
         return Vec::new();
     };
-    let pairs = others.iter().map(|other| Agreement {
+    let pairs = worlds.iter().skip(1).map(|other| Agreement {
         first: (*first).clone(),
         other: (*other).clone(),
         list: comparisons(results, first, other),

@@ -1,8 +1,9 @@
 //! What can go wrong, as sentences that name the file.
 
 use crate::json::Misplaced;
+use crate::labels;
 use parquet::errors::ParquetError;
-use sojourn_world::WorldName;
+use sojourn_world::{RunResult, WorldName};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,17 @@ pub struct Run {
     pub params: String,
     /// Its seed.
     pub seed: u64,
+}
+
+impl Run {
+    /// What tells a run from others.
+    pub(crate) fn of(run: &RunResult) -> Self {
+        Self {
+            world: run.world.clone(),
+            params: labels::params_text(&run.params),
+            seed: run.seed,
+        }
+    }
 }
 
 impl fmt::Display for Run {

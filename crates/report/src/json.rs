@@ -9,9 +9,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, json};
+use sojourn_world::RunResult;
 use sojourn_world::figure::{Content, Distribution, Statistic};
 use std::fmt;
-use std::marker::PhantomData;
 
 /// A figure's value; null where there is none.
 pub(crate) fn content(content: &Content<'_>) -> Value {
@@ -19,10 +19,24 @@ pub(crate) fn content(content: &Content<'_>) -> Value {
         Content::Count(count) => json!(count),
         Content::Number(number) => json!(number),
         Content::Spread(spread) => {
-            let pairs = Statistic::ALL.map(|one| (one.name().to_owned(), statistic(spread, one)));
-            Map::from_iter(pairs).into()
+            map(Statistic::ALL.map(|one| (one.name(), statistic(spread, one)))).into()
         }
     }
+}
+
+/// An object of such members.
+pub(crate) fn map<K: AsRef<str>, V: Into<Value>>(
+    members: impl IntoIterator<Item = (K, V)>,
+) -> Map<String, Value> {
+    let members = members.into_iter();
+    members
+        .map(|(key, value)| (key.as_ref().to_owned(), value.into()))
+        .collect()
+}
+
+/// A run's parameters.
+pub(crate) fn params(run: &RunResult) -> Map<String, Value> {
+    map(run.params.iter().map(|(key, value)| (key, value.as_str())))
 }
 
 /// A statistic; null where there is none.
@@ -204,34 +218,6 @@ impl<'a> MapAccess<'a> for Members<'a> {
 #[derive(Deserialize)]
 pub(crate) struct Format {
     pub(crate) format: String,
-}
-
-/// The members of an object in their order, each with its name.
-#[derive(Debug)]
-pub struct Named<T>(pub Vec<(String, T)>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Gather<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Gather<T> {
-            type Value = Named<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    list.push(member);
-                }
-                Ok(Named(list))
-            }
-        }
-
-        deserializer.deserialize_map(Gather(PhantomData))
-    }
 }
 
 /// A number; null stands for one that is not finite.

@@ -1,42 +1,27 @@
 //! Names of cells for people: what differs between them, and no more.
 
+use indexmap::IndexSet;
 use sojourn_world::{RunResult, WorldName};
 use std::collections::BTreeMap;
 
 /// The parameters that occur, in the order of their first occurrence.
-pub(crate) fn fields(results: &[RunResult]) -> Vec<&str> {
-    let mut fields: Vec<&str> = Vec::new();
-    for (field, _) in results.iter().flat_map(|run| &run.params) {
-        if !fields.contains(&field.as_str()) {
-            fields.push(field);
-        }
-    }
-    fields
+pub(crate) fn fields(results: &[RunResult]) -> IndexSet<&str> {
+    let params = results.iter().flat_map(|run| &run.params);
+    params.map(|(field, _)| field.as_str()).collect()
 }
 
 /// For every run the number of its cell: equal parameters, equal numbers, from zero in the
 /// order of first occurrence.
 pub(crate) fn cell_numbers(results: &[RunResult]) -> Vec<usize> {
-    let mut known = BTreeMap::new();
-    results
-        .iter()
-        .map(|run| {
-            let next = known.len();
-            *known.entry(&run.params).or_insert(next)
-        })
-        .collect()
+    let mut known = IndexSet::new();
+    let number = |run| known.insert_full(run).0;
+    results.iter().map(|run| &run.params).map(number).collect()
 }
 
 /// The worlds, in the order of their first run. The first is the one that the others are held
 /// against.
-pub(crate) fn worlds(results: &[RunResult]) -> Vec<&WorldName> {
-    let mut worlds = Vec::new();
-    for run in results {
-        if !worlds.contains(&&run.world) {
-            worlds.push(&run.world);
-        }
-    }
-    worlds
+pub(crate) fn worlds(results: &[RunResult]) -> IndexSet<&WorldName> {
+    results.iter().map(|run| &run.world).collect()
 }
 
 /// Parameters on one line: `queue=pie rtt=40ms`; quoted where a value holds a space.
@@ -54,12 +39,8 @@ pub(crate) fn params_text(params: &[(String, String)]) -> String {
 /// The programs that made the results, in the order of first occurrence: mostly one. None when
 /// no run says.
 pub fn programs(results: &[RunResult]) -> Option<String> {
-    let mut programs: Vec<&str> = Vec::new();
-    for program in results.iter().filter_map(|run| run.program.as_deref()) {
-        if !programs.contains(&program) {
-            programs.push(program);
-        }
-    }
+    let programs = results.iter().filter_map(|run| run.program.as_deref());
+    let programs = Vec::from_iter(programs.collect::<IndexSet<_>>());
     (!programs.is_empty()).then(|| programs.join(", "))
 }
 
@@ -108,15 +89,10 @@ pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
     if cells <= 8 || varying.len() < 2 {
         return (0..cells).collect();
     }
-    let mut values = Vec::new();
+    let mut values = IndexSet::new();
     let mut colours = BTreeMap::new();
     for (run, number) in results.iter().zip(numbers) {
-        let value = value(run, varying[0]);
-        let known = values.iter().position(|v| *v == value);
-        let colour = known.unwrap_or_else(|| {
-            values.push(value);
-            values.len() - 1
-        });
+        let (colour, _) = values.insert_full(value(run, varying[0]));
         colours.insert(number, colour);
     }
     colours.into_values().collect()

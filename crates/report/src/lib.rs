@@ -25,7 +25,7 @@ pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SH
 pub use error::{Damage, ReportError, Run};
 pub use files::document;
 pub use html::{STYLE, html};
-pub use json::{Misplaced, Named};
+pub use json::Misplaced;
 pub use labels::programs;
 pub use merge::{Merged, merge};
 pub use reading::{Reading, reading};

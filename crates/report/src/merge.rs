@@ -1,8 +1,8 @@
 //! Reads result folders back and sets them side by side.
 
-use crate::error::ReportError;
-use crate::{SUMMARY, TABLE, labels, summary, table};
-use sojourn_world::{Axis, RunResult, ScenarioInfo, WorldName};
+use crate::error::{ReportError, Run};
+use crate::{SUMMARY, TABLE, summary, table};
+use sojourn_world::{Axis, RunResult, ScenarioInfo};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,9 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
                 first_dir.display()
             ));
         }
-        join_axes(&mut info.axes, &other.info.axes);
+        for axis in &other.info.axes {
+            Axis::add(&mut info.axes, &axis.field, &axis.values);
+        }
     }
     let results = if in_conflict(&folders) {
         notes.push(format!(
@@ -87,30 +89,7 @@ fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
     Ok(summary)
 }
 
-fn join_axes(axes: &mut Vec<Axis>, others: &[Axis]) {
-    for other in others {
-        match axes.iter_mut().find(|axis| axis.field == other.field) {
-            Some(axis) => {
-                for value in &other.values {
-                    if !axis.values.contains(value) {
-                        axis.values.push(value.clone());
-                    }
-                }
-            }
-            None => axes.push(other.clone()),
-        }
-    }
-}
-
 type Folders<'a> = [(&'a Path, summary::Summary)];
-
-fn key(run: &RunResult) -> (WorldName, String, u64) {
-    (
-        run.world.clone(),
-        labels::params_text(&run.params),
-        run.seed,
-    )
-}
 
 /// Whether two runs say the same; what they cost does not matter.
 fn alike(a: &RunResult, b: &RunResult) -> bool {
@@ -123,7 +102,7 @@ fn alike(a: &RunResult, b: &RunResult) -> bool {
 fn in_conflict(folders: &Folders<'_>) -> bool {
     let mut known: BTreeMap<_, &RunResult> = BTreeMap::new();
     let mut runs = folders.iter().flat_map(|(_, summary)| &summary.results);
-    runs.any(|run| !alike(known.entry(key(run)).or_insert(run), run))
+    runs.any(|run| !alike(known.entry(Run::of(run)).or_insert(run), run))
 }
 
 /// Every run once.
@@ -131,7 +110,10 @@ fn once(folders: &Folders<'_>, notes: &mut Vec<String>) -> Vec<RunResult> {
     let mut known = std::collections::BTreeSet::new();
     let all = folders.iter().flat_map(|(_, summary)| &summary.results);
     let total = all.clone().count();
-    let results: Vec<_> = all.filter(|run| known.insert(key(run))).cloned().collect();
+    let results: Vec<_> = all
+        .filter(|run| known.insert(Run::of(run)))
+        .cloned()
+        .collect();
     if results.len() < total {
         notes.push(format!(
             "{} runs stand in more than one folder with the same figures and are shown once.",
@@ -143,23 +125,17 @@ fn once(folders: &Folders<'_>, notes: &mut Vec<String>) -> Vec<RunResult> {
 
 /// All runs, each with its folder as a parameter.
 fn set_apart(info: &mut ScenarioInfo, folders: &Folders<'_>) -> Vec<RunResult> {
-    let values: Vec<String> = folders
-        .iter()
-        .map(|(dir, _)| dir.display().to_string())
-        .collect();
     let mut results = Vec::new();
-    for ((_, summary), value) in folders.iter().zip(&values) {
+    info.axes.retain(|axis| axis.field != FOLDER);
+    for (dir, summary) in folders {
+        let value = dir.display().to_string();
         for run in &summary.results {
             let mut run = run.clone();
             run.params.retain(|(field, _)| field != FOLDER);
             run.params.push((FOLDER.to_owned(), value.clone()));
             results.push(run);
         }
+        Axis::add(&mut info.axes, FOLDER, [&value]);
     }
-    info.axes.retain(|axis| axis.field != FOLDER);
-    info.axes.push(Axis {
-        field: FOLDER.to_owned(),
-        values,
-    });
     results
 }

@@ -4,6 +4,8 @@
 //! section 4.5). Each run gives one value; samples within a run are not independent and are
 //! never pooled.
 
+use crate::json;
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use sojourn_world::RunResult;
 use sojourn_world::figure::{Part, Shape, Statistic};
@@ -63,81 +65,57 @@ pub(crate) fn student_t_975(df: usize) -> f64 {
 
 /// Runs that differ in their seed only, in the order of their first one.
 pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
-    let mut groups: Vec<Vec<&RunResult>> = Vec::new();
-    let mut places = std::collections::BTreeMap::new();
+    let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
     for run in results {
-        let place = *places
-            .entry((&run.world, &run.params))
-            .or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[place].push(run);
+        let group = groups.entry((&run.world, &run.params));
+        group.or_default().push(run);
     }
-    groups
+    groups.into_values().collect()
 }
 
 /// The figures of every cell that was run with more than one seed.
 pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
-    groups(results)
-        .into_iter()
-        .filter(|group| group.len() > 1)
-        .map(|group| {
-            let params: Map<_, _> = group[0]
-                .params
-                .iter()
-                .map(|(key, value)| (key.clone(), json!(value)))
-                .collect();
-            let all: Vec<_> = group.iter().map(|run| &run.aggregate).collect();
-            let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
-            json!({
-                "world": group[0].world.as_str(),
-                "seeds": seeds,
-                "params": params,
-                "links": named(&group, |run| &run.links),
-                "flows": named(&group, |run| &run.flows),
-                "aggregate": spread(&all),
-            })
+    let groups = groups(results).into_iter().filter(|group| group.len() > 1);
+    let cell = groups.map(|group| {
+        let all: Vec<_> = group.iter().map(|run| &run.aggregate).collect();
+        let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
+        json!({
+            "world": group[0].world.as_str(),
+            "seeds": seeds,
+            "params": json::params(group[0]),
+            "links": named(group.iter().flat_map(|run| &run.links)),
+            "flows": named(group.iter().flat_map(|run| &run.flows)),
+            "aggregate": spread(&all),
         })
-        .collect()
+    });
+    cell.collect()
 }
 
 /// Links or flows of several runs under their names.
-fn named<'a, T: Part>(
-    group: &[&'a RunResult],
-    parts: impl Fn(&'a RunResult) -> &'a [(String, T)],
-) -> Map<String, Value> {
-    let mut runs: Vec<(&String, Vec<&T>)> = Vec::new();
-    for run in group {
-        for (name, part) in parts(run) {
-            match runs.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, list)) => list.push(part),
-                None => runs.push((name, vec![part])),
-            }
-        }
+fn named<'a, T: Part>(parts: impl Iterator<Item = &'a (String, T)>) -> Map<String, Value> {
+    let mut runs: IndexMap<&String, Vec<&T>> = IndexMap::new();
+    for (name, part) in parts {
+        runs.entry(name).or_default().push(part);
     }
-    runs.into_iter()
-        .map(|(name, list)| (name.clone(), spread(&list).into()))
-        .collect()
+    json::map(runs.iter().map(|(name, list)| (name, spread(list))))
 }
 
 /// The figures of several runs that the first of them has, each with its spread.
 fn spread<T: Part>(runs: &[&T]) -> Map<String, Value> {
     let rows = T::rows().filter(|row| runs.first().is_some_and(|run| row.content(run).is_some()));
-    rows.map(|row| {
+    json::map(rows.map(|row| {
         let over = |statistic| {
             let values = runs.iter().map(|run| row.value(run, statistic));
             OverSeeds::of(values).map_or(Value::Null, OverSeeds::json)
         };
-        let value = if row.figure.shape == Shape::Distribution {
-            let pairs = Statistic::ALL.map(|one| (one.name().to_owned(), over(Some(one))));
-            Map::from_iter(pairs).into()
-        } else {
-            over(None)
+        let value = match row.figure.shape {
+            Shape::Distribution => {
+                json::map(Statistic::ALL.map(|one| (one.name(), over(Some(one))))).into()
+            }
+            _ => over(None),
         };
-        (row.figure.key.to_owned(), value)
-    })
-    .collect()
+        (row.figure.key, value)
+    }))
 }
 
 #[cfg(test)]

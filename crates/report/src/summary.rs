@@ -41,27 +41,12 @@ pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
 }
 
 fn cell(run: &RunResult) -> Value {
-    let params: Map<_, _> = run
-        .params
-        .iter()
-        .map(|(key, value)| (key.clone(), json!(value)))
-        .collect();
-    let links: Map<_, _> = run
-        .links
-        .iter()
-        .map(|(name, l)| (name.clone(), link(l)))
-        .collect();
-    let flows: Map<_, _> = run
-        .flows
-        .iter()
-        .map(|(name, f)| (name.clone(), flow(f)))
-        .collect();
     let mut cell = json!({
         "world": run.world.as_str(),
         "seed": run.seed,
-        "params": params,
-        "links": links,
-        "flows": flows,
+        "params": json::params(run),
+        "links": json::map(run.links.iter().map(|(name, l)| (name, link(l)))),
+        "flows": json::map(run.flows.iter().map(|(name, f)| (name, flow(f)))),
         "aggregate": figures(&run.aggregate, |_| true),
         "cost": {
             "events": run.cost.events,
@@ -81,11 +66,7 @@ fn cell(run: &RunResult) -> Value {
 /// The figures of a part that are wanted, by their keys.
 fn figures<T: Part>(part: &T, wanted: fn(&Row<T>) -> bool) -> Map<String, Value> {
     let rows = T::rows().filter(|row| wanted(row));
-    let pairs = rows.filter_map(|row| {
-        let content = row.content(part)?;
-        Some((row.figure.key.to_owned(), json::content(&content)))
-    });
-    pairs.collect()
+    json::map(rows.filter_map(|row| Some((row.figure.key, json::content(&row.content(part)?)))))
 }
 
 fn link(l: &LinkResult) -> Value {
@@ -107,30 +88,21 @@ fn flow(f: &FlowResult) -> Value {
 pub(crate) fn qdisc(report: &Report) -> Value {
     let mut map = Map::new();
     map.insert("kind".to_owned(), json!(report.kind));
-    map.insert("options".to_owned(), group(&report.options));
-    for field in &report.stats {
-        map.insert(field.name.clone().into_owned(), field_value(&field.value));
-    }
+    map.insert("options".to_owned(), fields(&report.options).into());
+    map.extend(fields(&report.stats));
     if let Some(inner) = &report.inner {
         map.insert("inner".to_owned(), qdisc(inner));
     }
     map.into()
 }
 
-fn group(fields: &[Field]) -> Value {
-    fields
-        .iter()
-        .map(|field| (field.name.clone().into_owned(), field_value(&field.value)))
-        .collect::<Map<_, _>>()
-        .into()
-}
-
-fn field_value(value: &QdiscValue) -> Value {
-    match value {
+fn fields(fields: &[Field]) -> Map<String, Value> {
+    let value = |field: &Field| match &field.value {
         QdiscValue::Int(i) => json!(i),
         QdiscValue::Float(x) => json!(x),
         QdiscValue::Bool(b) => json!(b),
         QdiscValue::Text(text) => json!(text),
-        QdiscValue::Groups(groups) => groups.iter().map(|g| group(g)).collect(),
-    }
+        QdiscValue::Groups(groups) => groups.iter().map(|g| self::fields(g)).collect(),
+    };
+    json::map(fields.iter().map(|field| (&field.name, value(field))))
 }

@@ -11,8 +11,9 @@ pub(crate) use read::read;
 
 use crate::error::ReportError;
 use crate::labels;
+use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -56,7 +57,7 @@ pub fn write_table(
     Ok(())
 }
 
-fn schema(fields: &[&str]) -> Result<Type, ReportError> {
+fn schema(fields: &IndexSet<&str>) -> Result<Type, ReportError> {
     let text = |name: &str, repetition| {
         Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
             .with_repetition(repetition)
@@ -103,54 +104,31 @@ struct Columns<'a, 'b, W: Write + Send> {
 }
 
 impl<W: Write + Send> Columns<'_, '_, W> {
-    fn text(&mut self, values: &[ByteArray]) -> Result<(), ReportError> {
+    /// The next column; of one whose fields may be empty, `levels` are 1 where there is a value.
+    fn next<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        levels: Option<&[i16]>,
+    ) -> Result<(), ReportError> {
         let column = self.group.next_column()?;
         let mut column = column.expect("the schema has a column for every call");
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(values, None, None)?;
+        column.typed::<T>().write_batch(values, levels, None)?;
         Ok(column.close()?)
+    }
+
+    /// The same value in every row.
+    fn constant<T: DataType>(&mut self, value: T::T) -> Result<(), ReportError> {
+        self.next::<T>(&vec![value; self.rows], None)
     }
 
     /// The same text, or nothing, in every row.
-    fn constant(&mut self, value: Option<&str>, optional: bool) -> Result<(), ReportError> {
-        let values = vec![ByteArray::from(value.unwrap_or_default()); self.rows];
-        if !optional {
-            return self.text(&values);
-        }
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
+    fn parameter(&mut self, value: Option<&str>) -> Result<(), ReportError> {
+        let values = value.map(|value| vec![ByteArray::from(value); self.rows]);
         let levels = vec![i16::from(value.is_some()); self.rows];
-        let present = if value.is_some() { &values[..] } else { &[] };
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(present, Some(&levels), None)?;
-        Ok(column.close()?)
-    }
-
-    fn cell(&mut self, cell: i32) -> Result<(), ReportError> {
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
-        let values = vec![cell; self.rows];
-        column
-            .typed::<Int32Type>()
-            .write_batch(&values, None, None)?;
-        Ok(column.close()?)
-    }
-
-    fn seed(&mut self, seed: u64) -> Result<(), ReportError> {
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
-        let values = vec![seed.cast_signed(); self.rows];
-        column
-            .typed::<Int64Type>()
-            .write_batch(&values, None, None)?;
-        Ok(column.close()?)
+        self.next::<ByteArrayType>(&values.unwrap_or_default(), Some(&levels))
     }
 
     fn numbers(&mut self, values: impl Iterator<Item = Option<f64>>) -> Result<(), ReportError> {
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
         let mut levels = Vec::with_capacity(self.rows);
         let mut present = Vec::with_capacity(self.rows);
         for value in values {
@@ -158,10 +136,7 @@ impl<W: Write + Send> Columns<'_, '_, W> {
             levels.push(i16::from(value.is_some()));
             present.extend(value);
         }
-        column
-            .typed::<DoubleType>()
-            .write_batch(&present, Some(&levels), None)?;
-        Ok(column.close()?)
+        self.next::<DoubleType>(&present, Some(&levels))
     }
 }
 
@@ -170,21 +145,22 @@ fn write_run<W: Write + Send>(
     info: &ScenarioInfo,
     run: &RunResult,
     number: usize,
-    fields: &[&str],
+    fields: &IndexSet<&str>,
 ) -> Result<(), ReportError> {
     let rows = rows::of(run);
     let mut columns = Columns {
         group,
         rows: rows.len(),
     };
-    columns.constant(Some(&info.name), false)?;
-    columns.constant(Some(run.world.as_str()), false)?;
-    columns.cell(i32::try_from(number).unwrap_or(i32::MAX))?;
-    columns.seed(run.seed)?;
-    columns.constant(Some(&labels::params_text(&run.params)), false)?;
+    let text = |text: &str| ByteArray::from(text);
+    columns.constant::<ByteArrayType>(text(&info.name))?;
+    columns.constant::<ByteArrayType>(text(run.world.as_str()))?;
+    columns.constant::<Int32Type>(i32::try_from(number).unwrap_or(i32::MAX))?;
+    columns.constant::<Int64Type>(run.seed.cast_signed())?;
+    columns.constant::<ByteArrayType>(text(&labels::params_text(&run.params)))?;
     for field in fields {
-        let value = run.params.iter().find(|(key, _)| key == field);
-        columns.constant(value.map(|(_, value)| value.as_str()), true)?;
+        let value = run.params.iter().find(|(key, _)| key == *field);
+        columns.parameter(value.map(|(_, value)| value.as_str()))?;
     }
     let texts: [for<'r> fn(&'r Row<'_>) -> &'r str; 5] = [
         |row| row.kind,
@@ -194,7 +170,7 @@ fn write_run<W: Write + Send>(
         |row| row.unit.word(),
     ];
     for text in texts {
-        columns.text(&shared(rows.iter().map(text)))?;
+        columns.next::<ByteArrayType>(&shared(rows.iter().map(text)), None)?;
     }
     columns.numbers(rows.iter().map(|row| row.q))?;
     columns.numbers(rows.iter().map(|row| row.t))?;

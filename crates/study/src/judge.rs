@@ -78,7 +78,7 @@ pub struct Judged<'a> {
 impl Judged<'_> {
     /// The verdict that decides: the worst, of equals that of the first world.
     pub fn decisive(&self) -> &Verdict {
-        let verdicts = self.verdicts.iter().map(|(_, verdict)| verdict);
+        let verdicts = self.verdicts.values();
         let worst = verdicts.min_by_key(|verdict| Reverse(verdict.status));
         worst.expect("a claim is judged in one world at least")
     }

@@ -89,7 +89,7 @@ fn claim(judged: &Judged<'_>) -> Value {
         id => judged.claim.id.clone(),
         statement => judged.claim.statement.clone(),
         published => judged.claim.published.clone(),
-        verdicts => judged.verdicts.iter().map(|(_, found)| verdict(found)).collect::<Vec<_>>(),
+        verdicts => judged.verdicts.values().map(verdict).collect::<Vec<_>>(),
     }
 }
 

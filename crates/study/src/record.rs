@@ -2,9 +2,10 @@
 
 use crate::judge::{Judged, Verdict};
 use crate::reproduced::Reproduced;
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sojourn_report::{Named, ReportError, document, programs};
+use sojourn_report::{ReportError, document, programs};
 use sojourn_world::WorldName;
 use std::path::Path;
 
@@ -113,7 +114,7 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
     Ok(Some(Reproduction {
         study: file.study,
         claims: file.claims.into_iter().map(|claim| claim.id).collect(),
-        cost: file.cost.0,
+        cost: file.cost.into_iter().collect(),
         notes: file.notes,
     }))
 }
@@ -122,7 +123,7 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
 struct File {
     study: String,
     claims: Vec<ClaimFile>,
-    cost: Named<f64>,
+    cost: IndexMap<String, f64>,
     notes: Vec<String>,
 }
 

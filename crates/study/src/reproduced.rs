@@ -48,13 +48,13 @@ impl<'a> Reproduced<'a> {
                 verdicts: ByWorld::default(),
             })
             .collect();
-        for (world, outcomes) in found.iter() {
+        for (world, outcomes) in &found {
             let verdicts = study.judge(chosen, world, outcomes);
             for (judged, verdict) in claims.iter_mut().zip(verdicts) {
                 judged.verdicts.insert(world.clone(), verdict);
             }
         }
-        let worlds = found.worlds().cloned().collect();
+        let worlds = found.keys().cloned().collect();
         let (charts, tables) = (study.charts(&found), study.tables(&found));
         let (results, failures, info) = gather(study, found);
         Self {
@@ -83,19 +83,17 @@ impl<'a> Reproduced<'a> {
 /// All results of all settings and worlds as those of one scenario, the setting a parameter.
 fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<String>, ScenarioInfo) {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
-    let mut axes = vec![Axis {
-        field: "setting".into(),
-        values: Vec::new(),
-    }];
+    let mut axes = Vec::new();
+    Axis::add(&mut axes, "setting", []);
     for (world, outcomes) in found {
         for (setting, outcomes) in study.settings.iter().zip(outcomes) {
             let scenario = setting.scenarios.get(&world);
             let Some(scenario) = scenario.filter(|_| !outcomes.is_empty()) else {
                 continue;
             };
-            join(&mut axes, "setting", std::slice::from_ref(&setting.name));
+            Axis::add(&mut axes, "setting", [&setting.name]);
             for axis in &scenario.info.axes {
-                join(&mut axes, &axis.field, &axis.values);
+                Axis::add(&mut axes, &axis.field, &axis.values);
             }
             let (mut good, bad) = split(&scenario.cells, outcomes);
             for run in &mut good {
@@ -116,21 +114,4 @@ fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<Strin
         source: Some(study.text.clone()),
     };
     (results, failures, info)
-}
-
-/// Adds values to an axis, which is made when there is none.
-fn join(axes: &mut Vec<Axis>, field: &str, values: &[String]) {
-    let at = axes.iter().position(|known| known.field == field);
-    let at = at.unwrap_or_else(|| {
-        axes.push(Axis {
-            field: field.to_owned(),
-            values: Vec::new(),
-        });
-        axes.len() - 1
-    });
-    for value in values {
-        if !axes[at].values.contains(value) {
-            axes[at].values.push(value.clone());
-        }
-    }
 }

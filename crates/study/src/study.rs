@@ -60,7 +60,7 @@ pub struct Setting {
 impl Setting {
     /// The scenario of the key `scenario`, which has all cells that claims ask for.
     pub fn scenario(&self) -> &Scenario {
-        let first = self.scenarios.first();
+        let first = self.scenarios.values().next();
         first.expect("a setting is read with its scenario")
     }
 }

@@ -7,7 +7,6 @@
 //! Not here: file formats (scenarios are read in `scenario`, results written in `report`).
 #![forbid(unsafe_code)]
 
-mod by_world;
 mod cell;
 mod error;
 pub mod figure;
@@ -22,14 +21,13 @@ mod spp;
 mod tap;
 mod transmit;
 
-pub use by_world::ByWorld;
 pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
 pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
 pub use line::{Impairment, Line, LineRate, RateTrace};
-pub use name::WorldName;
+pub use name::{ByWorld, WorldName};
 pub use network::{Interface, Medium, Network, Node, Wire};
 pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};

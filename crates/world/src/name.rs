@@ -10,6 +10,10 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorldName(Cow<'static, str>);
 
+/// What there is one of for each world, in the order in which the worlds were put in: the first is
+/// the one that the others are held against.
+pub type ByWorld<T> = indexmap::IndexMap<WorldName, T>;
+
 impl WorldName {
     /// The name of a world of this program.
     pub const fn new(name: &'static str) -> Self {

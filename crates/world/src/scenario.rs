@@ -25,3 +25,24 @@ pub struct Axis {
     /// Its values as they stand in `params`, in the scenario's order.
     pub values: Vec<String>,
 }
+
+impl Axis {
+    /// Adds values of a field to the axes, those that are new behind the others.
+    pub fn add<'a>(
+        axes: &mut Vec<Self>,
+        field: &str,
+        values: impl IntoIterator<Item = &'a String>,
+    ) {
+        let known = axes.iter().position(|axis| axis.field == field);
+        let at = known.unwrap_or_else(|| {
+            let (field, values) = (field.to_owned(), Vec::new());
+            axes.push(Self { field, values });
+            axes.len() - 1
+        });
+        for value in values {
+            if !axes[at].values.contains(value) {
+                axes[at].values.push(value.clone());
+            }
+        }
+    }
+}

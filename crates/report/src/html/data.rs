@@ -26,17 +26,11 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
             self::run(run, *cell, &thinning, first)
         })
         .collect();
-    let params: Vec<Value> = (0..cells.len())
-        .map(|cell| {
-            let place = numbers.iter().position(|n| *n == cell);
-            let run = &results[place.expect("every cell has a run")];
-            run.params
-                .iter()
-                .map(|(key, value)| (key.clone(), json!(value)))
-                .collect::<Map<_, _>>()
-                .into()
-        })
-        .collect();
+    let params = (0..cells.len()).map(|cell| {
+        let place = numbers.iter().position(|n| *n == cell);
+        json::params(&results[place.expect("every cell has a run")])
+    });
+    let params: Vec<_> = params.collect();
     let most = results.len().max(2);
     json!({
         "scenario": info.name,
@@ -132,10 +126,7 @@ fn figures<T: Part>(part: &T) -> (Map<String, Value>, Map<String, Value>) {
             Some(Content::Spread(d)) if d.count == 0 => continue,
             Some(Content::Spread(d)) => {
                 curves.insert(key(), curve(d));
-                Statistic::ALL
-                    .map(|one| json::statistic(d, one))
-                    .into_iter()
-                    .collect()
+                json!(Statistic::ALL.map(|one| json::statistic(d, one)))
             }
             Some(scalar) => json::content(&scalar),
         };

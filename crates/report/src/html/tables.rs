@@ -39,7 +39,7 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
     let mut list = headlines(results);
     // Worlds of a cell beside each other.
     let worlds = labels::worlds(results);
-    list.sort_by_key(|h| (h.cell, worlds.iter().position(|world| **world == h.world)));
+    list.sort_by_key(|h| (h.cell, worlds.get_index_of(&h.world)));
     let medians = list.iter().filter_map(|h| Some(h.median_ms?.mean));
     let most = medians.fold(0.0, f64::max);
     let goodputs = list.iter().filter_map(|h| Some(h.goodput_bps?.mean));

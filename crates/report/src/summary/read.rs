@@ -3,11 +3,14 @@
 use super::FORMAT;
 use crate::error::Damage;
 use crate::files::document;
-use crate::json::{Named, number};
+use crate::json::number;
+use indexmap::IndexMap;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
-use sojourn_world::figure::{Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row};
+use sojourn_world::figure::{
+    Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row, Statistic,
+};
 use sojourn_world::{Axis, Cost, RunResult, ScenarioInfo, WorldName};
 use std::fmt;
 use std::marker::PhantomData;
@@ -60,9 +63,9 @@ struct Cell {
     #[serde(deserialize_with = "world")]
     world: WorldName,
     seed: u64,
-    params: Named<String>,
-    links: Named<Figures<LinkResult>>,
-    flows: Named<Figures<FlowResult>>,
+    params: IndexMap<String, String>,
+    links: IndexMap<String, Figures<LinkResult>>,
+    flows: IndexMap<String, Figures<FlowResult>>,
     aggregate: Figures<Aggregate>,
     #[serde(with = "CostFile")]
     cost: Cost,
@@ -73,14 +76,14 @@ struct Cell {
 
 impl From<Cell> for RunResult {
     fn from(cell: Cell) -> Self {
-        fn parts<T>(named: Named<Figures<T>>) -> Vec<(String, T)> {
-            let parts = named.0.into_iter();
+        fn parts<T>(named: IndexMap<String, Figures<T>>) -> Vec<(String, T)> {
+            let parts = named.into_iter();
             parts.map(|(name, figures)| (name, figures.0)).collect()
         }
         Self {
             world: cell.world,
             seed: cell.seed,
-            params: cell.params.0,
+            params: cell.params.into_iter().collect(),
             links: parts(cell.links),
             flows: parts(cell.flows),
             aggregate: cell.aggregate.0,
@@ -115,34 +118,21 @@ struct CostFile {
     peak_rss_bytes: u64,
 }
 
-#[derive(Deserialize)]
-#[serde(remote = "Distribution")]
-struct DistributionFile {
-    count: u64,
-    #[serde(deserialize_with = "number")]
-    mean: f64,
-    #[serde(deserialize_with = "number")]
-    min: f64,
-    #[serde(deserialize_with = "number")]
-    p5: f64,
-    #[serde(deserialize_with = "number")]
-    p25: f64,
-    #[serde(deserialize_with = "number")]
-    p50: f64,
-    #[serde(deserialize_with = "number")]
-    p75: f64,
-    #[serde(deserialize_with = "number")]
-    p95: f64,
-    #[serde(deserialize_with = "number")]
-    p99: f64,
-    #[serde(deserialize_with = "number")]
-    max: f64,
-    #[serde(skip)]
-    cdf: Vec<(f64, f64)>,
-}
+/// A distribution without its points.
+struct Spread(Distribution);
 
-#[derive(Deserialize)]
-struct DistributionHere(#[serde(with = "DistributionFile")] Distribution);
+impl<'de> Deserialize<'de> for Spread {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let values: IndexMap<String, Option<f64>> = IndexMap::deserialize(deserializer)?;
+        let mut spread = Distribution::default();
+        for statistic in Statistic::ALL {
+            let value = values.get(statistic.name());
+            let value = value.ok_or_else(|| D::Error::missing_field(statistic.name()))?;
+            statistic.set(&mut spread, value.unwrap_or(f64::NAN));
+        }
+        Ok(Self(spread))
+    }
+}
 
 /// A part of a result, read by the rows of its list.
 struct Figures<T>(T);
@@ -238,7 +228,7 @@ fn fill<'de, T: Part, A: MapAccess<'de>>(
         Content::Count(_) => Content::Count(map.next_value()?),
         Content::Number(_) => Content::Number(map.next_value::<Option<f64>>()?.unwrap_or(f64::NAN)),
         Content::Spread(_) => {
-            spread = map.next_value::<DistributionHere>()?.0;
+            spread = map.next_value::<Spread>()?.0;
             match spread.count {
                 0 => return Ok(()),
                 _ => Content::Spread(&spread),
@@ -253,10 +243,10 @@ fn fill<'de, T: Part, A: MapAccess<'de>>(
 #[derive(Deserialize)]
 struct Queue {
     kind: String,
-    options: Named<QueueValue>,
+    options: IndexMap<String, QueueValue>,
     inner: Option<Box<Queue>>,
     #[serde(flatten)]
-    stats: Named<QueueValue>,
+    stats: IndexMap<String, QueueValue>,
 }
 
 #[derive(Deserialize)]
@@ -267,7 +257,7 @@ enum QueueValue {
     Int(i64),
     Float(f64),
     Text(String),
-    Groups(Vec<Named<QueueValue>>),
+    Groups(Vec<IndexMap<String, QueueValue>>),
 }
 
 impl From<Queue> for Report {
@@ -281,7 +271,7 @@ impl From<Queue> for Report {
     }
 }
 
-fn fields(group: Named<QueueValue>) -> Vec<Field> {
+fn fields(group: IndexMap<String, QueueValue>) -> Vec<Field> {
     let value = |value| match value {
         QueueValue::None(()) => QdiscValue::Float(f64::NAN),
         QueueValue::Bool(on) => QdiscValue::Bool(on),
@@ -290,7 +280,7 @@ fn fields(group: Named<QueueValue>) -> Vec<Field> {
         QueueValue::Text(text) => QdiscValue::Text(text),
         QueueValue::Groups(groups) => QdiscValue::Groups(groups.into_iter().map(fields).collect()),
     };
-    let fields = group.0.into_iter().map(|(name, found)| Field {
+    let fields = group.into_iter().map(|(name, found)| Field {
         name: name.into(),
         value: value(found),
     });

@@ -2,7 +2,6 @@
 //! summary beside it, and checks on the way that the two belong together.
 
 use crate::error::{Damage, Run};
-use crate::labels;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -20,11 +19,7 @@ pub(crate) fn read(
     let file = SerializedFileReader::new(file)?;
     let mut runs = BTreeMap::new();
     for run in results {
-        let key = Run {
-            world: run.world.clone(),
-            params: labels::params_text(&run.params),
-            seed: run.seed,
-        };
+        let key = Run::of(run);
         if runs.insert(key.clone(), (run, false)).is_some() {
             return Err(Damage::Twice(key));
         }
