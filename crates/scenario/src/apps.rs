@@ -2,33 +2,25 @@
 //!
 //! Defaults and bounds stand at the model, in `sojourn-apps`.
 
-use crate::files::FileError;
+use crate::files::Files;
 use crate::problem::{Problem, Problems, suggestion};
 use crate::quantity::{Bytes, Duration, Speed};
 use crate::read::{Read, join, table, words, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sojourn_apps::dash::{BOLA_LEAST, Manifest, Outage, Rule, Viewing};
+use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
     Bulk, Cbr, Dash, Datagram, File, Game, Kind, Message, Model, OnOff, Ping, Spec, Telemetry,
     Video, Voip, Web,
 };
 use sojourn_units::Span;
 use std::borrow::Cow;
-use std::sync::Arc;
 
-/// What the meaning of a table needs of the file around it.
-pub(crate) trait Around {
-    /// A problem with the field at `path`.
-    fn complain(&mut self, path: &str, message: String);
-
-    /// The video of the manifest at `path`; without a path our own.
-    fn video(&mut self, path: Option<&str>) -> Result<Arc<Manifest>, FileError>;
-}
-
-/// The table that is looked at.
+/// The table that is looked at, with what its meaning needs of the file around it.
 pub(crate) struct Place<'a> {
-    pub(crate) file: &'a mut dyn Around,
+    /// Takes problems, each with the path of its field.
+    pub(crate) complain: &'a mut dyn FnMut(&str, String),
+    pub(crate) files: &'a mut Files,
     /// Its path.
     pub(crate) path: &'a str,
 }
@@ -40,7 +32,7 @@ impl Place<'_> {
             "" => self.path.to_owned(),
             _ => join(self.path, key),
         };
-        self.file.complain(&path, message.into());
+        (self.complain)(&path, message.into());
         None
     }
 
@@ -52,10 +44,6 @@ impl Place<'_> {
         self.complain(key, format!("{size} is not a payload of 1 to {most} bytes"))
     }
 
-    fn payload_or(&mut self, key: &str, size: Option<Bytes>, default: u16) -> Option<u16> {
-        size.map_or(Some(default), |size| self.payload(key, size))
-    }
-
     fn above_zero(&mut self, key: &str, time: Duration) -> Option<Span> {
         if time.0.is_zero() {
             return self.complain(key, "must be above zero");
@@ -63,25 +51,12 @@ impl Place<'_> {
         Some(time.0)
     }
 
-    fn above_zero_or(&mut self, key: &str, time: Option<Duration>, default: Span) -> Option<Span> {
-        time.map_or(Some(default), |time| self.above_zero(key, time))
-    }
-
-    fn within(&mut self, key: &str, number: Option<u32>, default: u32, most: u32) -> Option<u32> {
-        let number = number.unwrap_or(default);
+    fn within(&mut self, key: &str, number: u32, most: u32) -> Option<u32> {
         if (1..=most).contains(&number) {
             return Some(number);
         }
         self.complain(key, format!("{number} is not a number from 1 to {most}"))
     }
-}
-
-/// A table that says a traffic model.
-trait Says {
-    type Model: Model;
-
-    /// The model; complains where there can be none.
-    fn model(&self, place: &mut Place<'_>) -> Option<Self::Model>;
 }
 
 /// Declares [`App`]: which table says which model.
@@ -109,8 +84,7 @@ macro_rules! apps {
                 )+
                 let message = format!("`{kind}` is no traffic model");
                 let help = suggestion(kind, Self::KINDS);
-                problems.add(Problem::new(rest.at, path, message).help(help));
-                None
+                problems.refuse(Problem::new(rest.at, path, message).help(help))
             }
 
             /// What is so of the model whatever its parameters are.
@@ -148,43 +122,73 @@ apps! {
     Web: WebTable,
 }
 
-table! {
-    /// A stream that always has data, over TCP.
-    pub(crate) struct BulkTable {
-    }
+/// Declares the table of a model with its keys, and the model that it means: none after a
+/// complaint. Of a table `or default` each key is a field of the model, which keeps its default
+/// where the key is left out.
+macro_rules! app {
+    ($(#[$doc:meta])* $Table:ident or default $Model:ident {
+        $($(#[$about:meta])* $key:ident: $type:ty => $check:ident,)*
+    }) => {
+        app! {
+            $(#[$doc])*
+            $Table: $Model { $($(#[$about])* $key: Option<$type>,)* }
+            |table, place| {
+                let default = $Model::default();
+                Some($Model {
+                    $($key: match table.$key {
+                        Some(given) => place.$check(stringify!($key), given)?,
+                        None => default.$key,
+                    },)*
+                })
+            }
+        }
+    };
+    ($(#[$doc:meta])* $Table:ident: $Model:ident {
+        $($(#[$about:meta])* $key:ident: $type:ty,)*
+    } |$table:ident, $place:ident| $model:expr) => {
+        table! {
+            $(#[$doc])*
+            pub(crate) struct $Table {
+                $($(#[$about])* $key: $type,)*
+            }
+        }
+
+        impl $Table {
+            #[allow(clippy::unnecessary_wraps, reason = "one without parameters always has a model")]
+            fn model(&self, $place: &mut Place<'_>) -> Option<$Model> {
+                let $table = self;
+                $model
+            }
+        }
+    };
 }
 
-impl Says for BulkTable {
-    type Model = Bulk;
-
-    fn model(&self, _place: &mut Place<'_>) -> Option<Bulk> {
+app! {
+    /// A stream that always has data, over TCP.
+    BulkTable: Bulk {
+    }
+    |table, _place| {
+        let Self {} = table;
         Some(Bulk)
     }
 }
 
-table! {
+app! {
     /// One file over TCP; then the connection closes.
-    pub(crate) struct FileTable {
+    FileTable: File {
         /// Size of the file.
         size: Bytes,
     }
-}
-
-impl Says for FileTable {
-    type Model = File;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<File> {
-        if self.size.0 == 0 {
-            return place.complain("size", "must be above zero");
-        }
-        Some(File { size: self.size.0 })
+    |table, place| match table.size.0 {
+        0 => place.complain("size", "must be above zero"),
+        size => Some(File { size }),
     }
 }
 
-table! {
+app! {
     /// Messages of one size at a constant rate. Over TCP a message that finds the send buffer
     /// full is skipped and counted.
-    pub(crate) struct CbrTable {
+    CbrTable: Cbr {
         /// Payload of a message in bytes, 1 to 65 000.
         size: Bytes,
         /// Time between messages. Either this or `rate`.
@@ -192,14 +196,9 @@ table! {
         /// Payload rate. Either this or `interval`.
         rate: Option<Speed>,
     }
-}
-
-impl Says for CbrTable {
-    type Model = Cbr;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Cbr> {
-        let size = place.payload("size", self.size)?;
-        let interval = match (self.interval, self.rate) {
+    |table, place| {
+        let size = place.payload("size", table.size)?;
+        let interval = match (table.interval, table.rate) {
             (Some(interval), None) => place.above_zero("interval", interval)?,
             (None, Some(rate)) => rate.0.time_for(u64::from(size)),
             (Some(_), Some(_)) => {
@@ -211,31 +210,19 @@ impl Says for CbrTable {
     }
 }
 
-table! {
+app! {
     /// A latency probe: requests at constant intervals, each echoed, over UDP.
-    pub(crate) struct PingTable {
+    PingTable or default Ping {
         /// Payload in bytes, 1 to 65 000. Default 64.
-        size: Option<Bytes>,
+        size: Bytes => payload,
         /// Time between requests. Default 100 ms.
-        interval: Option<Duration>,
+        interval: Duration => above_zero,
     }
 }
 
-impl Says for PingTable {
-    type Model = Ping;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Ping> {
-        let default = Ping::default();
-        Some(Ping {
-            size: place.payload_or("size", self.size, default.size)?,
-            interval: place.above_zero_or("interval", self.interval, default.interval)?,
-        })
-    }
-}
-
-table! {
+app! {
     /// Bursts of datagrams with exponential on and off times, over UDP.
-    pub(crate) struct OnOffTable {
+    OnOffTable: OnOff {
         /// Payload of a datagram in bytes, 1 to 65 000.
         size: Bytes,
         /// Payload rate during a burst.
@@ -245,132 +232,84 @@ table! {
         /// Mean silence between bursts.
         off: Duration,
     }
+    |table, place| Some(OnOff {
+        size: place.payload("size", table.size)?,
+        rate: table.rate.0,
+        on: place.above_zero("on", table.on)?,
+        off: place.above_zero("off", table.off)?,
+    })
 }
 
-impl Says for OnOffTable {
-    type Model = OnOff;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<OnOff> {
-        Some(OnOff {
-            size: place.payload("size", self.size)?,
-            rate: self.rate.0,
-            on: place.above_zero("on", self.on)?,
-            off: place.above_zero("off", self.off)?,
-        })
-    }
-}
-
-table! {
+app! {
     /// A device's reports over TCP: messages of one size at a fixed interval, and how old they
     /// are on arrival. One that finds the send buffer full is skipped and counted.
-    pub(crate) struct TelemetryTable {
+    TelemetryTable: Telemetry {
         /// Bytes of a message, 12 to 65 000. Default 100.
         size: Option<Bytes>,
         /// Time between messages.
         interval: Duration,
     }
-}
-
-impl Says for TelemetryTable {
-    type Model = Telemetry;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Telemetry> {
+    |table, place| {
         let least = Message::LEAST;
-        if self.size.is_some_and(|size| size.0 < u64::from(least)) {
+        let size = table.size.unwrap_or(Bytes(Telemetry::SIZE.into()));
+        if size.0 < u64::from(least) {
             return place.complain("size", format!("a message needs {least} bytes at least"));
         }
         Some(Telemetry {
-            size: place.payload_or("size", self.size, Telemetry::SIZE)?,
-            interval: place.above_zero("interval", self.interval)?,
+            size: place.payload("size", size)?,
+            interval: place.above_zero("interval", table.interval)?,
         })
     }
 }
 
-table! {
+app! {
     /// One direction of a call in speech, over UDP: G.711 in packets of 20 ms unless told
     /// otherwise, rated by the E-model.
-    pub(crate) struct VoipTable {
+    VoipTable or default Voip {
         /// Payload in bytes, 1 to 65 000. Default 172: 160 of speech and 12 of RTP.
-        size: Option<Bytes>,
+        size: Bytes => payload,
         /// Time between packets. Default 20 ms.
-        interval: Option<Duration>,
+        interval: Duration => above_zero,
     }
 }
 
-impl Says for VoipTable {
-    type Model = Voip;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Voip> {
-        let default = Voip::default();
-        Some(Voip {
-            size: place.payload_or("size", self.size, default.size)?,
-            interval: place.above_zero_or("interval", self.interval, default.interval)?,
-        })
-    }
-}
-
-table! {
+app! {
     /// One direction of a call in pictures, over UDP.
-    pub(crate) struct VideoTable {
+    VideoTable or default Video {
         /// Payload in bytes, 1 to 65 000. Default 700.
-        size: Option<Bytes>,
+        size: Bytes => payload,
         /// Time between packets. Default 20 ms.
-        interval: Option<Duration>,
+        interval: Duration => above_zero,
     }
 }
 
-impl Says for VideoTable {
-    type Model = Video;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Video> {
-        let default = Video::default();
-        Some(Video {
-            size: place.payload_or("size", self.size, default.size)?,
-            interval: place.above_zero_or("interval", self.interval, default.interval)?,
-        })
-    }
-}
-
-table! {
+app! {
     /// A fast game over UDP: commands from the flow's `from`, pictures of the world back, both at
     /// the same rate.
-    pub(crate) struct GameTable {
+    GameTable or default Game {
         /// Payload of a command in bytes, 1 to 65 000. Default 60.
-        command: Option<Bytes>,
+        command: Bytes => payload,
         /// Payload of a picture in bytes, 1 to 65 000. Default 200.
-        picture: Option<Bytes>,
+        picture: Bytes => payload,
         /// Time between two commands, and between two pictures. Default 20 ms.
-        interval: Option<Duration>,
-    }
-}
-
-impl Says for GameTable {
-    type Model = Game;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Game> {
-        let default = Game::default();
-        Some(Game {
-            command: place.payload_or("command", self.command, default.command)?,
-            picture: place.payload_or("picture", self.picture, default.picture)?,
-            interval: place.above_zero_or("interval", self.interval, default.interval)?,
-        })
+        interval: Duration => above_zero,
     }
 }
 
 words! {
     /// How a player chooses among the rates.
-    pub(crate) enum RuleWord {
+    pub(crate) enum RuleWord: Rule {
         /// By the measured throughput, as dash.js.
-        Throughput = "throughput",
+        Throughput = "throughput" => Rule::Throughput,
         /// By the playout buffer, as dash.js.
-        Bola = "bola",
+        Bola = "bola" => Rule::Bola,
     }
 }
 
-table! {
+app! {
     /// A video in chunks of several rates, over TCP: from the server to the player, which opens
     /// the connection. See [applications](apps.md).
-    pub(crate) struct DashTable {
+    DashTable: Dash {
         /// How the player chooses. Default `throughput`.
         rule: Option<RuleWord>,
         /// A video's rates and sizes in Sabre's JSON: a path, seen from the scenario file. Default:
@@ -388,45 +327,35 @@ table! {
         /// From the start of the flow to the server's going away. Default 0.
         outage_start: Option<Duration>,
     }
-}
-
-impl Says for DashTable {
-    type Model = Dash;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Dash> {
-        let rule = match self.rule {
-            None | Some(RuleWord::Throughput) => Rule::Throughput,
-            Some(RuleWord::Bola) => Rule::Bola,
-        };
-        let manifest = match place.file.video(self.manifest.as_deref()) {
+    |table, place| {
+        let rule = table.rule.map_or(Rule::Throughput, RuleWord::value);
+        let manifest = match place.files.video(table.manifest.as_deref()) {
             Ok(manifest) => manifest,
             Err(error) => return place.complain("manifest", error.to_string()),
         };
-        let buffer = place.above_zero_or("buffer", self.buffer, rule.buffer())?;
+        let buffer = place.above_zero("buffer", table.buffer.unwrap_or(Duration(rule.buffer())))?;
         if rule == Rule::Bola && buffer <= BOLA_LEAST {
             return place.complain("buffer", "with bola it must be above 10 s");
         }
         let or = |time: Option<Duration>, default| time.map_or(default, |time| time.0);
-        let (after, lasts) = (
-            or(self.outage_start, Span::ZERO),
-            or(self.outage, Span::ZERO),
-        );
+        let after = or(table.outage_start, Span::ZERO);
+        let lasts = or(table.outage, Span::ZERO);
         Some(Dash {
             viewing: Viewing {
                 manifest,
                 rule,
-                prefill: or(self.prefill, Viewing::PREFILL),
+                prefill: or(table.prefill, Viewing::PREFILL),
                 buffer,
-                buffer_at_top: or(self.buffer_at_top, Viewing::BUFFER_AT_TOP),
+                buffer_at_top: or(table.buffer_at_top, Viewing::BUFFER_AT_TOP),
             },
             outage: (!lasts.is_zero()).then_some(Outage { after, lasts }),
         })
     }
 }
 
-table! {
+app! {
     /// Web pages over TCP: from the server to the browser, which opens the connections.
-    pub(crate) struct WebTable {
+    WebTable: Web {
         /// Objects of a page, its document included, 1 to 10 000. Default 70.
         objects: Option<u32>,
         /// Mean size of an object. Default 30 000 bytes.
@@ -436,18 +365,13 @@ table! {
         /// From the end of a page to the next. Default 5 s.
         pause: Option<Duration>,
     }
-}
-
-impl Says for WebTable {
-    type Model = Web;
-
-    fn model(&self, place: &mut Place<'_>) -> Option<Web> {
+    |table, place| {
         let default = Web::default();
-        let most = (Web::MOST_OBJECTS, u32::from(Web::MOST_CONNECTIONS));
-        let objects = place.within("objects", self.objects, default.objects, most.0)?;
-        let connections = default.connections.into();
-        let connections = place.within("connections", self.connections, connections, most.1)?;
-        let size = self.size.map_or(default.mean_size.into(), |size| size.0);
+        let objects = table.objects.unwrap_or(default.objects);
+        let objects = place.within("objects", objects, Web::MOST_OBJECTS)?;
+        let connections = table.connections.unwrap_or(default.connections.into());
+        let connections = place.within("connections", connections, Web::MOST_CONNECTIONS.into())?;
+        let size = table.size.map_or(default.mean_size.into(), |size| size.0);
         if !(1..=Web::MOST_SIZE.into()).contains(&size) {
             let message = format!("{size} is not a size of 1 to {} bytes", Web::MOST_SIZE);
             return place.complain("size", message);
@@ -456,7 +380,7 @@ impl Says for WebTable {
             objects,
             mean_size: size as u32,
             connections: connections as u8,
-            pause: self.pause.map_or(default.pause, |pause| pause.0),
+            pause: table.pause.map_or(default.pause, |pause| pause.0),
         })
     }
 }
@@ -473,8 +397,7 @@ impl Read for App {
                 let Some(kind) = rest.take("kind") else {
                     let message = "missing key `kind`";
                     let help = format!("one of: {}", Self::KINDS.join(", "));
-                    problems.add(Problem::new(node.at, path, message).help(help));
-                    return None;
+                    return problems.refuse(Problem::new(node.at, path, message).help(help));
                 };
                 let kind = String::read(&kind.node, &format!("{path}.kind"), problems)?;
                 Self::of_kind(&kind, &rest, path, problems)
@@ -482,8 +405,7 @@ impl Read for App {
             _ => {
                 let wanted = "a traffic model: \"bulk\", or a table such as \
                               { kind = \"ping\", interval = \"20ms\" }";
-                problems.add(wrong_type(node, path, wanted));
-                None
+                problems.refuse(wrong_type(node, path, wanted))
             }
         }
     }

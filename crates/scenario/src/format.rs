@@ -9,6 +9,8 @@ use crate::quantity::{
 use crate::read::{Read, overlay, table, words};
 use crate::tree::Node;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_apps::Transport as Carrier;
+use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
 use std::borrow::Cow;
 
 /// The only format so far.
@@ -68,19 +70,19 @@ table! {
 
 words! {
     /// The format's name.
-    pub(crate) enum Format {
+    pub(crate) enum Format: u32 {
         /// Version 1.
-        One = "sojourn-scenario/1",
+        One = "sojourn-scenario/1" => 1,
     }
 }
 
 words! {
     /// What queues and links count as a packet's length.
-    pub(crate) enum Framing {
+    pub(crate) enum Framing: u16 {
         /// The IP packet and 14 bytes of Ethernet header, as Linux counts.
-        Ethernet = "ethernet",
+        Ethernet = "ethernet" => 14,
         /// The IP packet alone, as ns-2 counts.
-        Ip = "ip",
+        Ip = "ip" => 0,
     }
 }
 
@@ -102,24 +104,12 @@ table! {
         up: Option<HopTable>,
         /// From server to client.
         down: Option<HopTable>,
-        /// Rate of both links. Required, unless there is a `trace`.
-        rate: Option<LinkSpeed>,
-        /// A mahimahi trace as the rate of both links: a path, seen from the scenario file.
-        trace: Option<String>,
-        /// Queue at the entrance of both links, in tc's words. Default `pfifo limit 1000`.
-        qdisc: Option<Queue>,
-        /// Propagation delay of both links, part of `rtt`. Default 0.
-        delay: Option<Duration>,
-        /// Extra delay of each packet, uniform from 0 to below this. Default 0.
-        jitter: Option<Duration>,
-        /// Whether jitter may reorder packets. Default false.
-        reorder: Option<bool>,
-        /// Probability that a packet is lost behind the queue. Default 0.
-        loss: Option<Probability>,
+        ..hop: HopTable,
     }
 }
 
 table! {
+    overlay
     /// One direction of the dumbbell.
     pub(crate) struct HopTable {
         /// Rate of the link. Required, unless there is a `trace`.
@@ -138,16 +128,6 @@ table! {
         loss: Option<Probability>,
     }
 }
-
-overlay!(HopTable {
-    rate,
-    trace,
-    qdisc,
-    delay,
-    jitter,
-    reorder,
-    loss
-});
 
 table! {
     /// A host or router.
@@ -169,20 +149,7 @@ table! {
         /// Adds an equal link the other way, named `NAME-back`, or `TO-FROM` without a name.
         /// Default false.
         duplex: Option<bool>,
-        /// Rate of the link. Required, unless there is a `trace`.
-        rate: Option<LinkSpeed>,
-        /// A mahimahi trace as the link's rate: a path, seen from the scenario file.
-        trace: Option<String>,
-        /// Queue at the link's entrance, in tc's words. Default `pfifo limit 1000`.
-        qdisc: Option<Queue>,
-        /// Propagation delay. Default 0.
-        delay: Option<Duration>,
-        /// Extra delay of each packet, uniform from 0 to below this. Default 0.
-        jitter: Option<Duration>,
-        /// Whether jitter may reorder packets. Default false.
-        reorder: Option<bool>,
-        /// Probability that a packet is lost behind the queue. Default 0.
-        loss: Option<Probability>,
+        ..hop: HopTable,
     }
 }
 
@@ -269,15 +236,16 @@ words! {
 
 words! {
     /// What carries a flow.
-    pub(crate) enum TransportWord {
+    pub(crate) enum TransportWord: Carrier {
         /// A byte stream.
-        Tcp = "tcp",
+        Tcp = "tcp" => Carrier::Tcp,
         /// Datagrams.
-        Udp = "udp",
+        Udp = "udp" => Carrier::Udp,
     }
 }
 
 table! {
+    overlay
     /// TCP's parameters; defaults are Linux's.
     pub(crate) struct TcpTable {
         /// Congestion control. Default `cubic`. `newreno` and `sack` are Reno with that recovery:
@@ -338,97 +306,61 @@ table! {
     }
 }
 
-overlay!(TcpTable {
-    cc,
-    slow_start,
-    mss,
-    initial_window,
-    initial_ssthresh,
-    min_rto,
-    initial_rto,
-    max_rto,
-    rto,
-    clock,
-    tick,
-    timed_segment,
-    vegas,
-    sack,
-    rack,
-    frto,
-    timestamps,
-    delayed_ack,
-    nagle,
-    ecn,
-    pacing,
-    send_buffer,
-    receive_window,
-    receive_window_max,
-});
-
 words! {
     /// Congestion control.
-    pub(crate) enum CongestionControl {
+    pub(crate) enum CongestionControl: Algorithm {
         /// RFC 5681.
-        Reno = "reno",
+        Reno = "reno" => Algorithm::Reno,
         /// Reno with recovery without SACK (RFC 6582): `reno` and `sack = false`.
-        NewReno = "newreno",
+        NewReno = "newreno" => Algorithm::Reno,
         /// Reno with recovery by SACK alone (RFC 6675): `reno` and `rack = false`.
-        Sack = "sack",
+        Sack = "sack" => Algorithm::Reno,
         /// Brakmo and Peterson 1995: keeps a few segments in the queue.
-        Vegas = "vegas",
+        Vegas = "vegas" => Algorithm::Vegas,
         /// Westwood+: reductions follow the estimated bandwidth.
-        Westwood = "westwood",
+        Westwood = "westwood" => Algorithm::Westwood,
         /// RFC 9438.
-        Cubic = "cubic",
+        Cubic = "cubic" => Algorithm::Cubic,
         /// Compound TCP (Tan et al. 2006); not in Linux.
-        Compound = "compound",
+        Compound = "compound" => Algorithm::Compound,
         /// Data Center TCP (RFC 8257), with ECN whatever `ecn` says.
-        Dctcp = "dctcp",
+        Dctcp = "dctcp" => Algorithm::Dctcp,
         /// BBR version 1, as Linux has it.
-        Bbr = "bbr",
+        Bbr = "bbr" => Algorithm::Bbr,
         /// BBR version 3 (draft-ietf-ccwg-bbr); not in Linux.
-        Bbr3 = "bbr3",
+        Bbr3 = "bbr3" => Algorithm::Bbr3,
     }
 }
 
 words! {
     /// How the retransmission timeout follows from the round trips.
-    pub(crate) enum RtoWord {
+    pub(crate) enum RtoWord: RtoRule {
         /// The smoothed round trip, and four deviations or `min_rto` on top, whichever is more.
-        Linux = "linux",
+        Linux = "linux" => RtoRule::Linux,
         /// The smoothed round trip and four deviations, at least `min_rto` in all; ns-2 and ns-3.
-        Rfc6298 = "rfc6298",
+        Rfc6298 = "rfc6298" => RtoRule::Rfc6298,
     }
 }
 
 words! {
     /// Whose thresholds Vegas has.
-    pub(crate) enum VegasWord {
+    pub(crate) enum VegasWord: VegasConfig {
         /// 2 to 4 segments in the queue; slow start doubles every round trip.
-        Linux = "linux",
+        Linux = "linux" => VegasConfig::default(),
         /// 1 to 3 segments, and doubling every other round trip, as in the paper.
-        Ns2 = "ns2",
+        Ns2 = "ns2" => VegasConfig::NS2,
     }
 }
 
 words! {
     /// How slow start ends when nothing is lost.
-    pub(crate) enum SlowStartWord {
+    pub(crate) enum SlowStartWord: SlowStart {
         /// Only by a loss, a mark or the threshold.
-        Standard = "standard",
+        Standard = "standard" => SlowStart::Standard,
         /// As in Linux's CUBIC.
-        HyStart = "hystart",
+        HyStart = "hystart" => SlowStart::HyStart,
         /// RFC 9406.
-        HyStartPlusPlus = "hystart++",
-    }
-}
-
-impl Format {
-    /// The number in its name.
-    pub(crate) const fn version(self) -> u32 {
-        match self {
-            Self::One => 1,
-        }
+        HyStartPlusPlus = "hystart++" => SlowStart::HyStartPlusPlus,
     }
 }
 

@@ -151,6 +151,12 @@ impl Problems {
         }
     }
 
+    /// Adds a problem of a value that is none then.
+    pub fn refuse<T>(&mut self, problem: Problem) -> Option<T> {
+        self.add(problem);
+        None
+    }
+
     /// The text of the source with this index.
     pub fn source_text(&self, source: usize) -> &str {
         &self.sources[source].text

@@ -11,41 +11,102 @@ use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
 use std::borrow::Cow;
 
-/// A time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Duration(pub(crate) Span);
+/// Gives a type its JSON Schema.
+macro_rules! schema {
+    ($type:ident, $name:literal, $($schema:tt)+) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
 
-/// A rate above zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Speed(pub(crate) Rate);
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($($schema)+)
+            }
+        }
+    };
+}
 
-/// A link's rate: a [`Speed`] or `unlimited`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinkSpeed(pub(crate) Option<Rate>);
+/// Declares a quantity around what it is, with its JSON Schema; the schema's description is the
+/// type's.
+macro_rules! quantity {
+    ($type:ident($Inner:ty) $(: $Derive:ident)?, $name:literal, {
+        "description": $about:literal,
+        $($schema:tt)+
+    }) => {
+        #[doc = $about]
+        #[derive(Clone, Debug, PartialEq $(, $Derive)?)]
+        pub(crate) struct $type(pub(crate) $Inner);
 
-/// A size in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) u64);
+        schema!($type, $name, { "description": $about, $($schema)+ });
+    };
+}
 
-/// A probability below one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Probability(pub(crate) f64);
-
-/// A queue discipline in tc's words.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Queue(pub(crate) QdiscSpec);
-
-/// A DiffServ code point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dscp(pub(crate) u8);
-
-/// A name of a scenario, flow, node or link.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name(pub(crate) String);
-
-/// Seeds of each combination.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seeds(pub(crate) Vec<u64>);
+quantity!(Duration(Span): Copy, "time", {
+    "description": "A time with its unit: s, ms, us or ns. The number 0 needs none.",
+    "anyOf": [
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
+        { "const": 0 },
+    ],
+    "examples": ["40ms", "1.5s", "250us"],
+});
+quantity!(Speed(Rate): Copy, "rate", {
+    "description": "A rate with its unit: bit, kbit, mbit, gbit, tbit (powers of 1000), kibit \
+                    and so on (1024), bps, kbps and so on (bytes per second, as in tc).",
+    "type": "string",
+    "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])\s*$",
+    "examples": ["12mbit", "1.5mbit", "10gbit"],
+});
+quantity!(LinkSpeed(Option<Rate>): Copy, "link-rate", {
+    "description": "A rate as `12mbit`, or `unlimited` for a link that sends in no time.",
+    "type": "string",
+    "pattern": r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])|unlimited)\s*$",
+    "examples": ["12mbit", "10gbit", "unlimited"],
+});
+quantity!(Bytes(u64): Copy, "size", {
+    "description": "Bytes as an integer, or a string with a unit: b, kb, mb, gb (powers of \
+                    1024, as in tc).",
+    "anyOf": [
+        { "type": "integer", "minimum": 0 },
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[a-zA-Z]*\s*$" },
+    ],
+    "examples": [1500, "64kb", "10mb"],
+});
+quantity!(Probability(f64): Copy, "probability", {
+    "description": "A probability from 0 to below 1: a string in per cent, or a bare fraction.",
+    "anyOf": [
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*%$" },
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
+    ],
+    "examples": ["1%", 0.01],
+});
+quantity!(Queue(QdiscSpec), "qdisc", {
+    "description": "A queue discipline in tc's words, with tc's units and defaults; \
+                    `sojourn qdisc list` shows all.",
+    "type": "string",
+    "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn"],
+});
+quantity!(Dscp(u8): Copy, "dscp", {
+    "description": "A DiffServ code point: 0 to 63, or its name.",
+    "anyOf": [
+        { "type": "integer", "minimum": 0, "maximum": 63 },
+        { "enum": DSCP_NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>() },
+    ],
+    "examples": ["EF", "CS1", 46],
+});
+quantity!(Name(String), "name", {
+    "description": "A name: 1 to 64 of the characters a-z A-Z 0-9 - _.",
+    "type": "string",
+    "pattern": "^[A-Za-z0-9_-]{1,64}$",
+});
+quantity!(Seeds(Vec<u64>), "seeds", {
+    "description": "How many seeds (1, 2, 3 and so on), or a list of them.",
+    "anyOf": [
+        { "type": "integer", "minimum": 1, "maximum": 10_000 },
+        { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1,
+          "uniqueItems": true },
+    ],
+    "examples": [5, [1, 7, 42]],
+});
 
 /// When the receiver acknowledges: `true`, `false` or the longest delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +116,16 @@ pub(crate) enum AckDelay {
     /// Longest delay.
     After(Span),
 }
+
+schema!(AckDelay, "delayed-ack", {
+    "description": "`true`: every second segment or after 40 to 200 ms; `false`: every segment at \
+                    once; or the longest delay.",
+    "anyOf": [
+        { "type": "boolean" },
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
+    ],
+    "examples": [false, "40ms"],
+});
 
 /// A quantity in a string; a bare number only gets a suggestion of how to write it.
 fn with_unit<T>(
@@ -79,8 +150,7 @@ fn with_unit<T>(
         }
         _ => wrong_type(node, path, &format!("a string such as \"{example}\"")),
     };
-    problems.add(problem);
-    None
+    problems.refuse(problem)
 }
 
 impl Read for Duration {
@@ -97,8 +167,7 @@ impl Read for Speed {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let rate = with_unit(node, path, problems, "12mbit", parse_rate)?;
         if rate.is_zero() {
-            problems.add(Problem::new(node.at, path, "must be above zero"));
-            return None;
+            return problems.refuse(Problem::new(node.at, path, "must be above zero"));
         }
         Some(Self(rate))
     }
@@ -119,15 +188,11 @@ impl Read for Bytes {
             Value::Integer(_) => u64::read(node, path, problems).map(Self),
             Value::Text(text) => match parse_size(text) {
                 Ok(bytes) => Some(Self(bytes)),
-                Err(error) => {
-                    problems.add(Problem::new(node.at, path, error.to_string()));
-                    None
-                }
+                Err(error) => problems.refuse(Problem::new(node.at, path, error.to_string())),
             },
             _ => {
                 let wanted = "bytes as an integer, or a string such as \"10mb\"";
-                problems.add(wrong_type(node, path, wanted));
-                None
+                problems.refuse(wrong_type(node, path, wanted))
             }
         }
     }
@@ -162,8 +227,7 @@ impl Read for Probability {
                 "a probability: a string such as \"1%\", or 0.01",
             ),
         };
-        problems.add(problem);
-        None
+        problems.refuse(problem)
     }
 }
 
@@ -186,12 +250,8 @@ fn inside(node: &Node, value: &str, range: std::ops::Range<usize>, problems: &Pr
 impl Read for Queue {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let Value::Text(text) = &node.value else {
-            problems.add(wrong_type(
-                node,
-                path,
-                "a string such as \"fq_codel limit 1000\"",
-            ));
-            return None;
+            let wanted = "a string such as \"fq_codel limit 1000\"";
+            return problems.refuse(wrong_type(node, path, wanted));
         };
         match text.parse::<QdiscSpec>() {
             Ok(spec) => Some(Self(spec)),
@@ -202,8 +262,7 @@ impl Read for Queue {
                     (Some(word), _) => Some(format!("did you mean `{word}`?")),
                     (None, wanted) => wanted.map(str::to_owned),
                 };
-                problems.add(problem);
-                None
+                problems.refuse(problem)
             }
         }
     }
@@ -268,8 +327,7 @@ impl Read for Dscp {
             }
             _ => wrong_type(node, path, "a DSCP: 0 to 63, or a name such as \"EF\""),
         };
-        problems.add(problem);
-        None
+        problems.refuse(problem)
     }
 }
 
@@ -285,8 +343,7 @@ impl Read for Name {
         if name.is_empty() || name.len() > Self::LONGEST || !name.chars().all(good) {
             let message = format!("`{name}` is not a name");
             let help = format!("1 to {} of the characters a-z A-Z 0-9 - _", Self::LONGEST);
-            problems.add(Problem::new(node.at, path, message).help(help));
-            return None;
+            return problems.refuse(Problem::new(node.at, path, message).help(help));
         }
         Some(Self(name))
     }
@@ -323,8 +380,7 @@ impl Read for Seeds {
             }
             _ => wrong_type(node, path, "a number of seeds, or a list of them"),
         };
-        problems.add(problem);
-        None
+        problems.refuse(problem)
     }
 }
 
@@ -337,100 +393,8 @@ impl Read for AckDelay {
             }
             _ => {
                 let wanted = "`true`, `false`, or the longest delay such as \"40ms\"";
-                problems.add(wrong_type(node, path, wanted));
-                None
+                problems.refuse(wrong_type(node, path, wanted))
             }
         }
     }
 }
-
-/// Gives a type its JSON Schema.
-macro_rules! schema {
-    ($type:ident, $name:literal, $($schema:tt)+) => {
-        impl JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($($schema)+)
-            }
-        }
-    };
-}
-
-schema!(Duration, "time", {
-    "description": "A time with its unit: s, ms, us or ns. The number 0 needs none.",
-    "anyOf": [
-        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
-        { "const": 0 },
-    ],
-    "examples": ["40ms", "1.5s", "250us"],
-});
-schema!(Speed, "rate", {
-    "description": "A rate with its unit: bit, kbit, mbit, gbit, tbit (powers of 1000), kibit \
-                    and so on (1024), bps, kbps and so on (bytes per second, as in tc).",
-    "type": "string",
-    "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])\s*$",
-    "examples": ["12mbit", "1.5mbit", "10gbit"],
-});
-schema!(LinkSpeed, "link-rate", {
-    "description": "A rate as `12mbit`, or `unlimited` for a link that sends in no time.",
-    "type": "string",
-    "pattern": r"^\s*([0-9]*\.?[0-9]+\s*([kKmMgGtT]i?)?([bB][iI][tT]|[bB][pP][sS])|unlimited)\s*$",
-    "examples": ["12mbit", "10gbit", "unlimited"],
-});
-schema!(Bytes, "size", {
-    "description": "Bytes as an integer, or a string with a unit: b, kb, mb, gb (powers of \
-                    1024, as in tc).",
-    "anyOf": [
-        { "type": "integer", "minimum": 0 },
-        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[a-zA-Z]*\s*$" },
-    ],
-    "examples": [1500, "64kb", "10mb"],
-});
-schema!(Probability, "probability", {
-    "description": "A probability from 0 to below 1: a string in per cent, or a bare fraction.",
-    "anyOf": [
-        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*%$" },
-        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
-    ],
-    "examples": ["1%", 0.01],
-});
-schema!(Queue, "qdisc", {
-    "description": "A queue discipline in tc's words, with tc's units and defaults; \
-                    `sojourn qdisc list` shows all.",
-    "type": "string",
-    "examples": ["pfifo limit 490", "fq_codel", "pie target 20ms ecn"],
-});
-schema!(Dscp, "dscp", {
-    "description": "A DiffServ code point: 0 to 63, or its name.",
-    "anyOf": [
-        { "type": "integer", "minimum": 0, "maximum": 63 },
-        { "enum": DSCP_NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>() },
-    ],
-    "examples": ["EF", "CS1", 46],
-});
-schema!(Name, "name", {
-    "description": "A name: 1 to 64 of the characters a-z A-Z 0-9 - _.",
-    "type": "string",
-    "pattern": "^[A-Za-z0-9_-]{1,64}$",
-});
-schema!(Seeds, "seeds", {
-    "description": "How many seeds (1, 2, 3 and so on), or a list of them.",
-    "anyOf": [
-        { "type": "integer", "minimum": 1, "maximum": 10_000 },
-        { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1,
-          "uniqueItems": true },
-    ],
-    "examples": [5, [1, 7, 42]],
-});
-schema!(AckDelay, "delayed-ack", {
-    "description": "`true`: every second segment or after 40 to 200 ms; `false`: every segment at \
-                    once; or the longest delay.",
-    "anyOf": [
-        { "type": "boolean" },
-        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*([mun]?s|(m|u|n)?secs?)\s*$" },
-    ],
-    "examples": [false, "40ms"],
-});

@@ -32,55 +32,45 @@ pub fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
 
 impl Read for String {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        if let Value::Text(text) = &node.value {
-            return Some(text.clone());
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => problems.refuse(wrong_type(node, path, "a string")),
         }
-        problems.add(wrong_type(node, path, "a string"));
-        None
     }
 }
 
 impl Read for bool {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        if let Value::Bool(truth) = &node.value {
-            return Some(*truth);
+        match node.value {
+            Value::Bool(truth) => Some(truth),
+            _ => problems.refuse(wrong_type(node, path, "`true` or `false`")),
         }
-        problems.add(wrong_type(node, path, "`true` or `false`"));
-        None
     }
 }
 
 impl Read for u64 {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        let problem = match &node.value {
-            Value::Integer(number) => match Self::try_from(*number) {
-                Ok(number) => return Some(number),
-                Err(_) => Problem::new(node.at, path, "must not be negative"),
-            },
-            _ => wrong_type(node, path, "an integer"),
+        let Value::Integer(number) = node.value else {
+            return problems.refuse(wrong_type(node, path, "an integer"));
         };
-        problems.add(problem);
-        None
+        let negative = |_| problems.add(Problem::new(node.at, path, "must not be negative"));
+        Self::try_from(number).map_err(negative).ok()
     }
 }
 
 impl Read for u32 {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let wide = u64::read(node, path, problems)?;
-        let narrow = Self::try_from(wide).ok();
-        if narrow.is_none() {
-            let message = format!("{wide} is too large; at most {}", Self::MAX);
-            problems.add(Problem::new(node.at, path, message));
-        }
-        narrow
+        let message = format!("{wide} is too large; at most {}", Self::MAX);
+        let large = |_| problems.add(Problem::new(node.at, path, message));
+        Self::try_from(wide).map_err(large).ok()
     }
 }
 
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let Value::Array(items) = &node.value else {
-            problems.add(wrong_type(node, path, "an array"));
-            return None;
+            return problems.refuse(wrong_type(node, path, "an array"));
         };
         let read: Vec<_> = items
             .iter()
@@ -124,8 +114,7 @@ impl<'a> Fields<'a> {
         problems: &mut Problems,
     ) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
-            problems.add(wrong_type(node, path, "a table"));
-            return None;
+            return problems.refuse(wrong_type(node, path, "a table"));
         };
         for entry in entries {
             if !known.contains(&entry.key.as_str()) {
@@ -158,26 +147,47 @@ impl<'a> Fields<'a> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.key == key) {
             return T::read(&entry.node, &join(self.path, key), problems);
         }
-        let absent = T::absent();
-        if absent.is_none() {
+        T::absent().or_else(|| {
             let message = format!("missing key `{key}`");
-            problems.add(Problem::new(self.node.at, self.path, message));
-        }
-        absent
+            problems.refuse(Problem::new(self.node.at, self.path, message))
+        })
     }
 }
 
 /// Declares a table of the scenario format: a struct, its JSON Schema and its reader, from one
-/// list of keys. `Option` fields may be absent, others must be there.
+/// list of keys. `Option` fields may be absent, others must be there; the keys of `..field` stand
+/// in the same table. An `overlay` has optional keys only, and can be laid over another one.
 macro_rules! table {
+    (overlay $($table:tt)*) => {
+        table! { $($table)* }
+        overlay! { $($table)* }
+    };
     ($(#[$meta:meta])* pub(crate) struct $name:ident {
         $($(#[$doc:meta])* $field:ident: $type:ty,)*
+        $(..$inner:ident: $Inner:ident,)?
     }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(deny_unknown_fields)]
         pub(crate) struct $name {
             $($(#[$doc])* pub(crate) $field: $type,)*
+            $(#[schemars(flatten)] pub(crate) $inner: $Inner,)?
+        }
+
+        impl $name {
+            pub(crate) const KEYS: &[&[&str]] =
+                &[&[$(stringify!($field)),*] $(, $Inner::KEYS[0])?];
+
+            // A table may have no keys.
+            #[allow(unused_variables)]
+            fn of(
+                fields: &$crate::read::Fields<'_>,
+                problems: &mut $crate::problem::Problems,
+            ) -> Option<Self> {
+                $(let $field = fields.field(stringify!($field), problems);)*
+                $(let $inner = $Inner::of(fields, problems);)?
+                Some(Self { $($field: $field?,)* $($inner: $inner?,)? })
+            }
         }
 
         impl $crate::read::Read for $name {
@@ -186,27 +196,46 @@ macro_rules! table {
                 path: &str,
                 problems: &mut $crate::problem::Problems,
             ) -> Option<Self> {
-                let known = [$(stringify!($field)),*];
-                // A table may have no keys.
-                #[allow(unused_variables)]
-                let fields = $crate::read::Fields::open(node, path, &known, problems)?;
-                $(let $field = fields.field(stringify!($field), problems);)*
-                Some(Self { $($field: $field?),* })
+                let known = Self::KEYS.concat();
+                Self::of(&$crate::read::Fields::open(node, path, &known, problems)?, problems)
             }
         }
     };
 }
 
-/// Declares a choice between words: an enum, its JSON Schema and its reader.
+/// For tables whose keys are all optional: an empty one, and one laid over another.
+macro_rules! overlay {
+    ($(#[$meta:meta])* pub(crate) struct $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty,)*
+    }) => {
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: None),* }
+            }
+        }
+
+        impl $name {
+            /// This table's keys before `below`'s.
+            pub(crate) fn over(self, below: Self) -> Self {
+                Self { $($field: self.$field.or(below.$field)),* }
+            }
+        }
+    };
+}
+
+/// Declares a choice between words: an enum, its JSON Schema and its reader, and what the words
+/// mean.
 macro_rules! words {
-    ($(#[$meta:meta])* pub(crate) enum $name:ident {
-        $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+    ($(#[$meta:meta])* pub(crate) enum $name:ident $(: $Value:ty)? {
+        $($(#[$doc:meta])* $variant:ident = $word:literal $(=> $value:expr)?,)*
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)]
         pub(crate) enum $name {
             $($(#[$doc])* #[schemars(rename = $word)] $variant,)*
         }
+
+        words! { @value $name $($Value)?: $($variant $($value)?,)* }
 
         impl $crate::read::Read for $name {
             fn read(
@@ -220,30 +249,21 @@ macro_rules! words {
                     _ => {
                         let message = format!("`{word}` is not known here");
                         let help = $crate::problem::suggestion(&word, &[$($word),*]);
-                        problems.add(
-                            $crate::problem::Problem::new(node.at, path, message).help(help),
-                        );
-                        None
+                        let problem = $crate::problem::Problem::new(node.at, path, message);
+                        problems.refuse(problem.help(help))
                     }
                 }
             }
         }
     };
-}
-
-/// For tables whose keys are all optional: an empty one, and one laid over another.
-macro_rules! overlay {
-    ($name:ident { $($field:ident),* $(,)? }) => {
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $($field: None),* }
-            }
-        }
-
+    (@value $name:ident: $($variant:ident,)*) => {};
+    (@value $name:ident $Value:ty: $($variant:ident $value:expr,)*) => {
         impl $name {
-            /// This table's keys before `below`'s.
-            pub(crate) fn over(self, below: Self) -> Self {
-                Self { $($field: self.$field.or(below.$field)),* }
+            /// What the word means.
+            pub(crate) fn value(self) -> $Value {
+                match self {
+                    $(Self::$variant => $value,)*
+                }
             }
         }
     };

@@ -1,7 +1,6 @@
 //! From a read scenario file to a cell: names become indices, defaults are filled in, and what
 //! fits no world is refused.
 
-mod apps;
 mod changes;
 mod flows;
 mod hosts;
@@ -9,14 +8,12 @@ mod network;
 
 use crate::files::Files;
 use crate::format::{Framing, ScenarioFile};
-use crate::problem::{Origin, Problem, Problems};
+use crate::problem::{Problem, Problems};
 use crate::quantity::Name;
 use crate::tree::Node;
 use sojourn_units::{Span, show_span};
 use sojourn_world::Cell;
 
-/// Bytes of an Ethernet header, which Linux's queues count.
-const ETHERNET_HEADER: u16 = 14;
 /// Default interval of the series.
 const SAMPLE: Span = Span::from_millis(100);
 /// Up to so many flows keep series unless the scenario says otherwise.
@@ -33,24 +30,25 @@ pub(crate) struct Resolver<'a> {
 impl Resolver<'_> {
     /// A problem with the field at `path`.
     fn complain(&mut self, path: &str, message: impl Into<String>) {
-        self.complain_at(self.tree.locate(path), path, message, None);
+        let problem = Problem::new(self.tree.locate(path), path, message);
+        self.problems.add(problem);
     }
 
-    /// A problem with the field at `path`, and what would be right.
-    fn advise(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
-        self.complain_at(self.tree.locate(path), path, message, Some(help.into()));
+    /// The same, of a field that has no meaning then.
+    fn refuse<T>(&mut self, path: &str, message: impl Into<String>) -> Option<T> {
+        self.complain(path, message);
+        None
     }
 
-    fn complain_at(
+    /// The same, with what would be right.
+    fn advise<T>(
         &mut self,
-        at: Origin,
         path: &str,
         message: impl Into<String>,
-        help: Option<String>,
-    ) {
-        let mut problem = Problem::new(at, path, message);
-        problem.help = help;
-        self.problems.add(problem);
+        help: impl Into<String>,
+    ) -> Option<T> {
+        let problem = Problem::new(self.tree.locate(path), path, message);
+        self.problems.refuse(problem.help(help))
     }
 
     /// Whether no name of the list `list` occurs twice; complains about those that do. There is a
@@ -65,9 +63,9 @@ impl Resolver<'_> {
         for (index, name) in names.enumerate() {
             let Some(name) = name else { continue };
             if seen.contains(&name) {
-                let at = self.tree.locate_key(list, index, "name");
+                let at = self.tree.locate(&format!("{list}[{}].name", index + 1));
                 let message = format!("another {list} has the name `{}` already", name.0);
-                self.complain_at(at, list, message, None);
+                self.problems.add(Problem::new(at, list, message));
             }
             seen.push(name);
         }
@@ -111,10 +109,7 @@ impl Resolver<'_> {
             duration,
             warmup,
             sample_every,
-            link_header: match file.framing {
-                None | Some(Framing::Ethernet) => ETHERNET_HEADER,
-                Some(Framing::Ip) => 0,
-            },
+            link_header: file.framing.unwrap_or(Framing::Ethernet).value(),
             spp: file.spp.unwrap_or(false),
             flow_series: file.flow_series.unwrap_or(flows.len() <= FLOWS_WITH_SERIES),
             network,

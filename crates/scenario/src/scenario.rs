@@ -180,7 +180,7 @@ impl Builder<'_> {
             title: file.title.clone().unwrap_or_else(|| file.name.0.clone()),
             name: file.name.0,
             description: file.description.unwrap_or_default(),
-            version: file.format.version(),
+            version: file.format.value(),
             ..ScenarioInfo::default()
         };
     }

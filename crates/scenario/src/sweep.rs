@@ -1,7 +1,7 @@
 //! The grid: which fields take which values, and every combination of them.
 
 use crate::problem::{Origin, Problem, Problems};
-use crate::read::join;
+use crate::read::{join, wrong_type};
 use crate::tree::{Entry, Node, Value};
 use sojourn_world::Axis;
 
@@ -46,8 +46,7 @@ impl Grid {
         let mut grid = Self::default();
         let Some(sweep) = sweep else { return grid };
         let Value::Table(entries) = &sweep.node.value else {
-            let message = format!("expected a table, found {}", sweep.node.value.kind());
-            problems.add(Problem::new(sweep.node.at, "sweep", message));
+            problems.add(wrong_type(&sweep.node, "sweep", "a table"));
             return grid;
         };
         if entries.is_empty() {
@@ -126,21 +125,15 @@ impl Grid {
 
     /// The axes for a report: one for each field, with its distinct values.
     pub(crate) fn info(&self) -> Vec<Axis> {
-        let fields = self.axes.iter().flat_map(|axis| &axis.fields);
-        fields
-            .map(|field| {
-                let mut values: Vec<String> = Vec::new();
-                for node in &field.values {
-                    if !values.contains(&node.text) {
-                        values.push(node.text.clone());
-                    }
-                }
-                Axis {
-                    field: field.path.clone(),
-                    values,
-                }
-            })
-            .collect()
+        let mut axes = Vec::new();
+        for field in self.axes.iter().flat_map(|axis| &axis.fields) {
+            Axis::add(
+                &mut axes,
+                &field.path,
+                field.values.iter().map(|node| &node.text),
+            );
+        }
+        axes
     }
 
     /// Where an axis stands, for problems of the grid as a whole.
@@ -152,9 +145,7 @@ impl Grid {
 /// One `[[sweep.zip]]`: fields whose values change together.
 fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Dimension> {
     let Value::Table(entries) = &group.value else {
-        let message = format!("expected a table, found {}", group.value.kind());
-        problems.add(Problem::new(group.at, "sweep.zip", message));
-        return None;
+        return problems.refuse(wrong_type(group, "sweep.zip", "a table"));
     };
     let fields: Vec<Field> = entries
         .iter()
@@ -175,8 +166,7 @@ fn zip(group: &Node, at: Origin, problems: &mut Problems) -> Option<Dimension> {
                 first.path,
                 first.values.len()
             );
-            problems.add(Problem::new(field.at, "sweep.zip", message));
-            return None;
+            return problems.refuse(Problem::new(field.at, "sweep.zip", message));
         }
     }
     Some(Dimension {

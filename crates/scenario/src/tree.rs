@@ -191,35 +191,17 @@ impl Node {
 
     /// Whether something was written at `path`.
     pub(crate) fn has(&self, path: &str) -> bool {
-        let mut node = Some(self);
-        for part in path.split('.') {
-            node = match node.map(|node| (node, &node.value)) {
-                Some((_, Value::Array(items))) => {
-                    let named = |item: &&Self| item.text_at("name") == Some(part);
-                    items.iter().find(named)
-                }
-                Some((node, _)) => node.get(part).map(|entry| &entry.node),
-                None => None,
-            };
-        }
-        node.is_some()
-    }
-
-    /// Where a key of an item of a list of tables was written.
-    pub(crate) fn locate_key(&self, list: &str, index: usize, key: &str) -> Origin {
-        let Some(entry) = self.get(list) else {
-            return self.at;
-        };
-        match &entry.node.value {
-            Value::Array(items) => items.get(index).map_or(entry.at, |item| {
-                item.get(key).map_or(item.at, Entry::value_or_key_at)
-            }),
-            _ => entry.at,
-        }
+        self.walk(path).1
     }
 
     /// Where the value at `path` was written, or else the nearest table above it.
     pub(crate) fn locate(&self, path: &str) -> Origin {
+        self.walk(path).0
+    }
+
+    /// Where the value at `path` or the nearest table above it was written, and whether it is the
+    /// value itself.
+    fn walk(&self, path: &str) -> (Origin, bool) {
         let (mut node, mut at) = (self, self.at);
         for part in path.split('.') {
             // `link[2]`: the second item of a list, which has no name.
@@ -240,10 +222,12 @@ impl Node {
                     .get(part)
                     .map(|entry| (&entry.node, entry.value_or_key_at())),
             };
-            let Some(next) = next else { break };
+            let Some(next) = next else {
+                return (at, false);
+            };
             (node, at) = next;
         }
-        at
+        (at, true)
     }
 
     /// Puts `new` at `path`; tables on the way are made when missing.

@@ -31,30 +31,21 @@ impl Resolver<'_> {
             Some(name) => format!("change.{}", name.0),
             None => format!("change[{}]", index + 1),
         };
-        let mut complain = |key: &str, message: String, help: Option<String>| {
-            let at = self.tree.locate_key("change", index, key);
-            self.complain_at(at, &format!("{path}.{key}"), message, help);
-        };
         let end = file.duration.0;
         let at = table.at.0;
         if at >= end && !end.is_zero() {
-            complain("at", format!("the run ends at {}", show_span(end)), None);
-            return None;
+            let message = format!("the run ends at {}", show_span(end));
+            return self.refuse(&format!("{path}.at"), message);
         }
         let name = table.link.0.as_str();
+        let path = format!("{path}.link");
         let Some(link) = names.iter().position(|known| *known == name) else {
             let message = format!("no link has the name `{name}`");
-            complain("link", message, Some(suggestion(name, names)));
-            return None;
+            return self.advise(&path, message, suggestion(name, names));
         };
         if table.rate.is_none() && table.qdisc.is_none() {
-            let message = "it changes nothing".to_owned();
-            complain(
-                "link",
-                message,
-                Some("give a `rate`, a `qdisc` or both".into()),
-            );
-            return None;
+            let help = "give a `rate`, a `qdisc` or both";
+            return self.advise(&path, "it changes nothing", help);
         }
         Some(Change {
             at: Time::ZERO + at,

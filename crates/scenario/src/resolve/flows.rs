@@ -4,21 +4,46 @@ use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use crate::apps::Place;
-use crate::format::{
-    CongestionControl, Direction, FlowTable, RtoWord, ScenarioFile, SlowStartWord, TcpTable,
-    TransportWord, VegasWord,
-};
-use crate::problem::suggestion;
+use crate::format::{CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
+use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
+use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, Name};
 use sojourn_apps::{Datagram, Transport as Carrier};
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
+use sojourn_tcp::{Config, DelayedAck};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
+
+/// A `[[flow]]` in its file.
+struct Told<'a> {
+    file: &'a ScenarioFile,
+    table: &'a FlowTable,
+    network: &'a Network,
+    /// The path of the table.
+    path: String,
+}
+
+impl Told<'_> {
+    fn key(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+
+    fn start(&self) -> Span {
+        self.table.start.map_or(Span::ZERO, |start| start.0)
+    }
+
+    /// Most of what is added to the start.
+    fn spread(&self) -> Span {
+        self.table
+            .start_spread
+            .map_or(Span::ZERO, |spread| spread.0)
+    }
+}
+
 impl Resolver<'_> {
     pub(super) fn flows(&mut self, file: &ScenarioFile, network: &Network, seed: u64) -> Vec<Flow> {
         if file.flow.is_empty() {
@@ -29,12 +54,17 @@ impl Resolver<'_> {
         let mut names = BTreeSet::new();
         let mut hosts = Hosts::default();
         for table in &file.flow {
-            let made = self.flow(file, table, network, seed).into_iter().flatten();
-            for mut flow in made {
+            let path = format!("flow.{}", table.name.0);
+            let told = Told {
+                file,
+                table,
+                network,
+                path,
+            };
+            for mut flow in self.flow(&told, seed).into_iter().flatten() {
                 if !names.insert(flow.name.clone()) && unique {
-                    let path = format!("flow.{}", table.name.0);
                     let message = format!("`count` makes the name `{}` a second time", flow.name);
-                    self.complain(&path, message);
+                    self.complain(&told.path, message);
                     break;
                 }
                 flow.hosts = hosts.of(&flow, table, file.dumbbell.as_ref(), flows.len());
@@ -45,32 +75,29 @@ impl Resolver<'_> {
     }
 
     /// The flows of one `[[flow]]`.
-    fn flow(
-        &mut self,
-        file: &ScenarioFile,
-        table: &FlowTable,
-        network: &Network,
-        seed: u64,
-    ) -> Option<Vec<Flow>> {
-        let path = format!("flow.{}", table.name.0);
-        let ends = self.ends(file, table, network, &path);
+    fn flow(&mut self, told: &Told<'_>, seed: u64) -> Option<Vec<Flow>> {
+        let table = told.table;
+        let ends = self.ends(told);
+        let (tree, problems) = (self.tree, &mut *self.problems);
         let app = table.app.model(Place {
-            file: self,
-            path: &format!("{path}.app"),
+            complain: &mut |path, message| {
+                problems.add(Problem::new(tree.locate(path), path, message));
+            },
+            files: self.files,
+            path: &told.key("app"),
         });
-        let transport = self.transport(file, table, &path);
-        self.check_hosts(file, table, &path);
+        let transport = self.transport(told);
+        self.check_hosts(told.file, table, &told.path);
         let (from, to) = ends?;
-        let base_rtt = self.base_rtt(file, table, network, (from, to), &path);
-        let times = self.times(file, table, &path);
+        let base_rtt = self.base_rtt(told, (from, to));
+        let times = self.times(told);
         if let Some(count @ (0 | MOST_FLOWS..)) = table.count.filter(|&count| count != MOST_FLOWS) {
             let message = format!("{count} is not a number from 1 to {MOST_FLOWS}");
-            self.complain(&format!("{path}.count"), message);
-            return None;
+            return self.refuse(&told.key("count"), message);
         }
-        let every = self.every(file, table, &path);
-        let label = self.label(table, &path);
-        let ((start, stop), spread) = (times?, table.start_spread.map_or(Span::ZERO, |s| s.0));
+        let every = self.every(told);
+        let label = self.label(told);
+        let (start, stop) = times?;
         let model = Flow {
             name: table.name.0.clone(),
             from,
@@ -88,7 +115,7 @@ impl Resolver<'_> {
         let named = |name: String| {
             let mut dice = Stream::named(seed, &format!("flow.{name}.start"));
             Flow {
-                start: start + dice.span_below(spread),
+                start: start + dice.span_below(told.spread()),
                 name,
                 ..model.clone()
             }
@@ -102,103 +129,79 @@ impl Resolver<'_> {
     }
 
     /// Mark and class.
-    fn label(&mut self, table: &FlowTable, path: &str) -> Option<Label> {
-        let class = u16::try_from(table.class.unwrap_or(0)).ok();
-        let class = class.filter(|class| table.class.is_none() || *class > 0);
-        if class.is_none() {
-            let number = table.class.unwrap_or(0);
-            let message = format!("{number} is not a class (1 to 65535)");
-            self.complain(&format!("{path}.class"), message);
-        }
-        Some(Label {
-            mark: table.mark.unwrap_or(0),
-            class: class?,
-        })
+    fn label(&mut self, told: &Told<'_>) -> Option<Label> {
+        let mark = told.table.mark.unwrap_or(0);
+        let class = match told.table.class.map(|class| (class, u16::try_from(class))) {
+            None => 0,
+            Some((_, Ok(class @ 1..))) => class,
+            Some((number, _)) => {
+                let message = format!("{number} is not a class (1 to 65535)");
+                return self.refuse(&told.key("class"), message);
+            }
+        };
+        Some(Label { mark, class })
     }
 
     /// The flow's two nodes.
-    fn ends(
-        &mut self,
-        file: &ScenarioFile,
-        table: &FlowTable,
-        network: &Network,
-        path: &str,
-    ) -> Option<(usize, usize)> {
-        let dumbbell = file.dumbbell.is_some();
-        let names = network.node_names();
-        let ends = match (table.direction, &table.from, &table.to) {
+    fn ends(&mut self, told: &Told<'_>) -> Option<(usize, usize)> {
+        let dumbbell = told.file.dumbbell.is_some();
+        let names = told.network.node_names();
+        let table = told.table;
+        let (from, to) = match (table.direction, &table.from, &table.to) {
             (Some(_), None, None) if !dumbbell => {
-                let path = format!("{path}.direction");
-                self.advise(
-                    &path,
-                    "only a dumbbell has directions",
-                    "give `from` and `to`",
-                );
-                None
+                let message = "only a dumbbell has directions";
+                return self.advise(&told.key("direction"), message, "give `from` and `to`");
             }
-            (Some(Direction::Up), None, None) => Some((CLIENT, SERVER)),
-            (Some(Direction::Down), None, None) => Some((SERVER, CLIENT)),
+            (Some(Direction::Up), None, None) => (CLIENT, SERVER),
+            (Some(Direction::Down), None, None) => (SERVER, CLIENT),
             (None, Some(from), Some(to)) => {
-                let from = self.end(&names, from, &format!("{path}.from"));
-                let to = self.end(&names, to, &format!("{path}.to"));
-                from.zip(to)
+                let from = self.node(&names, from, &told.key("from"));
+                let to = self.node(&names, to, &told.key("to"));
+                from.zip(to)?
             }
             (Some(_), _, _) => {
                 let message = "a flow has either a `direction`, or `from` and `to`";
-                self.complain(&format!("{path}.direction"), message);
-                None
+                return self.refuse(&told.key("direction"), message);
             }
             (None, _, _) if dumbbell => {
                 let help = "`direction = \"up\"` is from client to server, \"down\" is back";
-                self.advise(path, "missing key `direction`", help);
-                None
+                return self.advise(&told.path, "missing key `direction`", help);
             }
             (None, from, _) => {
                 let key = if from.is_none() { "from" } else { "to" };
-                self.complain(path, format!("missing key `{key}`"));
-                None
+                return self.refuse(&told.path, format!("missing key `{key}`"));
             }
         };
-        let (from, to) = ends?;
         if from == to {
-            self.complain(&format!("{path}.to"), "a flow joins two different nodes");
-            return None;
+            return self.refuse(&told.key("to"), "a flow joins two different nodes");
         }
         for (a, b) in [(from, to), (to, from)] {
-            if network.path(a, b).is_none() {
-                let (a, b) = (names[a], names[b]);
-                let message = format!("no links lead from `{a}` to `{b}`");
-                self.advise(path, message, "a link is one-way without `duplex = true`");
-                return None;
+            if told.network.path(a, b).is_none() {
+                let message = format!("no links lead from `{}` to `{}`", names[a], names[b]);
+                let help = "a link is one-way without `duplex = true`";
+                return self.advise(&told.path, message, help);
             }
         }
         Some((from, to))
     }
 
-    fn end(&mut self, names: &[&str], name: &Name, path: &str) -> Option<usize> {
+    /// Index of the node that the field at `path` names.
+    pub(super) fn node(&mut self, names: &[&str], name: &Name, path: &str) -> Option<usize> {
         let found = names.iter().position(|known| *known == name.0);
-        if found.is_none() {
+        found.or_else(|| {
             let message = format!("no node has the name `{}`", name.0);
-            self.advise(path, message, suggestion(&name.0, names));
-        }
-        found
+            self.advise(path, message, suggestion(&name.0, names))
+        })
     }
 
     /// The base RTT, not below what the links' own delays give.
-    fn base_rtt(
-        &mut self,
-        file: &ScenarioFile,
-        table: &FlowTable,
-        network: &Network,
-        (from, to): (usize, usize),
-        path: &str,
-    ) -> Option<Span> {
-        let links = network.path_rtt(from, to)?;
-        let shared = file.dumbbell.as_ref().and_then(|dumbbell| dumbbell.rtt);
-        let (rtt, path) = match (table.rtt, shared) {
-            (Some(rtt), _) => (rtt.0, format!("{path}.rtt")),
+    fn base_rtt(&mut self, told: &Told<'_>, (from, to): (usize, usize)) -> Option<Span> {
+        let links = told.network.path_rtt(from, to)?;
+        let dumbbell = told.file.dumbbell.as_ref();
+        let (rtt, path) = match (told.table.rtt, dumbbell.and_then(|dumbbell| dumbbell.rtt)) {
+            (Some(rtt), _) => (rtt.0, told.key("rtt")),
             (None, Some(rtt)) => (rtt.0, "dumbbell.rtt".to_owned()),
-            (None, None) => (links, path.to_owned()),
+            (None, None) => (links, told.path.clone()),
         };
         if rtt < links {
             let message = format!(
@@ -206,128 +209,96 @@ impl Resolver<'_> {
                 show_span(rtt),
                 show_span(links)
             );
-            self.complain(&path, message);
-            return None;
+            return self.refuse(&path, message);
         }
         Some(rtt)
     }
 
     /// Start and stop.
-    fn times(
-        &mut self,
-        file: &ScenarioFile,
-        table: &FlowTable,
-        path: &str,
-    ) -> Option<(Time, Option<Time>)> {
-        let start = table.start.map_or(Span::ZERO, |start| start.0);
-        let latest = start + table.start_spread.map_or(Span::ZERO, |spread| spread.0);
-        let end = file.duration.0;
+    fn times(&mut self, told: &Told<'_>) -> Option<(Time, Option<Time>)> {
+        let (start, end) = (told.start(), told.file.duration.0);
+        let latest = start + told.spread();
         if latest >= end && !end.is_zero() {
-            let key = if start >= end {
-                "start"
-            } else {
-                "start_spread"
-            };
-            let message = format!("the run ends at {}", show_span(end));
-            self.complain(&format!("{path}.{key}"), message);
-            return None;
+            let late = start >= end;
+            let key = if late { "start" } else { "start_spread" };
+            return self.refuse(
+                &told.key(key),
+                format!("the run ends at {}", show_span(end)),
+            );
         }
-        if let Some(Duration(stop)) = table.stop.filter(|stop| stop.0 <= latest) {
+        if let Some(Duration(stop)) = told.table.stop.filter(|stop| stop.0 <= latest) {
             let message = format!(
                 "{} is not after the start, which may be as late as {}",
                 show_span(stop),
                 show_span(latest)
             );
-            self.complain(&format!("{path}.stop"), message);
-            return None;
+            return self.refuse(&told.key("stop"), message);
         }
         let time = |span: Span| Time::ZERO + span;
-        Some((time(start), table.stop.map(|stop| time(stop.0))))
+        Some((time(start), told.table.stop.map(|stop| time(stop.0))))
     }
 
     /// After how long it begins anew, if it does.
-    fn every(&mut self, file: &ScenarioFile, table: &FlowTable, path: &str) -> Option<Span> {
-        let Duration(every) = table.every?;
-        let start = table.start.map_or(Span::ZERO, |start| start.0);
-        let length = (file.duration.0 - start).as_nanos();
-        let path = format!("{path}.every");
-        if file.spp == Some(true) {
-            self.complain(
-                &path,
-                "packets are matched on one connection: leave out `spp`",
-            );
-            return None;
+    fn every(&mut self, told: &Told<'_>) -> Option<Span> {
+        let Duration(every) = told.table.every?;
+        let length = (told.file.duration.0 - told.start()).as_nanos();
+        let path = told.key("every");
+        if told.file.spp == Some(true) {
+            let message = "packets are matched on one connection: leave out `spp`";
+            return self.refuse(&path, message);
         }
         let Some(times) = length.checked_div(every.as_nanos()) else {
-            self.complain(&path, "must be above zero");
-            return None;
+            return self.refuse(&path, "must be above zero");
         };
-        let flows = times.saturating_mul(table.count.unwrap_or(1).into());
+        let flows = times.saturating_mul(told.table.count.unwrap_or(1).into());
         if flows > u64::from(MOST_FLOWS) {
             let message = format!("makes {flows} flows, more than {MOST_FLOWS}");
-            self.complain(&path, message);
-            return None;
+            return self.refuse(&path, message);
         }
         Some(every)
     }
 
-    fn transport(
-        &mut self,
-        file: &ScenarioFile,
-        table: &FlowTable,
-        path: &str,
-    ) -> Option<Transport> {
-        let only = table.app.kind().transport.map(|carrier| match carrier {
-            Carrier::Tcp => TransportWord::Tcp,
-            Carrier::Udp => TransportWord::Udp,
-        });
-        let default = only.unwrap_or(TransportWord::Udp);
-        let transport = table.transport.unwrap_or(default);
-        if only.is_some() && transport != default {
-            let word = match default {
-                TransportWord::Tcp => "tcp",
-                TransportWord::Udp => "udp",
-            };
-            let message = format!("this app runs over {word} only");
-            self.complain(&format!("{path}.transport"), message);
-            return None;
-        }
-        match transport {
-            TransportWord::Udp => {
-                if table.tcp.is_some() {
-                    self.complain(&format!("{path}.tcp"), "this flow runs over udp");
-                    return None;
-                }
-                Some(Transport::Udp)
+    fn transport(&mut self, told: &Told<'_>) -> Option<Transport> {
+        let only = told.table.app.kind().transport;
+        let chosen = told.table.transport.map(TransportWord::value);
+        match (only, chosen) {
+            (Some(Carrier::Tcp), Some(Carrier::Udp)) => {
+                self.refuse(&told.key("transport"), "this app runs over tcp only")
             }
-            TransportWord::Tcp => {
-                let shared = file.tcp.clone().unwrap_or_default();
-                let keys = match &table.tcp {
-                    Some(own) => own.clone().over(shared),
-                    None => shared,
-                };
-                self.tcp(&keys, path).map(Transport::Tcp)
+            (Some(Carrier::Udp), Some(Carrier::Tcp)) => {
+                self.refuse(&told.key("transport"), "this app runs over udp only")
             }
+            (Some(Carrier::Tcp), _) | (_, Some(Carrier::Tcp)) => {
+                let shared = told.file.tcp.clone().unwrap_or_default();
+                let own = told.table.tcp.clone().unwrap_or_default();
+                self.tcp(&own.over(shared), &told.path).map(Transport::Tcp)
+            }
+            _ if told.table.tcp.is_some() => {
+                self.refuse(&told.key("tcp"), "this flow runs over udp")
+            }
+            _ => Some(Transport::Udp),
         }
     }
 
     /// The connection's parameters; ranges are checked here.
     fn tcp(&mut self, keys: &TcpTable, path: &str) -> Option<Config> {
         let before = self.problems.len();
-        let mut config = Config::default();
-        if let Some(cc) = keys.cc {
-            config.algorithm = algorithm(cc);
-        }
-        if keys.vegas == Some(VegasWord::Ns2) {
-            config.vegas = VegasConfig::NS2;
-        }
-        if let Some(slow_start) = keys.slow_start {
-            config.slow_start = match slow_start {
-                SlowStartWord::Standard => SlowStart::Standard,
-                SlowStartWord::HyStart => SlowStart::HyStart,
-                SlowStartWord::HyStartPlusPlus => SlowStart::HyStartPlusPlus,
-            };
-        }
+        let default = Config::default();
+        let mut config = Config {
+            algorithm: keys.cc.map_or(default.algorithm, CongestionControl::value),
+            vegas: keys.vegas.map_or(default.vegas, VegasWord::value),
+            slow_start: keys
+                .slow_start
+                .map_or(default.slow_start, SlowStartWord::value),
+            initial_ssthresh: keys.initial_ssthresh.map(|bytes| bytes.0),
+            rto_rule: keys.rto.map_or(default.rto_rule, RtoWord::value),
+            delayed_ack: match keys.delayed_ack {
+                None | Some(AckDelay::Switch(true)) => default.delayed_ack,
+                Some(AckDelay::Switch(false)) => DelayedAck::Off,
+                Some(AckDelay::After(timeout)) => DelayedAck::On { timeout },
+            },
+            ..default
+        };
         if let Some(mss) = keys.mss {
             config.mss = self.tcp_range(mss.0, 1..=u64::from(Datagram::MOST), path, "mss") as u16;
         }
@@ -335,7 +306,6 @@ impl Resolver<'_> {
             let window = self.tcp_range(window.into(), 1..=1_000_000, path, "initial_window");
             config.initial_window = window as u32;
         }
-        config.initial_ssthresh = keys.initial_ssthresh.map(|bytes| bytes.0);
         for (key, field) in [
             (keys.min_rto, &mut config.min_rto),
             (keys.initial_rto, &mut config.initial_rto),
@@ -345,10 +315,6 @@ impl Resolver<'_> {
         ] {
             *field = key.map_or(*field, |time| time.0);
         }
-        config.rto_rule = match keys.rto {
-            Some(RtoWord::Rfc6298) => RtoRule::Rfc6298,
-            Some(RtoWord::Linux) | None => RtoRule::Linux,
-        };
         self.tcp_recovery(keys, &mut config, path);
         for (key, field) in [
             (keys.timestamps, &mut config.timestamps),
@@ -359,11 +325,6 @@ impl Resolver<'_> {
             (keys.pacing, &mut config.pacing),
         ] {
             *field = key.unwrap_or(*field);
-        }
-        match keys.delayed_ack {
-            None | Some(AckDelay::Switch(true)) => {}
-            Some(AckDelay::Switch(false)) => config.delayed_ack = DelayedAck::Off,
-            Some(AckDelay::After(timeout)) => config.delayed_ack = DelayedAck::On { timeout },
         }
         self.tcp_buffers(keys, &mut config, path);
         self.tcp_sense(&config, path);
@@ -450,21 +411,5 @@ impl Resolver<'_> {
         } else {
             format!("tcp.{key}")
         }
-    }
-}
-
-/// The congestion control that a word means; its recovery is another matter.
-const fn algorithm(word: CongestionControl) -> Algorithm {
-    match word {
-        CongestionControl::Reno | CongestionControl::NewReno | CongestionControl::Sack => {
-            Algorithm::Reno
-        }
-        CongestionControl::Vegas => Algorithm::Vegas,
-        CongestionControl::Westwood => Algorithm::Westwood,
-        CongestionControl::Cubic => Algorithm::Cubic,
-        CongestionControl::Compound => Algorithm::Compound,
-        CongestionControl::Dctcp => Algorithm::Dctcp,
-        CongestionControl::Bbr => Algorithm::Bbr,
-        CongestionControl::Bbr3 => Algorithm::Bbr3,
     }
 }

@@ -53,7 +53,7 @@ impl Resolver<'_> {
         };
         for (key, name) in [("src_host", &table.src_host), ("dst_host", &table.dst_host)] {
             if name.is_some() {
-                self.advise(&format!("{path}.{key}"), message, help);
+                self.advise::<()>(&format!("{path}.{key}"), message, help);
             }
         }
     }

@@ -94,8 +94,8 @@ impl Distribution {
         let mut d = Self {
             count,
             mean,
-            min,
             max,
+            min,
             cdf,
             ..Self::default()
         };
