@@ -274,7 +274,7 @@ fn text(found: &Reproduced<'_>) -> String {
     for judged in &found.claims {
         let _ = writeln!(text, "{:<5} {}", judged.claim.id, judged.claim.statement);
         let _ = writeln!(text, "      published  {}", judged.claim.published);
-        for (world, verdict) in judged.verdicts.iter() {
+        for (world, verdict) in &judged.verdicts {
             if found.worlds.len() > 1 {
                 let _ = writeln!(text, "      {world}");
             }

@@ -154,7 +154,7 @@ macro_rules! app {
         }
 
         impl $Table {
-            #[allow(clippy::unnecessary_wraps, reason = "one without parameters always has a model")]
+            #[allow(clippy::unnecessary_wraps, reason = "without keys none is wrong")]
             fn model(&self, $place: &mut Place<'_>) -> Option<$Model> {
                 let $table = self;
                 $model

@@ -37,11 +37,31 @@ pub(crate) struct Vocabulary {
     pub(crate) flow: String,
 }
 
+impl Vocabulary {
+    pub(crate) fn axis_names(&self) -> Vec<&str> {
+        self.axes.iter().map(|axis| axis.name.as_str()).collect()
+    }
+}
+
 /// A dimension of the study's grid, under a short name.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) values: Vec<AxisValue>,
+}
+
+impl Axis {
+    pub(crate) fn value_names(&self) -> Vec<&str> {
+        self.values
+            .iter()
+            .map(|value| value.name.as_str())
+            .collect()
+    }
+
+    /// The value of this name.
+    pub(crate) fn value(&self, name: &str) -> Option<usize> {
+        self.values.iter().position(|value| value.name == name)
+    }
 }
 
 /// A value of an axis: what it is called, and the parameters of the cells that have it, each a
@@ -99,21 +119,30 @@ pub(crate) enum Relation {
     },
 }
 
+/// `<`, `<=`, `>` or `>=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
-    Less,
-    AtMost,
-    More,
-    AtLeast,
+pub(crate) struct Compare {
+    mark: &'static str,
+    sign: &'static str,
+    more: bool,
+    or_equal: bool,
 }
 
 impl Compare {
-    pub(crate) fn sign(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::AtMost => "≤",
-            Self::More => ">",
-            Self::AtLeast => "≥",
+    /// Longer marks first.
+    const ALL: [Self; 4] = [
+        Self::new("<=", "≤", false, true),
+        Self::new(">=", "≥", true, true),
+        Self::new("<", "<", false, false),
+        Self::new(">", ">", true, false),
+    ];
+
+    const fn new(mark: &'static str, sign: &'static str, more: bool, or_equal: bool) -> Self {
+        Self {
+            mark,
+            sign,
+            more,
+            or_equal,
         }
     }
 }
@@ -123,29 +152,11 @@ impl Compare {
 pub(crate) enum Expr {
     Number(f64),
     Figure(Reference),
-    Reduce(Reduce, Binder, Box<Expr>),
+    /// Several values made one; never their sum.
+    Reduce(Take, Binder, Box<Expr>),
     /// In how many combinations a relation holds.
     Count(Vec<Binder>, Box<Relation>),
     Binary(Operator, Box<Expr>, Box<Expr>),
-}
-
-/// Several values made one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduce {
-    Min,
-    Max,
-    Mean,
-}
-
-impl Reduce {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "min" => Self::Min,
-            "max" => Self::Max,
-            "mean" => Self::Mean,
-            _ => return None,
-        })
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,49 +199,37 @@ impl Reference {
         }
         place
     }
-
-    fn fix(&mut self, axis: usize, value: usize) {
-        self.fixed.retain(|(fixed, _)| *fixed != axis);
-        self.fixed.push((axis, value));
-    }
 }
 
 impl Expr {
     /// Every figure in it.
-    fn each(&mut self, change: &mut dyn FnMut(&mut Reference)) {
+    fn figures(&mut self) -> Vec<&mut Reference> {
         match self {
-            Self::Number(_) => {}
-            Self::Figure(reference) => change(reference),
-            Self::Reduce(_, _, body) => body.each(change),
-            Self::Count(_, relation) => relation.each(change),
+            Self::Number(_) => Vec::new(),
+            Self::Figure(reference) => vec![reference],
+            Self::Reduce(_, _, body) => body.figures(),
+            Self::Count(_, relation) => relation.figures(),
             Self::Binary(_, left, right) => {
-                left.each(change);
-                right.each(change);
+                let mut figures = left.figures();
+                figures.extend(right.figures());
+                figures
             }
         }
     }
 }
 
 impl Relation {
-    fn each(&mut self, change: &mut dyn FnMut(&mut Reference)) {
-        match self {
+    fn figures(&mut self) -> Vec<&mut Reference> {
+        let parts = match self {
             Self::Chain { first, rest } => {
-                first.each(change);
-                for (_, expr) in rest {
-                    expr.each(change);
-                }
+                let rest = rest.iter_mut().map(|(_, expr)| expr);
+                std::iter::once(first).chain(rest).collect()
             }
-            Self::Within { value, low, high } => {
-                for expr in [value, low, high] {
-                    expr.each(change);
-                }
-            }
-            Self::About { value, target, .. } => {
-                value.each(change);
-                target.each(change);
-            }
-            Self::Monotone { body, .. } => body.each(change),
-        }
+            Self::Within { value, low, high } => vec![value, low, high],
+            Self::About { value, target, .. } => vec![value, target],
+            Self::Monotone { body, .. } => vec![body],
+        };
+        parts.into_iter().flat_map(Expr::figures).collect()
     }
 }
 

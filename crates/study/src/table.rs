@@ -37,7 +37,7 @@ impl Study {
 
     fn values(&self, plan: &ValuesPlan, found: &ByWorld<Outcomes>) -> Vec<Table> {
         let mut tables = Vec::new();
-        for (world, outcomes) in found.iter() {
+        for (world, outcomes) in found {
             let Some(cells) = self.cells(plan.setting, world, outcomes) else {
                 continue;
             };

@@ -1,9 +1,7 @@
 //! Whether a check holds for the results of a study.
 
-use super::figure::Figure;
-use super::{
-    Binder, Check, Compare, Expr, Operator, Reduce, Reference, Relation, Unit, Vocabulary,
-};
+use super::figure::{Figure, Take};
+use super::{Binder, Check, Compare, Expr, Operator, Reference, Relation, Unit, Vocabulary};
 use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, Distribution, RunResult};
 use std::fmt::Write as _;
@@ -73,6 +71,20 @@ impl Quantity {
         }
     }
 
+    /// Whether it is within two ends, which are shown as `span`.
+    fn within(self, low: f64, high: f64, shown: &str, span: &str) -> Case {
+        let v = self.median;
+        let held = v >= low && v <= high;
+        let not = if held { "" } else { "not " };
+        let mut case = Case::new(self.unit, format!("{shown} {not}in {span}"));
+        case.step(
+            held,
+            (v - low).min(high - v) / v.abs().max(f64::MIN_POSITIVE),
+        );
+        case.seeds = self.seeds;
+        case
+    }
+
     fn minus(&self, other: &Self) -> Self {
         let unit = self.unit;
         self.zip(other, unit, |a, b| a - b)
@@ -91,6 +103,30 @@ pub(crate) struct Case {
     /// The value, or the difference compared, of each seed.
     pub(crate) seeds: Vec<f64>,
     pub(crate) unit: Unit,
+}
+
+impl Case {
+    /// One that holds as far as nothing is compared.
+    fn new(unit: Unit, text: String) -> Self {
+        Self {
+            place: Place::new(),
+            held: true,
+            text,
+            margin: f64::INFINITY,
+            seeds: Vec::new(),
+            unit,
+        }
+    }
+
+    /// A comparison of it, and how far that is from failing.
+    fn step(&mut self, holds: bool, room: f64) {
+        self.held &= holds;
+        self.margin = if room.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            self.margin.min(room)
+        };
+    }
 }
 
 /// Computes quantities and checks.
@@ -242,32 +278,23 @@ impl<'a> Evaluator<'a> {
         match relation {
             Relation::Chain { first, rest } => self.chain(first, rest),
             Relation::Within { value, low, high } => {
-                let [value, low, high] = [
-                    self.quantity(value)?,
-                    self.quantity(low)?,
-                    self.quantity(high)?,
-                ];
-                let ends = [value.median, low.median, high.median];
-                let [shown, from, to] = value.unit.show_apart(ends);
-                let span = format!("{from} .. {to}");
-                Ok(in_range(value, low.median, high.median, &shown, &span))
+                let value = self.quantity(value)?;
+                let (low, high) = (self.quantity(low)?.median, self.quantity(high)?.median);
+                let [shown, from, to] = value.unit.show_apart([value.median, low, high]);
+                Ok(value.within(low, high, &shown, &format!("{from} .. {to}")))
             }
             Relation::About {
                 value,
                 target,
                 share,
             } => {
-                let (value, target) = (self.quantity(value)?, self.quantity(target)?);
-                let off = (target.median * share).abs();
-                let (low, high) = (target.median - off, target.median + off);
-                let unit = value.unit;
-                let span = format!(
-                    "{} ± {} %",
-                    unit.show(target.median),
-                    (share * 1000.0).round() / 10.0
-                );
-                let shown = unit.show(value.median);
-                Ok(in_range(value, low, high, &shown, &span))
+                let (value, target) = (self.quantity(value)?, self.quantity(target)?.median);
+                let off = (target * share).abs();
+                let shown = value.unit.show(value.median);
+                let (target_shown, percent) =
+                    (value.unit.show(target), (share * 1000.0).round() / 10.0);
+                let span = format!("{target_shown} ± {percent} %");
+                Ok(value.within(target - off, target + off, &shown, &span))
             }
             Relation::Monotone {
                 rising,
@@ -280,47 +307,32 @@ impl<'a> Evaluator<'a> {
 
     fn chain(&mut self, first: &Expr, rest: &[(Compare, Expr)]) -> Evaluated<Case> {
         let mut left = self.quantity(first)?;
-        let unit = left.unit;
-        let mut text = unit.show(left.median);
-        let (mut held, mut margin) = (true, f64::INFINITY);
-        let mut shown = None;
+        let mut case = Case::new(left.unit, left.unit.show(left.median));
+        let mut seeds = None;
         for (compare, right) in rest {
             let right = self.quantity(right)?;
             let (a, b) = (left.median, right.median);
-            let holds = match compare {
-                Compare::Less => a < b,
-                Compare::AtMost => a <= b,
-                Compare::More => a > b,
-                Compare::AtLeast => a >= b,
-            };
-            let room = match compare {
-                Compare::Less | Compare::AtMost => b - a,
-                Compare::More | Compare::AtLeast => a - b,
-            };
-            let room = room / a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-            held &= holds;
-            margin = if room.is_nan() {
-                f64::NEG_INFINITY
+            let (low, high) = if compare.more { (b, a) } else { (a, b) };
+            let holds = if compare.or_equal {
+                low <= high
             } else {
-                margin.min(room)
+                low < high
             };
+            case.step(
+                holds,
+                (high - low) / a.abs().max(b.abs()).max(f64::MIN_POSITIVE),
+            );
             let not = if holds { "" } else { "not " };
-            let _ = write!(text, " {not}{} {}", compare.sign(), unit.show(b));
+            let _ = write!(case.text, " {not}{} {}", compare.sign, case.unit.show(b));
             // Against a number the value is of interest, between two figures their difference.
-            shown.get_or_insert_with(|| match right.seeds[..] {
+            seeds.get_or_insert_with(|| match right.seeds[..] {
                 [] => left.seeds.clone(),
                 _ => left.minus(&right).seeds,
             });
             left = right;
         }
-        Ok(Case {
-            place: Place::new(),
-            held,
-            text,
-            margin,
-            seeds: shown.unwrap_or_default(),
-            unit,
-        })
+        case.seeds = seeds.unwrap_or_default();
+        Ok(case)
     }
 
     fn monotone(
@@ -342,33 +354,20 @@ impl<'a> Evaluator<'a> {
         if let Some(message) = missing.filter(|_| values.len() < 2) {
             return Err(Missing::Cell(message));
         }
-        let (mut held, mut margin) = (true, f64::INFINITY);
+        let unit = values.first().map_or(Unit::None, |value| value.unit);
+        let list: Vec<String> = values.iter().map(|value| unit.show(value.median)).collect();
+        let mut case = Case::new(unit, list.join(", "));
         for pair in values.windows(2) {
             let (a, b) = (pair[0].median, pair[1].median);
             let step = if rising { b - a } else { a - b };
             let room = step / a.abs().max(f64::MIN_POSITIVE);
             // Written so that no value is no step in the right direction.
-            held &= room >= -slack;
-            margin = if room.is_nan() {
-                f64::NEG_INFINITY
-            } else {
-                margin.min(room + slack)
-            };
+            case.step(room >= -slack, room + slack);
         }
-        let unit = values.first().map_or(Unit::None, |value| value.unit);
-        let list: Vec<String> = values.iter().map(|value| unit.show(value.median)).collect();
-        let change = values
-            .last()
-            .zip(values.first())
-            .map(|(last, first)| last.minus(first).seeds);
-        Ok(Case {
-            place: Place::new(),
-            held,
-            text: list.join(", "),
-            margin,
-            seeds: change.unwrap_or_default(),
-            unit,
-        })
+        if let (Some(last), Some(first)) = (values.last(), values.first()) {
+            case.seeds = last.minus(first).seeds;
+        }
+        Ok(case)
     }
 
     fn quantity(&mut self, expr: &Expr) -> Evaluated<Quantity> {
@@ -407,27 +406,26 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn reduce(&mut self, reduce: Reduce, binder: &Binder, body: &Expr) -> Evaluated<Quantity> {
+    fn reduce(&mut self, take: Take, binder: &Binder, body: &Expr) -> Evaluated<Quantity> {
+        let join = match take {
+            Take::Min => f64::min,
+            Take::Max => f64::max,
+            Take::Mean | Take::Sum => |a, b| a + b,
+        };
         let mut total: Option<Quantity> = None;
         for place in combinations(std::slice::from_ref(binder)) {
             let next = self.quantity_at(&place, body)?;
-            let unit = next.unit;
-            total = Some(match (total, reduce) {
-                (None, _) => next,
-                (Some(total), Reduce::Min) => total.zip(&next, unit, f64::min),
-                (Some(total), Reduce::Max) => total.zip(&next, unit, f64::max),
-                (Some(total), Reduce::Mean) => total.zip(&next, unit, |a, b| a + b),
+            total = Some(match total {
+                None => next,
+                Some(total) => total.zip(&next, next.unit, join),
             });
         }
         let total = total.ok_or_else(|| Missing::Unclear("an axis without values".into()))?;
-        let unit = total.unit;
-        Ok(match reduce {
-            Reduce::Mean => {
-                let count = Quantity::constant(binder.values.len() as f64);
-                total.zip(&count, unit, |a, b| a / b)
-            }
-            Reduce::Min | Reduce::Max => total,
-        })
+        if take != Take::Mean {
+            return Ok(total);
+        }
+        let count = Quantity::constant(binder.values.len() as f64);
+        Ok(total.zip(&count, total.unit, |a, b| a / b))
     }
 
     fn figure(&mut self, reference: &Reference) -> Evaluated<Quantity> {
@@ -487,24 +485,5 @@ impl<'a> Evaluator<'a> {
                 Err(Missing::Unclear(format!("{what}; they differ in {fields}")))
             }
         }
-    }
-}
-
-fn in_range(value: Quantity, low: f64, high: f64, shown: &str, span: &str) -> Case {
-    let v = value.median;
-    let held = v >= low && v <= high;
-    let room = (v - low).min(high - v) / v.abs().max(f64::MIN_POSITIVE);
-    let not = if held { "" } else { "not " };
-    Case {
-        place: Place::new(),
-        held,
-        text: format!("{shown} {not}in {span}"),
-        margin: if room.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            room
-        },
-        seeds: value.seeds,
-        unit: value.unit,
     }
 }

@@ -88,35 +88,28 @@ fn below(d: &Distribution, value: f64) -> f64 {
     }
 }
 
-/// The figures of links: those of results, and one more.
-fn of_links() -> impl Iterator<Item = &'static Row<LinkResult>> {
-    LinkResult::rows().chain([&MARK_RATIO])
-}
-
-/// What claims call a figure: `link.utilisation`.
-fn name<T: Part>(row: &Row<T>) -> String {
-    format!("{}.{}", T::KIND.name(), row.figure.key)
+/// All figures by what claims call them (`link.utilisation`), with their shapes.
+fn all() -> impl Iterator<Item = (String, Figure, Shape)> {
+    fn named<T: Part>(
+        row: &'static Row<T>,
+        figure: fn(&'static Row<T>) -> Figure,
+    ) -> (String, Figure, Shape) {
+        let name = format!("{}.{}", T::KIND.name(), row.figure.key);
+        (name, figure(row), row.figure.shape)
+    }
+    // Those of links in results, and one more.
+    let links = LinkResult::rows().chain([&MARK_RATIO]);
+    let links = links.map(|row| named(row, |row| Figure::Link(row, None)));
+    let flows = FlowResult::rows().map(|row| named(row, |row| Figure::Flow(row, None)));
+    links
+        .chain(flows)
+        .chain(Aggregate::rows().map(|row| named(row, Figure::Run)))
 }
 
 /// The figure of exactly this name, and its shape.
 fn plain(name: &str) -> Option<(Figure, Shape)> {
-    fn row<T: Part>(
-        name: &str,
-        mut rows: impl Iterator<Item = &'static Row<T>>,
-    ) -> Option<&'static Row<T>> {
-        let key = name.strip_prefix(T::KIND.name())?.strip_prefix('.')?;
-        rows.find(|row| row.figure.key == key)
-    }
-    let link = row(name, of_links()).map(|row| (Figure::Link(row, None), row.figure.shape));
-    let flow = || {
-        let row = row(name, FlowResult::rows())?;
-        Some((Figure::Flow(row, None), row.figure.shape))
-    };
-    let all = || {
-        let row = row(name, Aggregate::rows())?;
-        Some((Figure::Run(row), row.figure.shape))
-    };
-    link.or_else(flow).or_else(all)
+    let found = all().find(|(known, ..)| known == name);
+    found.map(|(_, figure, shape)| (figure, shape))
 }
 
 /// The figure of this name; `numbers` are those in parentheses behind it.
@@ -159,10 +152,7 @@ fn of_run(name: &str, numbers: &[f64]) -> Result<Figure, (String, String)> {
     if let Some((figure, Shape::Distribution)) = plain(base) {
         return Ok(figure.with(Taken::named(base, word, numbers)?));
     }
-    let links = of_links().map(self::name);
-    let flows = FlowResult::rows().map(self::name);
-    let all = Aggregate::rows().map(self::name);
-    let known: Vec<String> = links.chain(flows).chain(all).collect();
+    let known: Vec<String> = all().map(|(name, ..)| name).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let help = suggestion(name, &known);
     Err((format!("`{name}` is no figure"), help))
@@ -179,16 +169,16 @@ pub(crate) enum Take {
 }
 
 impl Take {
-    pub(crate) const NAMES: [&str; 4] = ["mean", "sum", "min", "max"];
+    pub(crate) const ALL: [(&str, Self); 4] = [
+        ("mean", Self::Mean),
+        ("sum", Self::Sum),
+        ("min", Self::Min),
+        ("max", Self::Max),
+    ];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "mean" => Self::Mean,
-            "sum" => Self::Sum,
-            "min" => Self::Min,
-            "max" => Self::Max,
-            _ => return None,
-        })
+        let mut all = Self::ALL.into_iter();
+        all.find_map(|(known, take)| (known == name).then_some(take))
     }
 
     fn of(self, values: impl Iterator<Item = f64>) -> f64 {

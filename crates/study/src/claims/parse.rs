@@ -2,14 +2,18 @@
 
 use super::figure::{Figure, Take, find};
 use super::lex::{Kind, Token, lex};
-use super::{
-    Binder, Check, Compare, Expr, Operator, Place, Reduce, Reference, Relation, Vocabulary,
-};
+use super::{Binder, Check, Compare, Expr, Operator, Place, Reference, Relation, Vocabulary};
 use sojourn_scenario::problem::suggestion;
 use std::ops::Range;
 
 /// Deepest nesting of parentheses and quantities.
 const DEEPEST: usize = 40;
+
+/// The operators, those that bind more tightly later.
+const OPERATORS: [&[(&str, Operator)]; 2] = [
+    &[("+", Operator::Add), ("-", Operator::Subtract)],
+    &[("*", Operator::Multiply), ("/", Operator::Divide)],
+];
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,71 +34,80 @@ struct Parser<'a> {
 
 /// Reads a check.
 pub(crate) fn check(text: &str, words: &Vocabulary) -> Parsed<Check> {
-    let mut parser = Parser::new(text, words)?;
-    let binders = if parser.takes_word("for") {
-        let binders = parser.binders()?;
-        parser.expect(":")?;
-        binders
-    } else {
-        Vec::new()
-    };
-    let relation = parser.relation()?;
-    parser.end()?;
-    Ok(Check { binders, relation })
+    whole(text, words, |parser| {
+        let mut binders = Vec::new();
+        if parser.takes_word("for") {
+            binders = parser.binders()?;
+            parser.expect(":")?;
+        }
+        let relation = parser.relation()?;
+        Ok(Check { binders, relation })
+    })
 }
 
 /// Reads a quantity.
 pub(crate) fn quantity(text: &str, words: &Vocabulary) -> Parsed<Expr> {
-    let mut parser = Parser::new(text, words)?;
-    let expr = parser.sum()?;
-    parser.end()?;
-    Ok(expr)
+    whole(text, words, Parser::quantity)
 }
 
 /// Reads the axes of a table: `tcp in six, n`.
 pub(crate) fn binders(text: &str, words: &Vocabulary) -> Parsed<Vec<Binder>> {
-    let mut parser = Parser::new(text, words)?;
-    let binders = parser.binders()?;
-    parser.end()?;
-    Ok(binders)
+    whole(text, words, Parser::binders)
 }
 
 /// Reads a place: `codel, n=14`.
 pub(crate) fn place(text: &str, words: &Vocabulary) -> Parsed<Place> {
-    let mut parser = Parser::new(text, words)?;
-    let mut place = Place::new();
-    loop {
-        place.push(parser.axis_and_value()?);
-        if !parser.takes(",") {
-            parser.end()?;
-            return Ok(place);
-        }
-    }
+    whole(text, words, |parser| parser.list(Parser::axis_and_value))
 }
 
 /// Reads an axis of a chart or table: `tcp in six`.
 pub(crate) fn binder(text: &str, words: &Vocabulary) -> Parsed<Binder> {
-    let mut parser = Parser::new(text, words)?;
-    let binder = parser.binder()?;
-    parser.end()?;
-    Ok(binder)
+    whole(text, words, Parser::binder)
 }
 
-impl<'a> Parser<'a> {
-    fn new(text: &str, words: &'a Vocabulary) -> Parsed<Self> {
-        let tokens = lex(text).map_err(|(span, message)| Complaint {
-            span,
-            message,
-            help: None,
-        })?;
-        Ok(Self {
-            tokens,
-            next: 0,
-            depth: 0,
-            words,
-        })
+/// Reads a text from its beginning to its end.
+fn whole<'a, T>(
+    text: &str,
+    words: &'a Vocabulary,
+    read: impl FnOnce(&mut Parser<'a>) -> Parsed<T>,
+) -> Parsed<T> {
+    let tokens = lex(text).or_else(|(span, message)| complain(span, message, None))?;
+    let mut parser = Parser {
+        tokens,
+        next: 0,
+        depth: 0,
+        words,
+    };
+    let found = read(&mut parser)?;
+    match parser.peek() {
+        Kind::End => Ok(found),
+        _ => parser.wrong("the end"),
     }
+}
 
+fn complain<T>(span: Range<usize>, message: String, help: Option<String>) -> Parsed<T> {
+    Err(Complaint {
+        span,
+        message,
+        help,
+    })
+}
+
+/// The place of a name among those that there are; a complaint of `message` with the nearest.
+fn among(
+    span: Range<usize>,
+    name: &str,
+    known: &[&str],
+    message: impl FnOnce() -> String,
+) -> Parsed<usize> {
+    let found = known.iter().position(|known| *known == name);
+    found.map_or_else(
+        || complain(span, message(), Some(suggestion(name, known))),
+        Ok,
+    )
+}
+
+impl Parser<'_> {
     fn peek(&self) -> &Kind {
         &self.tokens[self.next].kind
     }
@@ -109,33 +122,25 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn complain<T>(span: Range<usize>, message: String, help: Option<String>) -> Parsed<T> {
-        Err(Complaint {
-            span,
-            message,
-            help,
-        })
-    }
-
     fn wrong<T>(&self, wanted: &str) -> Parsed<T> {
         let message = format!("expected {wanted}, found {}", self.peek().show());
-        Self::complain(self.span(), message, None)
+        complain(self.span(), message, None)
+    }
+
+    fn takes_if(&mut self, found: impl FnOnce(&Kind) -> bool) -> bool {
+        let found = found(self.peek());
+        if found {
+            self.advance();
+        }
+        found
     }
 
     fn takes(&mut self, mark: &str) -> bool {
-        let found = matches!(self.peek(), Kind::Mark(m) if *m == mark);
-        if found {
-            self.advance();
-        }
-        found
+        self.takes_if(|kind| matches!(kind, Kind::Mark(m) if *m == mark))
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Kind::Name(name) if name == word);
-        if found {
-            self.advance();
-        }
-        found
+        self.takes_if(|kind| matches!(kind, Kind::Name(name) if name == word))
     }
 
     fn expect(&mut self, mark: &str) -> Parsed<()> {
@@ -145,20 +150,30 @@ impl<'a> Parser<'a> {
         self.wrong(&format!("`{mark}`"))
     }
 
-    fn end(&self) -> Parsed<()> {
-        match self.peek() {
-            Kind::End => Ok(()),
-            _ => self.wrong("the end"),
+    /// One or several with commas between.
+    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut list = vec![one(self)?];
+        while self.takes(",") {
+            list.push(one(self)?);
         }
+        Ok(list)
+    }
+
+    /// `(BINDERS: BODY`, without its end.
+    fn bound<B, T>(
+        &mut self,
+        binders: impl FnOnce(&mut Self) -> Parsed<B>,
+        body: impl FnOnce(&mut Self) -> Parsed<T>,
+    ) -> Parsed<(B, T)> {
+        self.expect("(")?;
+        let binders = binders(self)?;
+        self.expect(":")?;
+        Ok((binders, body(self)?))
     }
 
     /// `tcp in six, n`
     fn binders(&mut self) -> Parsed<Vec<Binder>> {
-        let mut binders = vec![self.binder()?];
-        while self.takes(",") {
-            binders.push(self.binder()?);
-        }
-        Ok(binders)
+        self.list(Self::binder)
     }
 
     /// `n`, `n in {6, 14}` or `tcp in six`
@@ -176,11 +191,8 @@ impl<'a> Parser<'a> {
         let Kind::Name(name) = self.peek() else {
             return self.wrong("the name of an axis");
         };
-        let names: Vec<&str> = self.words.axes.iter().map(|a| a.name.as_str()).collect();
-        let Some(axis) = names.iter().position(|known| known == name) else {
-            let message = format!("no axis is named `{name}`");
-            return Self::complain(self.span(), message, Some(suggestion(name, &names)));
-        };
+        let message = || format!("no axis is named `{name}`");
+        let axis = among(self.span(), name, &self.words.axis_names(), message)?;
         self.advance();
         Ok(axis)
     }
@@ -188,26 +200,21 @@ impl<'a> Parser<'a> {
     /// A named set, or `{a, b}`.
     fn values(&mut self, axis: usize) -> Parsed<Vec<usize>> {
         if self.takes("{") {
-            let mut values = vec![self.value(axis)?];
-            while self.takes(",") {
-                values.push(self.value(axis)?);
-            }
+            let values = self.list(|parser| parser.value(axis))?;
             self.expect("}")?;
             return Ok(values);
         }
         let Kind::Name(name) = self.peek() else {
             return self.wrong("a set of values, as `{a, b}` or by its name");
         };
-        let sets = || self.words.sets.iter().filter(|set| set.axis == axis);
-        if let Some(set) = sets().find(|set| set.name == *name) {
-            let values = set.values.clone();
-            self.advance();
-            return Ok(values);
-        }
+        let sets = self.words.sets.iter().filter(|set| set.axis == axis);
+        let sets: Vec<_> = sets.collect();
+        let known: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
         let axis = &self.words.axes[axis].name;
-        let message = format!("`{axis}` has no set named `{name}`");
-        let known: Vec<&str> = sets().map(|set| set.name.as_str()).collect();
-        Self::complain(self.span(), message, Some(suggestion(name, &known)))
+        let message = || format!("`{axis}` has no set named `{name}`");
+        let set = among(self.span(), name, &known, message)?;
+        self.advance();
+        Ok(sets[set].values.clone())
     }
 
     /// The text of a value: a name, a number or a text in quotes.
@@ -225,12 +232,8 @@ impl<'a> Parser<'a> {
         let span = self.span();
         let text = self.value_text()?;
         let axis = &self.words.axes[axis];
-        if let Some(value) = axis.values.iter().position(|value| value.name == text) {
-            return Ok(value);
-        }
-        let message = format!("axis `{}` has no value `{text}`", axis.name);
-        let known: Vec<&str> = axis.values.iter().map(|v| v.name.as_str()).collect();
-        Self::complain(span, message, Some(suggestion(&text, &known)))
+        let message = || format!("axis `{}` has no value `{text}`", axis.name);
+        among(span, &text, &axis.value_names(), message)
     }
 
     fn relation(&mut self) -> Parsed<Relation> {
@@ -239,49 +242,37 @@ impl<'a> Parser<'a> {
                 return self.monotone(rising);
             }
         }
-        let first = self.sum()?;
+        let first = self.quantity()?;
         if self.takes_word("in") {
-            let low = self.sum()?;
+            let low = self.quantity()?;
             self.expect("..")?;
-            let high = self.sum()?;
             return Ok(Relation::Within {
                 value: first,
                 low,
-                high,
+                high: self.quantity()?,
             });
         }
         if self.takes("~") {
-            let target = self.sum()?;
-            let share = if self.takes_word("within") {
-                self.plain_number()?
-            } else {
-                super::ABOUT
-            };
+            let target = self.quantity()?;
+            let given = self.takes_word("within");
             return Ok(Relation::About {
                 value: first,
                 target,
-                share,
+                share: self.number_if(given, super::ABOUT)?,
             });
         }
         let mut rest = Vec::new();
-        while let Some(compare) = self.compare() {
-            rest.push((compare, self.sum()?));
+        let compare = |parser: &mut Self| {
+            let mut all = Compare::ALL.into_iter();
+            all.find(|compare| parser.takes(compare.mark))
+        };
+        while let Some(compare) = compare(self) {
+            rest.push((compare, self.quantity()?));
         }
         if rest.is_empty() {
             return self.wrong("a comparison: `<`, `<=`, `>`, `>=`, `in LOW .. HIGH` or `~ VALUE`");
         }
         Ok(Relation::Chain { first, rest })
-    }
-
-    fn compare(&mut self) -> Option<Compare> {
-        let all = [
-            ("<=", Compare::AtMost),
-            (">=", Compare::AtLeast),
-            ("<", Compare::Less),
-            (">", Compare::More),
-        ];
-        let found = all.into_iter().find(|(mark, _)| self.takes(mark));
-        found.map(|(_, compare)| compare)
     }
 
     fn plain_number(&mut self) -> Parsed<f64> {
@@ -292,17 +283,16 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
+    /// The number that stands here if one is given.
+    fn number_if(&mut self, given: bool, or: f64) -> Parsed<f64> {
+        if given { self.plain_number() } else { Ok(or) }
+    }
+
     /// `(n: QUANTITY)` or `(n: QUANTITY, 5%)`
     fn monotone(&mut self, rising: bool) -> Parsed<Relation> {
-        self.expect("(")?;
-        let binder = self.binder()?;
-        self.expect(":")?;
-        let body = self.sum()?;
-        let slack = if self.takes(",") {
-            self.plain_number()?
-        } else {
-            0.0
-        };
+        let (binder, body) = self.bound(Self::binder, Self::quantity)?;
+        let given = self.takes(",");
+        let slack = self.number_if(given, 0.0)?;
         self.expect(")")?;
         Ok(Relation::Monotone {
             rising,
@@ -312,53 +302,38 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn sum(&mut self) -> Parsed<Expr> {
+    fn quantity(&mut self) -> Parsed<Expr> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let message = "nested too deeply".to_owned();
-            return Self::complain(self.span(), message, None);
+            return complain(self.span(), message, None);
         }
-        let mut left = self.product()?;
-        loop {
-            let operator = if self.takes("+") {
-                Operator::Add
-            } else if self.takes("-") {
-                Operator::Subtract
-            } else {
-                self.depth -= 1;
-                return Ok(left);
-            };
-            let right = self.product()?;
-            left = Expr::Binary(operator, Box::new(left), Box::new(right));
-        }
+        let quantity = self.terms(0)?;
+        self.depth -= 1;
+        Ok(quantity)
     }
 
-    fn product(&mut self) -> Parsed<Expr> {
-        let mut left = self.factor()?;
-        loop {
-            let operator = if self.takes("*") {
-                Operator::Multiply
-            } else if self.takes("/") {
-                Operator::Divide
-            } else {
-                return Ok(left);
-            };
-            let right = self.factor()?;
-            left = Expr::Binary(operator, Box::new(left), Box::new(right));
+    /// Terms joined by the operators of this level.
+    fn terms(&mut self, level: usize) -> Parsed<Expr> {
+        let Some(operators) = OPERATORS.get(level) else {
+            return self.factor();
+        };
+        let mut left = self.terms(level + 1)?;
+        while let Some((_, operator)) = operators.iter().find(|(mark, _)| self.takes(mark)) {
+            let right = Box::new(self.terms(level + 1)?);
+            left = Expr::Binary(*operator, Box::new(left), right);
         }
+        Ok(left)
     }
 
     fn factor(&mut self) -> Parsed<Expr> {
         if self.takes("(") {
-            let inner = self.sum()?;
+            let inner = self.quantity()?;
             self.expect(")")?;
             return Ok(inner);
         }
         match self.peek().clone() {
-            Kind::Number(number) => {
-                self.advance();
-                Ok(Expr::Number(number))
-            }
+            Kind::Number(_) => self.plain_number().map(Expr::Number),
             Kind::Name(name) => self.named(&name),
             _ => self.wrong("a number, a figure or `(`"),
         }
@@ -368,21 +343,15 @@ impl<'a> Parser<'a> {
     fn named(&mut self, name: &str) -> Parsed<Expr> {
         let span = self.span();
         self.advance();
-        if let Some(reduce) = Reduce::named(name) {
-            self.expect("(")?;
-            let binder = self.binder()?;
-            self.expect(":")?;
-            let body = Box::new(self.sum()?);
+        if let Some(take) = Take::named(name).filter(|take| *take != Take::Sum) {
+            let (binder, body) = self.bound(Self::binder, Self::quantity)?;
             self.expect(")")?;
-            return Ok(Expr::Reduce(reduce, binder, body));
+            return Ok(Expr::Reduce(take, binder, Box::new(body)));
         }
         if name == "count" {
-            self.expect("(")?;
-            let binders = self.binders()?;
-            self.expect(":")?;
-            let relation = Box::new(self.relation()?);
+            let (binders, relation) = self.bound(Self::binders, Self::relation)?;
             self.expect(")")?;
-            return Ok(Expr::Count(binders, relation));
+            return Ok(Expr::Count(binders, Box::new(relation)));
         }
         let defined = self.words.definitions.iter().find(|(word, _)| word == name);
         let mut expr = match defined {
@@ -390,16 +359,18 @@ impl<'a> Parser<'a> {
             None => Expr::Figure(Reference::new(self.figure(name, span.clone())?, self.words)),
         };
         if self.takes("[") {
-            self.selectors(&mut expr)?;
+            self.selector(&mut expr)?;
+            while self.takes(",") {
+                self.selector(&mut expr)?;
+            }
+            self.expect("]")?;
         }
-        let mut missing = false;
-        expr.each(&mut |reference| {
-            missing |= reference.figure.is_of_link() && reference.link.is_empty();
-        });
-        if missing {
+        let no_link =
+            |figure: &&mut Reference| figure.figure.is_of_link() && figure.link.is_empty();
+        if expr.figures().iter().any(no_link) {
             let message = format!("`{name}` is a link's figure, and no link is named");
             let help = format!("{name}[link=up], or `link = \"up\"` in the study");
-            return Self::complain(span, message, Some(help));
+            return complain(span, message, Some(help));
         }
         Ok(expr)
     }
@@ -410,17 +381,14 @@ impl<'a> Parser<'a> {
         }
         let mut numbers = Vec::new();
         if self.takes("(") {
-            numbers.push(self.plain_number()?);
-            while self.takes(",") {
-                numbers.push(self.plain_number()?);
-            }
+            numbers = self.list(Self::plain_number)?;
             self.expect(")")?;
         }
         find(name, &numbers).or_else(|(message, help)| {
             let words = self.words.definitions.iter().map(|(word, _)| word.as_str());
             let near = sojourn_scenario::problem::nearest(name, words);
             let help = near.map_or(help, |word| format!("did you mean `{word}`?"));
-            Self::complain(span, message, Some(help))
+            complain(span, message, Some(help))
         })
     }
 
@@ -430,25 +398,12 @@ impl<'a> Parser<'a> {
         for (table, recorded) in self.words.recorded.iter().enumerate() {
             let columns = recorded.words().into_iter().zip(&recorded.columns);
             for (column, (word, about)) in columns.enumerate() {
-                if word == name {
-                    return Ok(Figure::Recorded(table, column, about.unit));
-                }
-                known.push(word);
+                known.push((word, Figure::Recorded(table, column, about.unit)));
             }
         }
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let message = format!("no reference has `{name}`");
-        Self::complain(span, message, Some(suggestion(name, &known)))
-    }
-
-    /// `[codel, n=14, flow=voip-*]`
-    fn selectors(&mut self, expr: &mut Expr) -> Parsed<()> {
-        loop {
-            self.selector(expr)?;
-            if !self.takes(",") {
-                return self.expect("]");
-            }
-        }
+        let names: Vec<&str> = known.iter().map(|(word, _)| word.as_str()).collect();
+        let found = among(span, name, &names, || format!("no reference has `{name}`"))?;
+        Ok(known[found].1)
     }
 
     /// Whether a key stands here: a name with `=` behind it.
@@ -469,72 +424,65 @@ impl<'a> Parser<'a> {
         Ok((axis, self.value(axis)?))
     }
 
+    /// One of `[codel, n=14, flow=voip-*]`.
     fn selector(&mut self, expr: &mut Expr) -> Parsed<()> {
         let key = match self.peek() {
             Kind::Name(name) if self.at_key() => name.clone(),
             _ => String::new(),
         };
-        let mut takes_key = || {
-            self.advance();
-            self.expect("=")
+        if !["link", "flow", "take"].contains(&key.as_str()) {
+            let (axis, value) = self.axis_and_value()?;
+            for figure in expr.figures() {
+                figure.fixed.retain(|(fixed, _)| *fixed != axis);
+                figure.fixed.push((axis, value));
+            }
+            return Ok(());
+        }
+        self.advance();
+        self.expect("=")?;
+        let span = self.span();
+        let text = match key.as_str() {
+            "flow" if self.takes("*") => "*".to_owned(),
+            _ => self.value_text()?,
         };
-        match key.as_str() {
-            "link" => {
-                takes_key()?;
-                let link = self.value_text()?;
-                expr.each(&mut |reference| reference.link.clone_from(&link));
-            }
-            "flow" => {
-                takes_key()?;
-                let flow = if self.takes("*") {
-                    "*".to_owned()
-                } else {
-                    self.value_text()?
-                };
-                expr.each(&mut |reference| reference.flow.clone_from(&flow));
-            }
-            "take" => {
-                takes_key()?;
-                let span = self.span();
-                let word = self.value_text()?;
-                let Some(take) = Take::named(&word) else {
-                    let message = format!("`{word}` is no way to make one value of several flows");
-                    let help = suggestion(&word, &Take::NAMES);
-                    return Self::complain(span, message, Some(help));
-                };
-                expr.each(&mut |reference| reference.take = take);
-            }
-            _ => {
-                let (axis, value) = self.axis_and_value()?;
-                expr.each(&mut |reference| reference.fix(axis, value));
+        for figure in expr.figures() {
+            match key.as_str() {
+                "link" => figure.link.clone_from(&text),
+                "flow" => figure.flow.clone_from(&text),
+                _ => figure.take = Self::take(&text, span.clone())?,
             }
         }
         Ok(())
     }
 
+    fn take(word: &str, span: Range<usize>) -> Parsed<Take> {
+        let message = || format!("`{word}` is no way to make one value of several flows");
+        let found = among(span, word, &Take::ALL.map(|(name, _)| name), message)?;
+        Ok(Take::ALL[found].1)
+    }
+
     /// A value without its axis: it must belong to one axis only.
     fn bare(&self, text: &str, span: Range<usize>) -> Parsed<(usize, usize)> {
-        let mut found = Vec::new();
-        for (number, axis) in self.words.axes.iter().enumerate() {
-            if let Some(value) = axis.values.iter().position(|value| value.name == text) {
-                found.push((number, value));
-            }
-        }
+        let axes = self.words.axes.iter().enumerate();
+        let found = axes.filter_map(|(number, axis)| {
+            let value = axis.value(text)?;
+            Some((number, value))
+        });
+        let found: Vec<_> = found.collect();
         match found[..] {
             [only] => Ok(only),
             [] => {
                 let values = self.words.axes.iter().flat_map(|axis| &axis.values);
                 let known: Vec<&str> = values.map(|value| value.name.as_str()).collect();
                 let message = format!("no axis has a value `{text}`");
-                Self::complain(span, message, Some(suggestion(text, &known)))
+                complain(span, message, Some(suggestion(text, &known)))
             }
             _ => {
-                let axes: Vec<String> = found
-                    .iter()
-                    .map(|(axis, _)| format!("{}={text}", self.words.axes[*axis].name))
-                    .collect();
+                let say =
+                    |(axis, _): &(usize, _)| format!("{}={text}", self.words.axes[*axis].name);
+                let axes: Vec<String> = found.iter().map(say).collect();
                 let message = format!("`{text}` is a value of several axes");
-                Self::complain(span, message, Some(format!("say {}", axes.join(" or "))))
+                complain(span, message, Some(format!("say {}", axes.join(" or "))))
             }
         }
     }
