@@ -11,7 +11,6 @@
 //! Not here: what is in the packets (`sojourn-wire`), and threads.
 #![forbid(unsafe_code)]
 
-mod classic;
 mod pcapng;
 mod read;
 mod write;

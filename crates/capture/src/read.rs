@@ -1,6 +1,5 @@
-//! Reading pcapng, and the choice between it and classic pcap.
+//! Reading pcapng, and classic pcap, which `tcpdump -w` writes.
 
-use crate::classic::Classic;
 use crate::pcapng::{self, option, padding};
 use crate::{Direction, LinkType, MOST_BLOCK};
 use sojourn_units::Time;
@@ -67,81 +66,30 @@ pub enum Problem {
 ///
 /// After an error there are no more packets.
 #[derive(Debug)]
-pub struct Reader<R>(Format<R>);
-
-#[derive(Debug)]
-enum Format<R> {
-    Pcapng(Pcapng<R>),
-    Classic(Classic<R>),
-}
-
-impl<R: Read> Reader<R> {
-    /// Looks at what kind of file it is.
-    ///
-    /// # Errors
-    /// When it is no capture.
-    pub fn new(input: R) -> Result<Self, ReadError> {
-        let mut input = Input { input, at: 0 };
-        let begin = |problem| ReadError { at: 0, problem };
-        let mut magic = [0; 4];
-        match input
-            .fill(&mut magic)
-            .map_err(|error| begin(error.into()))?
-        {
-            Filled::Whole => {}
-            Filled::Nothing | Filled::Part => return Err(begin(Problem::NoCapture)),
-        }
-        if u32::from_ne_bytes(magic) == pcapng::SECTION {
-            let reader = Pcapng {
-                input,
-                swapped: false,
-                section: 0,
-                interfaces: Vec::new(),
-                type_read: true,
-                failed: false,
-            };
-            return Ok(Self(Format::Pcapng(reader)));
-        }
-        Classic::new(input, magic).map(|classic| Self(Format::Classic(classic)))
-    }
-
-    /// The names of the interfaces described so far, in order.
-    pub fn interfaces(&self) -> Vec<&str> {
-        match &self.0 {
-            Format::Pcapng(reader) => reader.interfaces.iter().map(|i| i.name.as_str()).collect(),
-            Format::Classic(_) => vec![""],
-        }
-    }
-
-    /// The next packet; none at the end.
-    ///
-    /// # Errors
-    /// When the file is damaged or cannot be read.
-    pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
-        match &mut self.0 {
-            Format::Pcapng(reader) => reader.next_record(),
-            Format::Classic(reader) => reader.next_record(),
-        }
-    }
-}
-
-/// How much of a buffer could be filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filled {
-    Whole,
-    Part,
-    Nothing,
+pub struct Reader<R> {
+    input: Input<R>,
+    /// Whether it is classic pcap: records without blocks, of one interface.
+    classic: bool,
+    /// Whether the section has the other byte order.
+    swapped: bool,
+    /// Number of the section's first interface.
+    section: usize,
+    interfaces: Vec<Described>,
+    /// The type of the first block has been read to know the format.
+    type_read: bool,
+    failed: bool,
 }
 
 /// The file, with the position in it.
 #[derive(Debug)]
-pub(crate) struct Input<R> {
+struct Input<R> {
     input: R,
-    pub(crate) at: u64,
+    at: u64,
 }
 
 impl<R: Read> Input<R> {
-    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<Filled> {
+    /// Fills as much of the buffer as there is.
+    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
             match self.input.read(&mut buffer[done..]) {
@@ -152,22 +100,33 @@ impl<R: Read> Input<R> {
             }
         }
         self.at += done as u64;
-        Ok(match done {
-            0 if !buffer.is_empty() => Filled::Nothing,
-            _ if done < buffer.len() => Filled::Part,
-            _ => Filled::Whole,
-        })
+        Ok(done)
+    }
+
+    /// Four bytes; none at the end of the file.
+    fn next(&mut self) -> Result<Option<[u8; 4]>, Problem> {
+        let mut word = [0; 4];
+        match self.fill(&mut word)? {
+            0 => Ok(None),
+            4 => Ok(Some(word)),
+            _ => Err(Problem::Truncated),
+        }
+    }
+
+    /// Four bytes that must be there.
+    fn word(&mut self) -> Result<[u8; 4], Problem> {
+        self.next()?.ok_or(Problem::Truncated)
     }
 
     /// `len` bytes that must be there.
-    pub(crate) fn take(&mut self, len: usize) -> Result<Vec<u8>, Problem> {
+    fn take(&mut self, len: usize) -> Result<Vec<u8>, Problem> {
         // Read in pieces, so that a length in a damaged file takes no more memory than the file.
         const PIECE: usize = 64 << 10;
         let mut bytes = Vec::new();
         while bytes.len() < len {
             let from = bytes.len();
             bytes.resize(len.min(from + PIECE), 0);
-            if self.fill(&mut bytes[from..])? != Filled::Whole {
+            if self.fill(&mut bytes[from..])? < bytes.len() - from {
                 return Err(Problem::Truncated);
             }
         }
@@ -184,19 +143,6 @@ struct Described {
     offset_seconds: i64,
 }
 
-#[derive(Debug)]
-struct Pcapng<R> {
-    input: Input<R>,
-    /// Whether the section has the other byte order.
-    swapped: bool,
-    /// Number of the section's first interface.
-    section: usize,
-    interfaces: Vec<Described>,
-    /// The type of the first block has been read to know the format.
-    type_read: bool,
-    failed: bool,
-}
-
 /// A block's body with its byte order.
 #[derive(Clone, Copy)]
 struct Body<'a> {
@@ -204,32 +150,21 @@ struct Body<'a> {
     swapped: bool,
 }
 
+/// Numbers at a place of a body, in its byte order.
+macro_rules! numbers {
+    ($($name:ident -> $type:ty;)+) => {
+        $(fn $name(self, at: usize) -> Option<$type> {
+            let value = <$type>::from_ne_bytes(*self.bytes.get(at..)?.first_chunk()?);
+            Some(if self.swapped { value.swap_bytes() } else { value })
+        })+
+    };
+}
+
 impl<'a> Body<'a> {
-    fn half(self, at: usize) -> Option<u16> {
-        let value = u16::from_ne_bytes(self.bytes.get(at..at + 2)?.try_into().ok()?);
-        Some(if self.swapped {
-            value.swap_bytes()
-        } else {
-            value
-        })
-    }
-
-    fn word(self, at: usize) -> Option<u32> {
-        let value = u32::from_ne_bytes(self.bytes.get(at..at + 4)?.try_into().ok()?);
-        Some(if self.swapped {
-            value.swap_bytes()
-        } else {
-            value
-        })
-    }
-
-    fn long(self, at: usize) -> Option<u64> {
-        let value = u64::from_ne_bytes(self.bytes.get(at..at + 8)?.try_into().ok()?);
-        Some(if self.swapped {
-            value.swap_bytes()
-        } else {
-            value
-        })
+    numbers! {
+        half -> u16;
+        word -> u32;
+        long -> u64;
     }
 
     /// The options from `at` on. Damaged ones end the list: none of them is needed to read on.
@@ -243,12 +178,53 @@ impl<'a> Body<'a> {
     }
 }
 
-impl<R: Read> Pcapng<R> {
-    fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
+impl<R: Read> Reader<R> {
+    /// Looks at what kind of file it is.
+    ///
+    /// # Errors
+    /// When it is no capture.
+    pub fn new(input: R) -> Result<Self, ReadError> {
+        let mut reader = Self {
+            input: Input { input, at: 0 },
+            classic: false,
+            swapped: false,
+            section: 0,
+            interfaces: Vec::new(),
+            type_read: true,
+            failed: false,
+        };
+        let magic = match reader.input.next() {
+            Ok(Some(magic)) => Ok(u32::from_ne_bytes(magic)),
+            Ok(None) | Err(Problem::Truncated) => Err(Problem::NoCapture),
+            Err(problem) => Err(problem),
+        };
+        let begun = magic.and_then(|magic| match magic {
+            pcapng::SECTION => Ok(()),
+            magic => reader.begin_classic(magic),
+        });
+        begun.map_err(|problem| ReadError { at: 0, problem })?;
+        Ok(reader)
+    }
+
+    /// The names of the interfaces described so far, in order.
+    pub fn interfaces(&self) -> Vec<&str> {
+        self.interfaces.iter().map(|i| i.name.as_str()).collect()
+    }
+
+    /// The next packet; none at the end.
+    ///
+    /// # Errors
+    /// When the file is damaged or cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         while !self.failed {
             // A block whose type has been read already began four bytes before.
             let at = self.input.at - if self.type_read { 4 } else { 0 };
-            match self.block() {
+            let step = if self.classic {
+                self.classic_record()
+            } else {
+                self.block()
+            };
+            match step {
                 Ok(Step::Packet(record)) => return Ok(Some(record)),
                 Ok(Step::Other) => {}
                 Ok(Step::End) => return Ok(None),
@@ -261,24 +237,73 @@ impl<R: Read> Pcapng<R> {
         Ok(None)
     }
 
+    /// Reads the header of a classic file behind its first word.
+    fn begin_classic(&mut self, magic: u32) -> Result<(), Problem> {
+        let known = |magic| match magic {
+            // Time stamps in microseconds, and in nanoseconds.
+            0xa1b2_c3d4 => Some(6),
+            0xa1b2_3c4d => Some(9),
+            _ => None,
+        };
+        (self.classic, self.type_read) = (true, false);
+        self.swapped = known(magic).is_none();
+        let resolution = known(magic).or_else(|| known(magic.swap_bytes()));
+        let resolution = resolution.ok_or(Problem::NoCapture)?;
+        let header = self.input.take(20)?;
+        let header = self.body(&header);
+        let version = header.half(0).unwrap_or(0);
+        if version != 2 {
+            return Err(Problem::Version(version));
+        }
+        // The upper half may hold the length of the frame check sequence.
+        let link_type = header.word(16).unwrap_or(0) as u16;
+        self.interfaces.push(Described {
+            name: String::new(),
+            link_type: LinkType::from_number(link_type),
+            snap_len: 0,
+            resolution,
+            offset_seconds: 0,
+        });
+        Ok(())
+    }
+
+    fn classic_record(&mut self) -> Result<Step, Problem> {
+        let Some(seconds) = self.input.next()? else {
+            return Ok(Step::End);
+        };
+        let [fraction, kept, len] = [self.input.word()?, self.input.word()?, self.input.word()?];
+        let [seconds, fraction, kept, len] =
+            [seconds, fraction, kept, len].map(|word| self.order(word));
+        if kept > MOST_BLOCK {
+            return Err(Problem::Length(kept));
+        }
+        let described = &self.interfaces[0];
+        let second = 10_u64.pow(described.resolution.into());
+        Ok(Step::Packet(Record {
+            interface: 0,
+            at: Some(described.time(u64::from(seconds) * second + u64::from(fraction))),
+            direction: None,
+            link_type: described.link_type,
+            bytes: self.input.take(kept as usize)?,
+            len,
+        }))
+    }
+
     fn block(&mut self) -> Result<Step, Problem> {
-        let mut word = [0; 4];
         let kind = if std::mem::take(&mut self.type_read) {
             pcapng::SECTION
         } else {
-            match self.input.fill(&mut word)? {
-                Filled::Nothing => return Ok(Step::End),
-                Filled::Part => return Err(Problem::Truncated),
+            match self.input.next()? {
+                None => return Ok(Step::End),
                 // The section's type reads the same in both byte orders.
-                Filled::Whole if u32::from_ne_bytes(word) == pcapng::SECTION => pcapng::SECTION,
-                Filled::Whole => self.order(word),
+                Some(word) => self.order(word),
             }
         };
-        let len: [u8; 4] = self.array()?;
+        let len = self.input.word()?;
         let mut body = Vec::new();
         if kind == pcapng::SECTION {
             // Its first word tells in which order its length is written.
-            let order: [u8; 4] = self.array()?;
+            let order = self.input.word()?;
             self.swapped = match u32::from_ne_bytes(order) {
                 pcapng::BYTE_ORDER => false,
                 other if other.swap_bytes() == pcapng::BYTE_ORDER => true,
@@ -295,15 +320,12 @@ impl<R: Read> Pcapng<R> {
         }
         let rest = len as usize - 12 - body.len();
         body.extend(self.input.take(rest)?);
-        let again: [u8; 4] = self.array()?;
+        let again = self.input.word()?;
         let again = self.order(again);
         if again != len {
             return Err(Problem::Lengths(len, again));
         }
-        let body = Body {
-            bytes: &body,
-            swapped: self.swapped,
-        };
+        let body = self.body(&body);
         match kind {
             pcapng::SECTION => self.section(body).map(|()| Step::Other),
             pcapng::INTERFACE => self.interface(body).map(|()| Step::Other),
@@ -318,21 +340,13 @@ impl<R: Read> Pcapng<R> {
         }
     }
 
-    fn order(&self, word: [u8; 4]) -> u32 {
-        let word = u32::from_ne_bytes(word);
-        if self.swapped {
-            word.swap_bytes()
-        } else {
-            word
-        }
+    const fn body<'a>(&self, bytes: &'a [u8]) -> Body<'a> {
+        let swapped = self.swapped;
+        Body { bytes, swapped }
     }
 
-    fn array(&mut self) -> Result<[u8; 4], Problem> {
-        let mut word = [0; 4];
-        match self.input.fill(&mut word)? {
-            Filled::Whole => Ok(word),
-            Filled::Part | Filled::Nothing => Err(Problem::Truncated),
-        }
+    fn order(&self, word: [u8; 4]) -> u32 {
+        self.body(&word).word(0).expect("a word has four bytes")
     }
 
     fn section(&mut self, body: Body<'_>) -> Result<(), Problem> {
