@@ -56,11 +56,8 @@ impl PacketSocket {
     pub(crate) fn open(pool: &mut Pool, qdisc_bypass: bool) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
-        let mut posted = Vec::with_capacity(BATCH);
-        for _ in 0..BATCH {
-            let frame = pool.take();
-            posted.push(frame.ok_or_else(|| io::Error::other("the pool of frames is too small"))?);
-        }
+        let posted = (0..BATCH).map(|_| pool.take()).collect::<Option<_>>();
+        let posted = posted.ok_or_else(|| io::Error::other("the pool of frames is too small"))?;
         let socket = Self {
             fd,
             index: 0,
@@ -91,12 +88,8 @@ impl PacketSocket {
         let mut request = [0; 16];
         request[..4].copy_from_slice(&interface.index.to_ne_bytes());
         request[4..6].copy_from_slice(&(libc::PACKET_MR_PROMISC as u16).to_ne_bytes());
-        sys::set_option(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_ADD_MEMBERSHIP,
-            &request,
-        )?;
+        let membership = libc::PACKET_ADD_MEMBERSHIP;
+        sys::set_option(&self.fd, libc::SOL_PACKET, membership, &request)?;
         sys::bind_to_interface(&self.fd, interface.index)
     }
 
@@ -150,12 +143,8 @@ impl PacketSocket {
         }
         let ancillary = read_control(&self.control[slot].0);
         let arrived = stamps.on_clock(ancillary.stamp);
-        frame.filled(
-            len,
-            VnetHeader::from_bytes(self.vnet[slot]),
-            ancillary.tag,
-            arrived,
-        );
+        let vnet = VnetHeader::from_bytes(self.vnet[slot]);
+        frame.filled(len, vnet, ancillary.tag, arrived);
         frame.set_mark(ancillary.mark);
         Some(frame)
     }
@@ -216,18 +205,9 @@ impl Stamps {
 /// a word. `control` is zero after the last one.
 fn read_control(control: &[u8; Control::LEN]) -> Ancillary {
     const HEADER: usize = size_of::<libc::cmsghdr>();
-    let word = |at: usize| {
-        let bytes = control.get(at..at + 8)?;
-        Some(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
-    };
-    let half = |at: usize| {
-        let bytes = control.get(at..at + 4)?;
-        Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
-    };
-    let short = |at: usize| {
-        let bytes = control.get(at..at + 2)?;
-        Some(u16::from_ne_bytes(bytes.try_into().expect("two bytes")))
-    };
+    let word = |at: usize| Some(u64::from_ne_bytes(*control.get(at..)?.first_chunk()?));
+    let half = |at: usize| Some(u32::from_ne_bytes(*control.get(at..)?.first_chunk()?));
+    let short = |at: usize| Some(u16::from_ne_bytes(*control.get(at..)?.first_chunk()?));
     let mut found = Ancillary::default();
     let mut at = 0;
     while let (Some(len), Some(level), Some(kind)) = (word(at), half(at + 8), half(at + 12)) {
@@ -298,15 +278,11 @@ impl FramePort for PacketSocket {
                 into.extend(self.take_received(slot, len, pool, &stamps));
             }
             total += count;
-            let full = count == self.batch;
-            self.batch = if full {
-                (self.batch * 2).min(BATCH)
-            } else {
-                SMALLEST_BATCH
-            };
-            if !full {
+            if count < self.batch {
+                self.batch = SMALLEST_BATCH;
                 break;
             }
+            self.batch = (self.batch * 2).min(BATCH);
             if total + self.batch > BATCH {
                 return Ok(BATCH);
             }
@@ -344,13 +320,8 @@ impl FramePort for PacketSocket {
     fn counters(&mut self) -> PortCounters {
         // `struct tpacket_stats`: packets and drops, both zero after each reading.
         let mut statistics = [0; 8];
-        let read = sys::option(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            &mut statistics,
-        );
-        if read.is_ok() {
+        let wanted = libc::PACKET_STATISTICS;
+        if sys::option(&self.fd, libc::SOL_PACKET, wanted, &mut statistics).is_ok() {
             let [_, _, _, _, drops @ ..] = statistics;
             self.counters.missed += u64::from(u32::from_ne_bytes(drops));
         }
@@ -386,11 +357,8 @@ mod tests {
         let found = read_control(&control);
         assert_eq!(found.mark, 0x2f);
         assert_eq!(found.stamp, Some(5_000_000_007));
-        let tag = VlanTag {
-            protocol: 0x88a8,
-            tci: 0x2064,
-        };
-        assert_eq!(found.tag, Some(tag));
+        let tag = found.tag.expect("there is one");
+        assert_eq!((tag.protocol, tag.tci), (0x88a8, 0x2064));
         assert!(read_control(&[0; Control::LEN]).stamp.is_none());
         assert!(read_control(&[255; Control::LEN]).tag.is_none());
     }

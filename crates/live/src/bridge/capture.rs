@@ -10,7 +10,7 @@ use super::observer::{Observer, Point};
 use sojourn_units::Time;
 use sojourn_world::{TapPoint, Taps};
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 /// Most bytes of a frame that are shown.
@@ -90,12 +90,7 @@ impl Capture {
             bytes: [0; CAPTURED],
         };
         copy.bytes[..kept].copy_from_slice(&head[..kept]);
-        match sender.try_send(copy) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                self.lost[place.tap] += 1;
-            }
-        }
+        self.lost[place.tap] += u64::from(sender.try_send(copy).is_err());
     }
 }
 
@@ -103,7 +98,7 @@ impl Observer for Capture {
     fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
         for index in 0..self.places.len() {
             let place = self.places[index];
-            if place.point == point && place.side == side {
+            if (place.point, place.side) == (point, side) {
                 self.copy(place, now, frame);
             }
         }
@@ -134,33 +129,26 @@ fn show(mut taps: Taps, receiver: &Receiver<Copy>) -> Taps {
 
 /// The places in the bridge where a point's frames are seen.
 fn places(tap: usize, point: TapPoint) -> Vec<Place> {
-    let place = |side, point, outgoing| Place {
-        tap,
-        side,
-        point,
-        outgoing,
+    let place = |link: usize, point, outgoing| {
+        let side = *Side::BOTH.get(link)?;
+        Some(Place {
+            tap,
+            side,
+            point,
+            outgoing,
+        })
     };
-    let side = |index: usize| Side::BOTH.get(index).copied();
     match point {
-        TapPoint::Offered(link) => side(link)
-            .map(|side| place(side, Point::Offered, false))
-            .into_iter()
-            .collect(),
-        TapPoint::Dequeued(link) => side(link)
-            .map(|side| place(side, Point::Dequeued, true))
-            .into_iter()
-            .collect(),
+        TapPoint::Offered(link) => Vec::from_iter(place(link, Point::Offered, false)),
+        TapPoint::Dequeued(link) => Vec::from_iter(place(link, Point::Dequeued, true)),
         TapPoint::Node(node) => {
             // What leaves a host is offered to the queue behind its port.
-            let (leaves, reaches) = if node == 0 {
-                (Side::Up, Side::Down)
-            } else {
-                (Side::Down, Side::Up)
-            };
-            vec![
+            let leaves = node.min(1);
+            let both = [
                 place(leaves, Point::Offered, true),
-                place(reaches, Point::Sent, false),
-            ]
+                place(1 - leaves, Point::Sent, false),
+            ];
+            both.into_iter().flatten().collect()
         }
     }
 }

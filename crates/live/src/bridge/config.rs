@@ -1,7 +1,6 @@
 //! What a bridge is made of.
 
-use super::labels::Labels;
-use super::paths::PathDelays;
+use super::by_port::{Labels, PathDelays};
 use crate::clock::Clock;
 use crate::lab::Namespace;
 use sojourn_qdisc::Spec;
@@ -127,6 +126,11 @@ pub enum Side {
 impl Side {
     /// Both, in the order of reports.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// Index of the other one, whose port this side goes out of.
+    pub(super) const fn other(self) -> usize {
+        1 - self as usize
+    }
 
     /// `up` or `down`.
     pub const fn name(self) -> &'static str {

@@ -13,11 +13,11 @@
 //! nothing.
 
 use super::config::Side;
-use super::error::BridgeError;
+use super::error::{BridgeError, Doing};
 use serde_json::{Value, json};
-use sojourn_qdisc::Spec;
-use sojourn_units::{Rate, parse_rate};
-use std::io::{ErrorKind, Read, Write};
+use sojourn_qdisc::{Spec, SpecError};
+use sojourn_units::{Rate, UnitError, parse_rate};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -57,25 +57,24 @@ struct Client {
 impl Control {
     /// Listens at `path`. A socket file that nobody listens at is a dead one's, and is replaced.
     pub(crate) fn listen(path: &Path) -> Result<Self, BridgeError> {
-        let error = |error| BridgeError::io(&format!("listen at `{}`", path.display()), error);
-        let listener = match UnixListener::bind(path) {
-            Err(refused)
-                if refused.kind() == ErrorKind::AddrInUse
-                    && UnixStream::connect(path)
-                        .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused) =>
-            {
-                std::fs::remove_file(path).map_err(error)?;
-                UnixListener::bind(path)
-            }
-            result => result,
-        };
-        let listener = listener.map_err(error)?;
-        listener.set_nonblocking(true).map_err(error)?;
+        let listener = Self::bind(path).doing(&format!("listen at `{}`", path.display()))?;
         Ok(Self {
             listener,
             path: path.to_owned(),
             clients: Vec::new(),
         })
+    }
+
+    fn bind(path: &Path) -> io::Result<UnixListener> {
+        let is = |kind| move |error: &io::Error| error.kind() == kind;
+        let mut bound = UnixListener::bind(path);
+        if bound.as_ref().is_err_and(is(ErrorKind::AddrInUse))
+            && UnixStream::connect(path).is_err_and(|e| is(ErrorKind::ConnectionRefused)(&e))
+        {
+            std::fs::remove_file(path)?;
+            bound = UnixListener::bind(path);
+        }
+        bound.and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
     }
 
     /// What becomes readable when there is something to serve.
@@ -128,14 +127,10 @@ impl Client {
             }
             let reply = match parse(text.trim()) {
                 Ok(request) => answer(request),
-                Err(error) => refusal(&error),
+                Err(error) => json!({"ok": false, "error": error.to_string()}),
             };
             // Who does not read is hung up on: the link must not wait for anybody.
-            if self
-                .stream
-                .write_all(format!("{reply}\n").as_bytes())
-                .is_err()
-            {
+            if writeln!(self.stream, "{reply}").is_err() {
                 return false;
             }
         }
@@ -143,15 +138,27 @@ impl Client {
     }
 }
 
-/// The answer to a wrong request.
-pub(crate) fn refusal(error: &str) -> Value {
-    json!({"ok": false, "error": error})
+/// What is wrong with a request.
+#[derive(Debug, thiserror::Error)]
+enum Wrong {
+    #[error("not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    #[error("`{0}` is missing or not a text")]
+    Missing(&'static str),
+    #[error("`{0}` is not a side; there are `up` and `down`")]
+    Side(String),
+    #[error("`{0}` is not a command; there are `stats`, `text`, `change` and `rate`")]
+    Command(String),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Rate(#[from] UnitError),
 }
 
 /// Reads a request.
-fn parse(text: &str) -> Result<Request, String> {
+fn parse(text: &str) -> Result<Request, Wrong> {
     let object: Value = if text.starts_with('{') {
-        serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?
+        serde_json::from_str(text)?
     } else {
         let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let (side, value) = rest
@@ -160,37 +167,27 @@ fn parse(text: &str) -> Result<Request, String> {
             .unwrap_or((rest.trim(), ""));
         json!({"command": command, "side": side, "spec": value.trim(), "rate": value.trim()})
     };
-    let field = |name: &str| match object.get(name) {
-        Some(Value::String(text)) => Ok(text.as_str()),
-        _ => Err(format!("`{name}` is missing or not a text")),
-    };
+    let field = |name| object[name].as_str().ok_or(Wrong::Missing(name));
     let side = || match field("side")? {
         "up" => Ok(Side::Up),
         "down" => Ok(Side::Down),
-        other => Err(format!(
-            "`{other}` is not a side; there are `up` and `down`"
-        )),
+        other => Err(Wrong::Side(other.to_owned())),
     };
     match field("command")? {
         "stats" => Ok(Request::Stats),
         "text" => Ok(Request::Text),
         "change" => {
             let spec = field("spec")?.parse::<Spec>();
-            Ok(Request::Change(
-                side()?,
-                spec.map_err(|error| error.to_string())?,
-            ))
+            Ok(Request::Change(side()?, spec?))
         }
         "rate" => {
             let rate = match field("rate")? {
                 "unlimited" => None,
-                text => Some(parse_rate(text).map_err(|error| error.to_string())?),
+                text => Some(parse_rate(text)?),
             };
             Ok(Request::Rate(side()?, rate))
         }
-        other => Err(format!(
-            "`{other}` is not a command; there are `stats`, `text`, `change` and `rate`"
-        )),
+        other => Err(Wrong::Command(other.to_owned())),
     }
 }
 
@@ -215,13 +212,11 @@ mod tests {
                 Request::Rate(Side::Down, Some(Rate::from_bps(20_000_000))),
             ),
         ] {
-            assert_eq!(parse(words).as_ref(), Ok(&request));
-            assert_eq!(parse(object), Ok(request));
+            assert_eq!(parse(words).unwrap(), request);
+            assert_eq!(parse(object).unwrap(), request);
         }
-        assert_eq!(
-            parse("rate up unlimited"),
-            Ok(Request::Rate(Side::Up, None))
-        );
+        let unlimited = parse("rate up unlimited").unwrap();
+        assert_eq!(unlimited, Request::Rate(Side::Up, None));
     }
 
     #[test]
@@ -235,7 +230,7 @@ mod tests {
             ("{}", "`command` is missing"),
             (r#"{"command":1}"#, "`command` is missing or not a text"),
         ] {
-            let error = parse(request).unwrap_err();
+            let error = parse(request).unwrap_err().to_string();
             assert!(error.contains(part), "{request}: {error}");
         }
     }

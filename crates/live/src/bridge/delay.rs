@@ -3,63 +3,36 @@
 use super::frame::Frame;
 use sojourn_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// Frames under way, in order of their due times; equal times leave in order of arrival.
 ///
 /// Frames of one class arrive in order of their due times (see [`DelayStage::hold`]) and sit in
-/// one ring; a heap holds the head of each ring. With reordering every frame is in the heap.
+/// one ring; a heap holds the head of each ring. With reordering every frame stands alone.
 #[derive(Debug)]
 pub(crate) struct DelayStage {
     rings: Vec<Ring>,
     heads: BinaryHeap<Reverse<(Time, u64, usize)>>,
     reorder: bool,
-    loose: BinaryHeap<Loose>,
+    /// Frames that others may overtake.
+    loose: BTreeMap<(Time, u64), Frame>,
     sequence: u64,
     held: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ring {
     frames: VecDeque<(Time, u64, Frame)>,
     last_due: Time,
 }
 
-/// A frame that others may overtake; ordered so that the heap yields the earliest first.
-#[derive(Debug)]
-struct Loose(Time, u64, Frame);
-
-impl Ord for Loose {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.0, other.1).cmp(&(self.0, self.1))
-    }
-}
-
-impl PartialOrd for Loose {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Loose {
-    fn eq(&self, other: &Self) -> bool {
-        (self.0, self.1) == (other.0, other.1)
-    }
-}
-
-impl Eq for Loose {}
-
 impl DelayStage {
     pub(crate) fn new(classes: usize, reorder: bool) -> Self {
-        let ring = || Ring {
-            frames: VecDeque::new(),
-            last_due: Time::ZERO,
-        };
         Self {
-            rings: (0..classes).map(|_| ring()).collect(),
+            rings: (0..classes).map(|_| Ring::default()).collect(),
             heads: BinaryHeap::with_capacity(classes),
             reorder,
-            loose: BinaryHeap::new(),
+            loose: BTreeMap::new(),
             sequence: 0,
             held: 0,
         }
@@ -72,7 +45,7 @@ impl DelayStage {
         self.sequence += 1;
         let sequence = self.sequence;
         if self.reorder {
-            self.loose.push(Loose(due, sequence, frame));
+            self.loose.insert((due, sequence), frame);
             return;
         }
         let ring = &mut self.rings[class];
@@ -92,7 +65,7 @@ impl DelayStage {
     /// When the next frame is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
         if self.reorder {
-            return self.loose.peek().map(|loose| loose.0);
+            return self.loose.first_key_value().map(|((due, _), _)| *due);
         }
         self.heads.peek().map(|Reverse((due, ..))| *due)
     }
@@ -104,7 +77,7 @@ impl DelayStage {
         }
         self.held -= 1;
         if self.reorder {
-            return self.loose.pop().map(|Loose(.., frame)| frame);
+            return self.loose.pop_first().map(|(_, frame)| frame);
         }
         let Reverse((.., class)) = self.heads.pop()?;
         let frames = &mut self.rings[class].frames;

@@ -15,11 +15,11 @@ const BATCHES: usize = 8;
 
 /// The two ports and what is between them.
 pub(crate) struct Engine<P> {
-    pub(crate) left: P,
-    pub(crate) right: P,
+    /// Where each side comes in.
+    pub(crate) ports: [P; 2],
     pub(crate) pool: Pool,
-    pub(crate) up: Lane,
-    pub(crate) down: Lane,
+    /// By side.
+    pub(crate) lanes: [Lane; 2],
     clock: Clock,
     arrivals: Vec<Frame>,
     /// Frames stamped up to here are not ours: somebody else has forwarded them.
@@ -43,11 +43,9 @@ impl<P: FramePort> Engine<P> {
     /// `mtu` is that of the narrower interface.
     pub(crate) fn new(config: &BridgeConfig, pool: Pool, left: P, right: P, mtu: u32) -> Self {
         Self {
-            left,
-            right,
+            ports: [left, right],
             pool,
-            up: Lane::new(Side::Up, config, mtu),
-            down: Lane::new(Side::Down, config, mtu),
+            lanes: Side::BOTH.map(|side| Lane::new(side, config, mtu)),
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
             foreign_until: Time::ZERO,
@@ -64,48 +62,56 @@ impl<P: FramePort> Engine<P> {
             more: false,
         };
         for side in Side::BOTH {
-            let (from, to, lane) = match side {
-                Side::Up => (&mut self.left, &mut self.right, &mut self.up),
-                Side::Down => (&mut self.right, &mut self.left, &mut self.down),
-            };
             let foreign_until = self.foreign_until;
-            let mut more = true;
-            for _ in 0..BATCHES {
-                let count = from.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
-                for frame in self.arrivals.drain(..) {
-                    self.last_arrival = self.last_arrival.max(frame.arrived());
-                    if frame.arrived() <= foreign_until {
-                        self.pool.give(frame);
-                    } else {
-                        lane.arrive(frame, now, &mut self.pool, observer);
-                    }
-                }
-                more = count == BATCH;
-                if !more {
-                    break;
-                }
-            }
+            let is_ours = |stamp| stamp > foreign_until;
+            let more = self.take_in(side, now, is_ours, observer)?;
+            let lane = &mut self.lanes[side as usize];
             // With more to come, the queue's clock must not run past what is still unread.
             wait.more |= more;
             if !more {
                 lane.transmit(now, &mut self.pool, observer);
             }
             lane.release(now, now, observer);
-            to.send(&mut self.pool, &mut lane.ready)?;
+            self.ports[side.other()].send(&mut self.pool, &mut lane.ready)?;
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());
         }
         Ok(wait)
     }
 
+    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells whether there may be
+    /// more.
+    fn take_in<O: Observer>(
+        &mut self,
+        side: Side,
+        now: Time,
+        is_ours: impl Fn(Time) -> bool,
+        observer: &mut O,
+    ) -> io::Result<bool> {
+        let lane = &mut self.lanes[side as usize];
+        for _ in 0..BATCHES {
+            let port = &mut self.ports[side as usize];
+            let count = port.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+            for frame in self.arrivals.drain(..) {
+                self.last_arrival = self.last_arrival.max(frame.arrived());
+                if is_ours(frame.arrived()) {
+                    lane.arrive(frame, now, &mut self.pool, observer);
+                } else {
+                    self.pool.give(frame);
+                }
+            }
+            if count < BATCH {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Makes a change at its own time: what could leave before it leaves as if it were not to
     /// come.
     pub(crate) fn change<O: Observer>(&mut self, change: &Change, observer: &mut O) {
         let side = Side::BOTH[change.link];
-        let lane = match side {
-            Side::Up => &mut self.up,
-            Side::Down => &mut self.down,
-        };
+        let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pool, observer);
         if let Some(rate) = &change.rate {
             observer.rate(side, change.at, rate.fixed());
@@ -119,7 +125,7 @@ impl<P: FramePort> Engine<P> {
     /// Throws away what waits in the ports: somebody else has forwarded it. Stamps cannot tell,
     /// because the kernel begins to stamp some time after it is asked to.
     pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
-        for port in [&mut self.left, &mut self.right] {
+        for port in &mut self.ports {
             while port.receive(&mut self.pool, &self.clock, &mut self.arrivals)? > 0 {
                 for frame in self.arrivals.drain(..) {
                     self.pool.give(frame);
@@ -133,50 +139,18 @@ impl<P: FramePort> Engine<P> {
     /// forwarded those. Then sends all that is held.
     pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
         for side in Side::BOTH {
-            let (from, to, lane) = match side {
-                Side::Up => (&mut self.left, &mut self.right, &mut self.up),
-                Side::Down => (&mut self.right, &mut self.left, &mut self.down),
-            };
-            for _ in 0..BATCHES {
-                let count = from.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
-                for frame in self.arrivals.drain(..) {
-                    if frame.arrived() <= until {
-                        lane.arrive(frame, until, &mut self.pool, observer);
-                    } else {
-                        self.pool.give(frame);
-                    }
-                }
-                if count < BATCH {
-                    break;
-                }
-            }
+            self.take_in(side, until, |stamp| stamp <= until, observer)?;
+            let lane = &mut self.lanes[side as usize];
             lane.flush(until, &mut self.pool, observer);
-            to.send(&mut self.pool, &mut lane.ready)?;
+            self.ports[side.other()].send(&mut self.pool, &mut lane.ready)?;
         }
         Ok(())
     }
 
-    pub(crate) fn lane(&self, side: Side) -> &Lane {
-        match side {
-            Side::Up => &self.up,
-            Side::Down => &self.down,
-        }
-    }
-
-    pub(crate) fn lane_mut(&mut self, side: Side) -> &mut Lane {
-        match side {
-            Side::Up => &mut self.up,
-            Side::Down => &mut self.down,
-        }
-    }
-
     /// Counts of the port where `side` comes in, and of the one where it goes out.
     pub(crate) fn ports(&mut self, side: Side) -> (PortCounters, PortCounters) {
-        let (left, right) = (self.left.counters(), self.right.counters());
-        match side {
-            Side::Up => (left, right),
-            Side::Down => (right, left),
-        }
+        let [input, output] = [side as usize, side.other()];
+        (self.ports[input].counters(), self.ports[output].counters())
     }
 }
 

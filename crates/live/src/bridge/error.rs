@@ -44,6 +44,18 @@ pub enum BridgeError {
     },
 }
 
+/// Says what a system call was made for.
+pub(crate) trait Doing<T> {
+    /// To do `what`.
+    fn doing(self, what: &str) -> Result<T, BridgeError>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, what: &str) -> Result<T, BridgeError> {
+        self.map_err(|error| BridgeError::io(what, error))
+    }
+}
+
 impl BridgeError {
     /// The error of a system call made to do `what`.
     pub(crate) fn io(what: &str, source: io::Error) -> Self {

@@ -1,11 +1,10 @@
 //! One direction: queue, transmitter, delay stage. No I/O and no clock.
 
+use super::by_port::{Labels, PathDelays};
 use super::config::{BridgeConfig, Side};
 use super::delay::DelayStage;
 use super::frame::{Frame, Pool};
-use super::labels::Labels;
 use super::observer::{Observer, Point};
-use super::paths::PathDelays;
 use crate::lab::Namespace;
 use crate::nat::{Conntrack, Nat};
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
@@ -25,9 +24,9 @@ pub(crate) struct Lane {
     side: Side,
     /// Of every frame, after transmission.
     delay: Span,
-    seed: u64,
+    /// What the queue is built with, but for the name.
+    setting: Setting<'static>,
     name: String,
-    mtu: u32,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
     /// When the frame being sent has been sent.
@@ -90,17 +89,20 @@ impl Lane {
             Side::Up => &config.up,
             Side::Down => &config.down,
         };
-        let seed = config.seed;
         let line = &direction.line;
         let name = format!("link.{}", direction.name);
+        let setting = Setting {
+            seed: config.seed,
+            name: "",
+            mtu: mtu + u32::from(LINK_HEADER),
+            link_header: u32::from(LINK_HEADER),
+        };
         let shortest = direction.paths.classes().iter().min().copied();
         Self {
             side,
             qdisc: direction.qdisc.build(Setting {
-                seed,
                 name: &name,
-                mtu: mtu + u32::from(LINK_HEADER),
-                link_header: u32::from(LINK_HEADER),
+                ..setting
             }),
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
             free_at: Time::ZERO,
@@ -112,13 +114,12 @@ impl Lane {
             labels: direction.labels.clone(),
             nat: look_up(&direction.qdisc, config.gateway.as_ref()),
             gateway: config.gateway.clone(),
-            impairment: Impairment::of(line, seed, &format!("{name}.impairment")),
+            impairment: Impairment::of(line, config.seed, &format!("{name}.impairment")),
             ready: VecDeque::new(),
             lost: Tally::default(),
             delay: line.delay,
-            seed,
+            setting,
             name,
-            mtu: mtu + u32::from(LINK_HEADER),
         }
     }
 
@@ -259,10 +260,8 @@ impl Lane {
     /// Makes the queue follow another spec from now on, whatever it was. No frame is lost.
     pub(crate) fn set_spec(&mut self, spec: &Spec, now: Time) {
         let setting = Setting {
-            seed: self.seed,
             name: &self.name,
-            mtu: self.mtu,
-            link_header: u32::from(LINK_HEADER),
+            ..self.setting
         };
         self.queue_time = self.queue_time.max(now);
         spec.reconfigure(&mut self.qdisc, setting, self.queue_time);

@@ -6,6 +6,7 @@
 //! wake-up delays frames on their way out but changes neither the average rate nor what the
 //! AQM sees.
 
+mod by_port;
 mod capture;
 mod config;
 mod control;
@@ -13,20 +14,17 @@ mod delay;
 mod engine;
 mod error;
 mod frame;
-mod labels;
 mod lane;
 mod observer;
-mod paths;
 mod port;
 mod run;
 
+pub use by_port::{ByPort, Labels, PathDelays};
 pub use capture::{CAPTURED, Capture};
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
 pub use error::BridgeError;
 pub use frame::{Frame, Pool};
 pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
-pub use labels::Labels;
 pub use observer::{NoObserver, Observer, Point};
-pub use paths::PathDelays;
 pub use port::{BATCH, FramePort, PortCounters};
 pub use run::{Bridge, SideStats};

@@ -3,7 +3,7 @@
 use super::config::{BridgeConfig, FailOpen, Side};
 use super::control::{Control, Request};
 use super::engine::{Engine, Wait};
-use super::error::BridgeError;
+use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
@@ -73,6 +73,22 @@ pub struct SideStats {
     pub output: PortCounters,
 }
 
+impl SideStats {
+    /// What the bridge counts itself, and in what.
+    fn counts(&self) -> [(&'static str, &'static str, u64); 8] {
+        [
+            ("received", "frames", self.input.received),
+            ("sent", "frames", self.output.sent),
+            ("missed", "frames", self.input.missed),
+            ("no_buffer", "frames", self.input.no_buffer),
+            ("unreadable", "frames", self.input.unreadable),
+            ("refused", "frames", self.output.refused),
+            ("lost", "packets", self.lost.packets),
+            ("under_way", "frames", self.under_way),
+        ]
+    }
+}
+
 impl Bridge {
     /// Opens both interfaces in the calling thread's network namespace. Frames that arrive from
     /// now on are forwarded once [`Bridge::run`] is called.
@@ -87,28 +103,21 @@ impl Bridge {
         let right = Interface::find(&config.right)?;
         let mut pool = Pool::new(config.frames + 2 * BATCH);
         let mut open = |interface: &Interface| {
-            PacketSocket::open(&mut pool, config.qdisc_bypass).map_err(|error| {
-                BridgeError::io(
-                    &format!("open a packet socket on `{}`", interface.name),
-                    error,
-                )
-            })
+            let socket = PacketSocket::open(&mut pool, config.qdisc_bypass);
+            socket.doing(&format!("open a packet socket on `{}`", interface.name))
         };
         let mut sockets = (open(&left)?, open(&right)?);
         let mut offloads = Vec::new();
         if !config.keep_offloads {
             for interface in [&left, &right] {
-                let off = OffloadsOff::new(&interface.name).map_err(|error| {
-                    BridgeError::io(&format!("turn off GRO on `{}`", interface.name), error)
-                })?;
-                offloads.push(off);
+                let off = OffloadsOff::new(&interface.name);
+                offloads.push(off.doing(&format!("turn off GRO on `{}`", interface.name))?);
             }
         }
         // Bound before the way round is closed, so that no frame falls between the two.
         for (socket, interface) in [(&mut sockets.0, &left), (&mut sockets.1, &right)] {
-            socket.bind(interface).map_err(|error| {
-                BridgeError::io(&format!("bind to `{}`", interface.name), error)
-            })?;
+            let bound = socket.bind(interface);
+            bound.doing(&format!("bind to `{}`", interface.name))?;
         }
         let way_round = way_round(&config, &left, &right)?;
         let mtu = left.mtu.min(right.mtu);
@@ -116,9 +125,7 @@ impl Bridge {
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign_until = bridge.forwarded_until();
             if engine.foreign_until > Time::ZERO {
-                engine
-                    .discard_waiting()
-                    .map_err(|error| BridgeError::io("read from the interfaces", error))?;
+                engine.discard_waiting().doing("read from the interfaces")?;
             }
         }
         Ok(Self {
@@ -204,8 +211,7 @@ impl Bridge {
             self.sleep(wait)?;
         }
         let mut now = self.config.clock.now();
-        let stays = matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays());
-        if stays {
+        if matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays()) {
             now = self.wait_for_a_gap(observer)?;
         }
         // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
@@ -214,8 +220,9 @@ impl Bridge {
         {
             bridge.open_now();
         }
-        let finished = self.engine.finish(now, observer);
-        finished.map_err(|error| BridgeError::io("send the last frames", error))
+        self.engine
+            .finish(now, observer)
+            .doing("send the last frames")
     }
 
     /// Goes on until no frame is between the socket and the gate, so that none passes both: a
@@ -237,11 +244,8 @@ impl Bridge {
 
     fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<Wait, BridgeError> {
         self.engine.step(now, observer).map_err(|error| {
-            let gone = self
-                .names
-                .iter()
-                .find(|name| Interface::find(name).is_err());
-            match gone {
+            let mut names = self.names.iter();
+            match names.find(|name| Interface::find(name).is_err()) {
                 Some(name) => BridgeError::Gone(name.clone()),
                 None => BridgeError::io("forward frames", error),
             }
@@ -266,8 +270,8 @@ impl Bridge {
         } else {
             PollFlags::IN
         };
-        let ports = [self.engine.left.fd(), self.engine.right.fd()];
-        let ports = ports.into_iter().flatten().map(|fd| (fd, events));
+        let ports = self.engine.ports.iter().filter_map(FramePort::fd);
+        let ports = ports.map(|fd| (fd, events));
         let control = self.control.iter().flat_map(Control::fds);
         let control = control.map(|fd| (fd, PollFlags::IN));
         let mut polled: Vec<_> = ports
@@ -308,13 +312,13 @@ impl Bridge {
             Request::Text => json!({"ok": true, "text": self.text()}),
             Request::Change(side, spec) => {
                 let text = spec.to_string();
-                self.engine.lane_mut(side).set_spec(&spec, now);
+                self.engine.lanes[side as usize].set_spec(&spec, now);
                 json!({"ok": true, "side": side.name(), "spec": text})
             }
             Request::Rate(side, rate) => {
                 let text = rate.map_or("unlimited".to_owned(), show_rate);
                 let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
-                self.engine.lane_mut(side).set_rate(&rate, now);
+                self.engine.lanes[side as usize].set_rate(&rate, now);
                 json!({"ok": true, "side": side.name(), "rate": text})
             }
         }
@@ -325,18 +329,11 @@ impl Bridge {
     pub fn json(&mut self) -> Value {
         let sides = Side::BOTH.map(|side| {
             let tc = self.report(side).tc_json(self.place(side));
-            let stats = self.stats(side);
-            let side_json = json!({
-                "qdisc": serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON"),
-                "received_frames": stats.input.received,
-                "sent_frames": stats.output.sent,
-                "missed_frames": stats.input.missed,
-                "no_buffer_frames": stats.input.no_buffer,
-                "unreadable_frames": stats.input.unreadable,
-                "refused_frames": stats.output.refused,
-                "lost_packets": stats.lost.packets,
-                "under_way_frames": stats.under_way,
-            });
+            let qdisc = serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON");
+            let mut side_json = json!({"qdisc": qdisc});
+            for (name, unit, number) in self.stats(side).counts() {
+                side_json[format!("{name}_{unit}")] = number.into();
+            }
             (side.name().to_owned(), side_json)
         });
         Value::Object(sides.into_iter().collect())
@@ -348,21 +345,11 @@ impl Bridge {
         let mut text = String::new();
         for side in Side::BOTH {
             text.push_str(&self.report(side).tc_text(self.place(side)));
-            let stats = self.stats(side);
-            let _ = writeln!(
-                text,
-                " {} received {} sent {} missed {} no_buffer {} unreadable {} refused {} lost {} \
-                 under_way {}",
-                side.name(),
-                stats.input.received,
-                stats.output.sent,
-                stats.input.missed,
-                stats.input.no_buffer,
-                stats.input.unreadable,
-                stats.output.refused,
-                stats.lost.packets,
-                stats.under_way,
-            );
+            let _ = write!(text, " {}", side.name());
+            for (name, _, number) in self.stats(side).counts() {
+                let _ = write!(text, " {name} {number}");
+            }
+            text.push('\n');
         }
         text
     }
@@ -382,7 +369,7 @@ impl Bridge {
     /// What has happened in one direction.
     pub fn stats(&mut self, side: Side) -> SideStats {
         let (input, output) = self.engine.ports(side);
-        let lane = self.engine.lane(side);
+        let lane = &self.engine.lanes[side as usize];
         SideStats {
             queue: *lane.qdisc().counters(),
             backlog: lane.qdisc().backlog(),
@@ -396,7 +383,7 @@ impl Bridge {
     /// The queue's parameters and statistics as `tc -s qdisc` shows them.
     pub fn report(&self, side: Side) -> Report {
         let now = self.config.clock.now();
-        self.engine.lane(side).qdisc().report(now)
+        self.engine.lanes[side as usize].qdisc().report(now)
     }
 
     /// Times that the loop went round.

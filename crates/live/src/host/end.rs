@@ -20,6 +20,8 @@ use super::socket::{self, TcpInfo};
 const CHUNK: usize = 64 << 10;
 /// Writes per turn.
 const TURNS: u32 = 16;
+/// Sends without waiting, and without a signal when the peer is gone.
+const AT_ONCE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 /// Where a flow's socket is in its life.
@@ -255,20 +257,14 @@ impl End {
 
     /// The flow is over for its app: no more data, but what was written is still delivered.
     pub(super) fn stop(&mut self) {
-        self.io.stopped = true;
-        self.io.forever = false;
-        self.io.hungry = false;
-        self.io.wake = None;
+        self.io.quit();
         self.io.closing = true;
         self.io.finish();
     }
 
     /// The run is over: no more data, connections break off at once, datagrams are still let in.
     pub(super) fn over(&mut self) {
-        self.io.stopped = true;
-        self.io.forever = false;
-        self.io.hungry = false;
-        self.io.wake = None;
+        self.io.quit();
         if !self.io.stream {
             return;
         }
@@ -303,6 +299,14 @@ impl End {
 }
 
 impl Io {
+    /// Its app gives no more data.
+    fn quit(&mut self) {
+        self.stopped = true;
+        self.forever = false;
+        self.hungry = false;
+        self.wake = None;
+    }
+
     /// What to wait for.
     pub(super) fn interest(&self) -> EventFlags {
         match self.socket {
@@ -320,9 +324,8 @@ impl Io {
         let Socket::Open(fd) = &self.socket else {
             return 0;
         };
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         // An error other than "full" shows on the reading side too, where it ends the flow.
-        net::send(fd, &ZEROS[..bytes.min(CHUNK)], flags).unwrap_or(0)
+        net::send(fd, &ZEROS[..bytes.min(CHUNK)], AT_ONCE).unwrap_or(0)
     }
 
     /// Sends the rest of a message.
@@ -343,12 +346,11 @@ impl Io {
         let Socket::Open(fd) = &self.socket else {
             return 0;
         };
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let head = &self.head[message::HEAD - self.head_rest..];
         let body = &ZEROS[..(self.rest - self.head_rest).min(CHUNK)];
         // One call, so that a small message leaves in one segment.
         let parts = [IoSlice::new(head), IoSlice::new(body)];
-        net::sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), flags).unwrap_or(0)
+        net::sendmsg(fd, &parts, &mut SendAncillaryBuffer::default(), AT_ONCE).unwrap_or(0)
     }
 
     /// Puts a message on the stream; false when an earlier one still waits for room.
@@ -435,8 +437,7 @@ impl Port for LivePort<'_> {
         };
         let mut buffer = [0; datagram::LARGEST as usize];
         let payload = datagram::encode(datagram, self.now, &mut buffer);
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let sent = net::send(fd, payload, flags);
+        let sent = net::send(fd, payload, AT_ONCE);
         let mut recorder = locked(self.recorder);
         if sent.is_err() {
             recorder.blocked(self.now);

@@ -47,35 +47,46 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Resu
     sockopt::set_tcp_congestion(&fd, name).map_err(|error| no_such_control(name, &error.into()))?;
     sockopt::set_tcp_nodelay(&fd, !config.nagle)?;
     let default = Config::default();
-    if config.mss != natural_mss(config) {
-        // The option counts the timestamps as part of the segment.
-        let options = if config.timestamps { 12 } else { 0 };
-        set_int(
-            &fd,
-            libc::TCP_MAXSEG,
-            i32::from(config.mss) + options,
-            "mss",
-        )?;
-    }
-    if config.min_rto != default.min_rto {
-        set_int(&fd, TCP_RTO_MIN_US, micros(config.min_rto), "min_rto")?;
-    }
-    if config.max_rto != default.max_rto {
-        set_int(
-            &fd,
-            TCP_RTO_MAX_MS,
-            micros(config.max_rto) / 1000,
+    // The option counts the timestamps as part of the segment.
+    let mss = i32::from(config.mss) + if config.timestamps { 12 } else { 0 };
+    let mss_differs = config.mss != natural_mss(config);
+    let (min_rto, max_rto) = (config.min_rto, config.max_rto);
+    let (timeout, ack_differs) = match config.delayed_ack {
+        DelayedAck::On { timeout } => (timeout, config.delayed_ack != default.delayed_ack),
+        DelayedAck::Off => (Span::ZERO, false),
+    };
+    let clamp = config.receive_window_max;
+    let clamped = i32::try_from(clamp).unwrap_or(i32::MAX);
+    for (field, differs, option, value) in [
+        ("mss", mss_differs, libc::TCP_MAXSEG, mss),
+        (
+            "min_rto",
+            min_rto != default.min_rto,
+            TCP_RTO_MIN_US,
+            micros(min_rto),
+        ),
+        (
             "max_rto",
-        )?;
-    }
-    if let DelayedAck::On { timeout } = config.delayed_ack
-        && config.delayed_ack != default.delayed_ack
-    {
-        set_int(&fd, TCP_DELACK_MAX_US, micros(timeout), "delayed_ack")?;
-    }
-    if config.receive_window_max != default.receive_window_max {
-        let clamp = i32::try_from(config.receive_window_max).unwrap_or(i32::MAX);
-        set_int(&fd, libc::TCP_WINDOW_CLAMP, clamp, "receive_window_max")?;
+            max_rto != default.max_rto,
+            TCP_RTO_MAX_MS,
+            micros(max_rto) / 1000,
+        ),
+        (
+            "delayed_ack",
+            ack_differs,
+            TCP_DELACK_MAX_US,
+            micros(timeout),
+        ),
+        (
+            "receive_window_max",
+            clamp != default.receive_window_max,
+            libc::TCP_WINDOW_CLAMP,
+            clamped,
+        ),
+    ] {
+        if differs {
+            set(&fd, libc::IPPROTO_TCP, option, &value.to_ne_bytes(), field)?;
+        }
     }
     if config.send_buffer != default.send_buffer {
         // The kernel doubles the value: half of it pays for its own bookkeeping.
@@ -85,13 +96,8 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Resu
     if config.pacing {
         // Any limit turns TCP's own pacing on; this one is beyond every rate.
         let limit = (u64::MAX - 1).to_ne_bytes();
-        set(
-            &fd,
-            libc::SOL_SOCKET,
-            libc::SO_MAX_PACING_RATE,
-            &limit,
-            "pacing",
-        )?;
+        let option = libc::SO_MAX_PACING_RATE;
+        set(&fd, libc::SOL_SOCKET, option, &limit, "pacing")?;
     }
     Ok(fd)
 }
@@ -99,7 +105,7 @@ pub(super) fn stream(local: SocketAddrV4, config: &Config, dscp: u8) -> io::Resu
 /// Whether the kernel's TCP can do what `config` asks for; the reason why not.
 pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
     let default = Config::default();
-    let refused = |what| Err(UnfitFlow::Choice(what));
+    let is = |algorithm| config.algorithm == algorithm;
     if config.mss > natural_mss(config) {
         let (mss, most) = (config.mss, natural_mss(config));
         return Err(UnfitFlow::Mss { mss, most });
@@ -111,30 +117,38 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
             offered: offered(),
         });
     }
-    if !config.tick.is_zero() {
-        return refused("the kernel's clock has a fixed tick");
-    }
-    if config.rto_rule != default.rto_rule {
-        return refused("the kernel's timeout follows its own rule, not that of RFC 6298");
-    }
-    if config.timed_segment {
-        return refused("the kernel measures every ACK, not one timed_segment at a time");
-    }
-    if config.algorithm == Algorithm::Vegas && config.vegas != default.vegas {
-        return refused("the kernel's Vegas has its own thresholds");
-    }
-    if config.initial_ssthresh.is_some() {
-        return refused("the kernel's TCP takes no initial_ssthresh");
-    }
-    if config.initial_rto != default.initial_rto {
-        return refused("the kernel's first retransmission timeout is always 1 s");
-    }
-    let slow_start =
-        config.algorithm == Algorithm::Cubic && config.slow_start != default.slow_start;
-    if slow_start {
-        return refused("the kernel's CUBIC always starts with HyStart");
-    }
-    Ok(())
+    let choices = [
+        (
+            !config.tick.is_zero(),
+            "the kernel's clock has a fixed tick",
+        ),
+        (
+            config.rto_rule != default.rto_rule,
+            "the kernel's timeout follows its own rule, not that of RFC 6298",
+        ),
+        (
+            config.timed_segment,
+            "the kernel measures every ACK, not one timed_segment at a time",
+        ),
+        (
+            is(Algorithm::Vegas) && config.vegas != default.vegas,
+            "the kernel's Vegas has its own thresholds",
+        ),
+        (
+            config.initial_ssthresh.is_some(),
+            "the kernel's TCP takes no initial_ssthresh",
+        ),
+        (
+            config.initial_rto != default.initial_rto,
+            "the kernel's first retransmission timeout is always 1 s",
+        ),
+        (
+            is(Algorithm::Cubic) && config.slow_start != default.slow_start,
+            "the kernel's CUBIC always starts with HyStart",
+        ),
+    ];
+    let refused = choices.into_iter().find(|(is_made, _)| *is_made);
+    refused.map_or(Ok(()), |(_, what)| Err(UnfitFlow::Choice(what)))
 }
 
 /// A full segment on the lab's links.
@@ -165,10 +179,6 @@ fn lacks(name: &str, offered: &str) -> String {
         "this kernel has no congestion control {name:?}; it offers {offered}. Load the module \
          tcp_{name}, or choose one of these"
     )
-}
-
-fn set_int(fd: &OwnedFd, option: c_int, value: c_int, field: &str) -> io::Result<()> {
-    set(fd, libc::IPPROTO_TCP, option, &value.to_ne_bytes(), field)
 }
 
 fn set(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8], field: &str) -> io::Result<()> {
@@ -272,43 +282,26 @@ mod tests {
 
     #[test]
     fn controls_that_linux_lacks_are_refused_with_what_there_is() {
+        let checked = |change: &dyn Fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            check(&config).map_err(|refusal| refusal.to_string())
+        };
         for (algorithm, name) in [(Algorithm::Compound, "compound"), (Algorithm::Bbr3, "bbr3")] {
-            let config = Config {
-                algorithm,
-                ..Config::default()
-            };
-            let refusal = check(&config).unwrap_err().to_string();
+            let refusal = checked(&|config| config.algorithm = algorithm).unwrap_err();
             assert!(refusal.contains(name), "{refusal}");
             // Reno is in every kernel.
             assert!(refusal.contains("this kernel offers") && refusal.contains("reno"));
         }
         for algorithm in [Algorithm::Reno, Algorithm::Bbr, Algorithm::Vegas] {
-            let config = Config {
-                algorithm,
-                ..Config::default()
-            };
-            assert_eq!(check(&config), Ok(()));
+            assert_eq!(checked(&|config| config.algorithm = algorithm), Ok(()));
         }
-        let ticking = Config {
-            tick: Span::from_millis(10),
-            ..Config::default()
-        };
-        assert!(check(&ticking).unwrap_err().to_string().contains("tick"));
-        let timed = Config {
-            timed_segment: true,
-            ..Config::default()
-        };
-        assert!(
-            check(&timed)
-                .unwrap_err()
-                .to_string()
-                .contains("timed_segment")
-        );
-        let rfc = Config {
-            rto_rule: RtoRule::Rfc6298,
-            ..Config::default()
-        };
-        assert!(check(&rfc).unwrap_err().to_string().contains("RFC 6298"));
+        let ticking = checked(&|config| config.tick = Span::from_millis(10));
+        assert!(ticking.unwrap_err().contains("tick"));
+        let timed = checked(&|config| config.timed_segment = true);
+        assert!(timed.unwrap_err().contains("timed_segment"));
+        let rfc = checked(&|config| config.rto_rule = RtoRule::Rfc6298);
+        assert!(rfc.unwrap_err().contains("RFC 6298"));
         assert_eq!(lacks("vegas", "reno, cubic").matches("cubic").count(), 1);
     }
 

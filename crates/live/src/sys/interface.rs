@@ -83,23 +83,11 @@ impl Request {
     }
 }
 
-/// The names of all interfaces.
+/// The names of all interfaces of the calling thread's namespace.
 pub(crate) fn names() -> Vec<String> {
-    // SAFETY: returns an array that ends with index zero and null, or null.
-    let list = unsafe { libc::if_nameindex() };
-    let mut names = Vec::new();
-    if list.is_null() {
-        return names;
-    }
-    let mut entry = list;
-    // SAFETY: `entry` stays within the array, which ends as said above; names are C strings.
-    unsafe {
-        while (*entry).if_index != 0 {
-            let name = std::ffi::CStr::from_ptr((*entry).if_name);
-            names.push(name.to_string_lossy().into_owned());
-            entry = entry.add(1);
-        }
-        libc::if_freenameindex(list);
-    }
-    names
+    let list = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    // Two lines of headings, then a name and a colon each.
+    let lines = list.lines().skip(2);
+    let names = lines.filter_map(|line| line.split_once(':'));
+    names.map(|(name, _)| name.trim().to_owned()).collect()
 }

@@ -65,7 +65,9 @@ fn engine(limit: u32, count: u8) -> Engine<Memory> {
 }
 
 fn step(engine: &mut Engine<Memory>, now: Time) -> Wait {
-    (engine.left.now, engine.right.now) = (now, now);
+    for port in &mut engine.ports {
+        port.now = now;
+    }
     engine
         .step(now, &mut NoObserver)
         .expect("memory does not fail")
@@ -79,11 +81,11 @@ fn frames_leave_when_the_link_has_sent_them() {
     for (sent, due) in [(1, 1015), (2, 1025), (3, 1035)] {
         while wait.until < at(due) {
             wait = step(&mut engine, wait.until);
-            assert_eq!(engine.right.sent.len(), sent - 1);
+            assert_eq!(engine.ports[1].sent.len(), sent - 1);
         }
         assert_eq!(wait.until, at(due));
         wait = step(&mut engine, at(due));
-        assert_eq!(engine.right.sent.len(), sent);
+        assert_eq!(engine.ports[1].sent.len(), sent);
     }
     assert_eq!(wait.until, Time::MAX);
 }
@@ -94,9 +96,9 @@ fn a_late_wake_up_costs_no_rate() {
     step(&mut engine, at(1000));
     // 47 ms late for the first: four have been sent by then, three have come out.
     step(&mut engine, at(1042));
-    assert_eq!(engine.right.sent.len(), 3);
+    assert_eq!(engine.ports[1].sent.len(), 3);
     step(&mut engine, at(1055));
-    assert_eq!(engine.right.sent.len(), 5);
+    assert_eq!(engine.ports[1].sent.len(), 5);
 }
 
 #[test]
@@ -104,16 +106,16 @@ fn no_frame_is_lost_from_the_pool() {
     let mut engine = engine(4, 20);
     for now in 1000..1030 {
         step(&mut engine, at(now));
-        let held = engine.up.qdisc().backlog().packets as usize + engine.up.under_way();
+        let held = engine.lanes[0].qdisc().backlog().packets as usize + engine.lanes[0].under_way();
         assert_eq!(engine.pool.lent(), held, "at {now} ms");
     }
-    assert!(engine.up.qdisc().counters().dropped.packets > 0);
+    assert!(engine.lanes[0].qdisc().counters().dropped.packets > 0);
     engine
         .finish(at(1030), &mut NoObserver)
         .expect("memory does not fail");
     assert_eq!(engine.pool.lent(), 0);
-    let counters = *engine.up.qdisc().counters();
-    assert_eq!(engine.right.sent.len() as u64, counters.dequeued.packets);
+    let counters = *engine.lanes[0].qdisc().counters();
+    assert_eq!(engine.ports[1].sent.len() as u64, counters.dequeued.packets);
     assert_eq!(counters.dequeued.packets + counters.dropped.packets, 20);
 }
 
@@ -121,15 +123,12 @@ fn no_frame_is_lost_from_the_pool() {
 fn another_queue_takes_over_what_is_held() {
     let mut engine = engine(100, 5);
     step(&mut engine, at(1000));
-    engine
-        .up
-        .set_spec(&"fq_codel".parse().expect("a spec"), at(1001));
-    engine.up.set_rate(&LineRate::Infinite, at(1001));
+    engine.lanes[0].set_spec(&"fq_codel".parse().expect("a spec"), at(1001));
+    engine.lanes[0].set_rate(&LineRate::Infinite, at(1001));
     step(&mut engine, at(1100));
-    assert_eq!(engine.right.sent.len(), 5);
+    assert_eq!(engine.ports[1].sent.len(), 5);
     assert!(
-        engine
-            .right
+        engine.ports[1]
             .sent
             .iter()
             .zip(0..)
