@@ -22,8 +22,7 @@ use sojourn_units::Time;
 pub struct Fifo<P> {
     queue: VecDeque<(Time, P)>,
     /// The limit that is not meant is out of reach, so that the fast path knows no kinds.
-    packets: u64,
-    bytes: u64,
+    most: (u64, u64),
     params: FifoParams,
     backlog: Backlog,
     counters: Counters,
@@ -32,26 +31,20 @@ pub struct Fifo<P> {
 impl<P> Fifo<P> {
     /// An empty queue.
     pub fn new(params: FifoParams) -> Self {
-        let mut fifo = Self {
+        Self {
             queue: VecDeque::new(),
-            packets: u64::MAX,
-            bytes: u64::MAX,
+            most: most(params),
             params,
             backlog: Backlog::default(),
             counters: Counters::default(),
-        };
-        fifo.set_params(params);
-        fifo
-    }
-
-    fn set_params(&mut self, params: FifoParams) {
-        self.params = params;
-        match params {
-            FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => {
-                self.packets = limit.into();
-            }
-            FifoParams::Bytes(limit) => self.bytes = limit,
         }
+    }
+}
+
+fn most(params: FifoParams) -> (u64, u64) {
+    match params {
+        FifoParams::Packets(limit) | FifoParams::HeadDrop(limit) => (limit.into(), u64::MAX),
+        FifoParams::Bytes(limit) => (u64::MAX, limit),
     }
 }
 
@@ -64,9 +57,9 @@ impl<P: Packet> Fifo<P> {
         }
         // One for one, as in Linux: an excess after a change drains by departures.
         if let Some((_, oldest)) = self.queue.pop_front() {
-            self.backlog.remove(oldest.len());
-            self.counters.drop(oldest.len(), DropReason::Head);
-            out.dropped(oldest, DropReason::Head);
+            let len = oldest.len();
+            self.backlog.remove(len);
+            self.counters.refuse(oldest, len, DropReason::Head, out);
         }
         true
     }
@@ -77,12 +70,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
-        let full = self.backlog.packets >= self.packets
-            || self.backlog.bytes + u64::from(len) > self.bytes;
+        let full = self.backlog.packets >= self.most.0
+            || self.backlog.bytes + u64::from(len) > self.most.1;
         if full && !self.make_room(out) {
-            self.counters.drop(len, DropReason::Tail);
-            out.dropped(packet, DropReason::Tail);
-            return;
+            return self.counters.refuse(packet, len, DropReason::Tail, out);
         }
         self.backlog.add(len);
         self.queue.push_back((now, packet));
@@ -122,7 +113,7 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
         alike(self.spec().as_ref(), spec)?;
         if let Spec::Fifo(params) = *spec {
-            self.set_params(params);
+            (self.params, self.most) = (params, most(params));
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use debts::Debts;
 use fat::Fattest;
-use lists::{Ends, NONE, Slab};
+use lists::{Ends, NONE, Place, Slab};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use turns::{Round, Turn};
@@ -336,8 +336,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Takes the packet at the head of a flow, and all accounts of it but the last.
     #[inline]
     fn pop(&mut self, id: u32) -> Option<(Time, P, u32)> {
+        self.take_at(id, Place::Head)
+    }
+
+    /// The same with the packet at a place of the flow.
+    #[inline]
+    fn take_at(&mut self, id: u32, place: Place) -> Option<(Time, P, u32)> {
         let flow = &mut self.flows[id as usize];
-        let (arrived, packet) = self.slab.pop(&mut flow.packets)?;
+        let (arrived, packet) = self.slab.take(&mut flow.packets, place)?;
         let len = packet.len();
         flow.count -= 1;
         flow.bytes -= u64::from(len);
@@ -351,20 +357,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if self.fattest.is_active() {
             let flow = &self.flows[id as usize];
             self.fattest.set(id, (flow.count > 0).then_some(flow.bytes));
-        }
-    }
-
-    #[cold]
-    fn refuse(&mut self, packet: P, len: u32, reason: DropReason, out: &mut dyn Outlet<P>) {
-        self.counters.drop(len, reason);
-        out.dropped(packet, reason);
-    }
-
-    #[cold]
-    fn mark(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) {
-        if packet.set_ce() {
-            self.counters.marked.add(len);
-            out.marked(packet);
         }
     }
 
@@ -384,15 +376,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let view = self.view(id, now);
             let flow = &mut self.flows[id as usize];
             match self.aqm.arrive(&mut flow.state, view, facts, now) {
-                Verdict::Mark if may_enter => self.mark(&mut packet, len, out),
+                Verdict::Mark if may_enter => self.counters.mark(&mut packet, len, out),
                 Verdict::Pass | Verdict::Mark => {}
-                Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+                Verdict::Drop => return self.counters.refuse(packet, len, DropReason::Aqm, out),
             }
         }
         if !may_enter {
             self.aqm
                 .tail_dropped(&mut self.flows[id as usize].state, now);
-            return self.refuse(packet, len, DropReason::Tail, out);
+            return self.counters.refuse(packet, len, DropReason::Tail, out);
         }
         if let Some(bound) = bound {
             self.make_room(id, len, bound, now, out);

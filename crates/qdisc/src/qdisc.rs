@@ -27,6 +27,30 @@ pub trait Outlet<P> {
     }
 }
 
+impl Counters {
+    /// Drops a packet that counts `len` bytes.
+    #[cold]
+    pub(crate) fn refuse<P>(
+        &mut self,
+        packet: P,
+        len: u32,
+        reason: DropReason,
+        out: &mut dyn Outlet<P>,
+    ) {
+        self.drop(len, reason);
+        out.dropped(packet, reason);
+    }
+
+    /// Marks a packet that counts `len` bytes, if it can be.
+    #[cold]
+    pub(crate) fn mark<P: Packet>(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) {
+        if packet.set_ce() {
+            self.marked.add(len);
+            out.marked(packet);
+        }
+    }
+}
+
 /// An outlet that forgets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;

@@ -38,9 +38,7 @@ impl VirtualClock {
 
     /// Another rate from the next packet on.
     pub fn set_rate(&mut self, rate: Rate) {
-        if rate != self.rate() {
-            self.clock = TxClock::new(rate);
-        }
+        self.clock.set_rate(rate);
     }
 
     /// A packet arrives on an idle link: the past gives no credit.
@@ -97,9 +95,7 @@ impl TinClock {
 
     /// Another share from the next packet on.
     pub fn set_rate(&mut self, rate: Rate) {
-        if rate != self.rate() {
-            self.clock = TxClock::new(rate);
-        }
+        self.clock.set_rate(rate);
     }
 
     /// A packet arrives in the empty tin.

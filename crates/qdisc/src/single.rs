@@ -147,7 +147,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
         };
         let len = packet.len();
         self.backlog.remove(len);
-        self.refuse(packet, len, reason, out);
+        self.counters.refuse(packet, len, reason, out);
         true
     }
 
@@ -158,20 +158,6 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
         let most = usize::try_from(self.most.0).unwrap_or(usize::MAX);
         let room = most.saturating_sub(len);
         self.queue.reserve_exact(len.max(16).min(room.max(1)));
-    }
-
-    #[cold]
-    fn refuse(&mut self, packet: P, len: u32, reason: DropReason, out: &mut dyn Outlet<P>) {
-        self.counters.drop(len, reason);
-        out.dropped(packet, reason);
-    }
-
-    #[cold]
-    fn mark(&mut self, packet: &mut P, len: u32, out: &mut dyn Outlet<P>) {
-        if packet.set_ce() {
-            self.counters.marked.add(len);
-            out.marked(packet);
-        }
     }
 }
 
@@ -191,9 +177,9 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             let head = self.queue.front();
             let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
             match self.aqm.arrive(&mut self.state, view, facts, now) {
-                Verdict::Mark if may_enter => self.mark(&mut packet, len, out),
+                Verdict::Mark if may_enter => self.counters.mark(&mut packet, len, out),
                 Verdict::Pass | Verdict::Mark => {}
-                Verdict::Drop => return self.refuse(packet, len, DropReason::Aqm, out),
+                Verdict::Drop => return self.counters.refuse(packet, len, DropReason::Aqm, out),
             }
         }
         if can_make_room && !has_room {
@@ -202,7 +188,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
         }
         if !has_room {
             self.aqm.tail_dropped(&mut self.state, now);
-            return self.refuse(packet, len, DropReason::Tail, out);
+            return self.counters.refuse(packet, len, DropReason::Tail, out);
         }
         self.backlog.add(len);
         if self.queue.len() == self.queue.capacity() {
@@ -224,9 +210,9 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             let view = self.view(sojourn);
             match self.aqm.leave(&mut self.state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
-                Verdict::Mark => self.mark(&mut packet, len, out),
+                Verdict::Mark => self.counters.mark(&mut packet, len, out),
                 Verdict::Drop => {
-                    self.refuse(packet, len, DropReason::Aqm, out);
+                    self.counters.refuse(packet, len, DropReason::Aqm, out);
                     continue;
                 }
             }

@@ -4,6 +4,7 @@
 //! flow of a flow queue; where it has a delay target, [`SteerParams`] may move that. What is built
 //! from a spec is in `build`, its words are in `tc`.
 
+use crate::Isolation;
 use crate::params::{
     CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams, HtbParams, PieParams,
     RedParams, SteerParams, TbfParams,
@@ -244,22 +245,23 @@ impl Spec {
     /// Whether the discipline, or one below it, asks for the addresses inside a network address
     /// translation ([`Packet::inside_hashes`](crate::Packet::inside_hashes)).
     pub fn asks_nat(&self) -> bool {
-        match self {
-            Self::Cake(cake) => cake.nat,
-            Self::Flows { flows, .. } => flows.parts.nat,
-            Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.asks_nat(),
-            Self::Fifo(_) | Self::Single { .. } => false,
-        }
+        self.tells_apart().is_some_and(|(_, nat)| nat)
     }
 
     /// Whether the discipline, or one below it, asks for packets' hosts
     /// ([`Packet::host_hashes`](crate::Packet::host_hashes)).
     pub fn asks_hosts(&self) -> bool {
+        let by = self.tells_apart();
+        by.is_some_and(|(isolation, _)| isolation.asks_hosts())
+    }
+
+    /// What the discipline, or one below it, tells flows apart by, and whether inside a translation.
+    fn tells_apart(&self) -> Option<(Isolation, bool)> {
         match self {
-            Self::Cake(cake) => cake.isolation.asks_hosts(),
-            Self::Flows { flows, .. } => flows.parts.isolation.asks_hosts(),
-            Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.asks_hosts(),
-            Self::Fifo(_) | Self::Single { .. } => false,
+            Self::Cake(cake) => Some((cake.isolation, cake.nat)),
+            Self::Flows { flows, .. } => Some((flows.parts.isolation, flows.parts.nat)),
+            Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.tells_apart(),
+            Self::Fifo(_) | Self::Single { .. } => None,
         }
     }
 

@@ -85,19 +85,13 @@ impl Bucket {
     }
 }
 
-/// A packet taken from the discipline below that waits for tokens.
-#[derive(Clone, Debug)]
-struct Held<P> {
-    packet: P,
-    arrived: Time,
-}
-
 /// A token bucket over the discipline `Q`.
 #[derive(Clone, Debug)]
 pub struct Tbf<P, Q> {
     params: TbfParams,
     inner: Q,
-    held: Option<Held<P>>,
+    /// A packet taken from the discipline below that waits for tokens, and when it arrived.
+    held: Option<(Time, P)>,
     rate: Bucket,
     peak: Option<Bucket>,
     /// Until when the buckets are filled.
@@ -123,10 +117,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
     fn size(&self, len: u32) -> u64 {
         let framed = i64::from(len) + i64::from(self.params.overhead);
         // At least zero: a negative overhead may exceed a short packet.
-        framed
-            .max(i64::from(self.params.mpu))
-            .max(0)
-            .cast_unsigned()
+        framed.max(self.params.mpu.into()).max(0).cast_unsigned()
     }
 
     /// Size of the largest packet that could ever leave.
@@ -168,7 +159,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
 
     /// Takes the next packet from the discipline below, once there are tokens for the one that
     /// it would look at first; else the answer to give.
-    fn ask(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Result<Held<P>, Dequeue<P>> {
+    fn ask(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Result<(Time, P), Dequeue<P>> {
         if let Some(len) = self.inner.head_len() {
             let wait = self.wait(len);
             if !wait.is_zero() {
@@ -177,10 +168,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
         }
         let counters = &mut self.counters;
         match self.inner.dequeue(now, &mut Audit { counters, out }) {
-            Dequeue::Packet { packet, sojourn } => Ok(Held {
-                packet,
-                arrived: now - sojourn,
-            }),
+            Dequeue::Packet { packet, sojourn } => Ok((now - sojourn, packet)),
             // A shaper below holds it back, not this one; or there is nothing.
             answer => Err(answer),
         }
@@ -195,9 +183,8 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
 /// Rate and depth of the second bucket.
 fn peak(params: &TbfParams) -> Option<(Rate, u64)> {
     // tc insists on `mtu` with `peakrate`; 2047 bytes is what its rate tables assume.
-    params
-        .peakrate
-        .map(|rate| (rate, params.mtu.unwrap_or(2047)))
+    let mtu = params.mtu.unwrap_or(2047);
+    params.peakrate.map(|rate| (rate, mtu))
 }
 
 /// Counts the drops and marks of the discipline below on their way out.
@@ -230,9 +217,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         let len = packet.len();
         self.counters.offered.add(len);
         if self.size(len) > self.largest() {
-            self.counters.drop(len, DropReason::Oversize);
-            out.dropped(packet, DropReason::Oversize);
-            return;
+            return self.counters.refuse(packet, len, DropReason::Oversize, out);
         }
         let counters = &mut self.counters;
         self.inner
@@ -241,28 +226,27 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         self.fill(now);
-        let held = match self.held.take().map_or_else(|| self.ask(now, out), Ok) {
+        let held = self.held.take().map_or_else(|| self.ask(now, out), Ok);
+        let (arrived, packet) = match held {
             Ok(held) => held,
             Err(answer) => return answer,
         };
-        let len = held.packet.len();
+        let len = packet.len();
         let wait = self.wait(len);
         if !wait.is_zero() {
-            self.held = Some(held);
+            self.held = Some((arrived, packet));
             return self.hold_back(wait);
         }
         self.pay(len);
         self.counters.dequeued.add(len);
-        Dequeue::Packet {
-            sojourn: now - held.arrived,
-            packet: held.packet,
-        }
+        let sojourn = now - arrived;
+        Dequeue::Packet { packet, sojourn }
     }
 
     fn backlog(&self) -> Backlog {
         let mut backlog = self.inner.backlog();
-        if let Some(held) = &self.held {
-            backlog.add(held.packet.len());
+        if let Some((_, packet)) = &self.held {
+            backlog.add(packet.len());
         }
         backlog
     }
@@ -304,10 +288,8 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn head_len(&self) -> Option<u32> {
-        match &self.held {
-            Some(held) => Some(held.packet.len()),
-            None => self.inner.head_len(),
-        }
+        let held = self.held.as_ref().map(|(_, packet)| packet.len());
+        held.or_else(|| self.inner.head_len())
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
@@ -315,8 +297,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {
-        let held = self.held.take().map(|held| (held.arrived, held.packet));
-        let mut all: Vec<(Time, P)> = held.into_iter().collect();
+        let mut all = Vec::from_iter(self.held.take());
         all.append(&mut self.inner.drain());
         all
     }

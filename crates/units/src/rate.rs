@@ -85,6 +85,13 @@ impl TxClock {
         self.pace.rate
     }
 
+    /// Another rate from the next byte on; what is carried over ends with the old one.
+    pub fn set_rate(&mut self, rate: Rate) {
+        if rate != self.rate() {
+            *self = Self::new(rate);
+        }
+    }
+
     /// Time that the next `bytes` take, in whole nanoseconds; the rest is carried over.
     /// [`Span::MAX`] when stopped.
     pub fn advance(&mut self, bytes: u32) -> Span {

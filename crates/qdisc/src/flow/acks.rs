@@ -13,13 +13,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let Some(place) = self.superfluous(id) else {
             return;
         };
-        let flow = &mut self.flows[id as usize];
-        if let Some((_, packet)) = self.slab.take(&mut flow.packets, place) {
-            let len = packet.len();
-            flow.count -= 1;
-            flow.bytes -= u64::from(len);
-            self.backlog.remove(len);
-            self.refuse(packet, len, DropReason::AckFilter, out);
+        if let Some((_, packet, len)) = self.take_at(id, place) {
+            self.counters
+                .refuse(packet, len, DropReason::AckFilter, out);
             self.weigh(id);
         }
     }

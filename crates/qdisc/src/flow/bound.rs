@@ -54,7 +54,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         while self.is_above(id, packets - 1, bytes - u64::from(len))
             && let Some((_, packet, len)) = self.pop(id)
         {
-            self.refuse(packet, len, DropReason::Head, out);
+            self.counters.refuse(packet, len, DropReason::Head, out);
             dropped += 1;
         }
         if dropped > 0 {
@@ -87,15 +87,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 
     fn shed_at(&mut self, id: u32, place: Place, out: &mut dyn Outlet<P>) -> bool {
-        let flow = &mut self.flows[id as usize];
-        let Some((_, packet)) = self.slab.take(&mut flow.packets, place) else {
+        let Some((_, packet, len)) = self.take_at(id, place) else {
             return false;
         };
-        let len = packet.len();
-        flow.count -= 1;
-        flow.bytes -= u64::from(len);
-        self.backlog.remove(len);
-        self.refuse(packet, len, DropReason::Surplus, out);
+        self.counters.refuse(packet, len, DropReason::Surplus, out);
         true
     }
 }

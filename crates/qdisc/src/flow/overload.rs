@@ -32,7 +32,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[cold]
     pub(crate) fn drop_head(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) {
         if let Some((_, packet, len)) = self.pop(id) {
-            self.refuse(packet, len, DropReason::OverMemory, out);
+            self.counters
+                .refuse(packet, len, DropReason::OverMemory, out);
             let state = &mut self.flows[id as usize].state;
             self.aqm.overflowed(state, 1, now);
             self.weigh(id);
@@ -56,7 +57,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let keep = bytes - bytes / 2;
             let mut dropped = 0;
             while let Some((_, packet, len)) = self.pop(id) {
-                self.refuse(packet, len, reason, out);
+                self.counters.refuse(packet, len, reason, out);
                 dropped += 1;
                 if dropped >= self.params.drop_batch || self.flows[id as usize].bytes <= keep {
                     break;

@@ -41,11 +41,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let flow = &mut self.flows[id as usize];
         flow.turn = turn;
         flow.next = NONE;
-        let round = if turn == Turn::New {
-            &mut self.new
-        } else {
-            &mut self.old
-        };
+        let is_new = turn == Turn::New;
+        let round = if is_new { &mut self.new } else { &mut self.old };
         round.len += 1;
         let last = core::mem::replace(&mut round.ends.last, id);
         if round.ends.first == NONE {
@@ -57,11 +54,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
 
     /// Takes the first flow of a list off it.
     pub(super) fn take_first(&mut self, turn: Turn) {
-        let round = if turn == Turn::New {
-            &mut self.new
-        } else {
-            &mut self.old
-        };
+        let is_new = turn == Turn::New;
+        let round = if is_new { &mut self.new } else { &mut self.old };
         let flow = &mut self.flows[round.ends.first as usize];
         flow.turn = Turn::Idle;
         round.ends.first = flow.next;
@@ -99,17 +93,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let state = &mut flow.state;
             match self.aqm.leave(state, view, facts, sojourn, now) {
                 Verdict::Pass => {}
-                Verdict::Mark => {
-                    if packet.set_ce() {
-                        self.counters.marked.add(len);
-                        out.marked(packet);
-                    }
-                }
+                Verdict::Mark => self.counters.mark(packet, len, out),
                 Verdict::Drop => {
-                    self.counters.drop(len, DropReason::Aqm);
                     let charge = self.policy.charge_of_drop(packet);
                     if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
-                        out.dropped(packet, DropReason::Aqm);
+                        self.counters.refuse(packet, len, DropReason::Aqm, out);
                     }
                     flow.deficit -= charge;
                     if F::CHARGES_DROPS && charge > 0 && flow.deficit <= 0 && flow.count > 0 {
