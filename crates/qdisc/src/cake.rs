@@ -112,6 +112,21 @@ struct Audit<'a, P> {
     out: &'a mut dyn Outlet<P>,
 }
 
+impl<'a, P> Audit<'a, P> {
+    fn new(
+        counters: &'a mut Counters,
+        charge: Option<Sharing>,
+        out: &'a mut dyn Outlet<P>,
+    ) -> Self {
+        Self {
+            counters,
+            charge,
+            charged: 0,
+            out,
+        }
+    }
+}
+
 impl<P: Packet> Outlet<P> for Audit<'_, P> {
     fn dropped(&mut self, packet: P, reason: DropReason) {
         self.counters.drop(packet.len(), reason);
@@ -275,12 +290,7 @@ impl<P: Packet> Cake<P> {
                 return;
             };
             let charge = self.charge();
-            let mut audit = Audit {
-                counters: &mut self.counters,
-                charge,
-                charged: 0,
-                out,
-            };
+            let mut audit = Audit::new(&mut self.counters, charge, out);
             self.tins[index].queue.drop_head(flow, now, &mut audit);
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);
@@ -312,12 +322,7 @@ impl<P: Packet> Cake<P> {
         if is_idle {
             self.clock.wake(now);
         }
-        let mut audit = Audit {
-            counters: &mut self.counters,
-            charge: None,
-            charged: 0,
-            out,
-        };
+        let mut audit = Audit::new(&mut self.counters, None, out);
         tin.queue.offer(packet, now, &mut audit);
         if self.params.autorate
             && let Some(rate) = self.autorate.arrived(len, now)
@@ -485,12 +490,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             }
             let index = self.choose(now);
             let charge = self.charge();
-            let mut audit = Audit {
-                counters: &mut self.counters,
-                charge,
-                charged: 0,
-                out,
-            };
+            let mut audit = Audit::new(&mut self.counters, charge, out);
             let taken = self.tins[index].queue.take(now, &mut audit);
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);

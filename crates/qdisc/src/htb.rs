@@ -25,7 +25,7 @@ use crate::spec::Spec;
 use crate::tbf::Audit;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use sojourn_units::{Span, Time, TxClock};
+use sojourn_units::{Span, Time, TxClock, forward};
 
 /// A class of HTB over the discipline `Q`.
 #[derive(Clone, Debug)]
@@ -82,8 +82,11 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
         answer
     }
 
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
+    forward! { self.inner;
+        backlog(self: &Self) -> Backlog;
+        head_len(self: &Self) -> Option<u32>;
+        gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
+        drain(self: &mut Self) -> Vec<(Time, P)>;
     }
 
     fn counters(&self) -> &Counters {
@@ -115,18 +118,6 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
         self.credit = htb.rate.time_for(htb.burst);
         self.params = *htb;
         Ok(())
-    }
-
-    fn head_len(&self) -> Option<u32> {
-        self.inner.head_len()
-    }
-
-    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
-        self.inner.gauges(now, tell);
-    }
-
-    fn drain(&mut self) -> Vec<(Time, P)> {
-        self.inner.drain()
     }
 
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {

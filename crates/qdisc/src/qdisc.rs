@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use sojourn_units::{Span, Time};
+use sojourn_units::{Span, Time, forward};
 
 /// Where dropped packets go, so that a frame's buffer is returned and an observer can count.
 pub trait Outlet<P> {
@@ -128,47 +128,17 @@ pub trait Qdisc<P: Packet> {
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
-    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
-        (**self).enqueue(packet, now, out);
-    }
-
-    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
-        (**self).dequeue(now, out)
-    }
-
-    fn backlog(&self) -> Backlog {
-        (**self).backlog()
-    }
-
-    fn counters(&self) -> &Counters {
-        (**self).counters()
-    }
-
-    fn report(&self, now: Time) -> Report {
-        (**self).report(now)
-    }
-
-    fn spec(&self) -> Option<Spec> {
-        (**self).spec()
-    }
-
-    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
-        (**self).change(spec, now)
-    }
-
-    fn head_len(&self) -> Option<u32> {
-        (**self).head_len()
-    }
-
-    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
-        (**self).gauges(now, tell);
-    }
-
-    fn drain(&mut self) -> Vec<(Time, P)> {
-        (**self).drain()
-    }
-
-    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
-        (**self).adopt(held, counters);
+    forward! { (**self);
+        enqueue(self: &mut Self, packet: P, now: Time, out: &mut dyn Outlet<P>);
+        dequeue(self: &mut Self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P>;
+        backlog(self: &Self) -> Backlog;
+        counters(self: &Self) -> &Counters;
+        report(self: &Self, now: Time) -> Report;
+        spec(self: &Self) -> Option<Spec>;
+        change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
+        head_len(self: &Self) -> Option<u32>;
+        gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
+        drain(self: &mut Self) -> Vec<(Time, P)>;
+        adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);
     }
 }

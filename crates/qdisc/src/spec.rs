@@ -255,7 +255,8 @@ impl Spec {
         by.is_some_and(|(isolation, _)| isolation.asks_hosts())
     }
 
-    /// What the discipline, or one below it, tells flows apart by, and whether inside a translation.
+    /// What the discipline, or one below it, tells flows apart by, and whether inside a
+    /// translation.
     fn tells_apart(&self) -> Option<(Isolation, bool)> {
         match self {
             Self::Cake(cake) => Some((cake.isolation, cake.nat)),

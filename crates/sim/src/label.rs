@@ -11,7 +11,7 @@ use sojourn_qdisc::{
     Outlet, Packet as QdiscPacket, Qdisc, Report, Setting, Spec,
 };
 use sojourn_random::mix;
-use sojourn_units::Time;
+use sojourn_units::{Time, forward};
 use sojourn_world::{Cell, Instance};
 use std::rc::Rc;
 
@@ -101,28 +101,14 @@ struct Labelled {
 const _: () = assert!(size_of::<Labelled>() == 80);
 
 impl QdiscPacket for Labelled {
-    fn len(&self) -> u32 {
-        self.packet.len()
-    }
-
-    fn flow_hash(&self, perturbation: u64) -> u32 {
-        self.packet.flow_hash(perturbation)
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.packet.ecn()
-    }
-
-    fn set_ce(&mut self) -> bool {
-        self.packet.set_ce()
-    }
-
-    fn dscp(&self) -> u8 {
-        self.packet.dscp()
-    }
-
-    fn clear_dscp(&mut self) {
-        self.packet.clear_dscp();
+    forward! { self.packet;
+        len(self: &Self) -> u32;
+        flow_hash(self: &Self, perturbation: u64) -> u32;
+        ecn(self: &Self) -> Ecn;
+        set_ce(self: &mut Self) -> bool;
+        dscp(self: &Self) -> u8;
+        clear_dscp(self: &mut Self);
+        ack(self: &Self) -> Option<AckFacts>;
     }
 
     fn host_hashes(&self, perturbation: u64) -> (u32, u32) {
@@ -153,10 +139,6 @@ impl QdiscPacket for Labelled {
 
     fn is_same_flow(&self, other: &Self) -> bool {
         self.packet.is_same_flow(&other.packet)
-    }
-
-    fn ack(&self) -> Option<AckFacts> {
-        self.packet.ack()
     }
 }
 
@@ -213,20 +195,13 @@ impl Qdisc<Packet> for Labelling {
         }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn counters(&self) -> &Counters {
-        self.queue.counters()
-    }
-
-    fn report(&self, now: Time) -> Report {
-        self.queue.report(now)
-    }
-
-    fn spec(&self) -> Option<Spec> {
-        self.queue.spec()
+    forward! { self.queue;
+        backlog(self: &Self) -> Backlog;
+        counters(self: &Self) -> &Counters;
+        report(self: &Self, now: Time) -> Report;
+        spec(self: &Self) -> Option<Spec>;
+        head_len(self: &Self) -> Option<u32>;
+        gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
     }
 
     /// Takes any spec, and puts another queue in the place of its own where it must.
@@ -237,14 +212,6 @@ impl Qdisc<Packet> for Labelling {
         };
         spec.reconfigure(&mut self.queue, setting, now);
         Ok(())
-    }
-
-    fn head_len(&self) -> Option<u32> {
-        self.queue.head_len()
-    }
-
-    fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
-        self.queue.gauges(now, tell);
     }
 
     fn drain(&mut self) -> Vec<(Time, Packet)> {

@@ -12,6 +12,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod forward;
 mod notation;
 mod rate;
 mod time;

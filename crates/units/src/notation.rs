@@ -135,28 +135,25 @@ pub fn parse_span(text: &str) -> Result<Span, UnitError> {
 
 /// Prints a rate as `tc` does, but never loses digits: the largest unit that divides it.
 pub fn show_rate(rate: Rate) -> String {
-    let bps = rate.as_bps();
-    for (unit, factor) in [
-        ("Tbit", 1_000_000_000_000),
-        ("Gbit", 1_000_000_000),
-        ("Mbit", 1_000_000),
-        ("Kbit", 1000),
-    ] {
-        if bps >= factor && bps.is_multiple_of(factor) {
-            return format!("{}{unit}", bps / factor);
-        }
-    }
-    format!("{bps}bit")
+    show_whole(
+        rate.as_bps(),
+        1000,
+        &["bit", "Kbit", "Mbit", "Gbit", "Tbit"],
+    )
 }
 
 /// Prints a size as `tc` does (`32Mb`, `64Kb`, `1500b`), never losing digits.
 pub fn show_size(bytes: u64) -> String {
-    for (unit, factor) in [("Gb", 1 << 30), ("Mb", 1 << 20), ("Kb", 1 << 10)] {
-        if bytes >= factor && bytes.is_multiple_of(factor) {
-            return format!("{}{unit}", bytes / factor);
-        }
+    show_whole(bytes, 1024, &["b", "Kb", "Mb", "Gb"])
+}
+
+/// A whole number of the largest of `units`, each `step` times the one before.
+fn show_whole(mut number: u64, step: u64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while number > 0 && number.is_multiple_of(step) && unit + 1 < units.len() {
+        (number, unit) = (number / step, unit + 1);
     }
-    format!("{bytes}b")
+    format!("{number}{}", units[unit])
 }
 
 /// Prints a time as `tc` does (`5ms`, `1s`, `250us`), never losing digits.

@@ -109,72 +109,43 @@ impl Span {
     }
 }
 
-impl Add<Span> for Time {
-    type Output = Self;
-    fn add(self, span: Span) -> Self {
-        Self(self.0.saturating_add(span.0))
-    }
+/// Operators, each with what comes out and how; those with `=` assign what comes out.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $trait:ident::$name:ident for $left:ident, $right:ty:
+        |$one:ident, $other:ident| $result:expr => $out:ident;)+) => {
+        $(impl $trait<$right> for $left {
+            type Output = $out;
+            $(#[$doc])*
+            fn $name(self, $other: $right) -> $out {
+                let $one = self;
+                $result
+            }
+        })+
+    };
+    (= $($trait:ident::$name:ident for $left:ident by $from:ident::$operator:ident;)+) => {
+        $(impl $trait<Span> for $left {
+            fn $name(&mut self, span: Span) {
+                *self = $from::$operator(*self, span);
+            }
+        })+
+    };
 }
 
-impl AddAssign<Span> for Time {
-    fn add_assign(&mut self, span: Span) {
-        *self = *self + span;
-    }
-}
-
-impl Sub<Span> for Time {
-    type Output = Self;
-    fn sub(self, span: Span) -> Self {
-        Self(self.0.saturating_sub(span.0))
-    }
-}
-
-impl Sub for Time {
-    type Output = Span;
-    fn sub(self, earlier: Self) -> Span {
-        self.since(earlier)
-    }
-}
-
-impl Add for Span {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Span {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl Sub for Span {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-}
-
-impl SubAssign for Span {
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
-    }
-}
-
-impl Mul<u64> for Span {
-    type Output = Self;
-    fn mul(self, factor: u64) -> Self {
-        Self(self.0.saturating_mul(factor))
-    }
-}
-
-impl Div<u64> for Span {
-    type Output = Self;
+operators! {
+    Add::add for Time, Span: |time, span| Self(time.0.saturating_add(span.0)) => Time;
+    Sub::sub for Time, Span: |time, span| Self(time.0.saturating_sub(span.0)) => Time;
+    Sub::sub for Time, Self: |time, earlier| time.since(earlier) => Span;
+    Add::add for Span, Self: |one, other| Self(one.0.saturating_add(other.0)) => Span;
+    Sub::sub for Span, Self: |one, other| one.saturating_sub(other) => Span;
+    Mul::mul for Span, u64: |span, factor| Self(span.0.saturating_mul(factor)) => Span;
     /// Rounds down; division by zero gives [`Span::MAX`].
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0.checked_div(divisor).unwrap_or(u64::MAX))
-    }
+    Div::div for Span, u64: |span, by| Self(span.0.checked_div(by).unwrap_or(u64::MAX)) => Span;
+}
+
+operators! { =
+    AddAssign::add_assign for Time by Add::add;
+    AddAssign::add_assign for Span by Add::add;
+    SubAssign::sub_assign for Span by Sub::sub;
 }
 
 impl fmt::Debug for Time {

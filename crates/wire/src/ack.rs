@@ -1,6 +1,7 @@
 //! What an ACK filter asks of a TCP header.
 
-use crate::{Parsed, protocol};
+use crate::parsed::{Parsed, be32};
+use crate::protocol;
 use sojourn_qdisc::AckFacts;
 
 /// The facts of a TCP segment with the ACK flag; None for every other packet, and when the
@@ -13,11 +14,8 @@ pub fn ack_facts(frame: &[u8], parsed: &Parsed) -> Option<AckFacts> {
     if parsed.flow.protocol != protocol::TCP || parsed.header_len == 0 || parsed.fragment {
         return None;
     }
-    let (start, end) = (
-        usize::from(parsed.transport_offset),
-        usize::from(parsed.header_len),
-    );
-    let header = frame.get(start..end)?;
+    let start = usize::from(parsed.transport_offset);
+    let header = frame.get(start..parsed.header_len.into())?;
     if header.len() < 20 || header[13] & ACK == 0 {
         return None;
     }
@@ -29,15 +27,8 @@ pub fn ack_facts(frame: &[u8], parsed: &Parsed) -> Option<AckFacts> {
         other_options: header[12] & 0x0f != 0,
         ..AckFacts::default()
     };
-    if !read_options(&header[20..], &mut facts) {
-        facts.other_options = true;
-    }
+    facts.other_options |= !read_options(&header[20..], &mut facts);
     Some(facts)
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..at + 4)?;
-    Some(u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
 }
 
 /// Reads the options; false when there is one that is malformed or not known.

@@ -4,6 +4,7 @@
 //!
 //! Payloads are zeros but for their first bytes, so a checksum needs no payload to be at hand.
 
+use crate::parsed::ones_complement;
 use crate::protocol;
 
 /// Bytes of an Ethernet header.
@@ -153,11 +154,8 @@ impl Envelope {
         let start = ones_complement(&headers.bytes[ETHERNET + 12..transport], start);
         let sum = !ones_complement(&headers.bytes[transport..headers.len], u32::from(start));
         // Zero would mean "no checksum" in UDP (RFC 768).
-        let sum = if sum == 0 && kind == protocol::UDP {
-            0xffff
-        } else {
-            sum
-        };
+        let is_none = sum == 0 && kind == protocol::UDP;
+        let sum = if is_none { 0xffff } else { sum };
         headers.bytes[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
         headers
     }
@@ -171,7 +169,7 @@ fn options(segment: &TcpSegment<'_>, headers: &mut Headers) {
         headers.push(&[2, 4]);
         headers.push(&mss.to_be_bytes());
     }
-    let lead: [u8; 2] = if segment.sack_permitted {
+    let lead = if segment.sack_permitted {
         [4, 2]
     } else {
         [NOP; 2]
@@ -196,18 +194,6 @@ fn options(segment: &TcpSegment<'_>, headers: &mut Headers) {
             headers.push(&end.to_be_bytes());
         }
     }
-}
-
-/// The sum of 16-bit words in one's complement (RFC 1071); an odd byte is the upper half of one.
-fn ones_complement(bytes: &[u8], start: u32) -> u16 {
-    let mut sum = u64::from(start);
-    for pair in bytes.chunks(2) {
-        sum += u64::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 const _: () = assert!(MOST_HEADERS >= ETHERNET + IPV4 + TCP + 40);

@@ -1,84 +1,7 @@
 //! From the Ethernet header to the network header.
 
+use crate::parsed::{Network, Parsed, be16, ether_type};
 use crate::{FlowKey, ip};
-use sojourn_qdisc::Ecn;
-
-/// What the network layer is, as far as it can be told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Network {
-    /// Not IP, or not safely found.
-    #[default]
-    Opaque,
-    /// IPv4.
-    Ipv4,
-    /// IPv6.
-    Ipv6,
-}
-
-/// What a queue needs to know of a frame. Offsets are bytes from its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parsed {
-    /// Addresses, ports and protocol.
-    pub flow: FlowKey,
-    /// What is at `network_offset`.
-    pub network: Network,
-    /// TOS or traffic class byte; zero without IP.
-    pub tos: u8,
-    /// Whether the packet is a fragment; its ports are then taken as unknown in every one, so
-    /// that all stay in one flow.
-    pub fragment: bool,
-    /// Where the IP header begins; zero without IP.
-    pub network_offset: u16,
-    /// Where the transport header begins; zero when there is none to see.
-    pub transport_offset: u16,
-    /// Length of all headers up to the payload of TCP or UDP; zero for other packets.
-    pub header_len: u16,
-}
-
-impl Parsed {
-    /// The ECN field.
-    pub const fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.tos)
-    }
-
-    /// The six DSCP bits.
-    pub const fn dscp(&self) -> u8 {
-        self.tos >> 2
-    }
-
-    /// Whether TCP or UDP payload follows the headers; padding of short frames does not count.
-    pub fn has_payload(&self, frame: &[u8]) -> bool {
-        let at = usize::from(self.network_offset);
-        let end = match self.network {
-            Network::Ipv4 => be16(frame, at + 2).map(|total| (total, at)),
-            Network::Ipv6 => be16(frame, at + 4).map(|payload| (payload, at + 40)),
-            Network::Opaque => None,
-        };
-        match end {
-            // A length of zero is a kernel's segmentation offload above 64 KiB.
-            Some((0, _)) => true,
-            Some((len, from)) => usize::from(len) + from > usize::from(self.header_len),
-            None => false,
-        }
-    }
-
-    /// Whether `flow` holds ports (or the identifier of an echo).
-    pub const fn has_ports(&self) -> bool {
-        self.transport_offset != 0
-    }
-}
-
-/// EtherTypes (IEEE registration authority) that have a meaning here.
-mod ether_type {
-    pub(super) const IPV4: u16 = 0x0800;
-    pub(super) const IPV6: u16 = 0x86dd;
-    pub(super) const VLAN: u16 = 0x8100;
-    pub(super) const QINQ: u16 = 0x88a8;
-    pub(super) const QINQ_OLD: u16 = 0x9100;
-    pub(super) const MPLS: u16 = 0x8847;
-    pub(super) const MPLS_UPSTREAM: u16 = 0x8848;
-    pub(super) const PPPOE_SESSION: u16 = 0x8864;
-}
 
 /// PPP protocol numbers (RFC 1332, RFC 5072).
 const PPP_IPV4: u16 = 0x0021;
@@ -88,11 +11,6 @@ const PPP_IPV6: u16 = 0x0057;
 const MAX_TAGS: usize = 4;
 /// Most MPLS labels looked behind.
 const MAX_LABELS: usize = 8;
-
-pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    let pair = bytes.get(at..at + 2)?;
-    Some(u16::from_be_bytes([pair[0], pair[1]]))
-}
 
 /// Looks at an Ethernet II frame (from the destination MAC address, without FCS). Never fails:
 /// what is not understood is [`Network::Opaque`].
@@ -174,6 +92,3 @@ fn opaque(frame: &[u8]) -> Parsed {
         ..Parsed::default()
     }
 }
-
-pub(crate) const ETHER_TYPE_IPV4: u16 = ether_type::IPV4;
-pub(crate) const ETHER_TYPE_IPV6: u16 = ether_type::IPV6;

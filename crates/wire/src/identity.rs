@@ -7,7 +7,8 @@
 //! change on the way: the time to live, DiffServ and ECN bits, and checksums, which hosts leave to
 //! the hardware.
 
-use crate::{Network, Parsed, protocol};
+use crate::parsed::{Network, Parsed};
+use crate::protocol;
 use sojourn_random::mix;
 
 /// Bytes of UDP payload that are compared.

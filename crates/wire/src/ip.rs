@@ -1,7 +1,7 @@
 //! IPv4, IPv6 and the ports behind them.
 
-use crate::frame::{ETHER_TYPE_IPV4, ETHER_TYPE_IPV6, be16};
-use crate::{FlowKey, Network, Parsed, protocol};
+use crate::parsed::{Network, Parsed, be16, ether_type, ones_complement};
+use crate::{FlowKey, protocol};
 
 /// Most IPv6 extension headers looked behind.
 const MAX_EXTENSIONS: usize = 8;
@@ -18,14 +18,8 @@ fn v4_header_len(frame: &[u8], at: usize) -> Option<usize> {
 
 /// Whether the IPv4 header at `at` has a right checksum (RFC 791).
 pub(crate) fn v4_checksum_is_right(frame: &[u8], at: usize) -> bool {
-    let Some(len) = v4_header_len(frame, at) else {
-        return false;
-    };
-    let sum: u32 = frame[at..at + len]
-        .chunks_exact(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-        .sum();
-    (sum & 0xffff) + (sum >> 16) == 0xffff
+    let len = v4_header_len(frame, at);
+    len.is_some_and(|len| ones_complement(&frame[at..at + len], 0) == 0xffff)
 }
 
 /// Whether the IPv6 packet at `at` ends where the frame ends; short frames are padded.
@@ -42,7 +36,7 @@ pub(crate) fn parse_v4(frame: &[u8], at: usize) -> Option<Parsed> {
     let len = v4_header_len(frame, at)?;
     let header = &frame[at..at + len];
     let mut flow = FlowKey {
-        ether_type: ETHER_TYPE_IPV4,
+        ether_type: ether_type::IPV4,
         protocol: header[9],
         ..FlowKey::default()
     };
@@ -81,7 +75,7 @@ pub(crate) fn parse_v6(frame: &[u8], at: usize) -> Option<Parsed> {
         network_offset: at as u16,
         ..Parsed::default()
     };
-    parsed.flow.ether_type = ETHER_TYPE_IPV6;
+    parsed.flow.ether_type = ether_type::IPV6;
     parsed.flow.src.copy_from_slice(&header[8..24]);
     parsed.flow.dst.copy_from_slice(&header[24..40]);
     let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));

@@ -25,13 +25,15 @@ mod flow;
 mod frame;
 mod identity;
 mod ip;
+mod parsed;
 mod segment;
 
 pub use ack::ack_facts;
 pub use ecn::{clear_dscp, set_ce};
 pub use flow::FlowKey;
-pub use frame::{Network, Parsed, parse};
+pub use frame::parse;
 pub use identity::identity;
+pub use parsed::{Network, Parsed};
 pub use segment::{Segment, can_be_cut, write_segment};
 
 /// IP protocol numbers (IANA) that have a meaning here.

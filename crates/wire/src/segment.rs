@@ -3,9 +3,8 @@
 //! Sources: RFC 791, RFC 8200, RFC 9293, RFC 768; RFC 3168 section 6.1.2 (CWR is on the first
 //! segment only); Linux `Documentation/networking/segmentation-offloads.rst`.
 
-use crate::ecn::update_checksum;
-use crate::frame::be16;
-use crate::{Network, Parsed, protocol};
+use crate::parsed::{Network, Parsed, be16, be32, ether_type, mend_v4, ones_complement};
+use crate::protocol;
 
 /// Flags of TCP that belong to the last segment: FIN and PSH.
 const FIN_PSH: u8 = 0x09;
@@ -29,8 +28,8 @@ pub struct Segment {
 /// an IP packet right in an Ethernet frame, with or without VLAN tags.
 pub fn can_be_cut(frame: &[u8], parsed: &Parsed) -> bool {
     let kind = match parsed.network {
-        Network::Ipv4 => 0x0800,
-        Network::Ipv6 => 0x86dd,
+        Network::Ipv4 => ether_type::IPV4,
+        Network::Ipv6 => ether_type::IPV6,
         Network::Opaque => return false,
     };
     // Behind PPPoE or MPLS there would be other lengths to mend.
@@ -69,7 +68,7 @@ pub fn write_segment(frame: &mut [u8], parsed: &Parsed, segment: Segment) {
         header[6..8].copy_from_slice(&sum);
         return;
     }
-    let first = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+    let first = be32(header, 4).unwrap_or(0);
     let number = first.wrapping_add(segment.offset);
     header[4..8].copy_from_slice(&number.to_be_bytes());
     if !segment.is_last {
@@ -81,25 +80,10 @@ pub fn write_segment(frame: &mut [u8], parsed: &Parsed, segment: Segment) {
     header[16..18].copy_from_slice(&sum);
 }
 
-/// Writes a 16-bit field of an IPv4 header and mends its checksum.
-fn mend_v4(header: &mut [u8], at: usize, new: u16) {
-    let old = be16(header, at).unwrap_or(0);
-    let sum = update_checksum(be16(header, 10).unwrap_or(0), old, new);
-    header[at..at + 2].copy_from_slice(&new.to_be_bytes());
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
-}
-
 /// The folded sum, not complemented, of the pseudo header (RFC 9293 section 3.1, RFC 8200
 /// section 8.1). IPv4 addresses are in the last bytes of the key, the rest is zero.
 fn pseudo_sum(parsed: &Parsed, len: u16) -> u16 {
     let flow = &parsed.flow;
-    let words = flow.src.chunks_exact(2).chain(flow.dst.chunks_exact(2));
-    let mut sum = u32::from(len) + u32::from(flow.protocol);
-    sum += words
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-        .sum::<u32>();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    let sum = ones_complement(&flow.src, u32::from(len) + u32::from(flow.protocol));
+    ones_complement(&flow.dst, sum.into())
 }

@@ -79,8 +79,8 @@ impl<P: FramePort> Engine<P> {
         Ok(wait)
     }
 
-    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells whether there may be
-    /// more.
+    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells whether there may
+    /// be more.
     fn take_in<O: Observer>(
         &mut self,
         side: Side,

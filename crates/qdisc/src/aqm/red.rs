@@ -278,26 +278,17 @@ impl Red {
 
     /// Mark, drop, or spare the packet that was hit.
     fn signal(&mut self, packet: Facts, forced: bool) -> Verdict {
-        let p = &self.params;
-        let c = &mut self.counters;
+        let (p, c) = (&self.params, &mut self.counters);
         let may_mark = p.ecn && !(forced && p.harddrop);
-        if may_mark && packet.ect {
-            *(if forced {
-                &mut c.forced_mark
-            } else {
-                &mut c.prob_mark
-            }) += 1;
-            return Verdict::Mark;
-        }
-        if may_mark && p.nodrop {
-            return Verdict::Pass;
-        }
-        *(if forced {
-            &mut c.forced_drop
-        } else {
-            &mut c.prob_drop
-        }) += 1;
-        Verdict::Drop
+        let (count, verdict) = match (may_mark && packet.ect, forced) {
+            (true, true) => (&mut c.forced_mark, Verdict::Mark),
+            (true, false) => (&mut c.prob_mark, Verdict::Mark),
+            (false, _) if may_mark && p.nodrop => return Verdict::Pass,
+            (false, true) => (&mut c.forced_drop, Verdict::Drop),
+            (false, false) => (&mut c.prob_drop, Verdict::Drop),
+        };
+        *count += 1;
+        verdict
     }
 }
 

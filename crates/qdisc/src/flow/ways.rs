@@ -79,20 +79,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 (flow.share.tag() == hash, flow.turn == Turn::Idle)
             }
         });
-        let bucket = match way {
-            Way::Hit(bucket) => {
-                self.ways.way_indirect_hits += u64::from(bucket != own);
-                bucket
-            }
-            Way::Free(bucket) => {
-                self.ways.way_misses += 1;
-                bucket
-            }
-            Way::Collision(bucket) => {
-                self.ways.way_collisions += 1;
-                bucket
-            }
-        };
+        match way {
+            Way::Hit(bucket) => self.ways.way_indirect_hits += u64::from(bucket != own),
+            Way::Free(_) => self.ways.way_misses += 1,
+            Way::Collision(_) => self.ways.way_collisions += 1,
+        }
+        let (Way::Hit(bucket) | Way::Free(bucket) | Way::Collision(bucket)) = way;
         let id = match self.table[bucket as usize] {
             NONE => self.open(bucket, now),
             id => id,

@@ -118,10 +118,8 @@ impl Given<'_> {
     }
 
     pub(super) fn find(&self, name: &str) -> Option<(Amount, Range<usize>)> {
-        self.options
-            .iter()
-            .find(|(opt, ..)| opt.name == name)
-            .map(|(_, amount, at)| (*amount, at.clone()))
+        let found = self.options.iter().find(|(opt, ..)| opt.name == name);
+        found.map(|(_, amount, at)| (*amount, at.clone()))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -143,8 +141,7 @@ impl Given<'_> {
 
     /// Something is missing at the end of the string.
     pub(super) fn lacks(&self, name: &'static str, what: String, wanted: String) -> SpecError {
-        let end = end_of(self.text);
-        error(self.text, end..end, what).of(name).want(wanted)
+        missing(self.text, what).of(name).want(wanted)
     }
 
     pub(super) fn wrong(&self, name: &'static str, what: String, wanted: String) -> SpecError {
@@ -157,6 +154,11 @@ impl Given<'_> {
 /// Where something that is missing would stand: after the last word.
 pub(super) fn end_of(text: &str) -> usize {
     text.trim_end().len()
+}
+
+/// Something is missing there.
+pub(super) fn missing(text: &str, what: String) -> SpecError {
+    error(text, end_of(text)..end_of(text), what)
 }
 
 pub(super) fn error(text: &str, at: Range<usize>, what: String) -> SpecError {

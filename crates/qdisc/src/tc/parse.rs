@@ -1,7 +1,7 @@
 //! From a string to a [`Spec`].
 
 use super::error::{SpecError, nearest};
-use super::kind::{Given, Kind, end_of, error};
+use super::kind::{Given, Kind, end_of, error, missing};
 use super::kinds::{ELSEWHERE, catalogue, kind};
 use super::opt::{Amount, Opt, Unit};
 use crate::spec::Spec;
@@ -61,17 +61,14 @@ fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'
         rest = match word.text {
             "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root" => tail,
             handle if handle.ends_with(':') => tail,
-            "dev" | "handle" | "parent" | "refcnt" => match tail {
-                [_, after @ ..] => after,
-                [] => {
-                    return Err(error(
-                        text,
-                        end_of(text)..end_of(text),
-                        format!("`{}` needs a value", word.text),
-                    )
-                    .want("leave it out, or name the discipline after it".to_string()));
-                }
-            },
+            "dev" | "handle" | "parent" | "refcnt" => {
+                let [_, after @ ..] = tail else {
+                    let what = format!("`{}` needs a value", word.text);
+                    let wanted = "leave it out, or name the discipline after it";
+                    return Err(missing(text, what).want(wanted.to_string()));
+                };
+                after
+            }
             _ => break,
         };
     }
@@ -85,11 +82,8 @@ fn names() -> String {
 
 fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
     let Some((name, rest)) = words.split_first() else {
-        let end = end_of(text);
-        return Err(
-            error(text, end..end, "the discipline is missing".to_string())
-                .want(format!("it is one of {}", names())),
-        );
+        let error = missing(text, "the discipline is missing".to_string());
+        return Err(error.want(format!("it is one of {}", names())));
     };
     let Some(kind) = kind(name.text) else {
         return Err(unknown_kind(text, name));
@@ -123,94 +117,79 @@ impl<'a> Given<'a> {
                 .option(word.text)
                 .ok_or_else(|| given.unknown_option(word))?;
             if given.has(opt.name) && !opt.repeats {
-                let twice = match opt.unit {
-                    Unit::Switch(Some(off)) => {
-                        format!("`{}` or `{off}` is given twice", opt.name)
-                    }
-                    Unit::Choice(words) => {
-                        let words = words.join(", ");
-                        format!("`{}` is one too many of {words}", word.text)
-                    }
-                    _ => format!("`{}` is given twice", opt.name),
-                };
-                return Err(error(text, word.at(), twice)
-                    .of(opt.name)
-                    .want("which one is meant? Leave out the other".to_string()));
+                return Err(given.twice(opt, word));
             }
-            if let Unit::Choice(words) = opt.unit {
-                let chosen = words.iter().position(|other| *other == word.text);
-                let chosen = Amount::Number(chosen.unwrap_or(0) as u64);
-                given.options.push((opt, chosen, word.at()));
-                rest = tail;
-                continue;
-            }
-            // As in the line of `tc qdisc show`: a word of its own.
-            if opt.unit == Unit::Rate
-                && tail.first().is_some_and(|next| next.text == "unlimited")
-                && kind.option("unlimited").is_some()
-            {
-                rest = tail;
-                continue;
-            }
-            if let Unit::Switch(_) = opt.unit {
-                given
-                    .options
-                    .push((opt, Amount::Number(u64::from(on)), word.at()));
-                rest = tail;
-                continue;
-            }
-            if opt.unit == Unit::Discipline {
-                given.inner = Some(spec(text, tail)?);
-                given.options.push((opt, Amount::Number(0), word.at()));
-                break;
-            }
-            let Some((value, tail)) = tail.split_first() else {
-                let end = end_of(text);
-                return Err(given.no_value(opt, end..end));
-            };
-            if kind.option(value.text).is_some() {
-                return Err(given.no_value(opt, value.at()));
-            }
-            let amount = given.amount(opt, value)?;
-            given.options.push((opt, amount, value.at()));
             rest = tail;
+            let (amount, at) = match opt.unit {
+                Unit::Choice(words) => {
+                    let chosen = words.iter().position(|other| *other == word.text);
+                    (Amount::Number(chosen.unwrap_or(0) as u64), word.at())
+                }
+                Unit::Switch(_) => (Amount::Number(on.into()), word.at()),
+                // As in the line of `tc qdisc show`: a word of its own.
+                Unit::Rate
+                    if tail.first().is_some_and(|next| next.text == "unlimited")
+                        && kind.option("unlimited").is_some() =>
+                {
+                    continue;
+                }
+                Unit::Discipline => {
+                    given.inner = Some(spec(text, tail)?);
+                    rest = &[];
+                    (Amount::Number(0), word.at())
+                }
+                _ => {
+                    let Some((value, tail)) = tail.split_first() else {
+                        let end = end_of(text);
+                        return Err(given.no_value(opt, end..end));
+                    };
+                    if kind.option(value.text).is_some() {
+                        return Err(given.no_value(opt, value.at()));
+                    }
+                    rest = tail;
+                    (given.amount(opt, value)?, value.at())
+                }
+            };
+            given.options.push((opt, amount, at));
         }
         Ok(given)
+    }
+
+    fn twice(&self, opt: &Opt, word: &Word<'_>) -> SpecError {
+        let what = match opt.unit {
+            Unit::Switch(Some(off)) => format!("`{}` or `{off}` is given twice", opt.name),
+            Unit::Choice(words) => {
+                let words = words.join(", ");
+                format!("`{}` is one too many of {words}", word.text)
+            }
+            _ => format!("`{}` is given twice", opt.name),
+        };
+        let wanted = "which one is meant? Leave out the other".to_string();
+        error(self.text, word.at(), what).of(opt.name).want(wanted)
     }
 
     fn unknown_option(&self, word: &Word<'_>) -> SpecError {
         let (kind, text) = (self.kind, word.text);
         if let Some((_, why)) = kind.absent.iter().find(|(name, _)| *name == text) {
-            return error(
-                self.text,
-                word.at(),
-                format!("`{text}` of {} is not in Sojourn", kind.name),
-            )
-            .want((*why).to_string());
+            let what = format!("`{text}` of {} is not in Sojourn", kind.name);
+            return error(self.text, word.at(), what).want((*why).to_string());
         }
         let options: Vec<&str> = kind.words().collect();
-        error(
-            self.text,
-            word.at(),
-            format!("`{text}` is not an option of {}", kind.name),
-        )
-        .want(format!("it has {}", options.join(", ")))
-        .suggest(nearest(text, kind.words()))
+        let what = format!("`{text}` is not an option of {}", kind.name);
+        error(self.text, word.at(), what)
+            .want(format!("it has {}", options.join(", ")))
+            .suggest(nearest(text, kind.words()))
     }
 
-    fn no_value(&self, opt: &'static Opt, at: Range<usize>) -> SpecError {
-        error(self.text, at, format!("`{}` needs a value", opt.name))
-            .of(opt.name)
-            .want(opt.wanted())
+    fn no_value(&self, opt: &Opt, at: Range<usize>) -> SpecError {
+        let what = format!("`{}` needs a value", opt.name);
+        error(self.text, at, what).of(opt.name).want(opt.wanted())
     }
 
     fn amount(&self, opt: &'static Opt, value: &Word<'_>) -> Result<Amount, SpecError> {
         let text = value.text;
-        let bad = |what: String| {
-            error(self.text, value.at(), what)
-                .of(opt.name)
-                .want(opt.wanted())
-        };
+        let at = || value.at();
+        let bad = |what: String| error(self.text, at(), what).of(opt.name).want(opt.wanted());
         let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
         if text.ends_with('%') && matches!(opt.unit, Unit::Rate) {
             return Err(bad(format!(
@@ -239,8 +218,7 @@ impl<'a> Given<'a> {
                 if (least..=most).contains(&number) {
                     return Ok(Amount::Signed(number));
                 }
-                let what = if number < least { "small" } else { "large" };
-                return Err(bad(format!("`{} {text}` is too {what}", opt.name)));
+                return Err(bad(too(number < least, opt, value)));
             }
             Unit::Fraction => return fraction(text).ok_or_else(unreadable).map(Amount::Fraction),
             Unit::Word(words) => words.iter().position(|word| *word == text).map(|_| 0),
@@ -255,15 +233,16 @@ impl<'a> Given<'a> {
         if (opt.min..=opt.max).contains(&number) {
             return Ok(());
         }
-        let what = if number < opt.min { "small" } else { "large" };
-        Err(error(
-            self.text,
-            value.at(),
-            format!("`{} {}` is too {what}", opt.name, value.text),
-        )
-        .of(opt.name)
-        .want(format!("it can be {}", opt.range().unwrap_or_default())))
+        let what = too(number < opt.min, opt, value);
+        let wanted = format!("it can be {}", opt.range().unwrap_or_default());
+        let error = error(self.text, value.at(), what);
+        Err(error.of(opt.name).want(wanted))
     }
+}
+
+fn too(is_small: bool, opt: &Opt, value: &Word<'_>) -> String {
+    let what = if is_small { "small" } else { "large" };
+    format!("`{} {}` is too {what}", opt.name, value.text)
 }
 
 fn without_cell<'a>(opt: &Opt, text: &'a str) -> &'a str {

@@ -13,7 +13,7 @@ use crate::report::{Field, Place, Report, Value, int};
 use crate::spec::{Aimed, Part, Spec};
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 use sojourn_units::Span;
@@ -96,11 +96,8 @@ impl Report {
     pub fn tc_json(&self, place: Place<'_>) -> String {
         let mut out = String::from("[");
         for (level, report) in self.levels().enumerate() {
-            out.push_str(if level == 0 {
-                "{\"kind\":"
-            } else {
-                ",{\"kind\":"
-            });
+            out.push_str(if level > 0 { "," } else { "" });
+            out.push_str("{\"kind\":");
             json_text(&mut out, &report.kind);
             let _ = write!(out, ",\"handle\":\"{:x}:\"", handle(place, level));
             if let Some(dev) = place.dev {
@@ -206,18 +203,15 @@ impl Report {
             };
             out.push_str(gap);
             is_inside = true;
+            out.push_str(stat.name);
             let _ = match (&field.value, stat.style) {
-                (_, Style::Flag) => write!(out, "{}", stat.name),
-                (Value::Int(number), Style::Time) => {
-                    write!(out, "{} {}", stat.name, time(*number))
-                }
-                (Value::Int(number), Style::Rate) => {
-                    write!(out, "{} {}", stat.name, rate(number.unsigned_abs()))
-                }
+                (_, Style::Flag) => Ok(()),
+                (Value::Int(number), Style::Time) => write!(out, " {}", time(*number)),
+                (Value::Int(bytes), Style::Rate) => write!(out, " {}", rate(bytes.unsigned_abs())),
                 (Value::Float(number), Style::Float) => {
-                    write!(out, "{} {}", stat.name, significant(*number, 6))
+                    write!(out, " {}", significant(*number, 6))
                 }
-                (value, _) => write!(out, "{} {}", stat.name, plain(value)),
+                (value, _) => write!(out, " {}", plain(value)),
             };
         }
         if is_inside {
@@ -268,16 +262,10 @@ fn json_fields(out: &mut String, fields: &[Field]) {
         json_text(out, &field.name);
         out.push(':');
         match &field.value {
-            Value::Int(number) => {
-                let _ = write!(out, "{number}");
-            }
-            Value::Float(number) if number.is_finite() => {
-                let _ = write!(out, "{number}");
-            }
+            Value::Int(number) => *out += &number.to_string(),
+            Value::Float(number) if number.is_finite() => *out += &number.to_string(),
             Value::Float(_) => out.push_str("null"),
-            Value::Bool(on) => {
-                let _ = write!(out, "{on}");
-            }
+            Value::Bool(on) => *out += &on.to_string(),
             Value::Text(text) => json_text(out, text),
             Value::Groups(groups) => {
                 out.push('[');
