@@ -4,7 +4,7 @@ use crate::run::stop_on_signal;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use sojourn_kernel::{Job, Kernel, KernelError, Machine, Roles, Store, Version};
+use sojourn_kernel::{Image, Job, KernelError, Machine, Roles, Store, Version};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ const ROLES: Roles = Roles {
     guard: &["kernel", "guard"],
     become_guest: &["kernel", "become"],
     init: &["kernel", "init"],
+    task: &["kernel", "task"],
 };
 
 /// The Linux kernel in virtual time: build one, run programs in it
@@ -36,7 +37,7 @@ enum Command {
     /// Build a guest's kernel from Debian's source package, as any user
     Build {
         /// Which kernel
-        #[arg(long, default_value = "6.1", value_parser = version)]
+        #[arg(long, default_value = "6.1", value_parser = Version::named)]
         version: Version,
 
         /// Build it anew, also when it is there
@@ -51,7 +52,7 @@ enum Command {
     /// written to and go with the guest.
     Exec {
         /// Which kernel [default: the first there is]
-        #[arg(long, value_parser = version)]
+        #[arg(long, value_parser = Version::named)]
         version: Option<Version>,
 
         /// Seed of all chance in the guest
@@ -83,13 +84,9 @@ enum Command {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         rest: Vec<String>,
     },
-}
-
-fn version(name: &str) -> Result<Version, String> {
-    Version::named(name).ok_or_else(|| {
-        let known = Version::ALL.map(Version::name).join(", ");
-        format!("there is no such kernel; known are {known}")
-    })
+    /// Run a cell, in a guest
+    #[command(hide = true)]
+    Task,
 }
 
 pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
@@ -112,6 +109,10 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
         } => Err(sojourn_kernel::become_guest(guard, &kernel, &line))
             .with_context(|| format!("cannot run {}", kernel.display())),
         Command::Init { rest: _ } => Err(sojourn_kernel::init().into()),
+        Command::Task => {
+            sojourn_kernel::run_task()?;
+            Ok(0)
+        }
     }
 }
 
@@ -135,7 +136,7 @@ fn list() -> anyhow::Result<u8> {
     let mut text = String::new();
     for version in Version::ALL {
         let _ = match store.find(Some(version)) {
-            Ok(Kernel { path, .. }) => writeln!(text, "{version:<6} {}", path.display()),
+            Ok(Image { path, .. }) => writeln!(text, "{version:<6} {}", path.display()),
             Err(_) => writeln!(
                 text,
                 "{version:<6} not built: sojourn kernel build --version {version}"
@@ -180,7 +181,7 @@ fn exec(version: Option<Version>, seed: u64, command: &str) -> anyhow::Result<u8
     let mut guest = machine.prepare()?;
     guest.echo();
     guest.go(&Job::shell(command))?;
-    let status = guest.wait(&mut || {
+    let status = guest.wait(&mut |_| {
         if stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -188,7 +189,7 @@ fn exec(version: Option<Version>, seed: u64, command: &str) -> anyhow::Result<u8
         }
     });
     match status {
-        Ok(status) => Ok(u8::try_from(status).unwrap_or(FAILED)),
+        Ok((status, _)) => Ok(u8::try_from(status).unwrap_or(FAILED)),
         Err(KernelError::Interrupted) => Ok(INTERRUPTED),
         Err(error) => Err(error.into()),
     }

@@ -7,7 +7,7 @@ pub(crate) use again::again;
 use crate::progress::Bar;
 use crate::run::{run_cells, stop_on_signal};
 use crate::table::Table;
-use crate::worlds::{self, Programs, Row, WORLDS};
+use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
@@ -128,7 +128,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let chosen = choose(&study, args)?;
     let mut worlds = Vec::new();
     for row in args.worlds() {
-        worlds.push((row, row.world(Programs::default())?));
+        worlds.push((row, row.world(Setup::default())?));
     }
     let stop = stop_on_signal()?;
     let mut cost = Cost::default();

@@ -3,10 +3,11 @@
 use crate::figures;
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
-use crate::worlds::{self, Programs, Row, WORLDS};
+use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
+use sojourn_kernel::Version;
 use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
   sojourn run scenarios/demo.toml --set dumbbell.qdisc='fq_codel target 10ms' --seeds 5
   sojourn run scenarios/demo.toml --set flow.upload.tcp.cc=reno --out out/reno
   sojourn run scenarios/demo.toml --world live --out out/live   (as root)
+  sojourn run scenarios/demo.toml --world kernel                (after `sojourn kernel build`)
   sojourn run scenarios/demo.toml --json | jq '.cells[].aggregate'
 
 Exit status: 0 when every run succeeded, 1 when one failed (the others are kept), 2 when the
@@ -31,7 +33,7 @@ pub(crate) struct RunArgs {
     /// The scenario file
     file: PathBuf,
 
-    /// Simulated, or on real packets in network namespaces
+    /// Simulated, or on real packets in network namespaces: in real time, or in a guest's virtual
     #[arg(long, value_parser = worlds::one(), default_value = WORLDS[0].name.as_str())]
     world: &'static Row,
 
@@ -49,13 +51,17 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     json: bool,
 
-    /// Run this shell command on the clients' side of a live run, beside its own hosts
+    /// Run this shell command on the clients' side of a live or kernel run, beside its own hosts
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
 
-    /// Run this shell command on the servers' side of a live run, beside its own hosts
+    /// Run this shell command on the servers' side of a live or kernel run, beside its own hosts
     #[arg(long, value_name = "COMMAND")]
     server_command: Option<String>,
+
+    /// Which kernel --world kernel runs [default: the first there is]
+    #[arg(long, value_name = "VERSION", value_parser = Version::named)]
+    kernel_version: Option<Version>,
 
     /// Capture packets as they leave these links' queues (`LINK`), before them (`LINK:in`), or at
     /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run
@@ -73,10 +79,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    fn programs(&self) -> Programs {
-        Programs {
+    fn setup(&self) -> Setup {
+        Setup {
             client: self.client_command.clone(),
             server: self.server_command.clone(),
+            kernel: self.kernel_version,
         }
     }
 
@@ -84,13 +91,15 @@ impl RunArgs {
     fn check(&self) -> Result<(), WrongInput> {
         let command = self.client_command.is_some() || self.server_command.is_some();
         if command && !self.world.takes_programs {
-            let fit = WORLDS.iter().filter(|row| row.takes_programs);
-            let fit: Vec<&str> = fit.map(|row| row.name.as_str()).collect();
             return Err(WrongInput(format!(
                 "--client-command and --server-command need --world {}: a simulated network has \
                  no place for a program",
-                fit.join(" or ")
+                worlds::names_with(|row| row.takes_programs)
             )));
+        }
+        if self.kernel_version.is_some() && !self.world.has_kernels {
+            let fit = worlds::names_with(|row| row.has_kernels);
+            return Err(WrongInput(format!("--kernel-version needs --world {fit}")));
         }
         check_out(self.out.as_ref())
     }
@@ -122,7 +131,7 @@ impl RunArgs {
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let scenario = args.overrides.load(&args.file)?;
     args.check()?;
-    let world = args.world.world(args.programs())?;
+    let world = args.world.world(args.setup())?;
     let capturing = args.capturing(world.as_ref(), &scenario.cells)?;
     let world: &(dyn World + Sync) = match &capturing {
         Some(capturing) => capturing,

@@ -1,6 +1,9 @@
 //! The table of worlds: the one place that knows which there are.
 
+use crate::WrongInput;
+use crate::kernel::machine;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sojourn_kernel::{Kernel, Version};
 use sojourn_live::{Guests, Live};
 use sojourn_sim::Sim;
 use sojourn_world::{World, WorldName};
@@ -15,29 +18,32 @@ pub(crate) struct Row {
     side_by_side: bool,
     /// Whether programs can run beside its hosts.
     pub(crate) takes_programs: bool,
-    /// Why it cannot run here, if it cannot.
-    available: fn() -> std::io::Result<()>,
-    make: fn(Programs) -> Box<dyn World + Sync>,
+    /// Whether it has a kernel that can be chosen.
+    pub(crate) has_kernels: bool,
+    /// Makes it; the error says why it cannot run here.
+    make: fn(Setup) -> anyhow::Result<Box<dyn World + Sync>>,
 }
 
-/// Shell commands that run beside a world's own hosts.
+/// How a world is set up, where it has the choice.
 #[derive(Clone, Default)]
-pub(crate) struct Programs {
-    /// On the clients' side.
+pub(crate) struct Setup {
+    /// Shell command that runs beside the world's own hosts, on the clients' side.
     pub(crate) client: Option<String>,
-    /// On the servers' side.
+    /// The same on the servers' side.
     pub(crate) server: Option<String>,
+    /// The version of its kernel; none: the first there is.
+    pub(crate) kernel: Option<Version>,
 }
 
 /// All worlds. The first is that of `scenario` in a study's settings, and the default.
-pub(crate) static WORLDS: [Row; 2] = [
+pub(crate) static WORLDS: [Row; 3] = [
     Row {
         name: Sim::NAME,
         help: "Simulated: virtual time, model TCP",
         side_by_side: true,
         takes_programs: false,
-        available: || Ok(()),
-        make: |_| Box::new(Sim),
+        has_kernels: false,
+        make: |_| Ok(Box::new(Sim)),
     },
     Row {
         name: Live::NAME,
@@ -45,10 +51,41 @@ pub(crate) static WORLDS: [Row; 2] = [
         // They share the processors and disturb one another's timing.
         side_by_side: false,
         takes_programs: true,
-        available: Live::available,
-        make: |Programs { client, server }| Box::new(Guests { client, server }),
+        has_kernels: false,
+        make: |setup| {
+            Live::available()?;
+            Ok(Box::new(guests(setup)))
+        },
+    },
+    Row {
+        name: Kernel::NAME,
+        help: "The real kernel in virtual time, in guests of an ordinary user; see `kernel build`",
+        side_by_side: true,
+        takes_programs: true,
+        has_kernels: true,
+        make: |setup| {
+            // Each cell's seed takes the place of this one.
+            let machine = machine(setup.kernel, 0)?;
+            let guests = guests(setup);
+            Ok(Box::new(Kernel { machine, guests }))
+        },
     },
 ];
+
+fn guests(setup: Setup) -> Guests {
+    Guests {
+        client: setup.client,
+        server: setup.server,
+        repeats: false,
+    }
+}
+
+/// The names of the worlds that have a feature, for people.
+pub(crate) fn names_with(has: fn(&Row) -> bool) -> String {
+    let fit = WORLDS.iter().filter(|row| has(row));
+    let fit: Vec<&str> = fit.map(|row| row.name.as_str()).collect();
+    fit.join(" or ")
+}
 
 /// The names of all worlds.
 pub(crate) fn names() -> Vec<WorldName> {
@@ -60,11 +97,10 @@ impl Row {
     ///
     /// # Errors
     /// Says why it cannot.
-    pub(crate) fn world(&self, programs: Programs) -> anyhow::Result<Box<dyn World + Sync>> {
-        if let Err(reason) = (self.available)() {
-            anyhow::bail!("the {} world cannot run here: {reason}", self.name);
-        }
-        Ok((self.make)(programs))
+    pub(crate) fn world(&self, setup: Setup) -> Result<Box<dyn World + Sync>, WrongInput> {
+        (self.make)(setup).map_err(|reason| {
+            WrongInput(format!("the {} world cannot run here: {reason}", self.name))
+        })
     }
 
     /// Runs at a time, unless told otherwise.

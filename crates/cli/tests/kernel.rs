@@ -7,10 +7,12 @@
 
 use sojourn_kernel::Store;
 use std::fs;
+use std::hint::spin_loop;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 /// The program with a folder of its own for the guest's folders.
@@ -31,6 +33,45 @@ fn exec(command: &str) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A short cell: both directions full, and a probe. `length` in seconds.
+fn scenario(dir: &Path, length: u32) -> PathBuf {
+    let path = dir.join("cell.toml");
+    let text = format!(
+        r#"format = "sojourn-scenario/1"
+name = "cell"
+duration = "{length}s"
+warmup = "500ms"
+dumbbell = {{ rtt = "20ms", up.rate = "1mbit", down.rate = "4mbit", qdisc = "fq_codel" }}
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+start_spread = "100ms"
+[[flow]]
+name = "download"
+direction = "down"
+app = "bulk"
+[[flow]]
+name = "probe"
+direction = "up"
+app = {{ kind = "ping", size = 64, interval = "37ms" }}
+"#
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Runs a cell in the kernel world; what it has written stands in `out` below `dir`.
+fn run(dir: &Path, length: u32, more: &[&str]) -> Command {
+    let file = scenario(dir, length);
+    let temporary = dir.join("tmp");
+    let _ = fs::create_dir(&temporary);
+    let mut command = program(&temporary, &["run", "--world", "kernel"]);
+    command.arg(file).arg("--out").arg(dir.join("out"));
+    command.args(more);
+    command
 }
 
 /// What stands in a folder.
@@ -172,13 +213,16 @@ fn a_guest_that_crashes_is_told_of() {
 #[test]
 fn without_a_kernel_the_one_command_is_named() {
     let empty = tempfile::tempdir().unwrap();
-    let output = program(empty.path(), &["kernel", "exec", "true"])
-        .env("XDG_CACHE_HOME", empty.path())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("`sojourn kernel build`"), "{said}");
+    let exec = program(empty.path(), &["kernel", "exec", "true"]);
+    for mut command in [exec, run(empty.path(), 1, &[])] {
+        let output = command
+            .env("XDG_CACHE_HOME", empty.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.contains("`sojourn kernel build`"), "{said}");
+    }
 }
 
 #[test]
@@ -206,20 +250,114 @@ fn an_ordinary_user_can_run_guests() {
     let temporary = dir.path().join("tmp");
     fs::create_dir(&temporary).unwrap();
     fs::set_permissions(&temporary, fs::Permissions::from_mode(0o777)).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(dir.path().join("sojourn"))
-        .args([
-            "kernel",
-            "exec",
-            "id -u; unshare --net true && echo networks",
-        ])
-        .current_dir("/")
-        .env("XDG_CACHE_HOME", dir.path().join("cache"))
-        .env("TMPDIR", &temporary)
+    let cell = scenario(dir.path(), 1);
+    open(&cell);
+    let user = |arguments: &[&str]| {
+        let output = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(dir.path().join("sojourn"))
+            .args(arguments)
+            .current_dir("/")
+            .env("XDG_CACHE_HOME", dir.path().join("cache"))
+            .env("TMPDIR", &temporary)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stdout)
+    };
+    let inside = "id -u; unshare --net true && echo networks";
+    assert_eq!(user(&["kernel", "exec", inside]), "0\nnetworks\n");
+    let file = cell.to_str().unwrap();
+    let table = user(&["run", file, "--world", "kernel"]);
+    assert!(table.contains("download  bulk"), "{table}");
+    assert!(left(&temporary).is_empty());
+}
+
+#[test]
+fn two_runs_of_one_seed_are_the_same_on_a_busy_machine() {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let captured = ["--pcap", "down,down:in", "--seed", "3"];
+    let first = run(dirs[0].path(), 2, &captured).output().unwrap();
+    assert!(first.status.success(), "{first:?}");
+    let busy = AtomicBool::new(true);
+    let second = scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while busy.load(Ordering::Relaxed) {
+                    spin_loop();
+                }
+            });
+        }
+        let second = run(dirs[1].path(), 2, &captured).output().unwrap();
+        busy.store(false, Ordering::Relaxed);
+        second
+    });
+    assert!(second.status.success(), "{second:?}");
+    for file in [
+        "results.parquet",
+        "run-1-down.pcapng",
+        "run-1-down-in.pcapng",
+    ] {
+        let [one, other] = dirs
+            .each_ref()
+            .map(|dir| fs::read(dir.path().join("out").join(file)).unwrap());
+        assert!(one == other && one.len() > 10_000, "{file}");
+    }
+    let results = dirs.each_ref().map(|dir| {
+        assert_eq!(left(&dir.path().join("tmp")), Vec::<PathBuf>::new());
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        merged.results.into_iter().next().unwrap()
+    });
+    assert_eq!(results[0].digest, results[1].digest);
+    assert_ne!(results[0].digest, 0);
+    assert_eq!(results[0].world.as_str(), "kernel");
+    for (name, flow) in &results[0].flows {
+        let measured = flow.goodput.as_bps() > 0 && flow.rtt.count > 10;
+        assert!(measured, "{name}: {flow:?}");
+    }
+    // The path itself is exact: nothing is faster than it.
+    assert!(results[0].flows[2].1.rtt.min >= 20.0);
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let temporary = dir.path().join("tmp");
+    let mut run = run(dir.path(), 1000, &["--jobs", "2", "--seeds", "2"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("two guests start", || guests(&temporary).len() > 3);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    until("the guests' processes end", || {
+        guests(&temporary).is_empty()
+    });
+    until("their folders go", || left(&temporary).is_empty());
+    assert!(!dir.path().join("out").exists());
+}
+
+#[test]
+fn a_run_without_room_on_the_disk_fails_with_a_reason_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let temporary = dir.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=32k", "none"])
+        .arg(&temporary)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(text(&output.stdout), "0\nnetworks\n");
-    assert!(left(&temporary).is_empty());
+    if !mount.status.success() {
+        // Only root can make a disk this small.
+        return;
+    }
+    let output = run(dir.path(), 1, &["--pcap", "down"]).output();
+    let left = left(&temporary);
+    let unmount = Command::new("umount").arg(&temporary).status().unwrap();
+    assert!(unmount.success());
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("No space left on device"), "{said}");
+    assert_eq!(left, Vec::<PathBuf>::new());
 }

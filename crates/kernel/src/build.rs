@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::KernelError;
 use crate::recipe::{CONFIG, Edit, Version, edits};
-use crate::store::{Kernel, Store, release};
+use crate::store::{Image, Store, release};
 
 /// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
 const ROOM_MIB: u64 = 2600;
@@ -50,7 +50,7 @@ pub fn build(
     version: Version,
     again: bool,
     say: &mut dyn FnMut(&str),
-) -> Result<Kernel, KernelError> {
+) -> Result<Image, KernelError> {
     fs::create_dir_all(store.dir()).map_err(KernelError::io(format!(
         "make the folder {}",
         store.dir().display()

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use sojourn_report::ReportError;
+use sojourn_world::WorldError;
+
 use crate::recipe::Version;
 
 /// Why a kernel could not be built, or a guest not be run.
@@ -78,6 +81,21 @@ pub enum KernelError {
         /// The last lines of its console.
         console: String,
     },
+    /// A cell that cannot be handed to a guest.
+    #[error("the kernel world runs cells as a scenario file has them, and this one was changed")]
+    NoSource,
+    /// The two sides of a guest do not understand each other.
+    #[error("the guest's files are not this program's: was the program replaced while it ran?")]
+    Task,
+    /// The scenario cannot be read in the guest.
+    #[error("the guest cannot read the scenario: {0}")]
+    Scenario(String),
+    /// The live runner in the guest has failed.
+    #[error(transparent)]
+    Run(#[from] WorldError),
+    /// The files of a result could not be written or read.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// Stopped from outside.
     #[error("interrupted")]
     Interrupted,

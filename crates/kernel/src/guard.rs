@@ -15,6 +15,8 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use nix::sys::personality::{self, Persona};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getppid, kill_process,
@@ -27,7 +29,8 @@ use crate::guest::Roles;
 const PREFIX: &str = "sojourn-guest-";
 /// A folder this young may belong to a guard that has not locked it yet.
 const YOUNG: Duration = Duration::from_secs(60);
-/// Said on standard output before how the guest ended.
+/// Said on standard output before the processor time that the guest took (microseconds), the most
+/// memory of one of its processes (KiB), and how it ended.
 pub(crate) const ENDED: &str = "ended: ";
 
 /// What makes a guard do its work.
@@ -57,7 +60,10 @@ pub fn guard(roles: &Roles, kernel: &Path, arguments: &[String]) -> io::Result<(
         drop(input);
         let mut guest = start(roles, kernel, arguments, dir.path())?;
         let ended = attend(&mut guest)?;
-        say(&format!("{ENDED}{ended}"));
+        let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let cpu = used.user_time() + used.system_time();
+        let (micros, kib) = (cpu.num_microseconds(), used.max_rss());
+        say(&format!("{ENDED}{micros} {kib} {ended}"));
         // The folder stays until the run has read it.
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     }

@@ -17,9 +17,9 @@ use std::{fs, thread};
 
 use crate::KernelError;
 use crate::guard::ENDED;
-use crate::job::{FINISHED, JOB, Job, STARTED, STATUS};
+use crate::job::{AT, FINISHED, JOB, Job, STARTED, STATUS};
 use crate::recipe::SEED;
-use crate::store::Kernel;
+use crate::store::Image;
 
 /// What guests have by default, in MiB. Only what a guest touches is taken from the host.
 const MEMORY_MIB: u64 = 512;
@@ -36,7 +36,7 @@ const EPOCH: u64 = 1_735_689_600_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// What runs in them.
-    pub kernel: Kernel,
+    pub kernel: Image,
     /// This program: guard, first process and more, by the arguments below.
     pub program: PathBuf,
     /// Arguments that lead to [`guard`](crate::guard()), [`become_guest`](crate::become_guest())
@@ -55,6 +55,8 @@ pub struct Roles {
     pub become_guest: &'static [&'static str],
     /// Followed by nothing.
     pub init: &'static [&'static str],
+    /// Followed by nothing; leads to [`run_task`](crate::run_task()).
+    pub task: &'static [&'static str],
 }
 
 /// A guest that was started. Dropping it ends it and removes everything.
@@ -64,9 +66,38 @@ pub struct Guest {
     /// Closed to let go of the guest.
     line: Option<ChildStdin>,
     dir: PathBuf,
-    ended: Receiver<String>,
+    ended: Receiver<Ended>,
     console: Arc<Mutex<Console>>,
     readers: Vec<JoinHandle<()>>,
+}
+
+/// How a guest ended, and what it took of the host.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    how: String,
+    /// Processor time.
+    pub cpu: Duration,
+    /// Most resident memory of one of its processes, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl Ended {
+    /// From the guard's last line; without one the guard itself was killed.
+    fn read(line: &str) -> Self {
+        let fields = line.trim().strip_prefix(ENDED);
+        let mut fields = fields.unwrap_or("0 0 it was killed").splitn(3, ' ');
+        let mut number = || {
+            fields
+                .next()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0)
+        };
+        Self {
+            cpu: Duration::from_micros(number()),
+            peak_rss_bytes: number() * 1024,
+            how: fields.next().unwrap_or_default().to_owned(),
+        }
+    }
 }
 
 /// What a guest's console has shown.
@@ -78,6 +109,8 @@ struct Console {
     started: bool,
     /// Whether anything is passed on.
     echo: bool,
+    /// How far the job says to be.
+    at: u64,
 }
 
 impl Machine {
@@ -118,10 +151,8 @@ impl Machine {
         let (sender, ended) = mpsc::channel();
         readers.push(thread::spawn(move || {
             let mut text = String::new();
-            // Without an end the guard itself was killed.
             let _ = output.read_line(&mut text);
-            let how = text.trim().strip_prefix(ENDED).unwrap_or("it was killed");
-            let _ = sender.send(how.to_owned());
+            let _ = sender.send(Ended::read(&text));
         }));
         Ok(Guest {
             guard,
@@ -186,30 +217,36 @@ impl Guest {
             .map_err(KernelError::io("start a guest"))
     }
 
-    /// Waits until it has powered off and tells the job's exit status. `going` is asked ten times
-    /// a second whether to go on.
+    /// Waits until it has powered off and tells the job's exit status and what the guest took.
+    /// `going` is asked ten times a second whether to go on, and told how far the job says to be.
     ///
     /// # Errors
     /// When the guest ended without the job's status, or `going` wanted no more.
-    pub fn wait(&self, going: &mut dyn FnMut() -> ControlFlow<()>) -> Result<i32, KernelError> {
-        let how = loop {
+    pub fn wait(
+        &self,
+        going: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(i32, Ended), KernelError> {
+        let ended = loop {
             match self.ended.recv_timeout(TICK) {
-                Ok(how) => break how,
-                Err(RecvTimeoutError::Disconnected) => break "its guard was killed".to_owned(),
+                Ok(ended) => break ended,
+                Err(RecvTimeoutError::Disconnected) => break Ended::read(""),
                 Err(RecvTimeoutError::Timeout) => {
-                    if going().is_break() {
+                    let at = locked(&self.console).at;
+                    if going(at).is_break() {
                         return Err(KernelError::Interrupted);
                     }
                 }
             }
         };
         let status = fs::read_to_string(self.dir.join(STATUS)).ok();
-        let status = status.and_then(|text| text.trim().parse().ok());
-        status.ok_or_else(|| self.ended(&how))
+        match status.and_then(|text| text.trim().parse().ok()) {
+            Some(status) => Ok((status, ended)),
+            None => Err(self.failed(&ended.how)),
+        }
     }
 
     /// The error of a guest that has left no result.
-    pub fn ended(&self, how: &str) -> KernelError {
+    pub fn failed(&self, how: &str) -> KernelError {
         KernelError::Ended {
             how: how.to_owned(),
             console: self.console(),
@@ -217,7 +254,7 @@ impl Guest {
     }
 
     /// The last lines of its console.
-    pub fn console(&self) -> String {
+    fn console(&self) -> String {
         let console = locked(&self.console);
         let lines: Vec<_> = console
             .kept
@@ -250,7 +287,12 @@ fn watch(console: impl Read, screen: &Mutex<Console>) {
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|n| n > 0) {
         let line = String::from_utf8_lossy(&bytes).replace('\r', "");
+        bytes.clear();
         let mut screen = locked(screen);
+        if let Some(at) = line.trim().strip_prefix(AT).and_then(|at| at.parse().ok()) {
+            screen.at = at;
+            continue;
+        }
         screen.started &= line.trim() != FINISHED;
         if screen.started && screen.echo {
             // Whoever reads us may have gone; the guest goes on.
@@ -261,6 +303,5 @@ fn watch(console: impl Read, screen: &Mutex<Console>) {
         while screen.kept.iter().map(String::len).sum::<usize>() > CONSOLE {
             screen.kept.remove(0);
         }
-        bytes.clear();
     }
 }

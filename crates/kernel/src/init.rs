@@ -9,7 +9,7 @@ use rustix::fs::Mode;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
-use crate::job::{FINISHED, JOB, Job, SHARED, STARTED, STATUS};
+use crate::job::{FINISHED, HOST, JOB, Job, SHARED, STARTED, STATUS};
 
 /// The exit status of a job that could not be started, as shells count it.
 const NOT_RUN: i32 = 126;
@@ -50,6 +50,10 @@ fn run() -> io::Result<i32> {
             mounted.map_err(|error| said(&format!("mount {place}"), error))?;
         }
     }
+    fs::create_dir(HOST)?;
+    // Once more, whole: what was mounted hides the host's own.
+    mount("host", HOST, "hostfs", MountFlags::RDONLY, Some(c"/"))
+        .map_err(|error| said("mount the host's files", error))?;
     fs::create_dir(SHARED)?;
     // The guest's process runs in that folder: its name has no part in what the guest is.
     let data = c"/proc/self/cwd/.";

@@ -6,12 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// Where the guest has the folder that it shares with the host.
 pub const SHARED: &str = "/run/sojourn";
+/// Where the guest has all of the host's files, those too that [`SHARED`], `/run` and `/tmp` hide.
+pub(crate) const HOST: &str = "/run/host";
 /// The job, for the guest.
 pub(crate) const JOB: &str = "job";
 /// Its exit status, from the guest.
 pub(crate) const STATUS: &str = "status";
 /// A line on the console: from here on it is the job's.
 pub(crate) const STARTED: &str = "sojourn: the job starts";
+/// How a line on the console begins by which the job says how far it is, with a number of its own.
+pub(crate) const AT: &str = "sojourn: at ";
 /// A line on the console: up to here it was the job's.
 pub(crate) const FINISHED: &str = "sojourn: the job has ended";
 

@@ -30,8 +30,13 @@ impl Version {
     }
 
     /// The version of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.name() == name)
+    ///
+    /// # Errors
+    /// Which names there are.
+    pub fn named(name: &str) -> Result<Self, NoSuchVersion> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|version| version.name() == name)
+            .ok_or(NoSuchVersion)
     }
 
     /// Debian's package with its source.
@@ -53,6 +58,11 @@ impl Version {
         format!("{:08x}", (hash.0 >> 32) ^ (hash.0 & 0xffff_ffff))
     }
 }
+
+/// No version has this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no such kernel; known are {}", Version::ALL.map(Version::name).join(", "))]
+pub struct NoSuchVersion;
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

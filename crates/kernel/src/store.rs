@@ -20,7 +20,7 @@ pub struct Store {
 
 /// A kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
+pub struct Image {
     /// The series it belongs to.
     pub version: Version,
     /// The program.
@@ -64,11 +64,11 @@ impl Store {
     ///
     /// # Errors
     /// When it is not built: the message says the one command that builds it.
-    pub fn find(&self, version: Option<Version>) -> Result<Kernel, KernelError> {
+    pub fn find(&self, version: Option<Version>) -> Result<Image, KernelError> {
         let wanted = Version::ALL.into_iter();
         wanted
             .filter(|&known| version.is_none_or(|version| version == known))
-            .map(|version| Kernel {
+            .map(|version| Image {
                 version,
                 path: self.place(version),
             })
@@ -102,7 +102,7 @@ impl Store {
     }
 }
 
-impl Kernel {
+impl Image {
     /// What the kernel says that it is, as `6.1.192`.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! A test bed of three network namespaces, `client — bridge — server`, on this machine.
+//! A test bed of three network namespaces, `client — bridge — server`, on this machine. Between
+//! the bridge and the hosts there can be stages, namespaces that hand all frames through.
 //!
 //! Hosts have addresses of 198.18.0.0/15, the block for benchmarks (RFC 2544, RFC 5735); the
 //! bridge has none. Everything is held by file descriptors of this process only: when it ends,
@@ -26,8 +27,6 @@ use netlink::{Mac, Netlink, VethEnd};
 pub(crate) const MTU: u32 = 1500;
 const CLIENT_MAC: Mac = [2, 0, 0, 0, 0, 1];
 const SERVER_MAC: Mac = [2, 0, 0, 0, 0, 2];
-const LEFT_MAC: Mac = [2, 0, 0, 0, 1, 1];
-const RIGHT_MAC: Mac = [2, 0, 0, 0, 1, 2];
 /// Of both hosts: one subnet, since a bridge does not route.
 const PREFIX: u8 = 15;
 const HOST_DEVICE: &str = "eth0";
@@ -85,6 +84,8 @@ pub struct Plan {
     pub initial_window: Option<u32>,
     /// Whether what leaves the client's side is translated to its first host's address.
     pub nat: bool,
+    /// Stages between the client and the bridge, and between the bridge and the server.
+    pub stages: [usize; 2],
 }
 
 /// The test bed. Dropping it removes everything.
@@ -96,6 +97,9 @@ pub struct Lab {
     pub bridge: Namespace,
     /// Where the servers' sockets are.
     pub server: Namespace,
+    /// Those of [`Plan::stages`], in their order from the client to the server. Their devices have
+    /// the bridge's names.
+    pub stages: [Vec<Namespace>; 2],
 }
 
 impl Lab {
@@ -117,34 +121,86 @@ impl Lab {
                 io::Error::new(error.kind(), format!("{error}; {advice}"))
             })
         };
+        let stages = |count| (0..count).map(|_| make()).collect::<io::Result<Vec<_>>>();
         let lab = Self {
             client: make()?,
             bridge: make()?,
             server: make()?,
+            stages: [stages(plan.stages[0])?, stages(plan.stages[1])?],
         };
-        lab.bridge.run(|| sysctls(&IPV6_OFF))?;
+        let places: Vec<&Namespace> = lab.places().collect();
+        for place in &places {
+            place.run(|| sysctls(&IPV6_OFF))?;
+        }
+        let last = places.len() - 1;
+        for (number, pair) in places.windows(2).enumerate() {
+            let near = Self::end(number, Self::RIGHT, last);
+            let far = Self::end(number + 1, Self::LEFT, last);
+            pair[0].run(|| {
+                Netlink::open()?
+                    .veth(&near, &far, pair[1].raw_fd())
+                    .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))
+            })?;
+        }
         lab.host(Host::Client, plan)?;
         lab.host(Host::Server, plan)?;
         if plan.nat {
             lab.client.run(translate)?;
         }
-        lab.bridge.run(|| {
-            let mut netlink = Netlink::open()?;
-            for device in [Self::LEFT, Self::RIGHT] {
-                ethtool::offloads_off(device)?;
-                netlink.up(index(device)?)?;
-            }
-            Ok(())
-        })?;
-        for (namespace, device) in [
-            (&lab.client, HOST_DEVICE),
-            (&lab.server, HOST_DEVICE),
-            (&lab.bridge, Self::LEFT),
-            (&lab.bridge, Self::RIGHT),
-        ] {
+        let middle = &places[1..last];
+        for place in middle {
+            place.run(|| {
+                let mut netlink = Netlink::open()?;
+                for device in [Self::LEFT, Self::RIGHT] {
+                    ethtool::offloads_off(device)?;
+                    netlink.up(index(device)?)?;
+                }
+                Ok(())
+            })?;
+        }
+        let hosts = [&lab.client, &lab.server].map(|host| (host, HOST_DEVICE));
+        let ports = middle
+            .iter()
+            .flat_map(|place| [(*place, Self::LEFT), (*place, Self::RIGHT)]);
+        for (namespace, device) in hosts.into_iter().chain(ports) {
             namespace.run(|| wait_until_operational(&mut Netlink::open()?, index(device)?))?;
         }
         Ok(lab)
+    }
+
+    /// All namespaces, from the client to the server.
+    fn places(&self) -> impl Iterator<Item = &Namespace> {
+        let [before, behind] = &self.stages;
+        let bridge = before.iter().chain([&self.bridge]).chain(behind);
+        [&self.client]
+            .into_iter()
+            .chain(bridge)
+            .chain([&self.server])
+    }
+
+    /// A device of the place with this number; the hosts' are the first and the last one.
+    fn end(place: usize, port: &'static str, last: usize) -> VethEnd {
+        match place {
+            0 => VethEnd {
+                name: HOST_DEVICE,
+                mac: CLIENT_MAC,
+            },
+            _ if place == last => VethEnd {
+                name: HOST_DEVICE,
+                mac: SERVER_MAC,
+            },
+            _ => VethEnd {
+                name: port,
+                mac: [
+                    2,
+                    0,
+                    0,
+                    0,
+                    place as u8,
+                    if port == Self::LEFT { 1 } else { 2 },
+                ],
+            },
+        }
     }
 
     /// The namespace of a host.
@@ -155,29 +211,13 @@ impl Lab {
         }
     }
 
-    /// Builds one host and its cable to the bridge.
+    /// Sets up one host.
     fn host(&self, host: Host, plan: &Plan) -> io::Result<()> {
-        let port = match host {
-            Host::Client => (Self::LEFT, LEFT_MAC),
-            Host::Server => (Self::RIGHT, RIGHT_MAC),
-        };
         self.namespace(host).run(|| {
-            sysctls(&IPV6_OFF)?;
             for (path, value) in &plan.sysctls {
                 sysctl(path, value)?;
             }
             let mut netlink = Netlink::open()?;
-            let near = VethEnd {
-                name: HOST_DEVICE,
-                mac: host.mac(),
-            };
-            let far = VethEnd {
-                name: port.0,
-                mac: port.1,
-            };
-            netlink
-                .veth(&near, &far, self.bridge.raw_fd())
-                .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))?;
             ethtool::offloads_off(HOST_DEVICE)?;
             let device = index(HOST_DEVICE)?;
             netlink.up(index("lo")?)?;

@@ -119,7 +119,20 @@ impl World for Guests {
             guests: self,
         };
         let outcome = run.go(progress)?;
-        Ok(result(cell, shared, outcome, began))
+        let digest = if self.repeats { outcome.digest } else { 0 };
+        let result = result(cell, shared, outcome, began);
+        Ok(RunResult { digest, ..result })
+    }
+}
+
+impl Guests {
+    /// Whether a cell can run live, without running it.
+    ///
+    /// # Errors
+    /// The first reason why it cannot.
+    pub fn check(&self, cell: &Cell) -> Result<(), Unfit> {
+        check(cell)?;
+        plan(cell).map(drop)
     }
 }
 
@@ -225,6 +238,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         sysctls,
         initial_window: (!usual).then_some(initial_window),
         nat: cell.network.nodes[0].nat,
+        stages: [0, 0],
     })
 }
 
@@ -246,6 +260,8 @@ struct Outcome {
     frames: u64,
     bottleneck_packets: u64,
     cpu_nanos: u64,
+    /// A rolling hash over the frames at the queues: when, where, how long.
+    digest: u64,
 }
 
 impl Run<'_> {

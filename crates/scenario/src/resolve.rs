@@ -115,6 +115,7 @@ impl Resolver<'_> {
             network,
             flows,
             changes,
+            source: None,
         })
     }
 }

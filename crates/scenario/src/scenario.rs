@@ -8,8 +8,9 @@ use crate::read::Read;
 use crate::resolve::Resolver;
 use crate::sweep::{Grid, MOST_COMBINATIONS};
 use crate::tree::{Node, Value};
-use sojourn_world::{Cell, ScenarioInfo};
+use sojourn_world::{Cell, ScenarioInfo, Source};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the command line changes of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,6 +87,11 @@ impl Scenario {
             options,
             sets: &sets,
             files: Files::new(base),
+            source: Arc::new(Source {
+                name: name.to_owned(),
+                text: text.to_owned(),
+                base: base.to_owned(),
+            }),
             scenario: Self {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
@@ -104,6 +110,23 @@ impl Scenario {
         builder.scenario.info.axes = grid.info();
         builder.scenario.info.source = Some(text.to_owned());
         Ok(builder.scenario)
+    }
+
+    /// Makes a cell anew from where it was written, its parameters and its seed.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn cell(source: &Source, params: &[(String, String)], seed: u64) -> Result<Cell, Problems> {
+        let options = Options {
+            sets: (params.iter())
+                .map(|(field, value)| format!("{field}={value}"))
+                .collect(),
+            seed: Some(seed),
+            seeds: None,
+        };
+        let scenario = Self::parse(&source.name, &source.text, &source.base, &options)?;
+        let only = scenario.cells.into_iter().next();
+        Ok(only.expect("a scenario has at least one cell"))
     }
 }
 
@@ -139,6 +162,7 @@ struct Builder<'a> {
     options: &'a Options,
     sets: &'a [Override],
     files: Files,
+    source: Arc<Source>,
     scenario: Scenario,
 }
 
@@ -174,7 +198,10 @@ impl Builder<'_> {
             let Some(cell) = resolver.cell(&file, &params, seed) else {
                 return;
             };
-            self.scenario.cells.push(cell);
+            self.scenario.cells.push(Cell {
+                source: Some(Arc::clone(&self.source)),
+                ..cell
+            });
         }
         self.scenario.info = ScenarioInfo {
             title: file.title.clone().unwrap_or_else(|| file.name.0.clone()),

@@ -245,10 +245,10 @@ fn recovery_variants_are_words_for_the_congestion_control() {
 }
 
 #[test]
-fn every_scenario_of_the_repository_is_right() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+fn every_scenario_of_the_repository_is_right_and_its_cells_can_be_made_anew() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: Vec<PathBuf> = Vec::new();
-    let mut folders = vec![root];
+    let mut folders = vec![root.join("scenarios"), root.join("studies")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -257,6 +257,7 @@ fn every_scenario_of_the_repository_is_right() {
             } else if path
                 .extension()
                 .is_some_and(|extension| extension == "toml")
+                && path.file_name().is_some_and(|name| name != "study.toml")
             {
                 files.push(path);
             }
@@ -264,8 +265,14 @@ fn every_scenario_of_the_repository_is_right() {
     }
     assert!(files.len() >= 12, "{files:?}");
     for file in files {
-        if let Err(problems) = Scenario::load(&file, &Options::default()) {
-            panic!("{problems}");
+        let cells = match Scenario::load(&file, &Options::default()) {
+            Ok(scenario) => scenario.cells,
+            Err(problems) => panic!("{problems}"),
+        };
+        for cell in cells.iter().step_by(1 + cells.len() / 40) {
+            let source = cell.source.as_deref().expect("a scenario has it");
+            let anew = Scenario::cell(source, &cell.params, cell.seed);
+            assert_eq!(anew.as_ref(), Ok(cell), "{}", file.display());
         }
     }
 }

@@ -5,6 +5,8 @@ use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config as TcpConfig;
 use sojourn_units::{Span, Time};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One combination of a scenario's grid, with a seed.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,27 @@ pub struct Cell {
     pub flows: Vec<Flow>,
     /// What becomes of links while it runs, in the order of time.
     pub changes: Vec<Change>,
+    /// Where it was written; none for a cell that no scenario has.
+    pub source: Option<Arc<Source>>,
+}
+
+/// The scenario that cells come from. With a cell's [`params`](Cell::params) and seed the cell can
+/// be made anew from it, in another process too.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// As messages show it, such as the file's path.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// The folder from which paths in the text are seen.
+    pub base: PathBuf,
+}
+
+impl PartialEq for Source {
+    /// Where a cell was written is no part of what it is.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Cell {
@@ -53,6 +76,7 @@ impl Cell {
             network,
             flows,
             changes: Vec::new(),
+            source: None,
         }
     }
 

@@ -21,7 +21,7 @@ mod spp;
 mod tap;
 mod transmit;
 
-pub use cell::{Cell, Change, Flow, Instance, Label, Transport};
+pub use cell::{Cell, Change, Flow, Instance, Label, Source, Transport};
 pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,

@@ -21,8 +21,8 @@ pub struct RunResult {
     pub aggregate: Aggregate,
     /// What the run cost.
     pub cost: Cost,
-    /// A rolling hash over every event of a run in virtual time: equal hashes, equal runs.
-    /// Zero where runs do not repeat.
+    /// A rolling hash over every event, or frame, of a run in virtual time: equal hashes, equal
+    /// runs. Zero where runs do not repeat.
     pub digest: u64,
     /// Version and commit of the program that ran it, as `--version` says them. None where nobody
     /// has signed it: a world does not know what program it is part of.

@@ -25,12 +25,12 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 pub(super) type Mac = [u8; 6];
 
 /// One end of a veth pair.
-pub(super) struct VethEnd<'a> {
-    pub(super) name: &'a str,
+pub(super) struct VethEnd {
+    pub(super) name: &'static str,
     pub(super) mac: Mac,
 }
 
-impl VethEnd<'_> {
+impl VethEnd {
     fn attributes(&self) -> Vec<LinkAttribute> {
         vec![
             LinkAttribute::IfName(self.name.to_owned()),
@@ -61,12 +61,7 @@ impl Netlink {
     }
 
     /// Makes a veth pair: `near` here, `far` in the namespace with the handle `namespace`.
-    pub(super) fn veth(
-        &mut self,
-        near: &VethEnd<'_>,
-        far: &VethEnd<'_>,
-        namespace: i32,
-    ) -> io::Result<()> {
+    pub(super) fn veth(&mut self, near: &VethEnd, far: &VethEnd, namespace: i32) -> io::Result<()> {
         let mut peer = LinkMessage::default();
         peer.attributes = far.attributes();
         peer.attributes.push(LinkAttribute::NetNsFd(namespace));

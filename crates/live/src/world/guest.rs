@@ -17,6 +17,8 @@ pub struct Guests {
     pub client: Option<String>,
     /// The same on the servers' side.
     pub server: Option<String>,
+    /// Whether the machine's time is virtual, so that runs repeat: results then carry a digest.
+    pub repeats: bool,
 }
 
 /// A program that is running; ends when dropped.

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use rustix::time::ClockId;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
+use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
     Cell, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, link_recorders,
@@ -48,6 +49,7 @@ struct Links<'a> {
     sent: [u64; 2],
     flows: Flows<'a>,
     capture: Option<Capture>,
+    digest: u64,
 }
 
 /// What the frames at the bridge's two ports tell of the flows. Between a port and the host beyond
@@ -121,6 +123,7 @@ impl<'a> Links<'a> {
             sent: [0; 2],
             flows: Flows::new(cell, &run.shared.recorders),
             capture: None,
+            digest: 0,
         }
     }
 }
@@ -131,6 +134,8 @@ impl Observer for Links<'_> {
             capture.frame(point, side, now, frame);
         }
         self.flows.frame(point, now, frame);
+        let what = (point as u64) << 34 | (side as u64) << 32 | u64::from(frame.len());
+        self.digest = mix(mix(self.digest ^ now.as_nanos()) ^ what);
     }
 
     fn offered(&mut self, side: Side, now: Time, len: u32) {
@@ -254,6 +259,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.recorders.into_iter().zip(reports).collect(),
         frames,
+        digest: links.digest,
         cpu_nanos: read_nanos(ClockId::ThreadCPUTime),
     })
 }
