@@ -36,7 +36,7 @@ impl App for Bulk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Notes, ms};
+    use crate::tests::harness::{Notes, ms};
 
     #[test]
     fn it_writes_for_ever() {

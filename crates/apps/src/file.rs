@@ -49,7 +49,7 @@ impl App for Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Notes, ms};
+    use crate::tests::harness::{Notes, ms};
 
     #[test]
     fn it_is_written_once_and_closed() {

@@ -22,8 +22,6 @@ pub mod dash;
 pub mod emodel;
 mod file;
 mod game;
-#[cfg(test)]
-mod harness;
 mod media;
 mod metric;
 mod model;

@@ -21,81 +21,53 @@ const RATED_EVERY: Span = Span::from_secs(1);
 /// Ramjee et al.: weight of the past.
 const PAST: f64 = 0.998_002;
 
-/// One direction of a call in speech. By default G.711 (RFC 3551): 64 kbit/s in packets of 20 ms,
-/// and RTP's header.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Voip {
-    /// Payload in bytes, 1 to [`Datagram::MOST`].
-    pub size: u16,
-    /// Time between packets.
-    pub interval: Span,
-}
-
-impl Default for Voip {
-    fn default() -> Self {
-        Self {
-            size: 172,
-            interval: Span::from_millis(20),
+/// Declares a kind of call: its type, name and meaning, and the payload by default.
+macro_rules! call {
+    ($(#[$about:meta])* $Call:ident, $name:literal, $what:literal, $size:literal) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $Call {
+            /// Payload in bytes, 1 to [`Datagram::MOST`].
+            pub size: u16,
+            /// Time between packets.
+            pub interval: Span,
         }
-    }
-}
 
-/// One direction of a call in pictures. By default that of the study "home-broadband".
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Video {
-    /// Payload in bytes, 1 to [`Datagram::MOST`].
-    pub size: u16,
-    /// Time between packets.
-    pub interval: Span,
-}
-
-impl Default for Video {
-    fn default() -> Self {
-        Self {
-            size: 700,
-            interval: Span::from_millis(20),
+        impl Default for $Call {
+            fn default() -> Self {
+                let interval = Span::from_millis(20);
+                Self { size: $size, interval }
+            }
         }
-    }
+
+        impl Model for $Call {
+            const KIND: Kind = Kind {
+                is_call: true,
+                metrics: &[Metric::JitterMs, Metric::MissingRatio, Metric::RFactor, Metric::Mos],
+                ..Kind::new($name, $what, Some(Transport::Udp))
+            };
+
+            fn build(&self, _dice: Stream) -> Ends {
+                let listener = Listener::new(self.interval);
+                ends(Paced::new(self.size, self.interval), listener)
+            }
+
+            fn datagrams(&self) -> [Option<Datagrams>; 2] {
+                one_way(self.size)
+            }
+        }
+    };
 }
 
-/// What both kinds of call have in common.
-const fn call(name: &'static str, about: &'static str) -> Kind {
-    Kind {
-        is_call: true,
-        metrics: &[
-            Metric::JitterMs,
-            Metric::MissingRatio,
-            Metric::RFactor,
-            Metric::Mos,
-        ],
-        ..Kind::new(name, about, Some(Transport::Udp))
-    }
+call! {
+    /// One direction of a call in speech. By default G.711 (RFC 3551): 64 kbit/s in packets of
+    /// 20 ms, and RTP's header.
+    Voip, "voip", "one direction of a call in speech", 172
 }
 
-impl Model for Voip {
-    const KIND: Kind = call("voip", "one direction of a call in speech");
-
-    fn build(&self, _dice: Stream) -> Ends {
-        let listener = Listener::new(self.interval);
-        ends(Paced::new(self.size, self.interval), listener)
-    }
-
-    fn datagrams(&self) -> [Option<Datagrams>; 2] {
-        one_way(self.size)
-    }
-}
-
-impl Model for Video {
-    const KIND: Kind = call("video", "one direction of a call in pictures");
-
-    fn build(&self, _dice: Stream) -> Ends {
-        let listener = Listener::new(self.interval);
-        ends(Paced::new(self.size, self.interval), listener)
-    }
-
-    fn datagrams(&self) -> [Option<Datagrams>; 2] {
-        one_way(self.size)
-    }
+call! {
+    /// One direction of a call in pictures. By default that of the study "home-broadband".
+    Video, "video", "one direction of a call in pictures", 700
 }
 
 /// Interarrival jitter (RFC 3550 A.8), in milliseconds. Datagrams that leave at a constant

@@ -28,7 +28,14 @@ impl Model for OnOff {
     );
 
     fn build(&self, dice: Stream) -> Ends {
-        ends(Bursts::new(self, dice), Sink)
+        let bursts = Bursts {
+            datagrams: Numbered::new(self.size),
+            beat: Beat::new(self.rate.time_for(u64::from(self.size))),
+            plan: *self,
+            dice,
+            burst_ends: Time::ZERO,
+        };
+        ends(bursts, Sink)
     }
 
     fn datagrams(&self) -> [Option<Datagrams>; 2] {
@@ -41,23 +48,9 @@ impl Model for OnOff {
 struct Bursts {
     datagrams: Numbered,
     beat: Beat,
-    on: Span,
-    off: Span,
+    plan: OnOff,
     dice: Stream,
     burst_ends: Time,
-}
-
-impl Bursts {
-    fn new(plan: &OnOff, dice: Stream) -> Self {
-        Self {
-            datagrams: Numbered::new(plan.size),
-            beat: Beat::new(plan.rate.time_for(u64::from(plan.size))),
-            on: plan.on,
-            off: plan.off,
-            dice,
-            burst_ends: Time::ZERO,
-        }
-    }
 }
 
 impl App for Bursts {
@@ -66,13 +59,13 @@ impl App for Bursts {
             return;
         }
         if input == Input::Start {
-            self.burst_ends = now + self.dice.exponential(self.on);
+            self.burst_ends = now + self.dice.exponential(self.plan.on);
         }
         self.datagrams.send(now, port);
         self.beat.advance(now);
         if self.beat.due >= self.burst_ends {
-            self.beat.due = self.burst_ends.max(now) + self.dice.exponential(self.off);
-            self.burst_ends = self.beat.due + self.dice.exponential(self.on);
+            self.beat.due = self.burst_ends.max(now) + self.dice.exponential(self.plan.off);
+            self.burst_ends = self.beat.due + self.dice.exponential(self.plan.on);
         }
         port.wake_at(self.beat.due);
     }
@@ -81,7 +74,7 @@ impl App for Bursts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Notes, ms, run};
+    use crate::tests::harness::{Notes, ms, run};
 
     #[test]
     fn it_has_the_rate_its_times_imply() {

@@ -28,7 +28,7 @@ impl Model for Ping {
     const KIND: Kind = Kind::new("ping", "a latency probe", Some(Transport::Udp));
 
     fn build(&self, _dice: Stream) -> Ends {
-        ends(Asker::new(self.size, self.interval), Echo)
+        ends(Asker(Paced::new(self.size, self.interval)), Echo)
     }
 
     fn datagrams(&self) -> [Option<Datagrams>; 2] {
@@ -42,23 +42,13 @@ impl Model for Ping {
 
 /// The asking end.
 #[derive(Clone, Copy, Debug)]
-struct Asker {
-    requests: Paced,
-}
-
-impl Asker {
-    fn new(size: u16, interval: Span) -> Self {
-        Self {
-            requests: Paced::new(size, interval),
-        }
-    }
-}
+struct Asker(Paced);
 
 impl App for Asker {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
         match input {
             Input::Datagram(echo) => port.round_trip(now - echo.sent),
-            _ => self.requests.handle(input, now, port),
+            _ => self.0.handle(input, now, port),
         }
     }
 }
@@ -78,12 +68,12 @@ impl App for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Notes, ms};
+    use crate::tests::harness::{Notes, ms};
 
     #[test]
     fn it_measures_what_comes_back() {
         let (mut near, mut far) = (Notes::default(), Notes::default());
-        let mut ping = Asker::new(64, Span::from_millis(20));
+        let mut ping = Asker(Paced::new(64, Span::from_millis(20)));
         ping.handle(Input::Start, ms(0), &mut near);
         Echo.handle(Input::Datagram(near.datagrams[0]), ms(25), &mut far);
         ping.handle(Input::Datagram(far.datagrams[0]), ms(51), &mut near);

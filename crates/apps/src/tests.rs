@@ -1,5 +1,7 @@
 //! What holds of all models, and the table of `docs/apps.md`.
 
+pub(crate) mod harness;
+
 use crate::{Metric, Spec, Transport};
 use sojourn_tidy::generated;
 use std::format;

@@ -8,6 +8,7 @@
 
 use crate::model::ends;
 use crate::{App, Ends, Input, Kind, Message, Metric, Model, Port, Transport};
+use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -94,15 +95,11 @@ impl Browser {
     /// Looks at `pages`, with sizes from `dice`.
     fn new(pages: Web, dice: Stream) -> Self {
         let connections = usize::from(pages.connections.max(1));
-        let mut asked = Vec::new();
-        asked.resize(connections, None);
-        let mut open = Vec::new();
-        open.resize(connections, false);
         Self {
             pages,
             dice,
-            asked,
-            open,
+            asked: vec![None; connections],
+            open: vec![false; connections],
             to_ask: 0,
             missing: 0,
             began: Time::ZERO,
@@ -194,10 +191,8 @@ impl App for WebServer {
         } = input
         {
             let size = u32::try_from(message.tag).unwrap_or(u32::MAX);
-            port.message(
-                connection,
-                Message::new(message.tag, size.saturating_add(HEAD)),
-            );
+            let answer = Message::new(message.tag, size.saturating_add(HEAD));
+            port.message(connection, answer);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From the tree to typed tables, collecting every problem on the way.
 
-use crate::problem::{Problem, Problems, suggestion};
+use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::tree::{Entry, Node, Value};
 
 /// A type that a value of the file can become.
@@ -28,6 +28,13 @@ impl<T: Read> Read for Option<T> {
 pub fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
     let message = format!("expected {wanted}, found {}", node.value.kind());
     Problem::new(node.at, path, message)
+}
+
+/// The value as it is, to be read later.
+impl Read for Node {
+    fn read(node: &Node, _: &str, _: &mut Problems) -> Option<Self> {
+        Some(node.clone())
+    }
 }
 
 impl Read for String {
@@ -101,7 +108,8 @@ pub fn join(above: &str, key: &str) -> String {
 /// A table that is being read.
 pub struct Fields<'a> {
     node: &'a Node,
-    entries: &'a [Entry],
+    /// Its keys with their values.
+    pub entries: &'a [Entry],
     path: &'a str,
 }
 
@@ -113,16 +121,23 @@ impl<'a> Fields<'a> {
         known: &[&str],
         problems: &mut Problems,
     ) -> Option<Self> {
-        let Value::Table(entries) = &node.value else {
+        let Some(fields) = Self::of(node, path) else {
             return problems.refuse(wrong_type(node, path, "a table"));
         };
-        for entry in entries {
+        for entry in fields.entries {
             if !known.contains(&entry.key.as_str()) {
-                let message = format!("unknown key `{}`", entry.key);
-                problems
-                    .add(Problem::new(entry.at, path, message).help(suggestion(&entry.key, known)));
+                let problem = Problem::new(entry.at, path, format!("unknown key `{}`", entry.key));
+                problems.add(problem.help(suggestion(&entry.key, known)));
             }
         }
+        Some(fields)
+    }
+
+    /// A table whose keys are not looked at.
+    pub fn of(node: &'a Node, path: &'a str) -> Option<Self> {
+        let Value::Table(entries) = &node.value else {
+            return None;
+        };
         Some(Self {
             node,
             entries,
@@ -130,22 +145,25 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A table whose keys are not looked at.
-    pub fn of(node: &'a Node, path: &'a str) -> Option<Self> {
-        match &node.value {
-            Value::Table(entries) => Some(Self {
-                node,
-                entries,
-                path,
-            }),
-            _ => None,
-        }
+    /// The entry of `key`.
+    pub fn get(&self, key: &str) -> Option<&'a Entry> {
+        self.node.get(key)
+    }
+
+    /// The path of `key`.
+    pub fn path(&self, key: &str) -> String {
+        join(self.path, key)
+    }
+
+    /// Where the value of `key` was written, or else the table.
+    pub fn at(&self, key: &str) -> Origin {
+        self.get(key).map_or(self.node.at, |entry| entry.node.at)
     }
 
     /// Reads the value of `key`; complains when it is required and missing.
     pub fn field<T: Read>(&self, key: &str, problems: &mut Problems) -> Option<T> {
-        if let Some(entry) = self.entries.iter().find(|entry| entry.key == key) {
-            return T::read(&entry.node, &join(self.path, key), problems);
+        if let Some(entry) = self.get(key) {
+            return T::read(&entry.node, &self.path(key), problems);
         }
         T::absent().or_else(|| {
             let message = format!("missing key `{key}`");

@@ -154,6 +154,11 @@ impl Node {
         }
     }
 
+    /// Whether it is a table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.value, Value::Table(_))
+    }
+
     /// The table's entry.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.value {
@@ -248,7 +253,7 @@ impl Node {
         let kind = self.value.kind();
         let entries = match &mut self.value {
             Value::Table(entries) => entries,
-            Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
+            Value::Array(items) if items.iter().all(Self::is_table) => {
                 let named = |item: &Self| item.text_at("name") == Some(part);
                 let Some(index) = items.iter().position(named) else {
                     return Err(NoPath::NoItem {

@@ -20,24 +20,15 @@ pub trait Files {
 }
 
 /// Why a file of a study cannot be read: a sentence without its subject.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// The file system refused.
+    #[error("cannot be read: {0}")]
     Refused(std::io::Error),
     /// There is no such file; why, in words.
+    #[error("{0}")]
     Missing(&'static str),
 }
-
-impl std::fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Refused(error) => write!(f, "cannot be read: {error}"),
-            Self::Missing(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// A study on disk, or in the program.
 pub(crate) enum Shelf {

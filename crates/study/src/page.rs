@@ -4,10 +4,12 @@
 //! the figures of every run stand in the table and the summary.
 
 use crate::draw::Chart;
-use crate::judge::{Judged, Status, Verdict};
-use crate::record::CLAIMS;
+use crate::judge::{Judged, Status};
+use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
-use minijinja::{AutoEscape, Environment, Value, context};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment};
+use serde_json::{Value as Json, json};
 use sojourn_report::{ReportError, STYLE, programs, write_folder};
 use sojourn_world::WorldName;
 use std::path::{Path, PathBuf};
@@ -40,95 +42,71 @@ impl Reproduced<'_> {
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
         environment.add_template("study.html", TEMPLATE)?;
-        let html = environment.get_template("study.html")?.render(context! {
-            title => self.info.title.clone(),
-            name => self.info.name.clone(),
-            program => programs(&self.results),
-            description => self.info.description.clone(),
-            published => self.study.source.clone(),
-            worlds => self.worlds.iter().map(|name| self.world(name)).collect::<Vec<_>>(),
-            axes => self.info.axes.iter().map(|axis| context! {
-                field => axis.field.clone(),
-                values => axis.values.clone(),
-            }).collect::<Vec<_>>(),
-            notes => self.failures.clone(),
-            references => self.study.references().into_iter().map(|reference| context! {
-                name => reference.name,
-                source => reference.source,
-            }).collect::<Vec<_>>(),
-            claims => self.claims.iter().map(claim).collect::<Vec<_>>(),
-            charts => self.charts.iter().map(chart).collect::<Vec<_>>(),
-            tables => self.tables.iter().map(|table| context! {
-                title => table.title.clone(),
-                columns => table.columns.clone(),
-                rows => table.rows.iter().map(|(name, values)| context! {
-                    name => name.clone(),
-                    values => values.clone(),
-                }).collect::<Vec<_>>(),
-            }).collect::<Vec<_>>(),
-            source => self.info.source.clone(),
-            style => STYLE,
-        })?;
-        Ok(html)
+        let template = environment.get_template("study.html")?;
+        Ok(template.render(Serde(self.content()))?)
     }
 
-    fn world(&self, world: &WorldName) -> Value {
-        context! {
-            name => world.as_str(),
-            runs => self.results.iter().filter(|run| run.world == *world).count(),
-            pass => self.count(world, Status::Pass),
-            fail => self.count(world, Status::Fail),
-            deviation => self.count(world, Status::Deviation),
-            not_run => self.count(world, Status::NotRun),
-        }
+    /// What the page says.
+    fn content(&self) -> Json {
+        let info = &self.info;
+        let axes = info.axes.iter();
+        let axes = axes.map(|axis| json!({ "field": axis.field, "values": axis.values }));
+        json!({
+            "title": info.title,
+            "name": info.name,
+            "program": programs(&self.results),
+            "description": info.description,
+            "published": self.study.source,
+            "worlds": self.worlds.iter().map(|name| self.world(name)).collect::<Json>(),
+            "axes": axes.collect::<Json>(),
+            "notes": self.failures,
+            "references": self.study.references(),
+            "claims": self.claims.iter().map(claim).collect::<Json>(),
+            "charts": self.charts.iter().map(chart).collect::<Json>(),
+            "tables": self.tables,
+            "source": info.source,
+            "style": STYLE,
+        })
+    }
+
+    fn world(&self, world: &WorldName) -> Json {
+        json!({
+            "name": world.as_str(),
+            "runs": self.results.iter().filter(|run| run.world == *world).count(),
+            "pass": self.count(world, Status::Pass),
+            "fail": self.count(world, Status::Fail),
+            "deviation": self.count(world, Status::Deviation),
+            "not_run": self.count(world, Status::NotRun),
+        })
     }
 }
 
-fn claim(judged: &Judged<'_>) -> Value {
-    context! {
-        id => judged.claim.id.clone(),
-        statement => judged.claim.statement.clone(),
-        published => judged.claim.published.clone(),
-        verdicts => judged.verdicts.values().map(verdict).collect::<Vec<_>>(),
+/// As in `claims.json`, with intervals in words.
+fn claim(judged: &Judged<'_>) -> Json {
+    let mut claim = claim_json(judged);
+    for (number, verdict) in judged.verdicts.values().enumerate() {
+        claim["worlds"][number]["interval"] = verdict.interval_text().into();
     }
+    claim
 }
 
-fn verdict(verdict: &Verdict) -> Value {
-    context! {
-        ours => verdict.ours.clone(),
-        interval => verdict.interval_text(),
-        status => verdict.status.name(),
-        class => class(verdict.status),
-        reason => verdict.reason.clone(),
-        checks => verdict.checks.iter().map(|check| context! {
-            check => check.check.clone(),
-            status => check.status.name(),
-            class => class(check.status),
-            held => check.held,
-            cases => check.cases,
-            not_run => check.not_run,
-            failures => check.failures.clone(),
-        }).collect::<Vec<_>>(),
-    }
-}
-
-/// As the page's style knows it.
-fn class(status: Status) -> String {
-    status.name().replace(' ', "-")
-}
-
-fn chart(chart: &Chart) -> Value {
-    context! {
-        title => chart.title.clone(),
-        wide => chart.is_wide(),
-        legend => chart.legend().into_iter().map(|line| context! {
-            // Ours has no name where only the reference stands beside it.
-            name => if line.name.is_empty() { "ours" } else { &line.name },
-            key => line.key(chart.kind),
-        }).collect::<Vec<_>>(),
-        panels => chart.panels.iter().enumerate().map(|(number, panel)| context! {
-            title => panel.title.clone(),
-            svg => chart.svg(number),
-        }).collect::<Vec<_>>(),
-    }
+fn chart(chart: &Chart) -> Json {
+    // Ours has no name where only the reference stands beside it.
+    let legend = chart.legend().into_iter().map(|line| {
+        let name = if line.name.is_empty() {
+            "ours"
+        } else {
+            &line.name
+        };
+        json!({ "name": name, "key": line.key(chart.kind) })
+    });
+    let panels = chart.panels.iter().enumerate();
+    let panels =
+        panels.map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
+    json!({
+        "title": chart.title,
+        "wide": chart.is_wide(),
+        "legend": legend.collect::<Json>(),
+        "panels": panels.collect::<Json>(),
+    })
 }

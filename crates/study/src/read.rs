@@ -9,8 +9,8 @@ use crate::claims::{Complaint, Vocabulary};
 use crate::files::Files;
 use crate::study::{Setting, Study};
 use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
-use sojourn_scenario::read::{Fields, Read, join};
-use sojourn_scenario::tree::Node;
+use sojourn_scenario::read::{Fields, Read};
+use sojourn_scenario::tree::{Entry, Node};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_world::{ByWorld, WorldName};
 
@@ -18,12 +18,37 @@ use sojourn_world::{ByWorld, WorldName};
 pub(crate) const FILE: &str = "study.toml";
 /// The only format so far.
 const FORMAT: &str = "sojourn-study/1";
+/// The keys of the file.
+const KEYS: [&str; 15] = [
+    "format",
+    "name",
+    "title",
+    "description",
+    "source",
+    "link",
+    "flow",
+    "setting",
+    "axes",
+    "sets",
+    "reference",
+    "define",
+    "claim",
+    "chart",
+    "table",
+];
 
 /// A text that knows where it was written.
 #[derive(Clone)]
 struct Written {
     text: String,
     at: Origin,
+}
+
+impl Written {
+    fn key(entry: &Entry) -> Self {
+        let (text, at) = (entry.key.clone(), entry.at);
+        Self { text, at }
+    }
 }
 
 impl Read for Written {
@@ -33,14 +58,17 @@ impl Read for Written {
     }
 }
 
-/// A value of the file as it is, to be read later.
-struct Raw(Node);
-
-impl Read for Raw {
-    fn read(node: &Node, _: &str, _: &mut Problems) -> Option<Self> {
-        Some(Self(node.clone()))
-    }
+/// Opens the table at a path and reads all its keys, each into a variable of its name that is none
+/// after a problem.
+macro_rules! keys {
+    ($reader:ident, $node:expr, $path:expr; $($key:ident),+) => {
+        let known = [$(stringify!($key)),+];
+        let fields = Fields::open($node, $path, &known, &mut $reader.problems)?;
+        $(let $key = fields.field(stringify!($key), &mut $reader.problems);)+
+    };
 }
+
+use keys;
 
 /// Reads a study; see [`Study::read`].
 pub(crate) fn study(
@@ -59,25 +87,7 @@ pub(crate) fn study(
         words: Vocabulary::default(),
         files: vec![(FILE.to_owned(), text.clone())],
     };
-    let known = [
-        "format",
-        "name",
-        "title",
-        "description",
-        "source",
-        "link",
-        "flow",
-        "setting",
-        "axes",
-        "sets",
-        "reference",
-        "define",
-        "claim",
-        "chart",
-        "table",
-    ];
-    let head = reader.head(&tree, &known);
-    let Some((top, mut study)) = head else {
+    let Some((top, mut study)) = reader.head(&tree) else {
         return Err(reader.problems);
     };
     let others = reader.settings(&top, files, options)?;
@@ -93,11 +103,13 @@ pub(crate) fn study(
         reader.problems.sort();
         return Err(reader.problems);
     }
-    study.settings = reader.settings;
-    study.files = reader.files;
-    study.words = reader.words;
-    study.text = text;
-    Ok(study)
+    Ok(Study {
+        settings: reader.settings,
+        files: reader.files,
+        words: reader.words,
+        text,
+        ..study
+    })
 }
 
 struct Reader {
@@ -119,15 +131,39 @@ impl Reader {
         });
     }
 
+    /// A problem of something that is none then.
+    fn refuse<T>(
+        &mut self,
+        at: Origin,
+        field: &str,
+        message: String,
+        help: Option<String>,
+    ) -> Option<T> {
+        self.add(at, field, message, help);
+        None
+    }
+
+    /// A word that is none of those that are known.
+    fn unknown<T>(
+        &mut self,
+        word: &Written,
+        field: &str,
+        message: impl FnOnce(&str) -> String,
+        known: &[&str],
+    ) -> Option<T> {
+        let help = suggestion(&word.text, known);
+        self.refuse(word.at, field, message(&word.text), Some(help))
+    }
+
     /// What the study says of itself.
-    fn head<'a>(&mut self, tree: &'a Node, known: &[&str]) -> Option<(Fields<'a>, Study)> {
-        let top = Fields::open(tree, "", known, &mut self.problems)?;
+    fn head<'a>(&mut self, tree: &'a Node) -> Option<(Fields<'a>, Study)> {
+        let top = Fields::open(tree, "", &KEYS, &mut self.problems)?;
         let problems = &mut self.problems;
         let format: Option<Written> = top.field("format", problems);
-        let name: Option<String> = top.field("name", problems);
-        let title: Option<String> = top.field("title", problems);
+        let name = top.field("name", problems);
+        let title = top.field("title", problems);
         let description: Option<Option<String>> = top.field("description", problems);
-        let source: Option<String> = top.field("source", problems);
+        let source = top.field("source", problems);
         let link: Option<Option<String>> = top.field("link", problems);
         self.words.link = link.flatten().unwrap_or_default();
         let flow: Option<Option<String>> = top.field("flow", problems);
@@ -136,21 +172,14 @@ impl Reader {
         if format.text != FORMAT {
             let message = format!("`{}` is not a format that this version reads", format.text);
             let help = format!("the first line is `format = \"{FORMAT}\"`");
-            self.add(format.at, "format", message, Some(help));
-            return None;
+            return self.refuse(format.at, "format", message, Some(help));
         }
         let study = Study {
             name: name?,
             title: title?,
             description: description?.unwrap_or_default(),
             source: source?,
-            settings: Vec::new(),
-            claims: Vec::new(),
-            words: Vocabulary::default(),
-            charts: Vec::new(),
-            tables: Vec::new(),
-            text: String::new(),
-            files: Vec::new(),
+            ..Study::default()
         };
         Some((top, study))
     }
@@ -162,19 +191,16 @@ impl Reader {
         key: &str,
         one: fn(&mut Self, &Node, &str) -> Option<T>,
     ) -> Vec<T> {
-        let list: Option<Option<Vec<Raw>>> = top.field(key, &mut self.problems);
+        let list: Option<Option<Vec<Node>>> = top.field(key, &mut self.problems);
         let items = list.flatten().unwrap_or_default();
-        items
-            .iter()
-            .enumerate()
-            .filter_map(|(i, Raw(node))| {
-                let path = match node.text_at("id") {
-                    Some(id) => format!("{key}.{id}"),
-                    None => format!("{key}[{}]", i + 1),
-                };
-                one(self, node, &path)
-            })
-            .collect()
+        let found = items.iter().enumerate().filter_map(|(i, node)| {
+            let path = match node.text_at("id") {
+                Some(id) => format!("{key}.{id}"),
+                None => format!("{key}[{}]", i + 1),
+            };
+            one(self, node, &path)
+        });
+        found.collect()
     }
 
     /// Reads the scenarios; for every setting, where those of further worlds are named. A problem
@@ -186,7 +212,7 @@ impl Reader {
         options: &Options,
     ) -> Result<Vec<ByWorld<Origin>>, Problems> {
         let named = self.list(top, "setting", Self::scenarios_named);
-        let mut texts = std::mem::take(&mut self.files);
+        let texts = &mut self.files;
         let mut open = |file: &str| {
             let shown = files.shown(file);
             let text = files.read(file);
@@ -206,7 +232,6 @@ impl Reader {
             let scenarios = scenarios.collect::<Result<_, Problems>>()?;
             self.settings.push(Setting { name, scenarios });
         }
-        self.files = texts;
         if self.settings.is_empty() {
             let message = "a study needs at least one `[[setting]]`".to_owned();
             self.add(Origin::NOWHERE, "setting", message, None);
@@ -217,21 +242,25 @@ impl Reader {
 
     /// `name`, `scenario` for the first world, and a key for each other world that has one.
     fn scenarios_named(&mut self, node: &Node, path: &str) -> Option<(String, ByWorld<Written>)> {
-        let worlds = self.worlds.clone();
-        let (first, others) = worlds.split_first()?;
-        let mut known = vec!["name", "scenario"];
-        known.extend(others.iter().map(WorldName::as_str));
+        let others = self.worlds.iter().skip(1).map(WorldName::as_str);
+        let known: Vec<&str> = ["name", "scenario"].into_iter().chain(others).collect();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
-        let name: String = fields.field("name", &mut self.problems)?;
+        let name = fields.field("name", &mut self.problems)?;
+        let first: Written = fields.field("scenario", &mut self.problems)?;
         let mut scenarios = ByWorld::default();
-        scenarios.insert(first.clone(), fields.field("scenario", &mut self.problems)?);
-        for world in others {
-            let written: Option<Written> = fields.field(world.as_str(), &mut self.problems)?;
-            if let Some(written) = written {
-                scenarios.insert(world.clone(), written);
-            }
-        }
+        scenarios.insert(self.worlds.first()?.clone(), first);
+        scenarios.extend(self.by_world(&fields, 1)?);
         Some((name, scenarios))
+    }
+
+    /// The values of the keys that are names of worlds, from the one with this number on.
+    fn by_world<T: Read>(&mut self, fields: &Fields<'_>, from: usize) -> Option<ByWorld<T>> {
+        let mut found = ByWorld::default();
+        for world in &self.worlds[from..] {
+            let value: Option<T> = fields.field(world.as_str(), &mut self.problems)?;
+            found.extend(value.map(|value| (world.clone(), value)));
+        }
+        Some(found)
     }
 
     /// What was read, or the complaint at its place in the file.
@@ -256,19 +285,46 @@ impl Reader {
             let span = complaint.span.start + start..complaint.span.end + start;
             Origin::new(whole.source, span)
         });
-        self.add(at, path, complaint.message, complaint.help);
-        None
+        self.refuse(at, path, complaint.message, complaint.help)
     }
 
-    fn setting(&mut self, fields: &Fields<'_>, path: &str) -> Option<usize> {
-        let name: Written = fields.field("setting", &mut self.problems)?;
-        let names: Vec<&str> = self.settings.iter().map(|s| s.name.as_str()).collect();
-        let found = names.iter().position(|known| *known == name.text);
-        if found.is_none() {
-            let help = suggestion(&name.text, &names);
-            let message = format!("no setting is named `{}`", name.text);
-            self.add(name.at, &join(path, "setting"), message, Some(help));
+    /// What the text at `key` says, in the claims' language.
+    fn says<T>(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        read: fn(&str, &Vocabulary) -> Result<T, Complaint>,
+    ) -> Option<T> {
+        let written: Written = fields.field(key, &mut self.problems)?;
+        let read = read(&written.text, &self.words);
+        self.understood(read, &written, &fields.path(key))
+    }
+
+    /// The same of a key that may be left out.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is none after a problem"
+    )]
+    fn may_say<T>(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        read: fn(&str, &Vocabulary) -> Result<T, Complaint>,
+    ) -> Option<Option<T>> {
+        match fields.get(key) {
+            Some(_) => self.says(fields, key, read).map(Some),
+            None => Some(None),
         }
-        found
+    }
+
+    fn setting(&mut self, fields: &Fields<'_>) -> Option<usize> {
+        let name: Written = fields.field("setting", &mut self.problems)?;
+        let names: Vec<String> = self.settings.iter().map(|s| s.name.clone()).collect();
+        let found = names.iter().position(|known| *known == name.text);
+        found.or_else(|| {
+            let message = |name: &str| format!("no setting is named `{name}`");
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            self.unknown(&name, &fields.path("setting"), message, &names)
+        })
     }
 }

@@ -19,19 +19,12 @@ impl Reproduced<'_> {
     /// when the page is made again.
     pub fn json(&self) -> String {
         let claims: Vec<Value> = self.claims.iter().map(claim_json).collect();
-        let cost: Map<String, Value> = self
-            .cost
-            .iter()
-            .map(|(name, value)| {
-                let whole = value.fract() == 0.0 && value.abs() < 1e15;
-                let value = if whole {
-                    json!(*value as i64)
-                } else {
-                    json!(value)
-                };
-                (name.clone(), value)
-            })
-            .collect();
+        let cost = self.cost.iter().map(|(name, value)| {
+            let whole = value.fract() == 0.0 && value.abs() < 1e15;
+            let whole = whole.then(|| json!(*value as i64));
+            (name.clone(), whole.unwrap_or_else(|| json!(value)))
+        });
+        let cost: Map<String, Value> = cost.collect();
         let mut root = json!({
             "format": CLAIMS_FORMAT,
             "study": self.study.name,
@@ -47,7 +40,7 @@ impl Reproduced<'_> {
     }
 }
 
-fn claim_json(judged: &Judged<'_>) -> Value {
+pub(crate) fn claim_json(judged: &Judged<'_>) -> Value {
     let decisive = judged.decisive();
     let worlds = judged.verdicts.iter();
     let worlds: Vec<Value> = worlds

@@ -14,7 +14,7 @@ use sojourn_world::{ByWorld, WorldName};
 pub type Outcomes = Vec<Vec<Outcome>>;
 
 /// A published work that can be reproduced, read and checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Study {
     /// Its name, as on the command line.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Study {
 }
 
 /// Where values come from that were measured elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Provenance {
     /// Their name in the study.
     pub name: String,
@@ -89,21 +89,13 @@ pub(crate) struct Expected {
 }
 
 /// An id that no claim of a study has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{study} has no claim `{id}`; {help}")]
 pub struct NoClaim {
     study: String,
     id: String,
     help: String,
 }
-
-impl std::fmt::Display for NoClaim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { study, id, help } = self;
-        write!(f, "{study} has no claim `{id}`; {help}")
-    }
-}
-
-impl std::error::Error for NoClaim {}
 
 impl Study {
     /// The values measured elsewhere that it is held against.

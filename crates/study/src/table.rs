@@ -6,7 +6,7 @@ use crate::study::{Outcomes, Study};
 use sojourn_world::{ByWorld, WorldName};
 
 /// A table: medians over the seeds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Table {
     /// Its heading.
     pub title: String,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Notes, ms, run};
+use crate::tests::harness::{Notes, ms, run};
 
 #[test]
 fn it_sends_on_the_beat_and_keeps_its_phase() {

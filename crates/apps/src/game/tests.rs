@@ -1,6 +1,6 @@
 use super::*;
 use crate::Datagram;
-use crate::harness::{Notes, Wire, ms};
+use crate::tests::harness::{Notes, Wire, ms};
 use alloc::boxed::Box;
 use sojourn_units::Rate;
 

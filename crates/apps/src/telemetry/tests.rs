@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Wire, ms};
+use crate::tests::harness::{Wire, ms};
 use alloc::boxed::Box;
 use sojourn_units::Rate;
 

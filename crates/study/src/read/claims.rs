@@ -1,6 +1,6 @@
 //! The claims of a study.
 
-use super::{Raw, Reader, Written};
+use super::{Reader, Written, keys};
 use crate::claims::{Cells, Check, Evaluator, Missing};
 use crate::study::{Claim, Expected};
 use sojourn_scenario::problem::Origin;
@@ -35,12 +35,13 @@ impl Reader {
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
-        let deviations = self.deviations(&fields, path);
-        let checks: Option<Vec<Raw>> = fields.field("check", &mut self.problems);
-        let setting = self.setting(&fields, path)?;
+        let deviation = fields.field("deviation", &mut self.problems)?;
+        let deviations = self.deviations(deviation, path);
+        let checks: Option<Vec<Node>> = fields.field("check", &mut self.problems);
+        let setting = self.setting(&fields)?;
         let path = join(path, "check");
         let mut expected = Vec::new();
-        for Raw(node) in checks? {
+        for node in checks? {
             expected.push(self.expected(&node, &path, setting)?);
         }
         if expected.is_empty() {
@@ -58,11 +59,10 @@ impl Reader {
 
     /// A check alone, or `{ holds = "...", deviation = "..." }`.
     fn expected(&mut self, node: &Node, path: &str, setting: usize) -> Option<Expected> {
-        let (written, deviations) = if let Value::Table(_) = &node.value {
-            let known = ["holds", "deviation"];
-            let fields = Fields::open(node, path, &known, &mut self.problems)?;
-            let holds: Option<Written> = fields.field("holds", &mut self.problems);
-            (holds?, self.deviations(&fields, path)?)
+        let (written, deviations) = if node.is_table() {
+            keys!(self, node, path; holds, deviation);
+            let holds: Option<Written> = holds;
+            (holds?, self.deviations(deviation?, path)?)
         } else {
             let written = Written::read(node, path, &mut self.problems)?;
             (written, ByWorld::default())
@@ -78,32 +78,23 @@ impl Reader {
     }
 
     /// Why something is known to fail: in all worlds (a string), or in some (a table).
-    fn deviations(&mut self, fields: &Fields<'_>, path: &str) -> Option<ByWorld<String>> {
+    fn deviations(&mut self, node: Option<Node>, path: &str) -> Option<ByWorld<String>> {
         let path = join(path, "deviation");
-        let problems = &mut self.problems;
-        let Some(Raw(node)) = fields.field::<Option<Raw>>("deviation", problems)? else {
+        let Some(node) = node else {
             return Some(ByWorld::default());
         };
-        let worlds = self.worlds.iter();
+        let (worlds, problems) = (self.worlds.iter(), &mut self.problems);
         match &node.value {
             Value::Text(reason) => Some(worlds.map(|w| (w.clone(), reason.clone())).collect()),
             Value::Table(_) => {
-                let known: Vec<&str> = worlds.clone().map(WorldName::as_str).collect();
+                let known: Vec<&str> = worlds.map(WorldName::as_str).collect();
                 let fields = Fields::open(&node, &path, &known, problems)?;
-                let mut reasons = ByWorld::default();
-                for world in worlds {
-                    let reason: Option<String> = fields.field(world.as_str(), problems)?;
-                    if let Some(reason) = reason {
-                        reasons.insert(world.clone(), reason);
-                    }
-                }
-                Some(reasons)
+                self.by_world(&fields, 0)
             }
             _ => {
                 let names: Vec<String> = worlds.map(|world| format!("`{world}`")).collect();
                 let wanted = format!("a string, or a table with {}", names.join(" or "));
-                problems.add(wrong_type(&node, &path, &wanted));
-                None
+                problems.refuse(wrong_type(&node, &path, &wanted))
             }
         }
     }

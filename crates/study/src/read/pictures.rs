@@ -1,10 +1,9 @@
 //! The charts and tables of a study.
 
-use super::{Raw, Reader, Written};
-use crate::claims::{Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
+use super::{Reader, Written};
+use crate::claims::{self, Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
 use crate::plan::{Along, ChartPlan, DifferencePlan, Log, Shape, TablePlan, ValuesPlan, Why};
-use sojourn_scenario::problem::suggestion;
-use sojourn_scenario::read::{Fields, join, wrong_type};
+use sojourn_scenario::read::{Fields, Read, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
 
 /// The kinds of charts with the keys that each needs or knows, beside those of all.
@@ -17,34 +16,19 @@ const KINDS: [(&str, &[&str]); 7] = [
     ("time", &["series", "of", "lines", "log"]),
     ("distribution", &["of", "lines", "log"]),
 ];
+/// The keys of all kinds.
+const COMMON: [&str; 7] = [
+    "title", "setting", "kind", "at", "panels", "label", "x_label",
+];
 /// Differences from here on need a reason, unless the table says otherwise.
 const NOTABLE: f64 = 0.1;
 
 impl Reader {
-    fn binder(&mut self, fields: &Fields<'_>, key: &str, path: &str) -> Option<Binder> {
-        let written: Written = fields.field(key, &mut self.problems)?;
-        let read = crate::claims::binder(&written.text, &self.words);
-        self.understood(read, &written, &join(path, key))
-    }
-
-    fn binders(&mut self, fields: &Fields<'_>, key: &str, path: &str) -> Option<Vec<Binder>> {
-        let written: Written = fields.field(key, &mut self.problems)?;
-        let read = crate::claims::binders(&written.text, &self.words);
-        self.understood(read, &written, &join(path, key))
-    }
-
-    fn quantity(&mut self, fields: &Fields<'_>, key: &str, path: &str) -> Option<Expr> {
-        let written: Written = fields.field(key, &mut self.problems)?;
-        let read = crate::claims::quantity(&written.text, &self.words);
-        self.understood(read, &written, &join(path, key))
-    }
-
     /// Statistics of a distribution: `link.sojourn_ms[link=up]` with `.p5` and so on behind its
     /// name.
     fn statistics<const N: usize>(
         &mut self,
         fields: &Fields<'_>,
-        path: &str,
         names: [&str; N],
     ) -> Option<[Expr; N]> {
         let written: Written = fields.field("of", &mut self.problems)?;
@@ -54,49 +38,39 @@ impl Reader {
         let mut found = Vec::new();
         for name in names {
             let (start, rest) = text.split_at(end);
-            let read = crate::claims::quantity(&format!("{start}.{name}{rest}"), &self.words);
+            let read = claims::quantity(&format!("{start}.{name}{rest}"), &self.words);
             let read = read.map_err(|mut complaint| {
                 let shift = |at: usize| if at > end { at - name.len() - 1 } else { at };
                 complaint.span = shift(complaint.span.start)..shift(complaint.span.end);
                 complaint
             });
-            found.push(self.understood(read, &written, &join(path, "of"))?);
+            found.push(self.understood(read, &written, &fields.path("of"))?);
         }
         found.try_into().ok()
     }
 
     pub(super) fn chart(&mut self, node: &Node, path: &str) -> Option<ChartPlan> {
-        let kind = node.text_at("kind").unwrap_or_default().to_owned();
-        let own = KINDS.iter().find(|(name, _)| *name == kind);
-        let common = [
-            "title", "setting", "kind", "at", "panels", "label", "x_label",
-        ];
-        let own_keys = own.map_or(&[][..], |(_, keys)| keys);
-        if own.is_none() {
-            let Written { text, at } = Fields::of(node, path)?.field("kind", &mut self.problems)?;
-            let help = suggestion(&text, &KINDS.map(|(name, _)| name));
-            let message = format!("`{text}` is no kind of chart");
-            self.add(at, &join(path, "kind"), message, Some(help));
-            return None;
-        }
-        let known: Vec<&str> = common.iter().chain(own_keys).copied().collect();
+        let kind = node.text_at("kind").unwrap_or_default();
+        let Some((_, own)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+            let written = Fields::of(node, path)?.field("kind", &mut self.problems)?;
+            let message = |text: &str| format!("`{text}` is no kind of chart");
+            let path = sojourn_scenario::read::join(path, "kind");
+            return self.unknown(&written, &path, message, &KINDS.map(|(name, _)| name));
+        };
+        let known = [&COMMON[..], own].concat();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let plan = ChartPlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields, path)?,
-            shape: self.shape(&kind, &fields, node, path)?,
-            at: self.place(&fields, path)?,
-            panels: match node.get("panels") {
-                Some(_) => Some(self.binder(&fields, "panels", path)?),
-                None => None,
-            },
-            lines: match node.get("lines") {
-                Some(_) => Some(self.binder(&fields, "lines", path)?),
-                None => None,
-            },
+            setting: self.setting(&fields)?,
+            shape: self.shape(kind, &fields)?,
+            at: self
+                .may_say(&fields, "at", claims::place)?
+                .unwrap_or_default(),
+            panels: self.may_say(&fields, "panels", claims::binder)?,
+            lines: self.may_say(&fields, "lines", claims::binder)?,
             label: fields.field("label", &mut self.problems)?,
             x_label: fields.field("x_label", &mut self.problems)?,
-            log: self.log(&fields, path)?,
+            log: self.log(&fields)?,
         };
         let around = plan.at.iter().map(|(axis, value)| Binder {
             axis: *axis,
@@ -105,45 +79,30 @@ impl Reader {
         let around = around.chain(plan.panels.iter().chain(&plan.lines).cloned());
         let around: Vec<Binder> = around.collect();
         for (key, binders, expr) in plan.shape.quantities() {
-            let binders: Vec<Binder> = around.iter().cloned().chain(binders).collect();
-            self.finds_some(
+            let binders = [&around[..], &binders].concat();
+            self.finds(
+                false,
                 plan.setting,
                 &binders,
-                (node, key, path),
+                (&fields, key),
                 |evaluator, place| evaluator.quantity_at(place, expr).map(drop),
             );
         }
-        if matches!(
-            plan.shape,
-            Shape::Time { .. } | Shape::Distribution { of: None }
-        ) {
-            self.finds_some(
-                plan.setting,
-                &around,
-                (node, "kind", path),
-                |evaluator, place| evaluator.find(place),
-            );
+        if let Shape::Time { .. } | Shape::Distribution { of: None } = plan.shape {
+            let find = |evaluator: &mut Evaluator<'_>, place: &Place| evaluator.find(place);
+            self.finds(false, plan.setting, &around, (&fields, "kind"), find);
         }
         Some(plan)
     }
 
-    /// `at = "codel, n=14"`
-    fn place(&mut self, fields: &Fields<'_>, path: &str) -> Option<Place> {
-        let written: Option<Written> = fields.field("at", &mut self.problems)?;
-        let Some(written) = written else {
-            return Some(Place::new());
-        };
-        let read = crate::claims::place(&written.text, &self.words);
-        self.understood(read, &written, &join(path, "at"))
-    }
-
-    /// A quantity of a picture must mean one cell at every place, and have one somewhere. Gaps
-    /// are allowed: not every study has every combination.
-    fn finds_some(
+    /// A quantity must mean one cell at every place, and have one `everywhere` or somewhere: not
+    /// every study has every combination.
+    fn finds(
         &mut self,
+        everywhere: bool,
         setting: usize,
         binders: &[Binder],
-        (node, key, path): (&Node, &str, &str),
+        (fields, key): (&Fields<'_>, &str),
         find: impl Fn(&mut Evaluator<'_>, &Place) -> Result<(), Missing>,
     ) {
         let setting = &self.settings[setting];
@@ -152,45 +111,25 @@ impl Reader {
         let mut missing = None;
         for place in combinations(binders) {
             match find(&mut evaluator, &place) {
+                Ok(()) if everywhere => {}
                 Ok(()) => {
                     missing = None;
                     break;
                 }
-                Err(Missing::Cell(message)) => missing = missing.or(Some(message)),
-                Err(Missing::Unclear(message)) => {
-                    missing = Some(message);
+                Err(Missing::Cell(message)) if !everywhere => missing = missing.or(Some(message)),
+                Err(one) => {
+                    missing = Some(one.message());
                     break;
                 }
             }
         }
         if let Some(message) = missing {
-            let at = node.get(key).map_or(node.at, |entry| entry.node.at);
             let message = format!("{message} (in setting {})", setting.name);
-            self.add(at, &join(path, key), message, None);
+            self.add(fields.at(key), &fields.path(key), message, None);
         }
     }
 
-    /// A quantity that must be there at every place.
-    fn finds_all(
-        &mut self,
-        setting: usize,
-        binders: &[Binder],
-        expr: &Expr,
-        (node, key, path): (&Node, &str, &str),
-    ) {
-        let setting = &self.settings[setting];
-        let cells = Cells::new(&setting.scenario().cells, &[]);
-        let mut evaluator = Evaluator::new(&self.words, &cells);
-        let mut places = combinations(binders).into_iter();
-        let missing = places.find_map(|place| evaluator.quantity_at(&place, expr).err());
-        if let Some(missing) = missing {
-            let at = node.get(key).map_or(node.at, |entry| entry.node.at);
-            let message = format!("{} (in setting {})", missing.message(), setting.name);
-            self.add(at, &join(path, key), message, None);
-        }
-    }
-
-    fn log(&mut self, fields: &Fields<'_>, path: &str) -> Option<Log> {
+    fn log(&mut self, fields: &Fields<'_>) -> Option<Log> {
         let written: Option<Written> = fields.field("log", &mut self.problems)?;
         let Some(Written { text, at }) = written else {
             return Some(Log::default());
@@ -198,8 +137,7 @@ impl Reader {
         if !["x", "y", "xy"].contains(&text.as_str()) {
             let message = format!("`{text}` is no axis of a chart");
             let help = "`x`, `y` or `xy`".to_owned();
-            self.add(at, &join(path, "log"), message, Some(help));
-            return None;
+            return self.refuse(at, &fields.path("log"), message, Some(help));
         }
         Some(Log {
             x: text.contains('x'),
@@ -207,37 +145,36 @@ impl Reader {
         })
     }
 
-    fn shape(&mut self, kind: &str, fields: &Fields<'_>, node: &Node, path: &str) -> Option<Shape> {
+    fn shape(&mut self, kind: &str, fields: &Fields<'_>) -> Option<Shape> {
         Some(match kind {
             "lines" | "bars" => Shape::Along {
                 bars: kind == "bars",
-                x: self.binder(fields, "x", path)?,
-                of: self.along(node, path)?,
+                x: self.says(fields, "x", claims::binder)?,
+                of: self.along(fields)?,
             },
             "box" => Shape::Boxes {
-                x: self.binder(fields, "x", path)?,
-                of: Box::new(self.statistics(fields, path, ["p5", "p25", "p50", "p75", "p95"])?),
+                x: self.says(fields, "x", claims::binder)?,
+                of: Box::new(self.statistics(fields, ["p5", "p25", "p50", "p75", "p95"])?),
             },
             "scatter" => Shape::Scatter {
-                points: match node.get("points") {
-                    Some(_) => self.binders(fields, "points", path)?,
-                    None => Vec::new(),
-                },
-                x: self.quantity(fields, "x", path)?,
-                y: self.quantity(fields, "y", path)?,
+                points: self
+                    .may_say(fields, "points", claims::binders)?
+                    .unwrap_or_default(),
+                x: self.says(fields, "x", claims::quantity)?,
+                y: self.says(fields, "y", claims::quantity)?,
             },
             "map" => Shape::Map {
-                x: self.binder(fields, "x", path)?,
-                y: self.binder(fields, "y", path)?,
-                value: self.quantity(fields, "value", path)?,
+                x: self.says(fields, "x", claims::binder)?,
+                y: self.says(fields, "y", claims::binder)?,
+                value: self.says(fields, "value", claims::quantity)?,
             },
             "time" => Shape::Time {
                 series: fields.field("series", &mut self.problems)?,
                 of: fields.field("of", &mut self.problems)?,
             },
             _ => Shape::Distribution {
-                of: match node.get("of") {
-                    Some(_) => Some(self.statistics(fields, path, ["p50"])?[0].clone()),
+                of: match fields.get("of") {
+                    Some(_) => Some(self.statistics(fields, ["p50"])?[0].clone()),
                     None => None,
                 },
             },
@@ -245,10 +182,10 @@ impl Reader {
     }
 
     /// `y` and `reference`: a quantity, or a table of quantities with their names.
-    fn along(&mut self, node: &Node, path: &str) -> Option<Vec<Along>> {
-        let ys = self.named(node, "y", path)?;
-        let mut references = match node.get("reference") {
-            Some(_) => self.named(node, "reference", path)?,
+    fn along(&mut self, fields: &Fields<'_>) -> Option<Vec<Along>> {
+        let ys = self.named(fields, "y")?;
+        let mut references = match fields.get("reference") {
+            Some(_) => self.named(fields, "reference")?,
             None => Vec::new(),
         };
         let found = ys.into_iter().map(|(name, y)| {
@@ -260,29 +197,28 @@ impl Reader {
             }
         });
         let found = found.collect();
-        if let Some((name, _)) = references.first() {
+        if let (Some((name, _)), Some(entry)) = (references.first(), fields.get("reference")) {
             let message = format!("`y` has no quantity `{name}`");
-            let at = node.get("reference").map_or(node.at, |entry| entry.at);
-            self.add(at, &join(path, "reference"), message, None);
+            self.add(entry.at, &fields.path("reference"), message, None);
         }
         Some(found)
     }
 
-    fn named(&mut self, node: &Node, key: &str, path: &str) -> Option<Vec<(String, Expr)>> {
-        let fields = Fields::of(node, path);
-        let Some(Value::Table(entries)) = node.get(key).map(|entry| &entry.node.value) else {
-            return Some(vec![(String::new(), self.quantity(&fields?, key, path)?)]);
+    fn named(&mut self, fields: &Fields<'_>, key: &str) -> Option<Vec<(String, Expr)>> {
+        let Some(entry) = fields.get(key).filter(|entry| entry.node.is_table()) else {
+            let quantity = self.says(fields, key, claims::quantity)?;
+            return Some(vec![(String::new(), quantity)]);
         };
-        let path = join(path, key);
-        if entries.is_empty() {
-            let message = "a quantity is missing".to_owned();
-            self.add(node.get(key)?.at, &path, message, None);
-            return None;
-        }
+        let path = fields.path(key);
+        let quantities = Fields::of(&entry.node, &path)?;
         let mut found = Vec::new();
-        for entry in entries {
-            let of = Fields::of(&node.get(key)?.node, &path)?;
-            found.push((entry.key.clone(), self.quantity(&of, &entry.key, &path)?));
+        for entry in quantities.entries {
+            let quantity = self.says(&quantities, &entry.key, claims::quantity)?;
+            found.push((entry.key.clone(), quantity));
+        }
+        if found.is_empty() {
+            let message = "a quantity is missing".to_owned();
+            return self.refuse(entry.at, &path, message, None);
         }
         Some(found)
     }
@@ -297,20 +233,21 @@ impl Reader {
         if let Some(Written { text, at }) = kind {
             let message = format!("`{text}` is no kind of table");
             let help = "`difference`, or no `kind` at all".to_owned();
-            self.add(at, &join(path, "kind"), message, Some(help));
+            self.add(at, &fields.path("kind"), message, Some(help));
         }
         let plan = ValuesPlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields, path)?,
-            rows: self.binder(&fields, "rows", path)?,
-            columns: self.binder(&fields, "columns", path)?,
-            value: self.quantity(&fields, "value", path)?,
+            setting: self.setting(&fields)?,
+            rows: self.says(&fields, "rows", claims::binder)?,
+            columns: self.says(&fields, "columns", claims::binder)?,
+            value: self.says(&fields, "value", claims::quantity)?,
         };
         let binders = [plan.rows.clone(), plan.columns.clone()];
-        self.finds_some(
+        self.finds(
+            false,
             plan.setting,
             &binders,
-            (node, "value", path),
+            (&fields, "value"),
             |evaluator, place| evaluator.quantity_at(place, &plan.value).map(drop),
         );
         Some(TablePlan::Values(plan))
@@ -329,62 +266,62 @@ impl Reader {
         ];
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let above: Option<Written> = fields.field("above", &mut self.problems)?;
-        let above = above.map_or(Some(NOTABLE), |above| self.share(&above, path))?;
+        let above = above.map_or(Some(NOTABLE), |above| self.share(&above, &fields))?;
         let mut plan = DifferencePlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields, path)?,
-            rows: self.binders(&fields, "rows", path)?,
-            value: self.quantity(&fields, "value", path)?,
-            reference: self.quantity(&fields, "reference", path)?,
+            setting: self.setting(&fields)?,
+            rows: self.says(&fields, "rows", claims::binders)?,
+            value: self.says(&fields, "value", claims::quantity)?,
+            reference: self.says(&fields, "reference", claims::quantity)?,
             above,
             why: Vec::new(),
         };
-        let wanted = [("value", &plan.value), ("reference", &plan.reference)];
-        for (key, expr) in wanted {
-            self.finds_all(plan.setting, &plan.rows, expr, (node, key, path));
+        for (key, expr) in [("value", &plan.value), ("reference", &plan.reference)] {
+            self.finds(
+                true,
+                plan.setting,
+                &plan.rows,
+                (&fields, key),
+                |evaluator, place| evaluator.quantity_at(place, expr).map(drop),
+            );
         }
-        let why: Option<Option<Raw>> = fields.field("why", &mut self.problems);
-        if let Some(Raw(node)) = why? {
-            plan.why = self.reasons(&node, &join(path, "why"), &plan)?;
+        let why: Option<Node> = fields.field("why", &mut self.problems)?;
+        if let Some(node) = why {
+            plan.why = self.reasons(&node, &fields.path("why"), &plan)?;
         }
         Some(plan)
     }
 
     /// `"10%"`
-    fn share(&mut self, written: &Written, path: &str) -> Option<f64> {
+    fn share(&mut self, written: &Written, fields: &Fields<'_>) -> Option<f64> {
         let percent = written.text.strip_suffix('%').map(str::trim);
         let share = percent.and_then(|number| number.parse::<f64>().ok());
-        let share = share.filter(|share| *share >= 0.0);
-        if share.is_none() {
+        let share = share
+            .filter(|share| *share >= 0.0)
+            .map(|share| share / 100.0);
+        share.or_else(|| {
             let message = format!("`{}` is no share, such as \"10%\"", written.text);
-            self.add(written.at, &join(path, "above"), message, None);
-        }
-        Some(share? / 100.0)
+            self.refuse(written.at, &fields.path("above"), message, None)
+        })
     }
 
     /// `"codel 14" = "why it differs"`: a row, or `all`.
     fn reasons(&mut self, node: &Node, path: &str, plan: &DifferencePlan) -> Option<Vec<Why>> {
         let Value::Table(entries) = &node.value else {
-            self.problems.add(wrong_type(node, path, "a table"));
-            return None;
+            return self.problems.refuse(wrong_type(node, path, "a table"));
         };
         let rows = crate::plan::rows(&plan.rows, &self.words);
         let known: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
         let mut reasons = Vec::new();
         for entry in entries {
-            let reason = <Written as sojourn_scenario::read::Read>::read(
-                &entry.node,
-                path,
-                &mut self.problems,
-            );
+            let reason = String::read(&entry.node, path, &mut self.problems);
             let row = known.iter().position(|name| *name == entry.key);
             if row.is_none() && entry.key != Why::ALL {
-                let message = format!("no row of the table is `{}`", entry.key);
-                let help = suggestion(&entry.key, &known);
-                self.add(entry.at, path, message, Some(help));
+                let message = |key: &str| format!("no row of the table is `{key}`");
+                self.unknown::<()>(&Written::key(entry), path, message, &known);
                 continue;
             }
-            let text = reason?.text;
+            let text = reason?;
             reasons.push(Why { row, text });
         }
         Some(reasons)

@@ -4,7 +4,7 @@
 //! unit. A column `seed` tells repetitions apart for people. Lines that begin with `#` say what
 //! they like.
 
-use super::{Raw, Reader, Written};
+use super::{Reader, Written, keys};
 use crate::claims::{Column, Recorded, Row, Unit};
 use crate::files::Files;
 use sojourn_scenario::problem::{Origin, suggestion};
@@ -31,9 +31,12 @@ enum Meaning {
     Ignored,
 }
 
-/// A field of a line and where it stands.
-struct Field {
-    text: String,
+/// A quantity with unit and factor, and where these were given. Of one quantity alone the column's
+/// name is left open.
+struct Given {
+    name: Option<String>,
+    unit: Unit,
+    factor: f64,
     at: Origin,
 }
 
@@ -41,38 +44,30 @@ impl Reader {
     /// Reads all tables of reference values.
     pub(super) fn recorded(&mut self, top: &Fields<'_>, files: &dyn Files) {
         let plans = self.list(top, "reference", |reader, node, path| {
-            let known = ["name", "file", "source", "unit"];
-            let fields = Fields::open(node, path, &known, &mut reader.problems)?;
-            let name = fields.field("name", &mut reader.problems);
-            let file = fields.field("file", &mut reader.problems);
-            let source = fields.field("source", &mut reader.problems);
-            let unit: Option<Raw> = fields.field("unit", &mut reader.problems);
+            keys!(reader, node, path; name, file, source, unit);
             Some(Plan {
                 name: name?,
                 file: file?,
                 source: source?,
-                unit: unit?.0,
+                unit: unit?,
                 path: path.to_owned(),
             })
         });
         for plan in plans {
-            if self
-                .words
-                .recorded
-                .iter()
-                .any(|other| other.name == plan.name.text)
-            {
+            let mut known = self.words.recorded.iter();
+            if known.any(|other| other.name == plan.name.text) {
                 let message = format!("another reference has the name `{}`", plan.name.text);
                 self.add(plan.name.at, &plan.path, message, None);
                 continue;
             }
+            let shown = files.shown(&plan.file.text);
             match files.read(&plan.file.text) {
                 Ok(text) => {
-                    self.table_of_values(&plan, &files.shown(&plan.file.text), &text);
+                    self.table_of_values(&plan, &shown, &text);
                     self.files.push((plan.file.text, text));
                 }
                 Err(message) => {
-                    let message = format!("{} {message}", files.shown(&plan.file.text));
+                    let message = format!("{shown} {message}");
                     self.add(plan.file.at, &join(&plan.path, "file"), message, None);
                 }
             }
@@ -97,23 +92,20 @@ impl Reader {
             return;
         };
         let meanings = self.columns(&head, units, plan, &mut recorded);
-        let rows: Vec<Row> = lines
-            .filter_map(|line| self.row(&line, &meanings, &recorded))
-            .collect();
-        recorded.rows = rows;
+        let rows = lines.filter_map(|line| self.row(&line, &meanings, recorded.columns.len()));
+        recorded.rows = rows.collect();
         self.words.recorded.push(recorded);
     }
 
-    /// The quantities by their columns' names, with unit and factor; of one quantity alone the
-    /// name is left open.
-    fn units(&mut self, plan: &Plan) -> Vec<(Option<String>, Unit, f64, Origin)> {
+    /// The quantities by their columns' names.
+    fn units(&mut self, plan: &Plan) -> Vec<Given> {
         let path = join(&plan.path, "unit");
-        let list: Vec<(Option<String>, Node)> = match &plan.unit.value {
-            Value::Text(_) => vec![(None, plan.unit.clone())],
+        let list: Vec<(Option<String>, &Node)> = match &plan.unit.value {
+            Value::Text(_) => vec![(None, &plan.unit)],
             Value::Table(entries) => {
                 let entries = entries.iter();
                 entries
-                    .map(|entry| (Some(entry.key.clone()), entry.node.clone()))
+                    .map(|entry| (Some(entry.key.clone()), &entry.node))
                     .collect()
             }
             _ => {
@@ -122,55 +114,62 @@ impl Reader {
                 Vec::new()
             }
         };
-        let mut units = Vec::new();
-        for (name, node) in list {
-            if let Some((unit, factor)) = Unit::given(&node.text) {
-                units.push((name, unit, factor, node.at));
-            } else {
+        let given = list.into_iter().filter_map(|(name, node)| {
+            let Some((unit, factor)) = Unit::given(&node.text) else {
                 let message = format!("`{}` is no unit", node.text);
                 let help = suggestion(&node.text, &Unit::given_names());
-                self.add(node.at, &path, message, Some(help));
-            }
-        }
-        units
+                return self.refuse(node.at, &path, message, Some(help));
+            };
+            let at = node.at;
+            Some(Given {
+                name,
+                unit,
+                factor,
+                at,
+            })
+        });
+        given.collect()
     }
 
     /// What the columns mean.
     fn columns(
         &mut self,
-        head: &[Field],
-        mut units: Vec<(Option<String>, Unit, f64, Origin)>,
+        head: &[Written],
+        mut units: Vec<Given>,
         plan: &Plan,
         recorded: &mut Recorded,
     ) -> Vec<Meaning> {
         let mut meanings = Vec::new();
         for field in head {
-            let axes: Vec<&str> = self.words.axes.iter().map(|a| a.name.as_str()).collect();
-            let named = |name: &Option<String>| name.as_ref().is_none_or(|n| *n == field.text);
-            if let Some(axis) = axes.iter().position(|name| *name == field.text) {
-                recorded.axes.push(axis);
-                meanings.push(Meaning::Axis(axis));
-            } else if field.text == SEED {
-                meanings.push(Meaning::Ignored);
-            } else if let Some(unit) = units.iter().position(|(name, ..)| named(name)) {
-                let (name, unit, factor, _) = units.remove(unit);
-                meanings.push(Meaning::Quantity(recorded.columns.len(), factor));
-                let name = name.unwrap_or_default();
-                recorded.columns.push(Column { name, unit });
-            } else {
-                let known = axes.iter().copied();
-                let left = units.iter().filter_map(|(name, ..)| name.as_deref());
-                let known: Vec<&str> = known.chain(left).collect();
-                let message = format!(
-                    "column `{}` is no axis of the study, and `unit` has none for it",
-                    field.text
-                );
-                let help = suggestion(&field.text, &known);
-                self.add(field.at, "", message, Some(help));
-                meanings.push(Meaning::Ignored);
-            }
+            let axes = self.words.axis_names();
+            let named = |given: &Given| given.name.as_ref().is_none_or(|n| *n == field.text);
+            meanings.push(
+                if let Some(axis) = axes.iter().position(|name| *name == field.text) {
+                    recorded.axes.push(axis);
+                    Meaning::Axis(axis)
+                } else if field.text == SEED {
+                    Meaning::Ignored
+                } else if let Some(given) = units.iter().position(named) {
+                    let Given {
+                        name, unit, factor, ..
+                    } = units.remove(given);
+                    let name = name.unwrap_or_default();
+                    recorded.columns.push(Column { name, unit });
+                    Meaning::Quantity(recorded.columns.len() - 1, factor)
+                } else {
+                    let left = units.iter().filter_map(|given| given.name.as_deref());
+                    let known: Vec<&str> = axes.iter().copied().chain(left).collect();
+                    let message = format!(
+                        "column `{}` is no axis of the study, and `unit` has none for it",
+                        field.text
+                    );
+                    let help = suggestion(&field.text, &known);
+                    self.add(field.at, "", message, Some(help));
+                    Meaning::Ignored
+                },
+            );
         }
-        for (name, .., at) in units {
+        for Given { name, at, .. } in units {
             let message = match name {
                 Some(name) => format!("{} has no column `{name}`", recorded.file),
                 None => format!("{} has no column with values", recorded.file),
@@ -180,24 +179,20 @@ impl Reader {
         meanings
     }
 
-    fn row(&mut self, line: &[Field], meanings: &[Meaning], recorded: &Recorded) -> Option<Row> {
-        if line.len() != meanings.len() {
-            let message = format!(
-                "{} fields, but the first line names {}",
-                line.len(),
-                meanings.len()
-            );
-            self.add(line[0].at, "", message, None);
-            return None;
+    fn row(&mut self, line: &[Written], meanings: &[Meaning], columns: usize) -> Option<Row> {
+        let (fields, named) = (line.len(), meanings.len());
+        if fields != named {
+            let message = format!("{fields} fields, but the first line names {named}");
+            return self.refuse(line[0].at, "", message, None);
         }
         let mut row = Row {
             key: Vec::new(),
-            values: vec![f64::NAN; recorded.columns.len()],
+            values: vec![f64::NAN; columns],
         };
         for (field, meaning) in line.iter().zip(meanings) {
             match meaning {
                 Meaning::Ignored => {}
-                Meaning::Axis(axis) => row.key.push(self.value_of(*axis, field)?),
+                Meaning::Axis(axis) => row.key.push(self.value_of(*axis, field, "")?),
                 // A measurement that is missing is none that is wrong.
                 Meaning::Quantity(..) if field.text.is_empty() => {}
                 Meaning::Quantity(column, factor) => match field.text.parse::<f64>() {
@@ -211,23 +206,10 @@ impl Reader {
         }
         Some(row)
     }
-
-    fn value_of(&mut self, axis: usize, field: &Field) -> Option<usize> {
-        let axis = &self.words.axes[axis];
-        let mut values = axis.values.iter();
-        let found = values.position(|value| value.name == field.text);
-        if found.is_none() {
-            let known: Vec<&str> = axis.values.iter().map(|v| v.name.as_str()).collect();
-            let message = format!("axis `{}` has no value `{}`", axis.name, field.text);
-            let help = suggestion(&field.text, &known);
-            self.add(field.at, "", message, Some(help));
-        }
-        found
-    }
 }
 
 /// The lines of a file that are neither empty nor remarks, in fields.
-fn lines(text: &str, source: usize) -> impl Iterator<Item = Vec<Field>> {
+fn lines(text: &str, source: usize) -> impl Iterator<Item = Vec<Written>> {
     let mut start = 0;
     text.split_inclusive('\n').filter_map(move |line| {
         let at = start;
@@ -239,7 +221,7 @@ fn lines(text: &str, source: usize) -> impl Iterator<Item = Vec<Field>> {
 }
 
 /// The fields between the commas; in `"` a field may hold commas.
-fn fields(line: &str, start: usize, source: usize) -> Vec<Field> {
+fn fields(line: &str, start: usize, source: usize) -> Vec<Written> {
     let mut fields = Vec::new();
     let mut from = 0;
     loop {
@@ -247,16 +229,12 @@ fn fields(line: &str, start: usize, source: usize) -> Vec<Field> {
         let lead = rest.len() - rest.trim_start().len();
         let quoted = rest[lead..].strip_prefix('"');
         let close = quoted.and_then(|inner| inner.find('"'));
-        let comma = match close {
-            Some(close) => rest[lead + close + 2..]
-                .find(',')
-                .map(|c| c + lead + close + 2),
-            None => rest.find(','),
-        };
+        let behind = close.map_or(0, |close| lead + close + 2);
+        let comma = rest[behind..].find(',').map(|comma| comma + behind);
         let field = &rest[..comma.unwrap_or(rest.len())];
         let text = field.trim().trim_matches('"');
         let begin = start + from + lead.min(field.len());
-        fields.push(Field {
+        fields.push(Written {
             text: text.to_owned(),
             at: Origin::new(source, begin..begin + field.trim().len().max(1)),
         });

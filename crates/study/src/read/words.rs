@@ -1,6 +1,6 @@
 //! The words of a study: its axes, sets and definitions.
 
-use super::{Raw, Reader, Written};
+use super::{Reader, Written};
 use crate::claims::{Axis, AxisValue, Set};
 use sojourn_scenario::problem::{Origin, suggestion};
 use sojourn_scenario::read::{Fields, Read, join, wrong_type};
@@ -9,11 +9,9 @@ use sojourn_world::ByWorld;
 
 impl Reader {
     fn entries(&mut self, top: &Fields<'_>, key: &str) -> Vec<Entry> {
-        let table: Option<Option<Raw>> = top.field(key, &mut self.problems);
-        let Some(Raw(node)) = table.flatten() else {
-            return Vec::new();
-        };
-        self.table_of(&node, key)
+        let table: Option<Option<Node>> = top.field(key, &mut self.problems);
+        let table = table.flatten();
+        table.map_or_else(Vec::new, |node| self.table_of(&node, key))
     }
 
     fn table_of(&mut self, node: &Node, path: &str) -> Vec<Entry> {
@@ -37,16 +35,16 @@ impl Reader {
             });
         }
         for entry in self.entries(top, "sets") {
-            let axes: Vec<&str> = self.words.axes.iter().map(|a| a.name.as_str()).collect();
-            let Some(axis) = axes.iter().position(|name| *name == entry.key) else {
-                let help = suggestion(&entry.key, &axes);
-                let message = format!("no axis is named `{}`", entry.key);
-                self.add(entry.at, "sets", message, Some(help));
+            let axes = self.words.axis_names();
+            if let Some(axis) = axes.iter().position(|name| *name == entry.key) {
+                for set in self.table_of(&entry.node, &join("sets", &entry.key)) {
+                    self.set(axis, &set);
+                }
                 continue;
-            };
-            for set in self.table_of(&entry.node, &join("sets", &entry.key)) {
-                self.set(axis, &set);
             }
+            let help = suggestion(&entry.key, &axes);
+            let message = format!("no axis is named `{}`", entry.key);
+            self.add(entry.at, "sets", message, Some(help));
         }
     }
 
@@ -54,13 +52,14 @@ impl Reader {
     pub(super) fn definitions(&mut self, top: &Fields<'_>) {
         for entry in self.entries(top, "define") {
             let path = join("define", &entry.key);
-            let Some(written) = Written::read(&entry.node, &path, &mut self.problems) else {
-                continue;
-            };
-            let read = crate::claims::quantity(&written.text, &self.words);
-            if let Some(expr) = self.understood(read, &written, &path) {
-                self.words.definitions.push((entry.key, expr));
-            }
+            let written = Written::read(&entry.node, &path, &mut self.problems);
+            let expr = written.and_then(|written| {
+                let read = crate::claims::quantity(&written.text, &self.words);
+                self.understood(read, &written, &path)
+            });
+            self.words
+                .definitions
+                .extend(expr.map(|expr| (entry.key, expr)));
         }
     }
 
@@ -88,21 +87,16 @@ impl Reader {
     /// `{ codel = { "dumbbell.up.qdisc" = "codel" } }`
     fn axis_values(&mut self, entry: &Entry) -> Vec<AxisValue> {
         let path = join("axes", &entry.key);
-        let values = self.table_of(&entry.node, &path);
-        values
-            .into_iter()
-            .map(|value| {
-                let path = join(&path, &value.key);
-                let mut params = Vec::new();
-                for param in self.table_of(&value.node, &path) {
-                    flatten(&param, "", &mut params);
-                }
-                AxisValue {
-                    name: value.key,
-                    params,
-                }
-            })
-            .collect()
+        let values = self.table_of(&entry.node, &path).into_iter();
+        let value = |value: Entry| {
+            let mut params = Vec::new();
+            for param in self.table_of(&value.node, &join(&path, &value.key)) {
+                flatten(&param, "", &mut params);
+            }
+            let name = value.key;
+            AxisValue { name, params }
+        };
+        values.map(value).collect()
     }
 
     /// What the scenario of a further world sweeps must be known from the setting's first scenario
@@ -145,25 +139,28 @@ impl Reader {
 
     fn set(&mut self, axis: usize, set: &Entry) {
         let path = format!("sets.{}.{}", self.words.axes[axis].name, set.key);
-        let list = <Vec<Raw>>::read(&set.node, &path, &mut self.problems);
-        let mut values = Vec::new();
-        for Raw(node) in list.unwrap_or_default() {
-            let known = &self.words.axes[axis].values;
-            if let Some(value) = known.iter().position(|value| value.name == node.text) {
-                values.push(value);
-                continue;
-            }
-            let names: Vec<&str> = known.iter().map(|v| v.name.as_str()).collect();
-            let help = suggestion(&node.text, &names);
-            let name = &self.words.axes[axis].name;
-            let message = format!("axis `{name}` has no value `{}`", node.text);
-            self.add(node.at, &path, message, Some(help));
-        }
+        let list = <Vec<Node>>::read(&set.node, &path, &mut self.problems);
+        let list = list.unwrap_or_default().into_iter();
+        let values = list
+            .filter_map(|Node { text, at, .. }| self.value_of(axis, &Written { text, at }, &path));
+        let values = values.collect();
         self.words.sets.push(Set {
             name: set.key.clone(),
             axis,
             values,
         });
+    }
+
+    /// The value of an axis that a word names.
+    pub(super) fn value_of(&mut self, axis: usize, word: &Written, path: &str) -> Option<usize> {
+        let axis = &self.words.axes[axis];
+        let found = axis.value(&word.text);
+        if found.is_none() {
+            let message = format!("axis `{}` has no value `{}`", axis.name, word.text);
+            let help = suggestion(&word.text, &axis.value_names());
+            self.add(word.at, path, message, Some(help));
+        }
+        found
     }
 }
 

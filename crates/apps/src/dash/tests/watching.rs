@@ -3,7 +3,7 @@
 use crate::dash::player::Player;
 use crate::dash::server::Server;
 use crate::dash::{Manifest, Outage, Rule, Viewing, big_clip};
-use crate::harness::{Wire, ms};
+use crate::tests::harness::{Wire, ms};
 use crate::{App, Metric};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
