@@ -1,7 +1,7 @@
 //! Charts from our results.
 
 use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Quantity, combinations, fits};
-use crate::draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
+use crate::draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke, extent};
 use crate::plan::{ChartPlan, Shape, name, places};
 use crate::study::{Outcomes, Study};
 use sojourn_units::Unit;
@@ -22,7 +22,7 @@ impl Study {
         let mut chart = self.frame(plan);
         for panel in places(plan.panels.as_ref()) {
             let title = name(&panel, &self.words);
-            let panel: Place = plan.at.iter().chain(&panel).copied().collect();
+            let panel = [&plan.at[..], &panel].concat();
             let mut lines = Vec::new();
             for (number, (world, outcomes)) in found.iter().enumerate() {
                 let Some(cells) = self.cells(plan.setting, world, outcomes) else {
@@ -58,61 +58,54 @@ impl Study {
 
     /// A chart without its panels.
     fn frame(&self, plan: &ChartPlan) -> Chart {
-        let axis = |binder: &Binder| self.words.axes[binder.axis].name.clone();
-        let mut chart = Chart {
-            title: plan.title.clone(),
-            kind: ChartKind::Lines,
-            x: Scaling {
-                log: plan.log.x,
-                ..Scaling::default()
-            },
-            y: Scaling {
-                label: plan.label.clone(),
-                log: plan.log.y,
-                ..Scaling::default()
-            },
-            panels: Vec::new(),
+        let unnamed = |label: &str| Scaling {
+            label: label.into(),
+            ..Scaling::default()
         };
-        match &plan.shape {
-            Shape::Along { bars, x, .. } => {
-                let unit = match self.numbers(x) {
-                    Some((_, unit)) if !bars => unit,
-                    _ => {
-                        chart.x.names = self.names(x);
-                        String::new()
-                    }
-                };
-                chart.kind = if *bars {
-                    ChartKind::Bars
-                } else {
-                    ChartKind::Lines
-                };
-                let label = [axis(x), unit].join(", ");
-                label.trim_end_matches(", ").clone_into(&mut chart.x.label);
+        let mut y = unnamed(&plan.label);
+        let (kind, mut x) = match &plan.shape {
+            Shape::Along { bars: false, x, .. } => (ChartKind::Lines, self.numbered(x)),
+            Shape::Along { x, .. } => (ChartKind::Bars, self.named(x)),
+            Shape::Boxes { x, .. } => (ChartKind::Boxes, self.named(x)),
+            Shape::Scatter { .. } => (ChartKind::Scatter, unnamed("")),
+            Shape::Map { x, y: rows, .. } => {
+                y = self.named(rows);
+                (ChartKind::Map, self.named(x))
             }
-            Shape::Boxes { x, .. } => {
-                chart.kind = ChartKind::Boxes;
-                (chart.x.label, chart.x.names) = (axis(x), self.names(x));
-            }
-            Shape::Scatter { .. } => chart.kind = ChartKind::Scatter,
-            Shape::Map { x, y, .. } => {
-                chart.kind = ChartKind::Map;
-                (chart.x.label, chart.x.names) = (axis(x), self.names(x));
-                (chart.y.label, chart.y.names) = (axis(y), self.names(y));
-            }
-            Shape::Time { .. } => {
-                chart.kind = ChartKind::Time;
-                chart.x.label = "s".into();
-            }
-            Shape::Distribution { .. } => {
-                chart.kind = ChartKind::Distribution;
-                chart.x.label = "ms".into();
-            }
-        }
+            Shape::Time { .. } => (ChartKind::Time, unnamed("s")),
+            Shape::Distribution { .. } => (ChartKind::Distribution, unnamed("ms")),
+        };
+        (x.log, y.log) = (plan.log.x, plan.log.y);
         if let Some(label) = &plan.x_label {
-            chart.x.label.clone_from(label);
+            x.label.clone_from(label);
         }
-        chart
+        Chart {
+            title: plan.title.clone(),
+            kind,
+            x,
+            y,
+            panels: Vec::new(),
+        }
+    }
+
+    /// An axis with the names of its values.
+    fn named(&self, binder: &Binder) -> Scaling {
+        Scaling {
+            label: self.words.axes[binder.axis].name.clone(),
+            names: self.names(binder),
+            log: false,
+        }
+    }
+
+    /// The same with numbers where the names are some.
+    fn numbered(&self, binder: &Binder) -> Scaling {
+        let mut scaling = self.named(binder);
+        if let Some((_, unit)) = self.numbers(binder) {
+            let label = [scaling.label, unit].join(", ");
+            label.trim_end_matches(", ").clone_into(&mut scaling.label);
+            scaling.names.clear();
+        }
+        scaling
     }
 
     fn names(&self, binder: &Binder) -> Vec<String> {
@@ -146,7 +139,9 @@ impl Study {
             return all_series(evaluator.first_run(panel), series, of, stroke);
         }
         self.each_line(plan, panel, stroke, |part, place| {
-            self.points(&plan.shape, part, place, &mut evaluator)
+            let mut dots = self.points(&plan.shape, part, place, &mut evaluator);
+            dots.retain(Dot::is_finite);
+            dots
         })
     }
 
@@ -161,7 +156,7 @@ impl Study {
         let parts = plan.shape.parts();
         let mut lines = Vec::new();
         for line in places(plan.lines.as_ref()) {
-            let place: Place = panel.iter().chain(&line).copied().collect();
+            let place = [&panel[..], &line].concat();
             for (part, of) in parts.iter().enumerate() {
                 let words = [&name(&line, &self.words), *of].join(" ");
                 lines.push(Line {
@@ -215,23 +210,16 @@ impl Study {
         evaluator: &mut Evaluator<'_>,
     ) -> Vec<Dot> {
         let numbers = self.numbers(x).filter(|_| !bars);
-        let mut points = Vec::new();
-        for (number, at) in places(Some(x)).into_iter().enumerate() {
-            let place: Place = place.iter().chain(&at).copied().collect();
-            let Ok(quantity) = evaluator.quantity_at(&place, y) else {
-                continue;
-            };
-            let x = numbers
-                .as_ref()
-                .map_or(number as f64, |(list, _)| list[number]);
-            points.push(Dot {
-                text: quantity.unit.show(quantity.median),
-                ..Dot::of(x, &quantity)
-            });
-        }
-        points.retain(|dot| dot.y.is_finite());
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        points
+        let dot = |(number, at): (usize, Place)| {
+            let quantity = evaluator.quantity_at(&[&place[..], &at].concat(), y).ok()?;
+            let numbers = numbers.as_ref();
+            let x = numbers.map_or(number as f64, |(list, _)| list[number]);
+            Some(Dot::of(x, &quantity))
+        };
+        let dots = places(Some(x)).into_iter().enumerate().filter_map(dot);
+        let mut dots: Vec<Dot> = dots.filter(Dot::is_finite).collect();
+        dots.sort_by(|a, b| a.x.total_cmp(&b.x));
+        dots
     }
 
     fn scatter(
@@ -242,27 +230,21 @@ impl Study {
         place: &Place,
         evaluator: &mut Evaluator<'_>,
     ) -> Vec<Dot> {
-        let mut dots = Vec::new();
-        for at in combinations(points) {
-            let place: Place = place.iter().chain(&at).copied().collect();
-            let pair = (
-                evaluator.quantity_at(&place, x),
-                evaluator.quantity_at(&place, y),
+        let dots = combinations(points).into_iter().filter_map(|at| {
+            let place = [&place[..], &at].concat();
+            let x = evaluator.quantity_at(&place, x).ok()?;
+            let dot = Dot::of(
+                x.unit.on_axis(x.median),
+                &evaluator.quantity_at(&place, y).ok()?,
             );
-            let (Ok(x), Ok(y)) = pair else { continue };
-            let words = [
-                name(&at, &self.words),
-                x.unit.show(x.median),
-                y.unit.show(y.median),
-            ];
-            dots.push(Dot {
+            let words = [name(&at, &self.words), x.unit.show(x.median), dot.text];
+            Some(Dot {
                 x_range: x.range(),
                 text: words.join(" · ").trim_start_matches(" · ").to_owned(),
-                ..Dot::of(x.unit.on_axis(x.median), &y)
-            });
-        }
-        dots.retain(|dot| dot.x.is_finite() && dot.y.is_finite());
-        dots
+                ..dot
+            })
+        });
+        dots.collect()
     }
 
     /// What was measured elsewhere, in the colours of ours.
@@ -297,27 +279,21 @@ impl Line {
 
 /// Quantiles of a distribution along an axis.
 fn boxes(x: &Binder, of: &[Expr; 5], place: &Place, evaluator: &mut Evaluator<'_>) -> Vec<Dot> {
-    let mut points = Vec::new();
-    for (number, at) in places(Some(x)).into_iter().enumerate() {
-        let place: Place = place.iter().chain(&at).copied().collect();
-        let quantiles: Result<Vec<Quantity>, _> = of
-            .iter()
-            .map(|q| evaluator.quantity_at(&place, q))
-            .collect();
-        let Ok(quantiles) = quantiles else { continue };
+    let dot = |(number, at): (usize, Place)| {
+        let place = [&place[..], &at].concat();
+        let quantiles = of.iter().map(|q| evaluator.quantity_at(&place, q));
+        let quantiles: Vec<Quantity> = quantiles.collect::<Result<_, _>>().ok()?;
         let shown: Vec<String> = quantiles.iter().map(|q| q.unit.show(q.median)).collect();
         let at: Vec<f64> = quantiles.iter().map(|q| q.unit.on_axis(q.median)).collect();
-        points.push(Dot {
-            x: number as f64,
-            y: at[2],
-            x_range: (number as f64, number as f64),
+        Some(Dot {
             y_range: (at[0], at[4]),
             inner: (at[1], at[3]),
             text: shown.join(", "),
-        });
-    }
-    points.retain(|dot| dot.y.is_finite());
-    points
+            ..Dot::exact(number as f64, at[2])
+        })
+    };
+    let places = places(Some(x)).into_iter().enumerate();
+    places.filter_map(dot).collect()
 }
 
 /// A quantity over two axes.
@@ -331,20 +307,18 @@ fn map(
     let mut dots = Vec::new();
     for (row, along_y) in places(Some(y)).iter().enumerate() {
         for (column, along_x) in places(Some(x)).iter().enumerate() {
-            let place = place.iter().chain(along_y).chain(along_x);
-            let place: Place = place.copied().collect();
-            let Ok(quantity) = evaluator.quantity_at(&place, value) else {
-                continue;
-            };
-            let shade = quantity.unit.on_axis(quantity.median);
-            dots.push(Dot {
-                inner: (shade, shade),
-                text: quantity.unit.show(quantity.median),
-                ..Dot::exact(column as f64, row as f64)
-            });
+            let place = [&place[..], along_y, along_x].concat();
+            let quantity = evaluator.quantity_at(&place, value);
+            dots.extend(quantity.ok().map(|quantity| {
+                let shade = quantity.unit.on_axis(quantity.median);
+                Dot {
+                    inner: (shade, shade),
+                    text: quantity.unit.show(quantity.median),
+                    ..Dot::exact(column as f64, row as f64)
+                }
+            }));
         }
     }
-    dots.retain(|dot| dot.inner.0.is_finite());
     dots
 }
 
@@ -353,10 +327,7 @@ impl Quantity {
     fn range(&self) -> (f64, f64) {
         let seeds = self.seeds.iter().filter(|seed| seed.is_finite());
         let seeds = seeds.chain(std::iter::once(&self.median));
-        let on_axis = seeds.map(|seed| self.unit.on_axis(*seed));
-        on_axis.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        })
+        extent(seeds.map(|seed| self.unit.on_axis(*seed)))
     }
 }
 
@@ -365,8 +336,15 @@ impl Dot {
     fn of(x: f64, quantity: &Quantity) -> Self {
         Self {
             y_range: quantity.range(),
+            text: quantity.unit.show(quantity.median),
             ..Self::exact(x, quantity.unit.on_axis(quantity.median))
         }
+    }
+
+    fn is_finite(&self) -> bool {
+        [self.x, self.y, self.inner.0]
+            .into_iter()
+            .all(f64::is_finite)
     }
 }
 
@@ -380,15 +358,13 @@ fn all_series(run: Option<&RunResult>, metric: &str, of: &str, stroke: Stroke) -
         let series = list.iter().find(|series| series.metric == metric)?;
         Some((name, series))
     });
-    found
-        .enumerate()
-        .map(|(colour, (name, series))| Line {
-            name: name.clone(),
-            colour,
-            stroke,
-            points: dots(series),
-        })
-        .collect()
+    let line = |(colour, (name, series)): (usize, (&String, &Series))| Line {
+        name: name.clone(),
+        colour,
+        stroke,
+        points: dots(series),
+    };
+    found.enumerate().map(line).collect()
 }
 
 fn dots(series: &Series) -> Vec<Dot> {

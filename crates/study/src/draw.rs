@@ -134,6 +134,13 @@ pub struct Chart {
     pub panels: Vec<Panel>,
 }
 
+/// Lowest and highest of some values; the other way round of none.
+pub(crate) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+        (low.min(v), high.max(v))
+    })
+}
+
 /// A text that is only a text, in elements and in attributes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -208,10 +215,7 @@ impl Chart {
     fn range(&self, of: fn(&Dot) -> (f64, f64), log: bool) -> (f64, f64) {
         let dots = self.lines().flat_map(|line| &line.points);
         let fits = |v: &f64| v.is_finite() && (!log || *v > 0.0);
-        let values = dots.flat_map(|dot| [of(dot).0, of(dot).1]).filter(fits);
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        })
+        extent(dots.flat_map(|dot| [of(dot).0, of(dot).1]).filter(fits))
     }
 
     fn x_range(&self) -> (f64, f64) {
@@ -335,48 +339,45 @@ impl Chart {
         for (tick, name) in ticks(&self.y, *y) {
             let at = y.at(tick);
             if self.y.names.is_empty() {
+                let (left, right) = x.to;
                 let _ = write!(
                     out,
-                    "<line class=\"grid\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" \
-                     y2=\"{at:.1}\"/>",
-                    x.to.0, x.to.1
+                    "<line class=\"grid\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{at:.1}\" \
+                     y2=\"{at:.1}\"/>"
                 );
             }
-            let _ = write!(
-                out,
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>",
-                x.to.0 - 5.0,
-                at + 3.5
-            );
+            text(out, (x.to.0 - 5.0, at + 3.5), "text-anchor=\"end\"", &name);
         }
         let below = y.to.0 + 14.0;
         for (tick, name) in ticks(&self.x, *x) {
             let at = x.at(tick);
-            let _ = if frame.aslant {
-                write!(
+            if frame.aslant {
+                let _ = write!(
                     out,
                     "<text transform=\"translate({at:.1} {below:.1}) rotate(-30)\" \
                      text-anchor=\"end\">{name}</text>"
-                )
+                );
             } else {
-                write!(
-                    out,
-                    "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{name}</text>"
-                )
-            };
+                text(out, (at, below), "text-anchor=\"middle\"", &name);
+            }
         }
+        let style = "text-anchor=\"middle\" class=\"axis\"";
+        let middle = (f64::midpoint(x.to.0, x.to.1), frame.height - 6.0);
+        text(out, middle, style, &escaped(&self.x.label));
         let _ = write!(
             out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" class=\"axis\">{}</text>\
-             <text transform=\"translate(11 {:.1}) rotate(-90)\" text-anchor=\"middle\" \
-             class=\"axis\">{}</text>",
-            f64::midpoint(x.to.0, x.to.1),
-            frame.height - 6.0,
-            escaped(&self.x.label),
+            "<text transform=\"translate(11 {:.1}) rotate(-90)\" {style}>{}</text>",
             f64::midpoint(y.to.0, y.to.1),
             escaped(&self.y.label)
         );
     }
+}
+
+fn text(out: &mut String, (x, y): (f64, f64), style: &str, words: &str) {
+    let _ = write!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" {style}>{words}</text>"
+    );
 }
 
 /// The places on an axis that are named, with their names.

@@ -1,6 +1,6 @@
 //! What stands inside a panel's axes.
 
-use super::{Chart, ChartKind, Dot, Frame, Line, Stroke, escaped, number, thinned};
+use super::{Chart, ChartKind, Dot, Frame, Line, Stroke, escaped, number, text, thinned};
 use std::fmt::Write as _;
 
 impl Stroke {
@@ -61,13 +61,20 @@ impl Line {
             "" => number(dot.y),
             text => text.to_owned(),
         };
-        let told = if self.name.is_empty() {
-            value
-        } else {
-            format!("{}: {value}", self.name)
+        let told = match &self.name[..] {
+            "" => value,
+            name => format!("{name}: {value}"),
         };
         format!("<title>{}</title>", escaped(&told))
     }
+}
+
+/// A rectangle from its left and upper edge; what stands in it, and its end, are left to others.
+fn rect(out: &mut String, [left, width, top, height]: [f64; 4], style: &str) {
+    let _ = write!(
+        out,
+        "<rect x=\"{left:.1}\" width=\"{width:.1}\" y=\"{top:.1}\" height=\"{height:.1}\" {style}"
+    );
 }
 
 /// A line from one point to another.
@@ -77,6 +84,16 @@ fn segment(out: &mut String, from: (f64, f64), to: (f64, f64), style: &str) {
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {style}/>",
         from.0, from.1, to.0, to.1
     );
+}
+
+impl Dot {
+    /// A line from the lowest to the highest of the seeds, if they differ.
+    fn upright(&self, out: &mut String, x: f64, frame: &Frame, style: &str) {
+        let (low, high) = self.y_range;
+        if low < high {
+            segment(out, (x, frame.y.at(low)), (x, frame.y.at(high)), style);
+        }
+    }
 }
 
 impl Chart {
@@ -111,20 +128,10 @@ impl Chart {
         for dot in &line.points {
             let (left, width) = self.slot(dot.x, number, frame);
             let top = frame.y.at(dot.y);
-            let _ = write!(
-                out,
-                "<rect x=\"{left:.1}\" width=\"{width:.1}\" y=\"{:.1}\" height=\"{:.1}\" \
-                 {}>{}</rect>",
-                top.min(base),
-                (top - base).abs(),
-                line.style(),
-                line.told(dot)
-            );
-            if dot.y_range.0 < dot.y_range.1 {
-                let middle = left + width / 2.0;
-                let (low, high) = (frame.y.at(dot.y_range.0), frame.y.at(dot.y_range.1));
-                segment(out, (middle, low), (middle, high), "class=\"range\"");
-            }
+            let place = [left, width, top.min(base), (top - base).abs()];
+            rect(out, place, &line.style());
+            let _ = write!(out, ">{}</rect>", line.told(dot));
+            dot.upright(out, left + width / 2.0, frame, "class=\"range\"");
         }
     }
 
@@ -142,15 +149,10 @@ impl Chart {
                 let (a, b) = (left + width * 0.25, right - width * 0.25);
                 segment(out, (a, y(end)), (b, y(end)), &colour);
             }
-            let _ = write!(
-                out,
-                "<rect x=\"{left:.1}\" width=\"{width:.1}\" y=\"{:.1}\" height=\"{:.1}\" \
-                 {}>{}</rect>",
-                y(dot.inner.1),
-                (y(dot.inner.0) - y(dot.inner.1)).max(0.5),
-                line.style().replace("0.85", "0.5"),
-                line.told(dot)
-            );
+            let top = y(dot.inner.1);
+            let place = [left, width, top, (y(dot.inner.0) - top).max(0.5)];
+            rect(out, place, &line.style().replace("0.85", "0.5"));
+            let _ = write!(out, ">{}</rect>", line.told(dot));
             segment(out, (left, y(dot.y)), (right, y(dot.y)), "class=\"median\"");
         }
     }
@@ -162,20 +164,18 @@ impl Chart {
         for dot in &line.points {
             let share = (dot.inner.0 - low) / (high - low).max(f64::MIN_POSITIVE);
             let (x, y) = (frame.x.at(dot.x), frame.y.at(dot.y));
-            // Light enough for the words on it, in a light and in a dark page.
-            let _ = write!(
-                out,
-                "<rect x=\"{:.1}\" width=\"{:.1}\" y=\"{:.1}\" height=\"{:.1}\" \
-                 fill=\"var(--c0)\" fill-opacity=\"{:.2}\"/>\
-                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" class=\"field\">{}</text>",
+            let place = [
                 x - width / 2.0 + 0.5,
                 width - 1.0,
                 y - height / 2.0 + 0.5,
                 height - 1.0,
-                0.06 + 0.5 * share,
-                y + 3.5,
-                escaped(&dot.text)
-            );
+            ];
+            // Light enough for the words on it, in a light and in a dark page.
+            let opacity = 0.06 + 0.5 * share;
+            let style = format!("fill=\"var(--c0)\" fill-opacity=\"{opacity:.2}\"/>");
+            rect(out, place, &style);
+            let style = "text-anchor=\"middle\" class=\"field\"";
+            text(out, (x, y + 3.5), style, &escaped(&dot.text));
         }
     }
 }
@@ -203,10 +203,7 @@ fn dots(out: &mut String, line: &Line, frame: &Frame) {
     let bar = format!("stroke=\"var(--c{})\"", line.colour % 8);
     for dot in &line.points {
         let (x, y) = (frame.x.at(dot.x), frame.y.at(dot.y));
-        if dot.y_range.0 < dot.y_range.1 {
-            let (low, high) = (frame.y.at(dot.y_range.0), frame.y.at(dot.y_range.1));
-            segment(out, (x, low), (x, high), &bar);
-        }
+        dot.upright(out, x, frame, &bar);
         if dot.x_range.0 < dot.x_range.1 {
             let (low, high) = (frame.x.at(dot.x_range.0), frame.x.at(dot.x_range.1));
             segment(out, (low, y), (high, y), &bar);
