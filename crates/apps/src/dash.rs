@@ -68,14 +68,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Its name in scenario files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Bola => "bola",
-        }
-    }
-
     /// The buffer that it chooses by unless told otherwise: dash.js' `stableBufferTime` (as in its
     /// versions 3 and 4), and BOLA's own.
     pub const fn buffer(self) -> Span {

@@ -2,6 +2,7 @@
 
 use crate::labels;
 use crate::seeds::OverSeeds;
+use crate::show::{ms, rate};
 use sojourn_world::figure::Statistic;
 use sojourn_world::{FlowResult, RunResult, WorldName};
 use std::collections::BTreeSet;
@@ -49,6 +50,14 @@ impl Agreement {
 }
 
 impl Comparison {
+    /// The figure's name for people, and how its values are shown.
+    pub(crate) fn shown(&self) -> (&'static str, fn(f64) -> String) {
+        match self.figure {
+            "goodput_bps" => ("goodput", rate),
+            _ => ("median induced RTT", ms),
+        }
+    }
+
     /// The first less the other, as a share of the other; none when that is zero.
     pub fn relative(&self) -> Option<f64> {
         (self.other > 0.0).then(|| (self.first - self.other) / self.other)

@@ -224,10 +224,7 @@ fn worlds(pair: &Agreement, labels: &[String]) -> String {
     let far = |c: &&Comparison| c.relative().map_or(0.0, f64::abs);
     let apart = list.iter().filter(|c| !c.within);
     let furthest = apart.max_by(|a, b| far(a).total_cmp(&far(b))).map(|c| {
-        let (figure, show): (_, fn(f64) -> String) = match c.figure {
-            "goodput_bps" => ("goodput", rate),
-            _ => ("median induced RTT", ms),
-        };
+        let (figure, show) = c.shown();
         format!(
             "; furthest apart is the {figure} of “{}” in “{}”: {} in {first}, {} in {other}",
             c.flow,

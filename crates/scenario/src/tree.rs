@@ -85,13 +85,10 @@ impl Value {
 }
 
 impl Node {
-    /// An empty table, for keys that an override creates.
-    fn empty_table(at: Origin) -> Self {
-        Self {
-            value: Value::Table(Vec::new()),
-            at,
-            text: String::new(),
-        }
+    /// A value that is never shown as it was written.
+    const fn untold(value: Value, at: Origin) -> Self {
+        let text = String::new();
+        Self { value, at, text }
     }
 
     /// The root of a TOML file, and the list for what is wrong with it.
@@ -282,7 +279,7 @@ impl Node {
             (Some(index), Some(rest)) => entries[index].node.set_below(rest, part, new),
             (None, rest) => {
                 let at = new.at;
-                let mut node = Self::empty_table(at);
+                let mut node = Self::untold(Value::Table(Vec::new()), at);
                 match rest {
                     Some(rest) => node.set_below(rest, part, new)?,
                     None => node = new,
@@ -320,40 +317,28 @@ impl Convert<'_> {
     }
 
     fn table(&self, table: &dyn TableLike, at: Origin) -> Node {
-        let entries = table
-            .iter()
-            .map(|(key, item)| {
-                let key_at = self.origin(table.key(key).and_then(toml_edit::Key::span), at);
-                Entry {
-                    key: key.to_owned(),
-                    at: key_at,
-                    node: self.item(item, key_at),
-                }
-            })
-            .collect();
-        Node {
-            value: Value::Table(entries),
-            at,
-            text: String::new(),
-        }
+        let entries = table.iter().map(|(key, item)| {
+            let at = self.origin(table.key(key).and_then(toml_edit::Key::span), at);
+            Entry {
+                key: key.to_owned(),
+                at,
+                node: self.item(item, at),
+            }
+        });
+        Node::untold(Value::Table(entries.collect()), at)
     }
 
     fn item(&self, item: &Item, above: Origin) -> Node {
         let at = self.origin(item.span(), above);
         match item {
             Item::Table(table) => self.table(table, at),
-            Item::ArrayOfTables(tables) => Node {
-                value: Value::Array(
-                    tables
-                        .iter()
-                        .map(|table| self.table(table, self.origin(table.span(), at)))
-                        .collect(),
-                ),
-                at,
-                text: String::new(),
-            },
+            Item::ArrayOfTables(tables) => {
+                let tables = tables.iter();
+                let nodes = tables.map(|table| self.table(table, self.origin(table.span(), at)));
+                Node::untold(Value::Array(nodes.collect()), at)
+            }
             Item::Value(value) => self.value(value, above),
-            Item::None => Node::empty_table(at),
+            Item::None => Node::untold(Value::Table(Vec::new()), at),
         }
     }
 

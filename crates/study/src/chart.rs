@@ -101,8 +101,9 @@ impl Study {
     fn numbered(&self, binder: &Binder) -> Scaling {
         let mut scaling = self.named(binder);
         if let Some((_, unit)) = self.numbers(binder) {
-            let label = [scaling.label, unit].join(", ");
-            label.trim_end_matches(", ").clone_into(&mut scaling.label);
+            if !unit.is_empty() {
+                scaling.label = [scaling.label, unit].join(", ");
+            }
             scaling.names.clear();
         }
         scaling

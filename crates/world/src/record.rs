@@ -147,10 +147,8 @@ pub struct LinkRecorder {
     rate_since: Time,
     /// Bits that the link could have sent within the window; None once it had no rate.
     capacity: Option<f64>,
-    offered: (u64, u64),
-    dequeued: (u64, u64),
-    dropped: u64,
-    marked: u64,
+    /// Its counts; all else is told at the end.
+    result: LinkResult,
     sojourn: Spread,
     backlog: Backlog,
     backlog_since: Time,
@@ -175,10 +173,7 @@ impl LinkRecorder {
             rate,
             rate_since: Time::ZERO,
             capacity: Some(0.0),
-            offered: (0, 0),
-            dequeued: (0, 0),
-            dropped: 0,
-            marked: 0,
+            result: LinkResult::default(),
             sojourn: Spread::new(Span::ZERO),
             backlog: Backlog::default(),
             backlog_since: Time::ZERO,
@@ -217,8 +212,8 @@ impl LinkRecorder {
     /// A packet of `len` bytes was offered.
     pub fn offered(&mut self, now: Time, len: u32) {
         if self.window.holds(now) {
-            self.offered.0 += 1;
-            self.offered.1 += u64::from(len);
+            self.result.offered_packets += 1;
+            self.result.offered_bytes += u64::from(len);
         }
     }
 
@@ -226,14 +221,14 @@ impl LinkRecorder {
     pub fn dropped(&mut self, now: Time) {
         self.drops.add(now, 1.0);
         if self.window.holds(now) {
-            self.dropped += 1;
+            self.result.dropped_packets += 1;
         }
     }
 
     /// The queue marked a packet.
     pub fn marked(&mut self, now: Time) {
         if self.window.holds(now) {
-            self.marked += 1;
+            self.result.marked_packets += 1;
         }
     }
 
@@ -242,8 +237,8 @@ impl LinkRecorder {
         self.throughput.add(now, f64::from(len) * 8.0);
         self.sojourns.add(now, sojourn.as_millis_f64());
         if self.window.holds(now) {
-            self.dequeued.0 += 1;
-            self.dequeued.1 += u64::from(len);
+            self.result.dequeued_packets += 1;
+            self.result.dequeued_bytes += u64::from(len);
             self.sojourn.add(sojourn);
         }
     }
@@ -277,33 +272,27 @@ impl LinkRecorder {
         self.rate(to, self.rate);
         let seconds = window.length().as_secs_f64();
         let per_second = window.every.as_secs_f64();
+        let rate = |sum, _| sum / per_second;
+        let of = |bins: Bins, key, value: &dyn Fn(f64, u32) -> f64| {
+            bins.series(to, named(Kind::Link, key), value)
+        };
         let mut series = vec![
-            self.throughput
-                .series(to, named(Kind::Link, "throughput"), |sum, _| {
-                    sum / per_second
-                }),
-            self.backlogs.series(to, named(Kind::Link, "backlog"), mean),
-            self.drops
-                .series(to, named(Kind::Link, "drops"), |sum, _| sum),
-            self.sojourns.series(to, named(Kind::Link, "sojourn"), mean),
+            of(self.throughput, "throughput", &rate),
+            of(self.backlogs, "backlog", &mean),
+            of(self.drops, "drops", &|sum, _| sum),
+            of(self.sojourns, "sojourn", &mean),
         ];
         for (gauge, bins) in self.gauges {
             series.push(bins.series(to, (gauge.name, gauge.unit), mean));
         }
+        let bits = self.result.dequeued_bytes as f64 * 8.0;
         LinkResult {
-            offered_packets: self.offered.0,
-            offered_bytes: self.offered.1,
-            dequeued_packets: self.dequeued.0,
-            dequeued_bytes: self.dequeued.1,
-            dropped_packets: self.dropped,
-            marked_packets: self.marked,
-            utilisation: self
-                .capacity
-                .map(|bits| self.dequeued.1 as f64 * 8.0 / bits),
+            utilisation: self.capacity.map(|capacity| bits / capacity),
             backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
             sojourn: self.sojourn.distribution(),
             qdisc,
             series,
+            ..self.result
         }
     }
 }
@@ -382,15 +371,15 @@ impl FlowSeries {
 
     fn finish(self, window: &Window) -> Vec<Series> {
         let (to, per_second) = (window.to, window.every.as_secs_f64());
+        let of = |bins: Bins, key, value: &dyn Fn(f64, u32) -> f64| {
+            bins.series(to, named(Kind::Flow, key), value)
+        };
         vec![
-            self.goodputs
-                .series(to, named(Kind::Flow, "goodput"), |sum, _| sum / per_second),
-            self.rtts.series(to, named(Kind::Flow, "rtt"), mean),
-            self.windows.series(to, named(Kind::Flow, "cwnd"), mean),
-            self.thresholds
-                .series(to, named(Kind::Flow, "ssthresh"), mean),
-            self.pacing_rates
-                .series(to, named(Kind::Flow, "pacing_rate"), mean),
+            of(self.goodputs, "goodput", &|sum, _| sum / per_second),
+            of(self.rtts, "rtt", &mean),
+            of(self.windows, "cwnd", &mean),
+            of(self.thresholds, "ssthresh", &mean),
+            of(self.pacing_rates, "pacing_rate", &mean),
         ]
     }
 }

@@ -5,7 +5,7 @@ use crate::headline::{Headline, headlines};
 use crate::labels;
 use crate::reading::reading;
 use crate::seeds::OverSeeds;
-use crate::show::{Show, index_to, ms, ms_to, percent, percent_to, rate, rate_to};
+use crate::show::{Show, index_to, ms_to, percent, percent_to, rate_to};
 use minijinja::{Value, context};
 use sojourn_world::figure::{self, Shape};
 use sojourn_world::{RunResult, WorldName};
@@ -109,13 +109,12 @@ fn bar_of_decades(value: f64, most: f64) -> String {
 pub(super) fn agreement_tables(results: &[RunResult]) -> Value {
     let labels = labels::cell_labels(results);
     let row = |c: &Comparison, first: &WorldName| {
-        let goodput = c.figure == "goodput_bps";
-        let show: fn(f64) -> String = if goodput { rate } else { ms };
+        let (figure, show) = c.shown();
         let difference = c.first - c.other;
         context! {
             cell => &labels[c.cell],
             flow => c.flow.clone(),
-            figure => if goodput { "goodput" } else { "median induced RTT" },
+            figure => figure,
             first => show(c.first),
             other => show(c.other),
             difference => format!("{}{}", sign(difference), show(difference.abs())),

@@ -29,16 +29,12 @@ pub(crate) fn read(
         let rows = group.and_then(|group| Rows::of(&*group));
         let rows = rows.map_err(|error| Damage::Group { number, error })?;
         for i in 0..rows.seed.len() {
-            let key = Run {
-                world: WorldName::parse(text(&rows.world[i])?).ok_or(Damage::NoWorld)?,
-                params: text(&rows.params[i])?.to_owned(),
-                seed: rows.seed[i].cast_unsigned(),
-            };
+            let (key, row) = rows.row(i)?;
             let Some((run, seen)) = runs.get_mut(&key) else {
                 return Err(Damage::Unknown(key));
             };
             *seen = true;
-            add(run, &rows.row(i)?)?;
+            add(run, &row)?;
         }
     }
     match runs.into_iter().find(|(_, (_, seen))| !seen) {
@@ -49,35 +45,56 @@ pub(crate) fn read(
 
 /// The columns that are needed, one entry a row.
 struct Rows {
-    world: Vec<ByteArray>,
-    params: Vec<ByteArray>,
     seed: Vec<i64>,
-    kind: Vec<ByteArray>,
-    name: Vec<ByteArray>,
-    metric: Vec<ByteArray>,
-    stat: Vec<ByteArray>,
-    unit: Vec<ByteArray>,
-    q: Vec<Option<f64>>,
-    t: Vec<Option<f64>>,
-    value: Vec<Option<f64>>,
+    /// World, parameters, kind, name, metric, statistic, unit.
+    texts: [Vec<ByteArray>; 7],
+    /// Fraction, time, value.
+    numbers: [Vec<Option<f64>>; 3],
 }
 
 impl Rows {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
-        let text = |name| column::<ByteArrayType>(group, name).and_then(|c| full(c, name));
+        let text = |name| full(column::<ByteArrayType>(group, name)?, name);
+        let number = |name| column::<DoubleType>(group, name);
         Ok(Self {
-            world: text("world")?,
-            params: text("params")?,
-            seed: column::<Int64Type>(group, "seed").and_then(|c| full(c, "seed"))?,
-            kind: text("kind")?,
-            name: text("name")?,
-            metric: text("metric")?,
-            stat: text("stat")?,
-            unit: text("unit")?,
-            q: column::<DoubleType>(group, "q")?,
-            t: column::<DoubleType>(group, "t")?,
-            value: column::<DoubleType>(group, "value")?,
+            seed: full(column::<Int64Type>(group, "seed")?, "seed")?,
+            texts: [
+                text("world")?,
+                text("params")?,
+                text("kind")?,
+                text("name")?,
+                text("metric")?,
+                text("stat")?,
+                text("unit")?,
+            ],
+            numbers: [number("q")?, number("t")?, number("value")?],
         })
+    }
+
+    /// The run of a row, and the row.
+    fn row(&self, i: usize) -> Result<(Run, Row<'_>), Damage> {
+        let mut texts = [""; 7];
+        for (text, column) in texts.iter_mut().zip(&self.texts) {
+            *text = column[i].as_utf8()?;
+        }
+        let [world, params, kind, name, metric, stat, unit] = texts;
+        let [q, t, value] = self.numbers.each_ref().map(|column| column[i]);
+        let run = Run {
+            world: WorldName::parse(world).ok_or(Damage::NoWorld)?,
+            params: params.to_owned(),
+            seed: self.seed[i].cast_unsigned(),
+        };
+        let row = Row {
+            kind,
+            name,
+            metric,
+            stat,
+            unit,
+            q,
+            t,
+            value: value.unwrap_or(f64::NAN),
+        };
+        Ok((run, row))
     }
 }
 
@@ -126,10 +143,6 @@ fn column<T: DataType>(
     Ok(column)
 }
 
-fn text(bytes: &ByteArray) -> Result<&str, Damage> {
-    Ok(bytes.as_utf8()?)
-}
-
 /// One row of a run.
 struct Row<'a> {
     kind: &'a str,
@@ -140,21 +153,6 @@ struct Row<'a> {
     q: Option<f64>,
     t: Option<f64>,
     value: f64,
-}
-
-impl Rows {
-    fn row(&self, i: usize) -> Result<Row<'_>, Damage> {
-        Ok(Row {
-            kind: text(&self.kind[i])?,
-            name: text(&self.name[i])?,
-            metric: text(&self.metric[i])?,
-            stat: text(&self.stat[i])?,
-            unit: text(&self.unit[i])?,
-            q: self.q[i],
-            t: self.t[i],
-            value: self.value[i].unwrap_or(f64::NAN),
-        })
-    }
 }
 
 /// Adds a row where it belongs.

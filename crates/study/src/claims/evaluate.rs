@@ -165,6 +165,15 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
+    /// A place that is several things of a kind.
+    pub(super) fn several(said: &str, kind: &str, differing: &[&str]) -> Self {
+        let what = match said {
+            "" => format!("nothing is said of the {kind}"),
+            said => format!("{said} is several {kind}s"),
+        };
+        Self::Unclear(format!("{what}; they differ in {}", differing.join(", ")))
+    }
+
     pub(crate) fn message(self) -> String {
         match self {
             Self::Cell(message) | Self::Unclear(message) => message,
@@ -477,12 +486,7 @@ impl<'a> Evaluator<'a> {
                     .filter(|(a, b)| a != b)
                     .map(|((field, _), _)| field.as_str())
                     .collect();
-                let what = match &self.show(place)[..] {
-                    "" => "nothing is said of the cell".to_owned(),
-                    said => format!("{said} is several cells"),
-                };
-                let fields = fields.join(", ");
-                Err(Missing::Unclear(format!("{what}; they differ in {fields}")))
+                Err(Missing::several(&self.show(place), "cell", &fields))
             }
         }
     }

@@ -67,14 +67,8 @@ impl Recorded {
                 .filter(|(_, (a, b))| a != b)
                 .map(|(axis, _)| words.axes[*axis].name.as_str())
                 .collect();
-            let what = match &said[..] {
-                "" => "nothing is said of the row".to_owned(),
-                said => format!("{said} is several rows"),
-            };
-            let (file, axes) = (&self.file, differing.join(", "));
-            return Err(Missing::Unclear(format!(
-                "{file}: {what}; they differ in {axes}"
-            )));
+            let several = Missing::several(&said, "row", &differing).message();
+            return Err(Missing::Unclear(format!("{}: {several}", self.file)));
         }
         let values = rows.iter().map(|row| row.values[column]);
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
