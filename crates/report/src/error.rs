@@ -158,7 +158,7 @@ impl fmt::Display for Run {
 
 impl ReportError {
     /// What the file system said when it was asked to do something with `path`.
-    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { what, path, source }
     }

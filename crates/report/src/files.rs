@@ -4,62 +4,52 @@ use crate::error::{Damage, ReportError};
 use crate::json::{self, Format};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::fs::{self, File};
+use std::fs::{File, Permissions};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
 
 /// A file under a temporary name beside its place; dropped without [`Pending::keep`], it is
 /// removed.
 pub(crate) struct Pending {
-    temporary: PathBuf,
+    file: NamedTempFile,
     place: PathBuf,
-    kept: bool,
 }
 
 impl Pending {
-    /// Writes a file that will be `dir/name`.
+    /// Writes a file that will be at `place`.
     pub(crate) fn write(
-        dir: &Path,
-        name: &str,
-        fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), ReportError>,
+        place: PathBuf,
+        fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), ReportError>,
     ) -> Result<Self, ReportError> {
-        let pending = Self {
-            temporary: dir.join(format!(".{name}.{}.tmp", std::process::id())),
-            place: dir.join(name),
-            kept: false,
-        };
-        let failed = || ReportError::io("write", &pending.temporary);
-        let mut file = BufWriter::new(File::create(&pending.temporary).map_err(failed())?);
-        fill(&mut file)?;
-        file.flush().map_err(failed())?;
-        file.get_ref().sync_all().map_err(failed())?;
-        Ok(pending)
+        let failed = || ReportError::io("write", &place);
+        // As any other file: who may read it is the user's choice (umask).
+        let everybody = Permissions::from_mode(0o666);
+        let dir = place.parent().unwrap_or(Path::new(""));
+        let file = Builder::new().permissions(everybody).tempfile_in(dir);
+        let file = file.map_err(failed())?;
+        let mut writer = BufWriter::new(file.as_file());
+        fill(&mut writer)?;
+        writer.flush().map_err(failed())?;
+        drop(writer);
+        file.as_file().sync_all().map_err(failed())?;
+        Ok(Self { file, place })
     }
 
     /// Writes a text that will be the file at `place`.
-    pub(crate) fn text(place: &Path, text: &str) -> Result<Self, ReportError> {
-        let dir = place.parent().unwrap_or(Path::new(""));
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
-        Self::write(dir, &name, |file| {
-            let written = file.write_all(text.as_bytes());
-            written.map_err(ReportError::io("write", place))
+    pub(crate) fn text(place: PathBuf, text: &str) -> Result<Self, ReportError> {
+        let failed = ReportError::io("write", &place);
+        Self::write(place, |file| {
+            file.write_all(text.as_bytes()).map_err(failed)
         })
     }
 
     /// Moves the file to its place, over an older one.
-    pub(crate) fn keep(mut self) -> Result<(), ReportError> {
-        fs::rename(&self.temporary, &self.place).map_err(ReportError::io("write", &self.place))?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Already on the way out with an error of its own; a leftover does no harm.
-            let _ = fs::remove_file(&self.temporary);
-        }
+    pub(crate) fn keep(self) -> Result<(), ReportError> {
+        let failed = ReportError::io("write", &self.place);
+        let kept = self.file.persist(&self.place);
+        kept.map(drop).map_err(|refused| failed(refused.error))
     }
 }
 

@@ -74,12 +74,12 @@ pub fn write_folder(
     std::fs::create_dir_all(dir).map_err(ReportError::io("make the folder", dir))?;
     // The table takes as long as all else together.
     let (table, rest) = std::thread::scope(|scope| {
-        let table = || Pending::write(dir, TABLE, |file| write_table(file, info, results));
+        let table = || Pending::write(dir.join(TABLE), |file| write_table(file, info, results));
         let table = scope.spawn(table);
         let rest = || -> Result<_, ReportError> {
             Ok([
-                Pending::text(&dir.join(PAGE), &page()?)?,
-                Pending::text(&dir.join(SUMMARY), &summary_json(info, results))?,
+                Pending::text(dir.join(PAGE), &page()?)?,
+                Pending::text(dir.join(SUMMARY), &summary_json(info, results))?,
             ])
         };
         let rest = rest();
@@ -92,7 +92,7 @@ pub fn write_folder(
         let place = dir.join(path);
         let folder = place.parent().unwrap_or(dir);
         std::fs::create_dir_all(folder).map_err(ReportError::io("make the folder", folder))?;
-        files.push(Pending::text(&place, text)?);
+        files.push(Pending::text(place, text)?);
     }
     files.into_iter().try_for_each(Pending::keep)
 }

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The result of a cell, or why there is none.
@@ -39,16 +39,15 @@ pub fn run(
     watch: &dyn Watch,
 ) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
-    let outcomes: Vec<Mutex<Option<Outcome>>> = cells.iter().map(|_| Mutex::new(None)).collect();
+    let outcomes: Vec<OnceLock<Outcome>> = cells.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(cell) = cells.get(index) else { return };
             let outcome = one(world, cell, stop, &|now| watch.progress(index, now));
             watch.done(index, &outcome);
-            *outcomes[index]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            let first = outcomes[index].set(outcome).is_ok();
+            debug_assert!(first, "each index is taken once");
         }
     };
     std::thread::scope(|scope| {
@@ -57,14 +56,9 @@ pub fn run(
         }
         work();
     });
+    let outcomes = outcomes.into_iter().map(OnceLock::into_inner);
     outcomes
-        .into_iter()
-        .map(|outcome| {
-            outcome
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner)
-                .expect("the threads have taken every index")
-        })
+        .map(|outcome| outcome.expect("the threads have taken every index"))
         .collect()
 }
 

@@ -2,9 +2,10 @@
 
 use crate::Study;
 use crate::study::{Claim, Expected};
+use indexmap::{IndexMap, IndexSet};
 use sojourn_scenario::Options;
 use sojourn_tidy::generated;
-use sojourn_world::{ByWorld, WorldName};
+use sojourn_world::WorldName;
 
 static WORLDS: [(WorldName, &str); 2] = [
     (WorldName::new("sim"), "simulated"),
@@ -72,54 +73,33 @@ fn expected(study: &Study, claim: &Claim, world: &WorldName) -> String {
 /// Why claims deviate, each reason once: the claims that share it, and the worlds it is for.
 fn reasons(study: &Study) -> String {
     let worlds = worlds(study);
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<&str, IndexSet<String>> = IndexMap::new();
     for claim in &study.claims {
         let own = std::iter::once(&claim.deviations);
-        let all = own.chain(claim.checks.iter().map(|check| &check.deviations));
-        for deviations in all {
-            for (reason, place) in places(deviations, &claim.id, &worlds) {
-                match reasons.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, places)) if places.contains(&place) => {}
-                    Some((_, places)) => places.push(place),
-                    None => reasons.push((reason, vec![place])),
+        for deviations in own.chain(claim.checks.iter().map(|check| &check.deviations)) {
+            let mut shared: IndexMap<&str, Vec<&str>> = IndexMap::new();
+            for (world, title) in &worlds {
+                if let Some(reason) = deviations.get(world) {
+                    shared.entry(reason).or_default().push(title);
                 }
+            }
+            for (reason, titles) in shared {
+                let everywhere = titles.len() == worlds.len();
+                let titles = if everywhere {
+                    vec![]
+                } else {
+                    vec![titles.join(", ")]
+                };
+                let place = [vec![claim.id.clone()], titles].concat().join(", ");
+                reasons.entry(reason).or_default().insert(place);
             }
         }
     }
-    let line = |(reason, places): &(String, Vec<String>)| {
+    let line = |(reason, places): (&str, IndexSet<String>)| {
+        let places: Vec<String> = places.into_iter().collect();
         format!("- **{}**: {reason}\n", places.join(", "))
     };
-    reasons.iter().map(line).collect()
-}
-
-/// The reasons of one claim or check, each with the claim's name and the worlds it is for.
-fn places(
-    deviations: &ByWorld<String>,
-    id: &str,
-    worlds: &[&(WorldName, &str)],
-) -> Vec<(String, String)> {
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for (world, title) in worlds {
-        let Some(reason) = deviations.get(world) else {
-            continue;
-        };
-        match found.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, titles)) => titles.push(title),
-            None => found.push((reason.clone(), vec![title])),
-        }
-    }
-    found
-        .into_iter()
-        .map(|(reason, titles)| {
-            let everywhere = titles.len() == worlds.len();
-            let place = if everywhere {
-                id.to_owned()
-            } else {
-                format!("{id}, {}", titles.join(", "))
-            };
-            (reason, place)
-        })
-        .collect()
+    reasons.into_iter().map(line).collect()
 }
 
 #[test]

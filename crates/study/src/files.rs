@@ -57,11 +57,9 @@ impl Files for Shelf {
                 std::fs::read_to_string(folder.join(file)).map_err(Unreadable::Refused)
             }
             Self::BuiltIn(study) => {
-                let mut files = study.files.iter();
-                let found = files.find(|(name, _)| *name == file);
-                found
-                    .map(|(_, text)| (*text).to_owned())
-                    .ok_or(Unreadable::Missing("is not built in"))
+                let found = study.files.iter().find(|(name, _)| *name == file);
+                let (_, text) = found.ok_or(Unreadable::Missing("is not built in"))?;
+                Ok((*text).to_owned())
             }
         }
     }

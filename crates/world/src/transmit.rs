@@ -66,23 +66,18 @@ pub struct TraceClock {
 
 impl TraceClock {
     fn new(trace: Arc<RateTrace>, link_header: u16) -> Self {
-        let current = (Time::ZERO, 0);
         Self {
             trace,
             link_header: u32::from(link_header),
             round: 0,
             index: 0,
-            current,
+            current: (Time::ZERO, 0),
         }
     }
 
     fn period_ms(&self) -> u64 {
-        self.trace
-            .opportunities_ms
-            .last()
-            .copied()
-            .unwrap_or(1)
-            .max(1)
+        let last = self.trace.opportunities_ms.last();
+        last.map_or(1, |&ms| ms.max(1))
     }
 
     fn opportunity(&self) -> Time {

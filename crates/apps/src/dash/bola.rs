@@ -6,7 +6,7 @@
 //! switching up and down between two rates.
 //! Differs from dash.js: it does not abandon requests under way.
 
-use super::Manifest;
+use super::manifest::Manifest;
 use alloc::vec::Vec;
 use sojourn_units::Span;
 

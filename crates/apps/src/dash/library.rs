@@ -6,7 +6,7 @@
 //! tests. Stored is one letter for each chunk of each representation, the logarithm of its size
 //! over the nominal one in steps of 3 %.
 
-use super::Manifest;
+use super::manifest::Manifest;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Span};
 

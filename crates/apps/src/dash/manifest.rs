@@ -115,3 +115,26 @@ impl Manifest {
         self.rates.iter().rposition(fits).unwrap_or(0)
     }
 }
+
+/// A chunk of a video.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChunkName {
+    /// Index of the representation.
+    pub(super) representation: usize,
+    /// Its place in the video.
+    pub(super) number: usize,
+}
+
+impl ChunkName {
+    /// As the tag of a message.
+    pub(super) const fn tag(self) -> u64 {
+        (self.representation as u64) << 32 | self.number as u64
+    }
+
+    pub(super) const fn of_tag(tag: u64) -> Self {
+        Self {
+            representation: (tag >> 32) as usize,
+            number: (tag & 0xffff_ffff) as usize,
+        }
+    }
+}

@@ -10,8 +10,8 @@
 //! second of stall or of waiting for the first picture.
 
 use super::bola::Bola;
+use super::manifest::{ChunkName, Manifest};
 use super::throughput::Estimate;
-use super::{ChunkName, Manifest, Rule};
 use crate::{App, Input, Message, Metric, Port};
 use alloc::sync::Arc;
 use sojourn_units::{Rate, Span, Time};
@@ -24,6 +24,26 @@ const FIRST_BPS: f64 = 1e6;
 const STALL_COST: f64 = 3000.0;
 /// How often a stall is looked at, so that the end of a run does not hide it.
 const STALL_STEP: Span = Span::from_millis(500);
+
+/// How a player chooses among the representations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// By the measured throughput.
+    Throughput,
+    /// By the playout buffer.
+    Bola,
+}
+
+impl Rule {
+    /// The buffer that it chooses by unless told otherwise: dash.js' `stableBufferTime` (as in its
+    /// versions 3 and 4), and BOLA's own.
+    pub const fn buffer(self) -> Span {
+        match self {
+            Self::Throughput => Span::from_secs(12),
+            Self::Bola => Span::from_secs(30),
+        }
+    }
+}
 
 /// How a video is watched.
 #[derive(Clone, Debug, PartialEq)]

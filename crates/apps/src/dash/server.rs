@@ -1,6 +1,6 @@
 //! The server: answers each request with the chunk that it names.
 
-use super::{ChunkName, Manifest};
+use super::manifest::{ChunkName, Manifest};
 use crate::{App, Input, Message, Port};
 use alloc::sync::Arc;
 use sojourn_units::{Span, Time};

@@ -5,7 +5,7 @@
 //! Not here: dash.js' other rules (abandoned requests, dropped frames, switch history,
 //! insufficient buffer).
 
-use super::Manifest;
+use super::manifest::Manifest;
 use sojourn_units::Span;
 
 /// Share of the estimate that is trusted (`bandwidthSafetyFactor`).

@@ -1,8 +1,10 @@
 //! Whether a check holds for the results of a study.
 
 use super::figure::{Figure, Take};
-use super::{Binder, Check, Compare, Expr, Operator, Reference, Relation, Unit, Vocabulary};
+use super::terms::{Binder, Check, Compare, Expr, Operator, Place, Recorded, Reference, Relation};
+use super::terms::{Row, Vocabulary};
 use sojourn_scenario::Outcome;
+use sojourn_units::Unit;
 use sojourn_world::{Cell, Distribution, RunResult};
 use std::fmt::Write as _;
 
@@ -36,9 +38,6 @@ impl<'a> Cells<'a> {
         Self { groups }
     }
 }
-
-/// Where a value stands: axes with their values.
-pub(crate) type Place = Vec<(usize, usize)>;
 
 /// A quantity: of each seed, and the median over the seeds of every figure in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,10 +140,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 /// A place in words: `tcp=cubic n=14`.
-pub(super) fn show<'p>(
-    words: &Vocabulary,
-    place: impl IntoIterator<Item = &'p (usize, usize)>,
-) -> String {
+fn show<'p>(words: &Vocabulary, place: impl IntoIterator<Item = &'p (usize, usize)>) -> String {
     let words: Vec<String> = place
         .into_iter()
         .map(|(axis, value)| {
@@ -166,7 +162,7 @@ pub(crate) enum Missing {
 
 impl Missing {
     /// A place that is several things of a kind.
-    pub(super) fn several(said: &str, kind: &str, differing: &[&str]) -> Self {
+    fn several(said: &str, kind: &str, differing: &[&str]) -> Self {
         let what = match said {
             "" => format!("nothing is said of the {kind}"),
             said => format!("{said} is several {kind}s"),
@@ -489,5 +485,36 @@ impl<'a> Evaluator<'a> {
                 Err(Missing::several(&self.show(place), "cell", &fields))
             }
         }
+    }
+}
+
+impl Recorded {
+    /// The repetitions of a column's value at a place. An axis that the rows are not keyed by
+    /// makes no difference.
+    fn at(&self, column: usize, place: &Place, words: &Vocabulary) -> Result<Vec<f64>, Missing> {
+        let fits = |row: &&Row| {
+            let mut key = self.axes.iter().zip(&row.key);
+            key.all(|(axis, value)| place.iter().all(|(a, v)| a != axis || v == value))
+        };
+        let rows: Vec<&Row> = self.rows.iter().filter(fits).collect();
+        let said = place.iter().filter(|(axis, _)| self.axes.contains(axis));
+        let said = show(words, said);
+        if let Some(other) = rows.iter().find(|row| row.key != rows[0].key) {
+            let axes = self.axes.iter().zip(rows[0].key.iter().zip(&other.key));
+            let differing: Vec<&str> = axes
+                .filter(|(_, (a, b))| a != b)
+                .map(|(axis, _)| words.axes[*axis].name.as_str())
+                .collect();
+            let several = Missing::several(&said, "row", &differing).message();
+            return Err(Missing::Unclear(format!("{}: {several}", self.file)));
+        }
+        let values = rows.iter().map(|row| row.values[column]);
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        if values.is_empty() {
+            let word = &self.words()[column];
+            let missing = format!("{} has no value of `{word}` for {said}", self.file);
+            return Err(Missing::Cell(missing.trim_end_matches(" for ").to_owned()));
+        }
+        Ok(values)
     }
 }

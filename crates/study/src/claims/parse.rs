@@ -2,7 +2,8 @@
 
 use super::figure::{Figure, Take, find};
 use super::lex::{Kind, Token, lex};
-use super::{Binder, Check, Compare, Expr, Operator, Place, Reference, Relation, Vocabulary};
+use super::terms::Vocabulary;
+use super::terms::{ABOUT, Binder, Check, Compare, Expr, Operator, Place, Reference, Relation};
 use sojourn_scenario::problem::suggestion;
 use std::ops::Range;
 
@@ -258,7 +259,7 @@ impl Parser<'_> {
             return Ok(Relation::About {
                 value: first,
                 target,
-                share: self.number_if(given, super::ABOUT)?,
+                share: self.number_if(given, ABOUT)?,
             });
         }
         let mut rest = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::{Reader, Written};
 use crate::claims::{Axis, AxisValue, Set};
+use indexmap::IndexSet;
 use sojourn_scenario::problem::{Origin, suggestion};
 use sojourn_scenario::read::{Fields, Read, join, wrong_type};
 use sojourn_scenario::tree::{Entry, Node, Value};
@@ -65,16 +66,14 @@ impl Reader {
 
     /// The values that a field takes in the scenarios' sweeps.
     fn swept(&mut self, field: &str, entry: &Entry) -> Vec<AxisValue> {
-        let mut values: Vec<AxisValue> = Vec::new();
         let axes = || self.settings.iter().flat_map(|s| &s.scenario().info.axes);
-        for value in axes().filter(|a| a.field == field).flat_map(|a| &a.values) {
-            if values.iter().all(|known| known.name != *value) {
-                values.push(AxisValue {
-                    name: value.clone(),
-                    params: vec![(field.to_owned(), vec![value.clone()])],
-                });
-            }
-        }
+        let values = axes().filter(|a| a.field == field).flat_map(|a| &a.values);
+        let values = values.collect::<IndexSet<_>>().into_iter();
+        let value = |value: &String| AxisValue {
+            name: value.clone(),
+            params: vec![(field.to_owned(), vec![value.clone()])],
+        };
+        let values: Vec<AxisValue> = values.map(value).collect();
         if values.is_empty() {
             let known: Vec<&str> = axes().map(|axis| axis.field.as_str()).collect();
             let help = suggestion(field, &known);

@@ -1,7 +1,7 @@
 //! Samples of any unit, and the throughput of a window that slides.
 
-use super::Window;
 use super::spread::MAX_CDF_POINTS;
+use super::window::Window;
 use crate::figure::Distribution;
 use sojourn_units::{Span, Time};
 

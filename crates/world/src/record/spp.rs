@@ -1,6 +1,7 @@
 //! Round-trip times of one flow by synthetic packet pairs; the reference point is its `from`.
 
-use super::{Spread, Window};
+use super::spread::Spread;
+use super::window::Window;
 use crate::figure::Distribution;
 use crate::spp::{PacketMatcher, PacketPairs, Passage};
 use sojourn_units::{Span, Time};

@@ -1,0 +1,110 @@
+//! The measured time, and the intervals of series in it.
+
+use crate::cell::Cell;
+use crate::figure::{Point, Series};
+use sojourn_units::{Span, Time, Unit};
+
+/// Longest series kept.
+const MAX_POINTS: u64 = 2000;
+
+/// When statistics count, and how series are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Statistics count from here …
+    pub from: Time,
+    /// … to here.
+    pub to: Time,
+    /// Interval of the series.
+    pub every: Span,
+}
+
+impl Window {
+    /// The window of a cell: from the warm-up to the end, with at most 2000 points.
+    pub fn of(cell: &Cell) -> Self {
+        let every = cell
+            .sample_every
+            .max(cell.duration / MAX_POINTS)
+            .max(Span::from_nanos(1));
+        Self {
+            from: Time::ZERO + cell.warmup,
+            to: cell.end(),
+            every,
+        }
+    }
+
+    /// Its length.
+    pub fn length(&self) -> Span {
+        self.to - self.from
+    }
+
+    pub(super) fn holds(&self, now: Time) -> bool {
+        now >= self.from && now <= self.to
+    }
+}
+
+/// A row of intervals, each with a sum and a count.
+#[derive(Clone, Debug)]
+pub(super) struct Bins {
+    every: Span,
+    /// End of the current interval: the hot path compares, and seldom divides.
+    ends: Time,
+    current: (f64, u32),
+    done: Vec<(f64, u32)>,
+    /// Intervals in the run.
+    count: usize,
+}
+
+impl Bins {
+    pub(super) fn new(window: &Window) -> Self {
+        let count = (window.to.as_nanos() / window.every.as_nanos()).min(MAX_POINTS) as usize;
+        Self {
+            every: window.every,
+            ends: Time::ZERO + window.every,
+            current: (0.0, 0),
+            done: Vec::new(),
+            count,
+        }
+    }
+
+    pub(super) fn add(&mut self, now: Time, value: f64) {
+        if now > self.ends {
+            self.close_until(now);
+        }
+        self.current.0 += value;
+        self.current.1 += 1;
+    }
+
+    /// Only the last value of an interval counts.
+    pub(super) fn set(&mut self, now: Time, value: f64) {
+        self.add(now, 0.0);
+        self.current = (value, 1);
+    }
+
+    #[cold]
+    fn close_until(&mut self, now: Time) {
+        while now > self.ends && self.done.len() < self.count {
+            self.done.push(core::mem::take(&mut self.current));
+            self.ends += self.every;
+        }
+    }
+
+    pub(super) fn series(
+        mut self,
+        to: Time,
+        (metric, unit): (&'static str, Unit),
+        value: impl Fn(f64, u32) -> f64,
+    ) -> Series {
+        // One past the end, so that an interval that ends exactly there is closed too.
+        self.close_until(to + Span::from_nanos(1));
+        let every = self.every.as_secs_f64();
+        let point = |(i, &(sum, count)): (usize, &(f64, u32))| Point {
+            t: (i + 1) as f64 * every,
+            value: value(sum, count),
+        };
+        Series {
+            metric: metric.into(),
+            unit,
+            points: self.done.iter().enumerate().map(point).collect(),
+        }
+    }
+}
