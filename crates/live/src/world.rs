@@ -220,7 +220,11 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
             if first.rack { "3" } else { "0" }.into(),
         ),
         // New namespaces inherit these from the machine: set to the kernel's own defaults.
-        ("ipv4/tcp_rmem", format!("4096 131072 {largest_window}")),
+        // Half of the memory is for payload.
+        (
+            "ipv4/tcp_rmem",
+            format!("4096 131072 {}", 2 * u64::from(largest_window)),
+        ),
         ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
     ];
     let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();

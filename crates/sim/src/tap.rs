@@ -187,7 +187,8 @@ fn is_syn(packet: &Packet) -> bool {
 /// The header and the options but for SACK blocks.
 fn tcp_header(segment: &Segment, config: &Config) -> TcpSegment<'static> {
     let syn = segment.flags.has(Flags::SYN);
-    let scale = window_scale(config.receive_window_max);
+    // As Linux, which reckons with the memory, twice the window.
+    let scale = window_scale(config.receive_window_max.saturating_mul(2));
     let window = segment.window >> if syn { 0 } else { scale };
     // The option counts in milliseconds, as Linux's does; the model has nanoseconds.
     let stamp = |time: Time| (time.as_nanos() / 1_000_000) as u32;

@@ -173,9 +173,11 @@ pub struct Config {
     pub pacing: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements. Default 4 MiB.
     pub send_buffer: u64,
-    /// Receive window at the start, in bytes. Default 64 KiB.
+    /// Receive window at the start, in bytes. Default 64 KiB, half of Linux's first memory to
+    /// receive (`tcp_rmem`).
     pub receive_window: u32,
-    /// Largest receive window that auto-tuning may reach. Default 6 MiB.
+    /// Largest receive window that auto-tuning may reach. Default 3 MiB, half of Linux's largest
+    /// memory to receive.
     pub receive_window_max: u32,
 }
 
@@ -207,7 +209,7 @@ impl Default for Config {
             pacing: false,
             send_buffer: 4 << 20,
             receive_window: 64 << 10,
-            receive_window_max: 6 << 20,
+            receive_window_max: 3 << 20,
         }
     }
 }

@@ -319,7 +319,8 @@ impl Connection {
             if self.ecn {
                 flags = flags.with(Flags::ECE);
             }
-        } else if self.config.wants_ecn() {
+        } else if self.config.wants_ecn() && self.syn_count == 0 {
+            // A SYN that is sent again may have been lost for these bits (RFC 3168 6.1.1.1).
             flags = flags.with(Flags::ECE).with(Flags::CWR);
         }
         let backoff = 1_u64 << self.syn_count.min(16);

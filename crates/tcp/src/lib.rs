@@ -14,13 +14,7 @@
 //!   Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment
 //!   goes out as soon as the window allows it.
-//! - Received segments do not fill memory beyond their payload, and a bulk sender never waits for
-//!   its app: the buffers limit a flow later than in Linux.
-//! - With a deep FIFO before a slow link (1 Mbit/s, 490 packets) the median induced round trip
-//!   comes out longer than in Linux, 1.26 s against 0.97 s, and the goodput of the opposite
-//!   direction 11 % lower; the cause is not known. The other cells that the simulator's tests
-//!   compare with Linux agree within 15 % of the induced round trip or 3 ms and 5 % of the
-//!   goodput.
+//! - A bulk sender never waits for its app: its buffer limits a flow later than in Linux.
 #![no_std]
 #![forbid(unsafe_code)]
 

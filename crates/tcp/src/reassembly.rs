@@ -15,6 +15,8 @@ const RECENT: usize = 4;
 #[repr(C)]
 pub(crate) struct Reassembly {
     recent_len: usize,
+    /// Sum of the ranges' lengths.
+    bytes: u64,
     ranges: VecDeque<Range>,
     /// The blocks that changed last, newest first.
     recent: [Range; RECENT],
@@ -23,6 +25,11 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
+    }
+
+    /// How much waits.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The blocks to report, newest first.
@@ -54,8 +61,10 @@ impl Reassembly {
                 return true;
             }
             merged = (merged.0.min(first), merged.1.max(last));
+            self.bytes -= last - first;
             to += 1;
         }
+        self.bytes += merged.1 - merged.0;
         match to - from {
             0 => self.ranges.insert(from, merged),
             1 => self.ranges[from] = merged,
@@ -99,6 +108,7 @@ impl Reassembly {
                 break;
             }
             next = next.max(last);
+            self.bytes -= last - first;
             self.ranges.pop_front();
         }
         let mut kept = 0;

@@ -2,19 +2,21 @@
 //! Source: RFC 9293 section 3.10.7.4, RFC 2018 section 4 (SACK), RFC 2883 (DSACK), RFC 5681
 //! section 4.2 (delayed ACKs), RFC 7323 section 4.3 (timestamps), RFC 3168 section 6.1.3 (ECN),
 //! RFC 8257 section 3.2 (exact echo).
-//! Quick ACKs and window auto-tuning as Linux: the first 16 segments, and those after an idle
-//! time, are acknowledged at once, and so is the end of a write once the app has read it, unless
-//! the app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). How long an
-//! ACK waits follows the distance of segments (`tcp_event_data_recv`, `tcp_delack_timer_handler`)
-//! up to a round trip (`tcp_send_delayed_ack`). Behind a gap, the ACKs of a millisecond are one
-//! (`__tcp_ack_snd_check`, SACK compression). The window is a multiple of what arrived in a round
-//! trip.
+//! As Linux 6.1: the first 16 segments, those after an idle time and those that make the window
+//! grow are acknowledged at once, and so is the end of a write once the app has read it, unless the
+//! app answers (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`, `tcp_event_data_sent`). How long an ACK
+//! waits follows the distance of segments (`tcp_event_data_recv`, `tcp_delack_timer_handler`) up to
+//! a round trip (`tcp_send_delayed_ack`). Behind a gap, the ACKs of a millisecond are one
+//! (`__tcp_ack_snd_check`, SACK compression). `window` says how much is offered.
+
+mod window;
 
 use crate::config::DelayedAck;
 use crate::reassembly::Reassembly;
 use crate::rtt::RttEstimator;
 use crate::segment::{Flags, SackBlock, Segment};
 use crate::{Config, Span, Time, seq};
+use window::Window;
 
 /// Linux TCP_MAX_QUICKACKS.
 const MAX_QUICK: u32 = 16;
@@ -57,8 +59,6 @@ pub(crate) struct Receiver {
     ts_recent: Time,
     /// When a delayed ACK is due; [`Time::MAX`] for none.
     pub(crate) ack_at: Time,
-    /// Size of the receive buffer, as offered.
-    window: u64,
     edge: u64,
     held: u64,
 
@@ -71,7 +71,7 @@ pub(crate) struct Receiver {
     /// zero.
     delay: Span,
     delay_max: Span,
-    tuning: Tuning,
+    window: Window,
 
     held_sacks: u32,
     mss: u16,
@@ -98,7 +98,6 @@ pub(crate) struct Receiver {
     /// once since; the ACKs held back.
     gap_at: u64,
     prompt_sacks: u32,
-    window_max: u64,
 }
 
 /// Whether ends of writes wait for an ACK (Linux `ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
@@ -109,22 +108,9 @@ enum Pushed {
     Twice,
 }
 
-/// Dynamic right-sizing: a round trip as the receiver sees it, and what arrived in one.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-struct Tuning {
-    rtt: Span,
-    last_echo: Time,
-    window_end: u64,
-    since: Time,
-    window_since: Time,
-    space: u64,
-    since_offset: u64,
-}
-
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
-        let window = u64::from(config.receive_window.max(1));
+        let window = Window::new(config);
         Self {
             isn: 0,
             timestamps: config.timestamps,
@@ -156,15 +142,10 @@ impl Receiver {
             echo: false,
             exact_echo: config.echoes_exactly(),
             earlier: None,
+            edge: window.earned(),
             window,
-            window_max: u64::from(config.receive_window_max).max(window),
-            edge: window,
             reading: true,
             held: 0,
-            tuning: Tuning {
-                space: window.min(10 * u64::from(config.mss.max(1))),
-                ..Tuning::default()
-            },
         }
     }
 
@@ -173,12 +154,9 @@ impl Receiver {
         self.isn = segment.seq;
         self.next = 1;
         self.acked = 0;
-        self.edge = 1 + self.window;
+        self.edge = 1 + self.window.earned();
         self.ts_recent = segment.ts;
-        self.tuning.since = now;
-        self.tuning.since_offset = 1;
-        self.tuning.window_since = now;
-        self.tuning.window_end = 1 + self.window;
+        self.window.start(1, now);
     }
 
     /// Whether segments tell when they were sent.
@@ -208,9 +186,13 @@ impl Receiver {
     /// The offered window; the right edge never moves back, and forward only by worthwhile
     /// steps (RFC 1122 section 4.2.3.3).
     pub(crate) fn offer(&mut self) -> u32 {
-        let free = self.window.saturating_sub(self.held);
-        let edge = self.next + free;
-        let step = u64::from(self.mss).min(self.window / 2);
+        let gaps = self.store.bytes();
+        let (window, short) = self.window.select(gaps, self.held, self.full);
+        if short {
+            self.quick = 0;
+        }
+        let edge = self.next + window;
+        let step = u64::from(self.mss).min(self.window.earned() / 2);
         if edge >= self.edge + step.max(1) {
             self.edge = edge;
         }
@@ -218,7 +200,7 @@ impl Receiver {
     }
 
     pub(crate) fn window(&self) -> u64 {
-        self.window
+        self.window.earned()
     }
 
     /// Whether ECN-echo must be set.
@@ -258,13 +240,34 @@ impl Receiver {
 
     /// An acknowledgement was sent.
     pub(crate) fn on_ack_sent(&mut self) {
+        let owed = self.ack_now || self.ack_at != Time::MAX;
+        if self.quick > 0 && owed {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = DELAY_MIN;
+            }
+        }
         self.ack_now = false;
         self.ack_at = Time::MAX;
         self.pushed = Pushed::No;
         self.held_sacks = 0;
         self.acked = self.next;
         self.duplicate = None;
-        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// Linux `tcp_incr_quickack`.
+    fn hasten(&mut self, most: u32) {
+        let offered = self.edge.saturating_sub(self.next);
+        let segments = (offered / (2 * u64::from(self.full))).min(u64::from(most)) as u32;
+        let segments = if segments == 0 { 2 } else { segments };
+        self.quick = self.quick.max(segments);
+    }
+
+    /// Linux `tcp_enter_quickack_mode`.
+    fn enter_quick_mode(&mut self, most: u32) {
+        self.hasten(most);
+        self.interactive = false;
+        self.delay = DELAY_MIN;
     }
 
     /// The delayed ACK's time has come. `rto`: this side's timeout.
@@ -338,7 +341,7 @@ impl Receiver {
         if fin && whole {
             self.fin_at.get_or_insert(end);
         }
-        self.note_round_trip(segment, now);
+        self.window.note_echo(segment, self.full, now);
         self.accept(segment, (start, end), rtt, now)
     }
 
@@ -354,8 +357,7 @@ impl Receiver {
             if end > start {
                 self.duplicate = Some((start, end));
             }
-            self.quick = MAX_QUICK;
-            self.interactive = false;
+            self.enter_quick_mode(MAX_QUICK);
             self.ack_now = true;
             return Arrival::default();
         }
@@ -371,11 +373,18 @@ impl Receiver {
                 self.duplicate = Some((start, end));
                 self.ack_now = true;
             }
+            if self.window.is_overrun(self.store.bytes()) {
+                self.quick = 0;
+            }
+            if self.sack {
+                self.grow(segment.payload, false);
+            }
             self.acknowledge_gap(now);
             return Arrival::default();
         }
         self.measure(segment);
         self.note_activity(rtt.rto(), now);
+        self.grow(segment.payload, true);
         let filled = !self.store.is_empty();
         self.next = self.store.advance(end.max(self.next));
         let mut closed = false;
@@ -392,9 +401,20 @@ impl Receiver {
         } else {
             0
         };
-        self.tune(now);
+        self.window.note_progress(self.next, now);
+        if self.reading {
+            self.window.on_read(self.next, now);
+        }
         self.schedule_ack(filled, rtt.srtt(), now);
         Arrival { delivered, closed }
+    }
+
+    /// While the window grows, the peer hears of it at once.
+    fn grow(&mut self, len: u16, in_order: bool) {
+        let (gaps, unread) = (self.store.bytes(), self.held);
+        if self.window.grow(len, in_order, gaps, unread) {
+            self.quick |= 1;
+        }
     }
 
     /// RFC 5681 section 4.2. `srtt`: zero if nothing of ours has been acknowledged yet.
@@ -459,7 +479,7 @@ impl Receiver {
         }
         self.held_sacks += 1;
         if self.held_sacks == 1 {
-            let delay = (self.tuning.rtt / 20).min(SACK_DELAY) + SACK_SLACK;
+            let delay = (self.window.rtt() / 20).min(SACK_DELAY) + SACK_SLACK;
             self.ack_at = self.ack_at.min(now + delay);
         }
     }
@@ -512,11 +532,13 @@ impl Receiver {
         }
         if segment.flags.has(Flags::CWR) {
             self.echo = false;
+            // Nor this one: it may be the only segment of the window (`tcp_ecn_accept_cwr`).
+            self.ack_now |= segment.payload > 0;
         }
         if ce {
             if !self.echo {
                 // The sender's window may be small: do not delay the news.
-                self.quick = self.quick.max(2);
+                self.enter_quick_mode(2);
             }
             self.echo = true;
         }
@@ -531,61 +553,7 @@ impl Receiver {
                 self.delay = (self.delay / 2 + middling).min(rto);
             }
             Some(long) if long <= rto => {}
-            Some(_) | None => {
-                let segments = self.window / (2 * u64::from(self.full));
-                self.quick = (segments.max(2) as u32).min(MAX_QUICK).max(self.quick);
-            }
+            Some(_) | None => self.hasten(MAX_QUICK),
         }
-    }
-
-    fn note_round_trip(&mut self, segment: &Segment, now: Time) {
-        if segment.ts_echo != Time::ZERO
-            && segment.ts_echo != self.tuning.last_echo
-            && segment.payload >= self.full
-        {
-            self.tuning.last_echo = segment.ts_echo;
-            let sample = (now - segment.ts_echo).max(Span::from_nanos(1));
-            let rtt = &mut self.tuning.rtt;
-            *rtt = if rtt.is_zero() {
-                sample
-            } else {
-                (*rtt * 7 + sample) / 8
-            };
-        }
-    }
-
-    /// Grows the buffer once a round trip to twice what arrived in it, and more while the
-    /// sender still accelerates.
-    fn tune(&mut self, now: Time) {
-        let tuning = &mut self.tuning;
-        if self.next >= tuning.window_end {
-            // Without timestamps: a window arrives in a round trip at the soonest.
-            if tuning.last_echo == Time::ZERO {
-                let sample = (now - tuning.window_since).max(Span::from_nanos(1));
-                let known = !tuning.rtt.is_zero();
-                tuning.rtt = if known {
-                    tuning.rtt.min(sample)
-                } else {
-                    sample
-                };
-            }
-            tuning.window_end = self.next + self.window;
-            tuning.window_since = now;
-        }
-        if tuning.rtt.is_zero() || now - tuning.since < tuning.rtt || !self.reading {
-            return;
-        }
-        let copied = self.next - tuning.since_offset;
-        if copied > tuning.space {
-            let base = 2 * copied + 16 * u64::from(self.mss);
-            let rise = copied - tuning.space;
-            let grow = u128::from(base) * u128::from(rise) / u128::from(tuning.space.max(1));
-            let wanted = u128::from(base) + 2 * grow;
-            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-            self.window = self.window.max(wanted.min(self.window_max));
-            tuning.space = copied;
-        }
-        tuning.since = now;
-        tuning.since_offset = self.next;
     }
 }

@@ -3,38 +3,35 @@
 //! enhanced transport over wireless links", MobiCom 2001, and Grieco and Mascolo, "Performance
 //! evaluation and comparison of Westwood+, New Reno and Vegas", ACM CCR 34(2), 2004: one sample
 //! a round trip, `ssthresh = BWE·RTTmin`.
-//! As Linux: samples last at least 50 ms and pass two low-pass filters of 7/8; the shortest RTT
-//! is forgotten at a timeout.
-//! Differences: Linux lowers the window to half during recovery and sets `BWE·RTTmin` at its end;
-//! here, as in the papers, it is the target from the start. A loss never raises the window.
+//! As Linux: congestion halves the window as Reno's, and `BWE·RTTmin` becomes window and threshold
+//! when recovery ends, which may raise them; samples last at least 50 ms and pass two low-pass
+//! filters of 7/8; the shortest RTT is forgotten at a timeout. Rates are whole bytes a tick,
+//! times whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
+//! Difference: delivered bytes are counted as they are, not reckoned from duplicate ACKs.
 
 use super::{AckEvent, Congestion, CongestionControl, Window};
 use crate::config::Config;
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 
-/// Shortest time over which the bandwidth is measured.
-const MIN_INTERVAL: Span = Span::from_millis(50);
-/// What a filter keeps of its value at each sample.
-const KEEP: f64 = 7.0 / 8.0;
+const TICK: u64 = 1_000_000;
+/// Shortest time over which the bandwidth is measured, in ticks.
+const MIN_INTERVAL: u64 = 50;
 
-/// Bytes per second, filtered twice.
+/// Bytes a tick, filtered twice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bandwidth {
-    once: f64,
-    twice: f64,
+    once: u64,
+    twice: u64,
 }
 
 impl Bandwidth {
-    fn first(sample: f64) -> Self {
-        Self {
-            once: sample,
-            twice: sample,
+    fn filter(&mut self, sample: u64) {
+        if (self.once, self.twice) == (0, 0) {
+            (self.once, self.twice) = (sample, sample);
+            return;
         }
-    }
-
-    fn filter(&mut self, sample: f64) {
-        self.once = KEEP * self.once + (1.0 - KEEP) * sample;
-        self.twice = KEEP * self.twice + (1.0 - KEEP) * self.once;
+        self.once = (7 * self.once + sample) / 8;
+        self.twice = (7 * self.twice + self.once) / 8;
     }
 }
 
@@ -43,9 +40,12 @@ impl Bandwidth {
 pub struct Westwood {
     window: Window,
     mss: u16,
-    bandwidth: Option<Bandwidth>,
-    rtt: Option<Span>,
-    rtt_min: Option<Span>,
+    bandwidth: Bandwidth,
+    /// In ticks.
+    rtt: Option<u64>,
+    rtt_min: Option<u64>,
+    /// The episode that runs began with a loss or a mark and without a timeout.
+    reducing: bool,
     /// When the running measurement began, and what had been delivered then.
     since: Option<(Time, u64)>,
 }
@@ -56,39 +56,37 @@ impl Westwood {
         Self {
             window: Window::new(config),
             mss: config.mss.max(1),
-            bandwidth: None,
+            bandwidth: Bandwidth::default(),
             rtt: None,
             rtt_min: None,
+            reducing: false,
             since: None,
         }
     }
 
     fn measure(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
-            self.rtt = Some(rtt);
-            self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
+            let ticks = rtt.as_nanos().div_ceil(TICK);
+            self.rtt = Some(ticks);
+            self.rtt_min = Some(self.rtt_min.map_or(ticks, |least| least.min(ticks)));
         }
+        let tick = |time: Time| time.as_nanos() / TICK;
         let (since, delivered) = *self.since.get_or_insert((ack.now, ack.delivered_total));
-        let elapsed = ack.now - since;
+        let elapsed = tick(ack.now) - tick(since);
         if self.rtt.is_none_or(|rtt| elapsed <= rtt.max(MIN_INTERVAL)) {
             return;
         }
-        let sample = ack.delivered_total.saturating_sub(delivered) as f64 / elapsed.as_secs_f64();
-        match &mut self.bandwidth {
-            Some(bandwidth) => bandwidth.filter(sample),
-            None => self.bandwidth = Some(Bandwidth::first(sample)),
-        }
+        let bytes = ack.delivered_total.saturating_sub(delivered);
+        self.bandwidth.filter(bytes / elapsed);
         self.since = Some((ack.now, ack.delivered_total));
     }
 
-    /// BWE·RTTmin in segments; half the window before the first estimate.
+    /// BWE·RTTmin in segments, at least 2.
     fn target(&self) -> u32 {
-        match (self.bandwidth, self.rtt_min) {
-            (Some(bandwidth), Some(rtt)) => {
-                (bandwidth.twice * rtt.as_secs_f64() / f64::from(self.mss)) as u32
-            }
-            _ => self.window.segments / 2,
-        }
+        let bytes = self.bandwidth.twice * self.rtt_min.unwrap_or(0);
+        u32::try_from(bytes / u64::from(self.mss))
+            .unwrap_or(u32::MAX)
+            .max(2)
     }
 }
 
@@ -107,13 +105,22 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        let mut target = self.target();
-        if !why.is_timeout() {
-            target = target.min(self.window.segments);
-        }
-        self.window.reduce(target, why, in_flight);
-        if why.is_timeout() {
+        self.reducing = !why.is_timeout();
+        let ssthresh = if self.reducing {
+            self.window.segments / 2
+        } else {
+            self.target()
+        };
+        self.window.reduce(ssthresh, why, in_flight);
+        if why == Congestion::Timeout {
             self.rtt_min = self.rtt;
+        }
+    }
+
+    fn on_recovery_end(&mut self, _now: Time) {
+        if core::mem::take(&mut self.reducing) {
+            self.window.ssthresh = self.target();
+            self.window.segments = self.window.ssthresh;
         }
     }
 

@@ -123,6 +123,31 @@ fn an_interactive_connection_delays_its_acks() {
     assert_eq!(pure_acks(&pair, B), [910]);
 }
 
+/// While the receive window grows, every segment is acknowledged, and 16 more; then every second
+/// one, until the window grows again (Linux `tcp_grow_window`, `icsk_ack.quick |= 1`).
+#[test]
+fn a_growing_window_is_told_with_every_segment() {
+    let acknowledged = |most: u32| {
+        let config = Config {
+            receive_window: 64 << 10,
+            receive_window_max: most,
+            ..reno()
+        };
+        let mut pair = Pair::new(&config, millis(25));
+        pair.limit(Rate::from_bps(10_000_000), 200);
+        pair.ends[A].write_forever();
+        pair.run_until(Time::ZERO + millis(300));
+        let before = pair.sent[B];
+        pair.run_for(millis(50));
+        // 1066 bytes take 853 us: 58 or 59 segments arrive.
+        (pair.sent[B] - before) as f64 / 58.6
+    };
+    let grows = acknowledged(6 << 20);
+    assert!((0.95..1.05).contains(&grows), "{grows}");
+    let stays = acknowledged(64 << 10);
+    assert!((0.45..0.55).contains(&stays), "{stays}");
+}
+
 /// Full segments 45 ms apart, by Linux's rule: the first ACK waits 40 ms in vain, which doubles
 /// the delay; from then on it is half of itself and the distance, 85 ms and more.
 #[test]
@@ -315,6 +340,41 @@ fn ecn_needs_both_ends() {
     pair.ends[A].write(5000);
     pair.run_for(millis(100));
     assert!(pair.log.iter().flatten().all(|(_, _, sent, _)| !sent.ect));
+}
+
+/// A SYN that is lost may have been lost for its ECN bits: the next has none (Linux
+/// `tcp_ecn_fallback`). A lost SYN-ACK is no such sign: both ends have seen the bits.
+#[test]
+fn a_syn_that_is_sent_again_gives_up_ecn() {
+    for (lost, capable) in [(A, false), (B, true)] {
+        let config = Config {
+            ecn: true,
+            ..reno()
+        };
+        let script = Box::new(move |side, index, _: &_, _| {
+            if side == lost && index == 0 {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        let mut pair = Pair::with_script(&config, millis(5), script);
+        pair.record();
+        pair.ends[A].write(5000);
+        pair.run_for(Span::from_secs(3));
+        assert_eq!(pair.delivered[B], 5000);
+        let log = pair.log.take().expect("recording");
+        let of_a = log.iter().filter(|(_, side, ..)| *side == A);
+        let bits = Flags::ECE.with(Flags::CWR);
+        let syns: Vec<bool> = of_a
+            .clone()
+            .filter(|(_, _, sent, _)| sent.segment.flags.has(Flags::SYN))
+            .map(|(_, _, sent, _)| sent.segment.flags.has(bits))
+            .collect();
+        assert!(syns[0] && !syns[1], "{syns:?}");
+        let mut data = of_a.filter(|(_, _, sent, _)| sent.segment.payload > 0);
+        assert!(data.all(|(_, _, sent, _)| sent.ect == capable));
+    }
 }
 
 /// Two segments a round trip do not make the window grow, and a long pause brings it back to

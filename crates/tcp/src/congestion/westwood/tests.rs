@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::congestion::events::ack;
+use sojourn_units::Span;
 
 const MSS: u64 = 1448;
 
@@ -18,20 +19,22 @@ fn deliver(control: &mut Westwood, from: u64, millis: u64, rtt: u64) -> Time {
     now
 }
 
-/// 8, then 16 twice: 7/8·8 + 16/8 = 9, 7/8·8 + 9/8 = 8.125; then 9.875 and 8.34375.
+/// 80, then 160 twice: (7·80 + 160)/8 = 90 and (7·80 + 90)/8 = 81; then 98 and 83, each rounded
+/// down.
 #[test]
 fn the_filter_has_two_stages_of_seven_eighths() {
-    let mut bandwidth = Bandwidth::first(8.0);
-    bandwidth.filter(16.0);
-    assert_eq!((bandwidth.once, bandwidth.twice), (9.0, 8.125));
-    bandwidth.filter(16.0);
-    assert_eq!((bandwidth.once, bandwidth.twice), (9.875, 8.34375));
+    let mut bandwidth = Bandwidth::default();
+    bandwidth.filter(80);
+    for expected in [(90, 81), (98, 83)] {
+        bandwidth.filter(160);
+        assert_eq!((bandwidth.once, bandwidth.twice), expected);
+    }
 }
 
-/// 1000 segments/s and a shortest RTT of 60 ms make 60 segments, whatever the window and the
-/// queueing delay are.
+/// A loss halves the window; 1000 segments/s and a shortest RTT of 60 ms make 60 segments when
+/// recovery ends, whatever the window and the queueing delay are.
 #[test]
-fn a_loss_leaves_bandwidth_times_shortest_rtt() {
+fn recovery_leaves_bandwidth_times_shortest_rtt() {
     let mut control = Westwood::new(&Config {
         initial_window: 200,
         ..Config::default()
@@ -39,49 +42,55 @@ fn a_loss_leaves_bandwidth_times_shortest_rtt() {
     deliver(&mut control, 0, 100, 60);
     let now = deliver(&mut control, 100, 1000, 150);
     control.on_congestion(Congestion::Loss, 200, now);
-    assert!(
-        (59..=60).contains(&control.ssthresh()),
-        "{}",
-        control.ssthresh()
-    );
-    assert_eq!(control.window(), control.ssthresh());
-    control.on_undo();
-    assert_eq!(control.window(), 200);
-    // A timeout: one segment, but the same threshold; then the shortest RTT is the last one.
+    assert_eq!((control.window(), control.ssthresh()), (100, 100));
+    control.on_recovery_end(now);
+    assert_eq!((control.window(), control.ssthresh()), (60, 60));
+    // A timeout: one segment, but the same threshold; then the shortest RTT is the last one, and
+    // the end of this episode changes nothing.
     control.on_congestion(Congestion::Timeout, 0, now);
-    assert_eq!(control.window(), 1);
-    assert_eq!(control.rtt_min, Some(Span::from_millis(150)));
+    control.on_recovery_end(now);
+    assert_eq!((control.window(), control.ssthresh()), (1, 60));
+    assert_eq!(control.rtt_min, Some(150));
 }
 
-/// A window below the estimate is not raised by a loss.
+/// The estimate may be above the window.
 #[test]
-fn a_loss_never_raises_the_window() {
+fn the_end_of_recovery_may_raise_the_window() {
     let mut control = Westwood::new(&Config {
         initial_window: 10,
         ..Config::default()
     });
     let now = deliver(&mut control, 0, 500, 60);
-    control.on_congestion(Congestion::Loss, 10, now);
-    assert_eq!((control.window(), control.ssthresh()), (10, 10));
+    control.on_congestion(Congestion::Mark, 10, now);
+    assert_eq!((control.window(), control.ssthresh()), (5, 5));
+    control.on_recovery_end(now);
+    assert_eq!((control.window(), control.ssthresh()), (60, 60));
 }
 
-/// Round trips of 5 ms: measured over more than 50 ms all the same, once in 51 ms here.
+/// Round trips of 5 ms: measured over more than 50 ms all the same, once in 51 ms here. A part of
+/// a tick counts as one.
 #[test]
 fn short_round_trips_are_pooled() {
     let mut control = Westwood::new(&Config::default());
     deliver(&mut control, 0, 51, 5);
-    assert!(control.bandwidth.is_none(), "50 ms have passed, not more");
+    assert_eq!(control.bandwidth.twice, 0, "50 ms have passed, not more");
     deliver(&mut control, 51, 1, 5);
-    let bandwidth = control.bandwidth.expect("51 ms have passed");
-    assert!((bandwidth.twice / (1000.0 * MSS as f64) - 1.0).abs() < 1e-9);
+    assert_eq!(control.bandwidth.twice, MSS);
+    let now = Time::ZERO + Span::from_millis(52);
+    let mut event = ack(now, Span::from_micros(5001));
+    event.delivered_total = 52 * MSS;
+    control.on_ack(&event);
+    assert_eq!((control.rtt, control.rtt_min), (Some(6), Some(5)));
 }
 
 #[test]
-fn without_an_estimate_it_halves() {
+fn without_an_estimate_two_segments_are_left() {
     let mut control = Westwood::new(&Config {
         initial_window: 20,
         ..Config::default()
     });
     control.on_congestion(Congestion::Loss, 20, Time::ZERO);
     assert_eq!(control.window(), 10);
+    control.on_recovery_end(Time::ZERO);
+    assert_eq!(control.window(), 2);
 }

@@ -1,0 +1,203 @@
+//! How much a receiver offers: the memory it has, what of that the peer has earned, and how both
+//! grow.
+//! Source: Linux 6.1 `tcp_grow_window`, `tcp_rcv_space_adjust` (dynamic right-sizing),
+//! `tcp_clamp_window`, `__tcp_select_window` and `tcp_rcv_rtt_update`, with `tcp_adv_win_scale` 1:
+//! half of the memory is for payload.
+//! Difference: a segment counts as `OVERHEAD` bytes more than its payload while it waits behind a
+//! gap, data that the app has not read as twice its length; Linux counts what each buffer takes.
+
+use crate::{Config, Segment, Span, Time};
+
+/// What Linux's buffer of a segment takes beyond its payload: two structures of 256 and 320 bytes,
+/// and room for headers.
+const OVERHEAD: u64 = 856;
+/// Memory that Linux reckons for a segment of 1448 bytes when it makes the buffer larger: 2984
+/// bytes, the first size of which half is a segment's.
+const RECKONED: (u64, u64) = (2984, 1448);
+/// Linux `TCP_INIT_CWND`: what a first round trip may bring without making the buffer grow.
+const FIRST_ROUND: u64 = 10;
+/// Shorter segments in order do not make the window grow.
+const LEAST_GROWING: u16 = 128;
+
+/// Memory, window and the round trips that make them grow.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(super) struct Window {
+    /// Memory of the receive buffer (Linux `sk_rcvbuf`), and its most.
+    buffer: u64,
+    /// Largest window that the buffer is good for (`window_clamp`).
+    clamp: u64,
+    /// What the peer has earned of it (`rcv_ssthresh`).
+    earned: u64,
+    /// A round trip as the receiver sees it; zero before the first.
+    rtt: Span,
+    last_echo: Time,
+    /// When RCV.NXT was last a window further, and where it will be next.
+    window_end: u64,
+    window_since: Time,
+    /// What the app read in a round trip, the most so far; since when and where it is counted now.
+    space: u64,
+    since: Time,
+    since_offset: u64,
+    mss: u16,
+    buffer_max: u64,
+}
+
+/// A round trip by timestamps, which count milliseconds.
+fn stamped(echo: Time, now: Time) -> Span {
+    let ticks = |time: Time| time.as_nanos() / 1_000_000;
+    Span::from_millis((ticks(now).saturating_sub(ticks(echo))).max(1))
+}
+
+impl Window {
+    pub(super) fn new(config: &Config) -> Self {
+        let mss = config.mss.max(1);
+        let window = u64::from(config.receive_window.max(1));
+        let window_max = u64::from(config.receive_window_max).max(window);
+        Self {
+            buffer: 2 * window,
+            clamp: window,
+            earned: window,
+            rtt: Span::ZERO,
+            last_echo: Time::ZERO,
+            window_end: 0,
+            window_since: Time::ZERO,
+            space: window.min(FIRST_ROUND * u64::from(mss)),
+            since: Time::ZERO,
+            since_offset: 0,
+            mss,
+            buffer_max: 2 * window_max,
+        }
+    }
+
+    /// The handshake: RCV.NXT is `next`.
+    pub(super) fn start(&mut self, next: u64, now: Time) {
+        self.since = now;
+        self.since_offset = next;
+        self.window_since = now;
+        self.window_end = next + self.earned;
+    }
+
+    /// What may be offered while nothing waits.
+    pub(super) fn earned(&self) -> u64 {
+        self.earned
+    }
+
+    /// A round trip as the receiver sees it; zero before the first.
+    pub(super) fn rtt(&self) -> Span {
+        self.rtt
+    }
+
+    /// Memory of `bytes` behind gaps.
+    fn memory(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(u64::from(self.mss)) * OVERHEAD
+    }
+
+    /// Room for payload when `gaps` bytes wait behind gaps and `unread` for the app
+    /// (`tcp_space`).
+    fn space(&self, gaps: u64, unread: u64) -> u64 {
+        let used = match gaps {
+            0 => 0,
+            _ => self.memory(gaps),
+        };
+        (self.buffer.saturating_sub(used) / 2).saturating_sub(unread)
+    }
+
+    /// What to offer (`__tcp_select_window`), and whether room is short, which ends quick ACKs.
+    /// `full`: payload of a full segment.
+    pub(super) fn select(&self, gaps: u64, unread: u64, full: u16) -> (u64, bool) {
+        let free = self.space(gaps, unread);
+        let whole = self.clamp.min(self.buffer / 2);
+        let short = free < whole / 2;
+        let least = (self.buffer / 32).max(u64::from(full).min(whole));
+        if short && free < least {
+            return (0, true);
+        }
+        (free.min(self.earned), short)
+    }
+
+    /// Data came: in order, or behind a gap. Returns whether the window grew, in which case the
+    /// peer should hear of it at once (`tcp_grow_window`).
+    pub(super) fn grow(&mut self, len: u16, in_order: bool, gaps: u64, unread: u64) -> bool {
+        if self.earned >= self.clamp || (in_order && len < LEAST_GROWING) {
+            return false;
+        }
+        // A segment in order still waits for the app now.
+        let waiting = if in_order { u64::from(len) } else { 0 };
+        let room = self.space(gaps + waiting, unread).min(self.clamp);
+        let room = room.saturating_sub(self.earned);
+        self.earned += room.min(2 * u64::from(self.mss.max(len)));
+        room > 0
+    }
+
+    /// More waits than the buffer was made for: it grows with what waits (`tcp_clamp_window`).
+    /// Returns whether that was so, which ends quick ACKs.
+    pub(super) fn is_overrun(&mut self, gaps: u64) -> bool {
+        let used = self.memory(gaps);
+        if used < self.buffer {
+            return false;
+        }
+        self.buffer = self.buffer.max(used.min(self.buffer_max));
+        if used > self.buffer {
+            self.earned = self.clamp.min(2 * u64::from(self.mss));
+        }
+        true
+    }
+
+    /// A segment answers one of ours: a round trip (`tcp_rcv_rtt_measure_ts`).
+    pub(super) fn note_echo(&mut self, segment: &Segment, full: u16, now: Time) {
+        if segment.ts_echo == Time::ZERO || segment.ts_echo == self.last_echo {
+            return;
+        }
+        self.last_echo = segment.ts_echo;
+        if segment.payload >= full {
+            let sample = stamped(segment.ts_echo, now);
+            self.rtt = if self.rtt.is_zero() || sample < self.rtt {
+                sample
+            } else {
+                (self.rtt * 7 + sample) / 8
+            };
+        }
+    }
+
+    /// Data is in order up to `next`: a window arrives in a round trip at the soonest.
+    pub(super) fn note_progress(&mut self, next: u64, now: Time) {
+        if next < self.window_end {
+            return;
+        }
+        let sample = (now - self.window_since).max(Span::from_nanos(1));
+        if self.rtt.is_zero() || sample < self.rtt {
+            self.rtt = sample;
+        }
+        self.window_end = next + self.earned;
+        self.window_since = now;
+    }
+
+    /// The app has read up to `next`: once a round trip the buffer grows to twice what was read in
+    /// it, and more while the sender still accelerates (`tcp_rcv_space_adjust`).
+    pub(super) fn on_read(&mut self, next: u64, now: Time) {
+        if self.rtt.is_zero() || now - self.since < self.rtt {
+            return;
+        }
+        let copied = next - self.since_offset;
+        if copied > self.space {
+            let base = 2 * copied + 16 * u64::from(self.mss);
+            let rise = copied - self.space;
+            let grow = u128::from(base) * u128::from(rise) / u128::from(self.space.max(1));
+            let window = u128::from(base) + 2 * grow;
+            let wanted = window * u128::from(RECKONED.0) / u128::from(RECKONED.1);
+            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
+            let wanted = wanted.min(self.buffer_max);
+            if wanted > self.buffer {
+                self.buffer = wanted;
+                self.clamp = wanted / 2;
+            }
+            self.space = copied;
+        }
+        self.since = now;
+        self.since_offset = next;
+    }
+}
+
+#[cfg(test)]
+mod tests;

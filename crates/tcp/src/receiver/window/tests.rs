@@ -1,0 +1,115 @@
+//! Window growth against numbers worked out by hand from the rules.
+
+use super::*;
+
+const MSS: u16 = 1448;
+
+fn millis(n: u64) -> Time {
+    Time::ZERO + Span::from_millis(n)
+}
+
+fn window() -> Window {
+    let mut window = Window::new(&Config::default());
+    window.start(1, Time::ZERO);
+    window
+}
+
+fn echo(at: u64) -> Segment {
+    Segment {
+        payload: MSS,
+        ts_echo: millis(at),
+        ..Segment::default()
+    }
+}
+
+/// Segments in order, acknowledged and read at once, `per_round` in each round trip of 50 ms.
+fn read(window: &mut Window, next: &mut u64, round: u64, per_round: u64) -> u32 {
+    let mut grown = 0;
+    for index in 0..per_round {
+        let now = millis(50 * round + 50 * index / per_round);
+        window.note_echo(&echo(50 * (round - 1) + 1), MSS, now);
+        grown += u32::from(window.grow(MSS, true, 0, 0));
+        *next += u64::from(MSS);
+        window.note_progress(*next, now);
+        window.on_read(*next, now);
+    }
+    grown
+}
+
+/// 64 KiB are offered. The first round trip brings 10 segments, which is no reason to grow. In the
+/// second, of 20, it was 14480 bytes more: 2·28960 + 16·1448 = 81088, and twice that for the rise
+/// of one half: 243264 of window, for which 501312 bytes of memory are reckoned. Half of it
+/// is payload's, and each segment earns 2896 bytes of that.
+#[test]
+fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
+    let mut window = window();
+    let mut next = 1;
+    assert_eq!(read(&mut window, &mut next, 1, 10), 0);
+    assert_eq!(read(&mut window, &mut next, 2, 20), 0);
+    assert_eq!(window.select(0, 0, MSS), (65_536, false));
+    // The first segment of the third round trip ends the second.
+    assert_eq!(read(&mut window, &mut next, 3, 1), 0);
+    assert_eq!(window.space, 28_960);
+    let rise = 243_264_u64 * 2984 / 1448;
+    assert_eq!((window.buffer, window.clamp), (rise, rise / 2));
+    assert_eq!(window.rtt(), Span::from_millis(49));
+    assert_eq!(read(&mut window, &mut next, 4, 40), 40);
+    assert_eq!(window.earned(), 65_536 + 40 * 2896);
+    // It cannot be larger than the buffer is good for; the last step is what is left.
+    let left = window.clamp - window.earned();
+    let steps = u32::try_from(left.div_ceil(2896)).expect("a few");
+    let mut grown = 0;
+    while window.grow(MSS, true, 0, 0) {
+        grown += 1;
+    }
+    // A segment that waits to be read takes its share.
+    assert!(steps - 1 <= grown && grown <= steps, "{grown} {steps}");
+}
+
+/// Segments below 128 bytes in order earn nothing; behind a gap all do, as far as there is room.
+#[test]
+fn short_segments_earn_nothing() {
+    let mut window = window();
+    (window.buffer, window.clamp) = (400_000, 200_000);
+    assert!(!window.grow(127, true, 0, 0));
+    assert!(window.grow(128, true, 0, 0));
+    assert!(window.grow(127, false, 0, 0));
+    assert_eq!(window.earned(), 65_536 + 2 * 2896);
+}
+
+/// 57 segments of 2304 bytes are more than the 128 KiB of the buffer: it grows with them, but not
+/// above its limit; then two segments are offered when they are gone.
+#[test]
+fn a_gap_fills_the_memory_of_more_than_its_payload() {
+    let mut window = window();
+    let gaps = |segments: u64| segments * u64::from(MSS);
+    assert_eq!(window.space(gaps(10), 0), (131_072 - 10 * 2304) / 2);
+    assert_eq!(window.select(gaps(20), 0, MSS), (42_496, false));
+    // Less than half is left, less than a thirty-second at last.
+    assert_eq!(window.select(gaps(30), 0, MSS), (30_976, true));
+    assert_eq!(window.select(gaps(56), 0, MSS), (0, true));
+    assert!(!window.is_overrun(gaps(56)));
+    assert!(window.is_overrun(gaps(57)));
+    assert_eq!((window.buffer, window.earned()), (57 * 2304, 65_536));
+    window.buffer_max = 57 * 2304;
+    assert!(window.is_overrun(gaps(58)));
+    assert_eq!(window.earned(), 2896);
+}
+
+/// By timestamps, whole milliseconds: a shorter one counts at once, a longer one an eighth.
+#[test]
+fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
+    let mut window = window();
+    for (sent, at, expected) in [(10, 60, 50.0), (20, 110, 55.0), (30, 70, 40.0)] {
+        window.note_echo(&echo(sent), MSS, millis(at));
+        assert!((window.rtt().as_millis_f64() - expected).abs() < 1e-9);
+    }
+    // The same echo again, and a short segment, say nothing.
+    window.note_echo(&echo(30), MSS, millis(71));
+    let short = Segment {
+        payload: 100,
+        ..echo(60)
+    };
+    window.note_echo(&short, MSS, millis(71));
+    assert_eq!(window.rtt(), Span::from_millis(40));
+}
