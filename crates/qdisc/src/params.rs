@@ -44,6 +44,8 @@ params! {
         pub ecn: bool = false,
         /// Mark every ECN-capable packet that waited longer than this. Default off.
         pub ce_threshold: Option<Span> = None,
+        /// RFC 8289 to the letter, where Linux's arithmetic is coarser; an extension (`rfc8289`).
+        pub rfc8289: bool = false,
     }
 }
 

@@ -47,7 +47,8 @@ fn codel_spares_the_last_packet_and_short_delays() {
         );
     }
     for ms in 2000..4000 {
-        let short = Span::from_nanos(4_999_999);
+        // Less than 4882 units of 1024 ns.
+        let short = Span::from_nanos(4_998_000);
         let verdict = codel.leave(&mut state, held(100), PLAIN, short, at(ms));
         assert_eq!(verdict, Verdict::Pass);
     }
@@ -60,6 +61,7 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
     let params = CodelParams {
         ecn: true,
         ce_threshold: Some(Span::from_millis(2)),
+        rfc8289: true,
         ..CodelParams::default()
     };
     let mut codel = Codel::new(params, 1514);
@@ -86,7 +88,11 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
 
 #[test]
 fn codel_keeps_its_schedule_when_a_drop_ends_the_dropping() {
-    let mut codel = Codel::new(CodelParams::default(), 1514);
+    let params = CodelParams {
+        rfc8289: true,
+        ..CodelParams::default()
+    };
+    let mut codel = Codel::new(params, 1514);
     let mut state = CodelState::default();
     let mut leave = |delay, ms| {
         let delay = Span::from_millis(delay);
@@ -100,6 +106,35 @@ fn codel_keeps_its_schedule_when_a_drop_ends_the_dropping() {
     // the RFC ends before the control law, so 16 intervals count from 210 ms.
     assert_eq!(leave(10, 215).0, Verdict::Drop);
     assert_eq!(leave(1, 215), (Verdict::Pass, false, at(210)));
+}
+
+/// Linux's distances of signals, by hand: x' = x(3 - count·x²)/2 from x = 1 makes 1/2 for a count
+/// of two (0.71 would be right), then 9/16 (0.58), 0.4878 (0.5) and 0.4415 (0.4472) of 100 ms.
+#[test]
+fn linux_moves_codels_root_by_one_step() {
+    let params = CodelParams {
+        ecn: true,
+        ..CodelParams::default()
+    };
+    let mut codel = Codel::new(params, 1514);
+    let mut state = CodelState::default();
+    let mut signals = Vec::new();
+    for ms in 100..700 {
+        let late = Span::from_millis(20);
+        if codel.leave(&mut state, held(100), CAPABLE, late, at(ms)) == Verdict::Mark {
+            signals.push((ms, state.drop_next));
+        }
+    }
+    // Above the target since 100 ms: at 200 ms it is an interval, and must be later.
+    assert_eq!(signals[0].0, 201);
+    let due: Vec<Time> = signals.iter().map(|(_, due)| *due).collect();
+    let mut distances = due
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_millis_f64());
+    for expected in [50.0, 56.25, 48.78, 44.15] {
+        let distance = distances.next().expect("five signals");
+        assert!((distance - expected).abs() < 0.02, "{distance} {expected}");
+    }
 }
 
 /// A PIE whose probability stands still, past its burst allowance.
@@ -210,22 +245,66 @@ fn pie_lets_bursts_of_150_ms_pass_and_restores_the_allowance_when_quiet() {
         let delay = Span::from_millis(delay);
         pie.leave(state, held(packets), PLAIN, delay, at(ms));
     };
-    // The first departure starts the clock, the one 149 ms later leaves 1 ms of 150.
-    for ms in 1..=150 {
+    // The first departure starts the clock, the one 149 ms later leaves 1 ms of 150. Nothing moves the
+    // probability before 500 ms.
+    for ms in 401..=550 {
         leave(&mut pie, &mut state, 50, 100, ms);
     }
     assert_eq!(state.burst_allowance, Span::from_millis(1));
-    leave(&mut pie, &mut state, 50, 100, 151);
+    leave(&mut pie, &mut state, 50, 100, 551);
     assert_eq!(state.burst_allowance, Span::ZERO);
     assert!(state.prob > 0.0);
     // Idle: after enough updates probability and delay are zero, and the allowance is back.
-    leave(&mut pie, &mut state, 0, 1, 152);
+    leave(&mut pie, &mut state, 0, 1, 552);
     // Statistics see it without a packet; they change nothing.
     assert_eq!(pie.state_at(&state, 0, at(60_000)).prob, 0.0);
     assert!(state.prob > 0.0);
     pie.arrive(&mut state, held(0), PLAIN, at(60_000));
     assert_eq!(state.prob, 0.0);
     assert_eq!(state.burst_allowance, Span::from_millis(150));
+}
+
+/// Linux's timer is set 500 ms ahead when the queue is made, then for each `tupdate`.
+#[test]
+fn pie_first_updates_after_half_a_second() {
+    let mut pie = Pie::new(PieParams::default(), 1514, Stream::named(1, "pie"));
+    let mut state = PieState::default();
+    let mut changes = Vec::new();
+    for ms in 1..=530 {
+        let before = state.prob;
+        pie.arrive(&mut state, held(50), PLAIN, at(ms));
+        pie.leave(&mut state, held(50), PLAIN, Span::from_millis(300), at(ms));
+        if state.prob > before {
+            changes.push(ms);
+        }
+    }
+    assert_eq!(changes, [500, 515, 530]);
+}
+
+/// The 8.5th accumulated probability forces a signal. A mark leaves it there, so that every packet is
+/// marked until a drop or a probability of zero.
+#[test]
+fn pie_forces_signals_until_a_drop() {
+    let params = PieParams {
+        ecn: true,
+        ..PieParams::default()
+    };
+    let (mut pie, mut state) = pie_at(1e-9, params);
+    state.accumulated = 9.0;
+    for _ in 0..3 {
+        assert_eq!(
+            pie.arrive(&mut state, held(50), CAPABLE, at(1)),
+            Verdict::Mark
+        );
+    }
+    assert_eq!(
+        pie.arrive(&mut state, held(50), PLAIN, at(1)),
+        Verdict::Drop
+    );
+    assert_eq!(
+        pie.arrive(&mut state, held(50), CAPABLE, at(1)),
+        Verdict::Pass
+    );
 }
 
 #[test]
@@ -237,7 +316,7 @@ fn pie_estimates_the_rate_of_departures() {
     let mut pie = Pie::new(params, 1514, Stream::named(1, "pie"));
     let mut state = PieState::default();
     // 1500 bytes each millisecond: 1.5 MB/s, and 100 packets waiting are 100 ms.
-    for ms in 1..500 {
+    for ms in 501..1000 {
         pie.arrive(&mut state, held(100), PLAIN, at(ms));
         pie.leave(&mut state, held(100), PLAIN, Span::ZERO, at(ms));
     }
@@ -258,7 +337,7 @@ fn pie_survives_an_endless_gap() {
         // A nanosecond over the target: the probability creeps, and no fixpoint ends the loop.
         let delay = Span::from_nanos(15_000_001);
         pie.leave(&mut state, held(50), PLAIN, delay, now);
-        assert!((0.0..=1.0).contains(&state.prob));
+        assert!((0.0..256.0).contains(&state.prob));
     }
 }
 

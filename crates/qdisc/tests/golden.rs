@@ -20,10 +20,20 @@ fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
 
 #[test]
 fn codel_drops_the_packets_of_the_rfc_at_its_times() {
-    let mut queue = SingleQueue::new(
-        Limit::Packets(100_000),
-        Codel::new(CodelParams::default(), 1514),
-    );
+    codel_drops(true, include_str!("golden/codel.csv"));
+}
+
+#[test]
+fn codel_drops_the_packets_of_linux_at_its_times() {
+    codel_drops(false, include_str!("golden/codel-linux.csv"));
+}
+
+fn codel_drops(rfc8289: bool, table: &str) {
+    let params = CodelParams {
+        rfc8289,
+        ..CodelParams::default()
+    };
+    let mut queue = SingleQueue::new(Limit::Packets(100_000), Codel::new(params, 1514));
     let mut arrivals = VecDeque::new();
     for (start, end) in [(0, 2000), (3200, 4200), (7000, 8000)] {
         arrivals.extend((start * MS..end * MS).step_by(800_000));
@@ -38,7 +48,7 @@ fn codel_drops_the_packets_of_the_rfc_at_its_times() {
         queue.dequeue(Time::from_nanos(now), &mut log);
         drops.extend(log.dropped.drain(..).map(|(p, _)| (now, p.id)));
     }
-    let wanted: Vec<(u64, u64)> = rows(include_str!("golden/codel.csv"))
+    let wanted: Vec<(u64, u64)> = rows(table)
         .map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap()))
         .collect();
     assert_eq!(drops, wanted);
@@ -49,6 +59,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
     // Marks do not move the queue, so drop_next can be read after each of 2000 signals.
     let params = CodelParams {
         ecn: true,
+        rfc8289: true,
         ..CodelParams::default()
     };
     let mut codel = Codel::new(params, 1514);
@@ -103,7 +114,7 @@ fn pie_moves_its_probability_as_the_rfc_says() {
         let delay: u64 = row[1].parse().unwrap();
         let wanted: f64 = row[2].parse().unwrap();
         let behind = if delay == 0 { 0 } else { 10 };
-        let due = Time::from_nanos((update + 1) * 15 * MS);
+        let due = Time::from_nanos((500 + update * 15) * MS);
         let before = due - Span::from_millis(1);
         let sojourn = Span::from_millis(delay);
         pie.leave(&mut state, held(behind), packet, sojourn, before);

@@ -52,12 +52,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn codel() -> impl Strategy<Value = CodelParams> {
-    (0_u64..20, 0_u64..200, any::<bool>(), any::<Option<u8>>()).prop_map(|(t, i, ecn, ce)| {
+    let switches = (any::<bool>(), any::<bool>());
+    (0_u64..20, 0_u64..200, switches, any::<Option<u8>>()).prop_map(|(t, i, (ecn, rfc8289), ce)| {
         CodelParams {
             target: Span::from_millis(t),
             interval: Span::from_millis(i),
             ecn,
             ce_threshold: ce.map(|ms| Span::from_millis(u64::from(ms))),
+            rfc8289,
         }
     })
 }

@@ -163,7 +163,7 @@ fn a_stopped_bucket_sends_its_burst_and_then_nothing() {
 /// The AQM below sees the sojourn time that the packet really has when it leaves.
 #[test]
 fn the_aqm_judges_packets_as_they_leave() {
-    let spec: Spec = "tbf rate 1mbit burst 1514 over codel"
+    let spec: Spec = "tbf rate 1mbit burst 1514 over codel rfc8289"
         .parse()
         .expect("valid");
     let setting = Setting {

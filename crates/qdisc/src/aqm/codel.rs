@@ -1,6 +1,6 @@
 //! CoDel: drops at the head once the sojourn time has stayed above a target for an interval.
 //!
-//! Source: RFC 8289, pseudocode of section 5. Compared with Linux `codel_impl.h` (4.x).
+//! Source: RFC 8289, pseudocode of section 5; Linux 6.1 `codel_impl.h`.
 //! Units: integer nanoseconds, bytes.
 //!
 //! Differs from the RFC, as Linux does:
@@ -10,8 +10,12 @@
 //! - "no more than one packet is left" compares with the link's MTU, not with the largest packet
 //!   seen; in a flow queue it is the backlog of all flows that counts, not the flow's own.
 //!
-//! Differs from Linux: times have nanoseconds, not 1024 ns; 1/√count is exact, not one Newton
-//! step behind; the first drop comes at exactly one interval and not after it (RFC).
+//! As Linux, and not with `rfc8289`:
+//! - 1/√count is a number of 16 bits that Newton's method moves by one step whenever the count
+//!   changes: after 1 follow 0.5 for a count of two, where 0.71 would be right, and 0.56 for three,
+//!   so that second drops come sooner. Where a drop rate is resumed it may still be far off;
+//! - times count in units of 1024 ns;
+//! - the first drop comes later than one interval, not at exactly one.
 //!
 //! Not here: flow isolation (`FlowQueue`).
 
@@ -65,6 +69,31 @@ pub struct CodelState {
     pub dropping: bool,
     /// The last packet was dropped on schedule; whether another follows depends on the next.
     rescheduling: bool,
+    /// 1/√count as Linux has it, in 2⁻¹⁶.
+    inverse_root: u16,
+}
+
+/// Linux's unit of time, 1024 ns.
+fn coarse(nanos: u64) -> u64 {
+    nanos & !1023
+}
+
+impl CodelState {
+    /// One step of Newton's method towards 1/√count, in Linux's 32 bits with its overflows, which
+    /// happen when an overflow of the queue has raised the count.
+    fn step(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square)) >> 2;
+        let next = rest.wrapping_mul(root) >> 31;
+        self.inverse_root = (next >> 16) as u16;
+    }
+
+    /// Counts one more signal.
+    fn advance(&mut self) {
+        self.count = self.count.wrapping_add(1);
+        self.step();
+    }
 }
 
 impl Codel {
@@ -93,12 +122,33 @@ impl Codel {
     }
 
     /// `t + interval/√count`.
-    fn control_law(&self, t: Time, count: u32) -> Time {
-        // Count is at least 1. `libm::sqrt` rounds correctly, so this is the same everywhere.
-        t + self
-            .params
-            .interval
-            .mul_f64(1.0 / libm::sqrt(f64::from(count.max(1))))
+    fn control_law(&self, t: Time, state: &CodelState) -> Time {
+        let interval = self.params.interval;
+        if self.params.rfc8289 {
+            // `libm::sqrt` rounds correctly, so this is the same everywhere.
+            return t + interval.mul_f64(1.0 / libm::sqrt(f64::from(state.count.max(1))));
+        }
+        let units = (interval.as_nanos() >> 10) * u64::from(state.inverse_root);
+        t + Span::from_nanos((units >> 16) << 10)
+    }
+
+    /// Sojourn time and time in the units that the law reckons with.
+    #[inline]
+    fn clock(&self, sojourn: Span, now: Time) -> (Span, Time) {
+        if self.params.rfc8289 {
+            return (sojourn, now);
+        }
+        let arrived = coarse((now - sojourn).as_nanos());
+        let now = Time::from_nanos(coarse(now.as_nanos()));
+        (now - Time::from_nanos(arrived), now)
+    }
+
+    /// A parameter in those units.
+    fn unit(&self, span: Span) -> Span {
+        if self.params.rfc8289 {
+            return span;
+        }
+        Span::from_nanos(coarse(span.as_nanos()))
     }
 
     /// Whether the delay has been above the target for at least an interval.
@@ -110,16 +160,17 @@ impl Codel {
         sojourn: Span,
         now: Time,
     ) -> bool {
-        if sojourn < self.params.target || queue.total_bytes <= u64::from(self.mtu) {
+        if sojourn < self.unit(self.params.target) || queue.total_bytes <= u64::from(self.mtu) {
             state.first_above = Time::ZERO;
             return false;
         }
         if state.first_above == Time::ZERO {
             // Zero means "below", so an interval of zero at time zero needs a nanosecond.
-            state.first_above = (now + self.params.interval).max(Time::from_nanos(1));
+            let due = now + self.unit(self.params.interval);
+            state.first_above = due.max(Time::from_nanos(1));
             return false;
         }
-        now >= state.first_above
+        now > state.first_above || (self.params.rfc8289 && now == state.first_above)
     }
 
     /// The delay is standing: drop or mark now?
@@ -128,26 +179,32 @@ impl Codel {
         if !state.dropping {
             // Near to the last dropping state, its drop rate is a good one to start with.
             let drops = state.count.wrapping_sub(state.lastcount);
-            let recent = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
-            state.count = if drops > 1 && recent { drops } else { 1 };
+            let window = self.unit(self.params.interval) * RESUME_INTERVALS;
+            let recent = now - state.drop_next < window;
+            if drops > 1 && recent {
+                state.count = drops;
+                state.step();
+            } else {
+                (state.count, state.inverse_root) = (1, u16::MAX);
+            }
             state.lastcount = state.count;
             state.dropping = true;
-            state.drop_next = self.control_law(now, state.count);
+            state.drop_next = self.control_law(now, state);
             return self.signal(packet);
         }
         if state.rescheduling {
             state.rescheduling = false;
-            state.drop_next = self.control_law(state.drop_next, state.count);
+            state.drop_next = self.control_law(state.drop_next, state);
         }
         if now < state.drop_next {
             return Verdict::Pass;
         }
-        state.count = state.count.saturating_add(1);
+        state.advance();
         let verdict = self.signal(packet);
         if verdict == Verdict::Drop {
             state.rescheduling = true;
         } else {
-            state.drop_next = self.control_law(state.drop_next, state.count);
+            state.drop_next = self.control_law(state.drop_next, state);
         }
         verdict
     }
@@ -175,6 +232,7 @@ impl Aqm for Codel {
         sojourn: Span,
         now: Time,
     ) -> Verdict {
+        let (sojourn, now) = self.clock(sojourn, now);
         state.ldelay = sojourn;
         self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
         let mut verdict = if self.is_standing(state, queue, sojourn, now) {
@@ -186,7 +244,7 @@ impl Aqm for Codel {
             Verdict::Pass
         };
         if let Some(threshold) = self.params.ce_threshold
-            && sojourn > threshold
+            && sojourn > self.unit(threshold)
             && packet.ect
             && verdict != Verdict::Drop
         {

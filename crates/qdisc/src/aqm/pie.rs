@@ -1,15 +1,14 @@
 //! PIE: drops on arrival with a probability that a controller moves every `tupdate`, so that the
 //! delay meets its target.
 //!
-//! Source: RFC 8033 sections 4 and 5. Compared with Linux `sch_pie.c` (5.10 and later).
-//! Units: integer nanoseconds, bytes, probabilities from 0 to 1.
+//! Source: RFC 8033 sections 4 and 5. Compared with Linux `sch_pie.c` (6.1).
+//! Units: integer nanoseconds, bytes, probabilities as fractions.
 //!
 //! There is no timer. Between two packets neither the measured delay nor the backlog changes, so
 //! the updates that came due meanwhile are made up for at the next packet, one by one and with
 //! the same result. The loop ends when an update changes nothing more, and after
 //! `MAX_CATCH_UP` updates at the latest (one minute at 15 ms): a queue that nothing touched
-//! for longer than that keeps the probability it had then. Updates fall on multiples of
-//! `tupdate` since time zero.
+//! for longer than that keeps the probability it had then.
 //!
 //! Where RFC and Linux differ, this is Linux, because it is what people run and measure:
 //! - the delay is the sojourn time of the last departure, zero if it left the queue empty;
@@ -21,10 +20,15 @@
 //! - the probability decays by 1/64 per idle update, not by 0.02;
 //! - above 250 ms of delay the probability grows by another 2 % per update;
 //! - the departure rate averages with 1/8, over cycles of 16 KiB;
+//! - the first update comes 500 ms after time zero, when queues are made, the next ones in steps of
+//!   `tupdate`: until then nothing is dropped early;
+//! - the probability may exceed one, as it does in half a second of a queue above 250 ms, and has to
+//!   come down again before anything is let in; at 256 it falls back to one;
+//! - where the accumulated probability forces a signal, only a drop resets it, not a mark;
 //! - PIE is always active; an empty, idle queue returns to its initial state instead.
 //!
-//! Differs from Linux: a mark resets the accumulated probability like a drop (RFC 8033
-//! section 5.4), updates run on nanoseconds and not on jiffies, and the first is not 500 ms late.
+//! Differs from Linux: updates run on nanoseconds and not on jiffies, and probabilities are not
+//! whole multiples of 2⁻⁵⁶.
 //!
 //! Not here: flow isolation (`FlowQueue`).
 
@@ -54,6 +58,10 @@ const DERANDOMISE_LOW: f64 = 0.85;
 const DERANDOMISE_HIGH: f64 = 8.5;
 /// Bytes of backlog that start, and bytes that complete, a rate measurement (section 5.2).
 const RATE_CYCLE: u64 = 1 << 14;
+/// Linux keeps a probability in 64 bits of which 56 are for what is below one.
+const OVERFLOW: f64 = 256.0;
+/// The first update.
+const FIRST_UPDATE: Time = Time::from_nanos(500_000_000);
 /// Overdue updates made up for at once.
 const MAX_CATCH_UP: u32 = 4096;
 
@@ -92,7 +100,8 @@ pub struct PieCounters {
 /// PIE's variables for one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PieState {
-    /// Probability of an early drop or mark, 0 to 1 (`prob` of `tc -s`).
+    /// Probability of an early drop or mark; above 1 it has that much to come down first (`prob` of
+    /// `tc -s`).
     pub prob: f64,
     /// Delay as measured last (`delay` of `tc -s`).
     pub delay: Span,
@@ -103,7 +112,7 @@ pub struct PieState {
     /// Delay at the last update.
     delay_old: Span,
     /// Sum of the probabilities since the last drop.
-    accumulated: f64,
+    pub accumulated: f64,
     /// When the next update is due; zero before the first packet.
     next_update: Time,
     /// Last departure, or start of the measuring cycle.
@@ -204,6 +213,7 @@ impl Pie {
             state.next_update += every;
             left -= 1;
         }
+        state.next_update = state.next_update.max(FIRST_UPDATE);
         if now >= state.next_update {
             let overdue = (now - state.next_update).as_nanos() / every.as_nanos();
             state.next_update += every * overdue.saturating_add(1);
@@ -235,8 +245,12 @@ impl Pie {
         if state.delay > HIGH_DELAY {
             step += MAX_STEP;
         }
-        state.prob = (state.prob + step).clamp(0.0, 1.0);
-        if state.delay.is_zero() && state.delay_old.is_zero() && backlog == 0 {
+        state.prob = (state.prob + step).max(0.0);
+        let overflows = state.prob >= OVERFLOW;
+        if overflows {
+            state.prob = 1.0;
+        }
+        if state.delay.is_zero() && state.delay_old.is_zero() && backlog == 0 && !overflows {
             state.prob -= state.prob / 64.0;
         }
         let low = p.target / 2;
@@ -264,8 +278,17 @@ impl Pie {
             return false;
         }
         state.accumulated += prob;
-        state.accumulated >= DERANDOMISE_LOW
-            && (state.accumulated >= DERANDOMISE_HIGH || self.dice.chance(prob))
+        if state.accumulated < DERANDOMISE_LOW {
+            return false;
+        }
+        if state.accumulated >= DERANDOMISE_HIGH {
+            return true;
+        }
+        let hit = self.dice.chance(prob.min(1.0));
+        if hit {
+            state.accumulated = 0.0;
+        }
+        hit
     }
 
     /// Measures the departure rate; the length of the cycle that ended, if one did.
@@ -308,12 +331,12 @@ impl Aqm for Pie {
     ) -> Verdict {
         self.catch_up(state, queue.bytes, now);
         let verdict = if self.is_hit(state, queue, packet.len) {
-            state.accumulated = 0.0;
             if self.params.ecn && packet.ect && state.prob <= self.params.ecn_limit {
                 self.counters.ecn_mark += 1;
                 Verdict::Mark
             } else {
                 self.counters.dropped += 1;
+                state.accumulated = 0.0;
                 return Verdict::Drop;
             }
         } else {
@@ -374,7 +397,7 @@ impl Aqm for Pie {
             tell(Gauge {
                 name: "probability",
                 unit: Unit::Share,
-                value: state.prob,
+                value: state.prob.min(1.0),
             });
         }
     }
@@ -383,7 +406,10 @@ impl Aqm for Pie {
         let own = &self.counters;
         let gone = counters.dequeued.bytes + counters.dropped.bytes;
         let state = self.state_at(state, counters.offered.bytes - gone, now);
-        let mut fields = Vec::from([float("prob", state.prob), micros("delay", state.delay)]);
+        let mut fields = Vec::from([
+            float("prob", state.prob.min(1.0)),
+            micros("delay", state.delay),
+        ]);
         if self.params.dq_rate_estimator {
             fields.push(int("avg_dq_rate", state.avg_dq_rate as u64));
         }

@@ -1,4 +1,7 @@
-"""CoDel drop times, from the pseudocode of RFC 8289 section 5 (deque, dodeque, control_law).
+"""CoDel drop times, from the pseudocode of RFC 8289 section 5 (deque, dodeque, control_law) or,
+with the argument `linux`, in the arithmetic of Linux 6.1 (`codel_impl.h`): times in units of
+1024 ns, 1/sqrt(count) in 16 bits by one step of Newton's method a change, a first drop later than
+an interval.
 
 Packets of 1500 bytes leave every 1 ms. They arrive every 0.8 ms until 2 s (a standing queue that
 grows), not at all until the queue is empty, every 0.8 ms from 3.2 s to 4.2 s (within 16 intervals
@@ -6,6 +9,7 @@ of the last drop: the rate resumes), and again from 7 s to 8 s (beyond 16 interv
 """
 
 import math
+import sys
 from collections import deque
 
 MS = 1_000_000
@@ -25,6 +29,15 @@ class CoDel:
     def control_law(self, t, count):
         return t + INTERVAL / math.sqrt(count)
 
+    def changed(self):
+        """The count has changed."""
+
+    def restarted(self):
+        """The count is one."""
+
+    def later(self, now):
+        return now >= self.first_above_time
+
     def dodeque(self, now):
         if not self.q:
             self.first_above_time = 0
@@ -36,7 +49,7 @@ class CoDel:
             self.first_above_time = 0
         elif self.first_above_time == 0:
             self.first_above_time = now + INTERVAL
-        elif now >= self.first_above_time:
+        elif self.later(now):
             ok = True
         return p, ok
 
@@ -51,6 +64,7 @@ class CoDel:
             while now >= self.drop_next and self.dropping:
                 self.drop(p, now)
                 self.count += 1
+                self.changed()
                 p, ok = self.dodeque(now)
                 if not ok:
                     self.dropping = False
@@ -64,9 +78,32 @@ class CoDel:
             self.count = 1
             if delta > 1 and now - self.drop_next < 16 * INTERVAL:
                 self.count = delta
+                self.changed()
+            else:
+                self.restarted()
             self.drop_next = self.control_law(now, self.count)
             self.lastcount = self.count
         return p
+
+
+class Linux(CoDel):
+    """All times in units of 1024 ns."""
+
+    root = 0
+
+    def control_law(self, t, count):
+        return t + (INTERVAL * (self.root << 16) >> 32)
+
+    def changed(self):
+        root = self.root << 16
+        rest = ((3 << 32) - self.count * (root * root >> 32)) % 2**64 >> 2
+        self.root = ((rest * root) % 2**64 >> 31 + 16) % 2**16
+
+    def restarted(self):
+        self.root = 2**16 - 1
+
+    def later(self, now):
+        return now > self.first_above_time
 
 
 def arrivals():
@@ -78,13 +115,19 @@ def arrivals():
 
 
 def main():
-    codel = CoDel()
+    global TARGET, INTERVAL
+    linux = sys.argv[1:] == ["linux"]
+    codel = Linux() if linux else CoDel()
+    shift = 10 if linux else 0
+    TARGET, INTERVAL = TARGET >> shift, INTERVAL >> shift
     pending = deque(enumerate(arrivals()))
     for now in range(MS // 2, 9000 * MS, MS):
         while pending and pending[0][1] <= now:
             number, t = pending.popleft()
-            codel.q.append((t, number))
-        codel.deque(now)
+            codel.q.append((t >> shift, number))
+        before = len(codel.dropped)
+        codel.deque(now >> shift)
+        codel.dropped[before:] = [(now, number) for _, number in codel.dropped[before:]]
     print("time_ns,packet")
     for now, number in codel.dropped:
         print(f"{now},{number}")

@@ -8,13 +8,15 @@ use super::flows::{
 use crate::params::{CodelParams, FlowParams};
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Opt, Unit, When, field, options, stats, when};
+use crate::tc::opt::{Opt, Unit, When, field, options, ours, stats, when};
 
 options! { CodelParams;
     pub(super) TARGET: time target, "standing delay that is acceptable";
     pub(super) INTERVAL: time interval,
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
+    RFC8289: switch(None) rfc8289,
+        "count roots and times exactly, as RFC 8289 and not as Linux, whose second drops come sooner";
 }
 const ECN: Opt = ecn(Some("noecn"), field!(CodelParams, ecn));
 
@@ -23,7 +25,7 @@ pub(super) const CODEL: Kind = Kind {
     summary: "controlled delay: drops at the head while a standing delay exceeds the target",
     source: "RFC 8289; tc-codel(8)",
     example: "codel limit 1000 target 5ms interval 100ms ecn",
-    options: &[LIMIT, TARGET, CE_THRESHOLD, INTERVAL, ECN],
+    options: &[LIMIT, TARGET, CE_THRESHOLD, INTERVAL, ECN, ours(RFC8289)],
     stats: stats! {
         [count: "drops since this dropping state was entered";
          lastcount: "count when it was entered";
@@ -54,6 +56,7 @@ pub(super) const FQ_CODEL: Kind = Kind {
         MEMORY_LIMIT,
         when(ECN, When::Always, When::On),
         DROP_BATCH,
+        ours(RFC8289),
         ISOLATION,
         ASSOCIATIVE,
         NAT,

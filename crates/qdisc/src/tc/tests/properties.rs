@@ -36,8 +36,10 @@ fn size() -> impl Strategy<Value = u64> {
 }
 
 fn codel() -> impl Strategy<Value = CodelParams> {
-    (span(), span(), any::<bool>(), proptest::option::of(span())).prop_map(
-        |(target, interval, ecn, ce_threshold)| CodelParams {
+    let rest = (span(), span(), any::<bool>(), proptest::option::of(span()));
+    (rest, any::<bool>()).prop_map(
+        |((target, interval, ecn, ce_threshold), rfc8289)| CodelParams {
+            rfc8289,
             target,
             interval,
             ecn,

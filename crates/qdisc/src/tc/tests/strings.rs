@@ -302,7 +302,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "codel alpha 2",
         "`alpha` is not an option of codel; it has limit, target, ce_threshold, interval, \
-             ecn, noecn",
+             ecn, noecn, rfc8289",
         "alpha",
     ),
     (
