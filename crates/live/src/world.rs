@@ -175,9 +175,9 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         Some((name, config)) => (name.as_str(), config),
         None => ("", Config::default()),
     };
-    let mut largest_window = first
-        .receive_window_max
-        .max(Config::default().receive_window_max);
+    // Half of the memory to receive is for payload.
+    let default = Config::default().receive_window_max;
+    let mut memory = 2 * first.receive_window_max.max(default);
     for (other, config) in configs {
         let switches = |c: &Config| {
             let [ecn, sack, timestamps, rack, frto] =
@@ -200,7 +200,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
                 values: [a, b],
             });
         }
-        largest_window = largest_window.max(config.receive_window_max);
+        memory = memory.max(2 * config.receive_window_max);
     }
     let flag = |on: bool| u8::from(on).to_string();
     let sysctls = vec![
@@ -220,11 +220,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
             if first.rack { "3" } else { "0" }.into(),
         ),
         // New namespaces inherit these from the machine: set to the kernel's own defaults.
-        // Half of the memory is for payload.
-        (
-            "ipv4/tcp_rmem",
-            format!("4096 131072 {}", 2 * u64::from(largest_window)),
-        ),
+        ("ipv4/tcp_rmem", format!("4096 131072 {memory}")),
         ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
     ];
     let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();

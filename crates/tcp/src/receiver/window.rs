@@ -33,8 +33,8 @@ pub(super) struct Window {
     rtt: Span,
     last_echo: Time,
     /// When RCV.NXT was last a window further, and where it will be next.
-    window_end: u64,
-    window_since: Time,
+    round_end: u64,
+    round_since: Time,
     /// What the app read in a round trip, the most so far; since when and where it is counted now.
     space: u64,
     since: Time,
@@ -60,8 +60,8 @@ impl Window {
             earned: window,
             rtt: Span::ZERO,
             last_echo: Time::ZERO,
-            window_end: 0,
-            window_since: Time::ZERO,
+            round_end: 0,
+            round_since: Time::ZERO,
             space: window.min(FIRST_ROUND * u64::from(mss)),
             since: Time::ZERO,
             since_offset: 0,
@@ -74,8 +74,8 @@ impl Window {
     pub(super) fn start(&mut self, next: u64, now: Time) {
         self.since = now;
         self.since_offset = next;
-        self.window_since = now;
-        self.window_end = next + self.earned;
+        self.round_since = now;
+        self.round_end = next + self.earned;
     }
 
     /// What may be offered while nothing waits.
@@ -162,15 +162,15 @@ impl Window {
 
     /// Data is in order up to `next`: a window arrives in a round trip at the soonest.
     pub(super) fn note_progress(&mut self, next: u64, now: Time) {
-        if next < self.window_end {
+        if next < self.round_end {
             return;
         }
-        let sample = (now - self.window_since).max(Span::from_nanos(1));
+        let sample = (now - self.round_since).max(Span::from_nanos(1));
         if self.rtt.is_zero() || sample < self.rtt {
             self.rtt = sample;
         }
-        self.window_end = next + self.earned;
-        self.window_since = now;
+        self.round_end = next + self.earned;
+        self.round_since = now;
     }
 
     /// The app has read up to `next`: once a round trip the buffer grows to twice what was read in
