@@ -39,11 +39,11 @@ fn codel() -> impl Strategy<Value = CodelParams> {
     let rest = (span(), span(), any::<bool>(), proptest::option::of(span()));
     (rest, any::<bool>()).prop_map(
         |((target, interval, ecn, ce_threshold), rfc8289)| CodelParams {
-            rfc8289,
             target,
             interval,
             ecn,
             ce_threshold,
+            rfc8289,
         },
     )
 }
