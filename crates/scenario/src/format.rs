@@ -301,7 +301,7 @@ table! {
         send_buffer: Option<Bytes>,
         /// Receive window at the start, in bytes. Default 64 KiB.
         receive_window: Option<Bytes>,
-        /// Largest receive window that auto-tuning may reach, in bytes: half of what Linux calls memory to receive. Default 3 MiB.
+        /// Largest receive window that auto-tuning may reach, in bytes. Default 3 MiB.
         receive_window_max: Option<Bytes>,
     }
 }

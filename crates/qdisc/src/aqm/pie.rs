@@ -20,10 +20,10 @@
 //! - the probability decays by 1/64 per idle update, not by 0.02;
 //! - above 250 ms of delay the probability grows by another 2 % per update;
 //! - the departure rate averages with 1/8, over cycles of 16 KiB;
-//! - the first update comes 500 ms after time zero, when queues are made, the next ones in steps of
-//!   `tupdate`: until then nothing is dropped early;
-//! - the probability may exceed one, as it does in half a second of a queue above 250 ms, and has to
-//!   come down again before anything is let in; at 256 it falls back to one;
+//! - the first update comes 500 ms after time zero, when queues are made, the next ones in steps
+//!   of `tupdate`: until then nothing is dropped early;
+//! - the probability may exceed one, as it does in half a second of a queue above 250 ms, and has
+//!   to come down again before anything is let in; at 256 it falls back to one;
 //! - where the accumulated probability forces a signal, only a drop resets it, not a mark;
 //! - PIE is always active; an empty, idle queue returns to its initial state instead.
 //!

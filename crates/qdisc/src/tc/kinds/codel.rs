@@ -16,7 +16,7 @@ options! { CodelParams;
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
     RFC8289: switch(None) rfc8289,
-        "count roots and times exactly, as RFC 8289 and not as Linux, whose second drops come sooner";
+        "reckon roots and times exactly, as RFC 8289 and not as Linux, which drops again sooner";
 }
 const ECN: Opt = ecn(Some("noecn"), field!(CodelParams, ecn));
 
