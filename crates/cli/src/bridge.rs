@@ -1,14 +1,14 @@
 //! `sojourn bridge`: a queue between two interfaces.
 
 use crate::pcap::{BridgeCapture, SNAP_LEN};
-use crate::{FAILED, WRONG_INPUT, print};
+use crate::{FAILED, WRONG_INPUT, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, Capture, Direction, FailOpen, NoObserver,
 };
 use sojourn_live::{Clock, catch_signals};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{Spec, SpecError};
 use sojourn_units::{Rate, Span, Time, parse_rate, parse_span, show_rate};
 use sojourn_world::{Line, LineRate, RateTrace};
 use std::path::PathBuf;
@@ -129,45 +129,32 @@ pub(crate) struct BridgeArgs {
     json: bool,
 }
 
-fn spec(text: &str) -> Result<Spec, String> {
-    text.parse()
-        .map_err(|error: sojourn_qdisc::SpecError| error.pretty())
+fn spec(text: &str) -> Result<Spec, WrongInput> {
+    let parsed = text.parse();
+    parsed.map_err(|error: SpecError| WrongInput(error.pretty()))
 }
 
-fn probability(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
-        _ => Err("a probability is a number from 0 to 1".into()),
-    }
+fn probability(text: &str) -> Result<f64, WrongInput> {
+    let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
+    number.ok_or_else(|| WrongInput("a probability is a number from 0 to 1".into()))
 }
 
 impl BridgeArgs {
     fn config(&self) -> anyhow::Result<BridgeConfig> {
         let mut config = BridgeConfig::new(&self.left, &self.right);
-        let sides = [
-            (
-                &mut config.up,
-                &self.up,
-                line_rate(self.up_rate, self.up_trace.as_ref())?,
-                self.up_delay,
-            ),
-            (
-                &mut config.down,
-                &self.down,
-                line_rate(self.down_rate, self.down_trace.as_ref())?,
-                self.down_delay,
-            ),
-        ];
-        for (direction, qdisc, rate, delay) in sides {
-            direction.qdisc = qdisc.clone();
-            direction.line = Line {
-                rate,
+        let line = |rate, trace: &Option<PathBuf>, delay| {
+            anyhow::Ok(Line {
+                rate: line_rate(rate, trace.as_ref())?,
                 delay,
                 jitter: self.jitter,
                 reorder: self.reorder,
                 loss: self.loss,
-            };
-        }
+            })
+        };
+        config.up.qdisc = self.up.clone();
+        config.up.line = line(self.up_rate, &self.up_trace, self.up_delay)?;
+        config.down.qdisc = self.down.clone();
+        config.down.line = line(self.down_rate, &self.down_trace, self.down_delay)?;
         config.seed = self.seed;
         config.busy_poll = self.busy_poll;
         config.qdisc_bypass = self.qdisc_bypass;
@@ -242,11 +229,7 @@ fn describe(direction: &Direction) -> String {
 
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let config = args.config()?;
-    let ready = format!(
-        "up: {}; down: {}",
-        describe(&config.up),
-        describe(&config.down)
-    );
+    let [up, down] = [&config.up, &config.down].map(describe);
     let capture = args.capture(config.clock)?;
     let (stop, report) = catch_signals()?;
     let opened = Bridge::open(config).and_then(|mut bridge| {
@@ -269,10 +252,8 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         }
     };
     let state = bridge.fail_open_state();
-    let line = format!(
-        "ready: {} <-> {}; {ready}; {state}\n",
-        args.left, args.right
-    );
+    let (left, right) = (&args.left, &args.right);
+    let line = format!("ready: {left} <-> {right}; up: {up}; down: {down}; {state}\n");
     if args.json {
         eprint!("{line}");
     } else {

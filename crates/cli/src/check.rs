@@ -2,6 +2,7 @@
 
 use crate::table::Table;
 use crate::{Overrides, WrongInput, print};
+use anyhow::bail;
 use clap::Args;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, LineRate, Transport};
@@ -45,8 +46,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let cells = &scenario.cells;
     let Some(cell) = args.cell.checked_sub(1).and_then(|index| cells.get(index)) else {
         let (asked, last) = (args.cell, cells.len());
-        let message = format!("--cell {asked}: there are cells 1 to {last}");
-        return Err(WrongInput(message).into());
+        bail!(WrongInput(format!(
+            "--cell {asked}: there are cells 1 to {last}"
+        )));
     };
     let mut text = format!(
         "{}: {}\n{}, {}\n\n",
@@ -77,16 +79,13 @@ fn counted(number: usize, word: &str) -> String {
 fn grid(cells: &[Cell]) -> Table {
     // Every cell has the same keys.
     let keys = cells.first().map_or(&[][..], |cell| &cell.params[..]);
-    let titles = [">cell", ">seed", ">duration"];
-    let mut table = Table::new(
-        titles
-            .into_iter()
-            .chain(keys.iter().map(|(key, _)| key.as_str())),
-    );
-    for (number, cell) in cells.iter().enumerate() {
+    let titles = [">cell", ">seed", ">duration"].into_iter();
+    let mut table = Table::new(titles.chain(keys.iter().map(|(key, _)| key.as_str())));
+    for (number, cell) in (1..).zip(cells) {
+        let (number, seed): (u64, _) = (number, cell.seed);
         let mut row = vec![
-            (number + 1).to_string(),
-            cell.seed.to_string(),
+            number.to_string(),
+            seed.to_string(),
             show_span(cell.duration),
         ];
         row.extend(cell.params.iter().map(|(_, value)| value.clone()));

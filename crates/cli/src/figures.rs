@@ -60,10 +60,8 @@ impl<T: Part> Column<T> {
 
 fn headings<T: Part>(columns: &[Column<T>]) -> impl Iterator<Item = String> {
     let before = std::iter::once(None).chain(columns.iter().map(Some));
-    columns
-        .iter()
-        .zip(before)
-        .map(|(column, before)| column.heading(before))
+    let columns = columns.iter().zip(before);
+    columns.map(|(column, before)| column.heading(before))
 }
 
 /// The main figures: a line for each run, and for a single run its links and flows.

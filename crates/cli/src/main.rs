@@ -107,16 +107,9 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// What was asked for cannot be done; a sentence. Nothing has been run or written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct WrongInput(String);
-
-impl std::fmt::Display for WrongInput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WrongInput {}
 
 impl WrongInput {
     /// From an error, with its reasons.

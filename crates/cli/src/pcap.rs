@@ -28,15 +28,15 @@ struct Capture {
 }
 
 impl Capture {
-    fn create(path: PathBuf, comment: &str) -> io::Result<Self> {
-        let out = BufWriter::new(File::create(&path)?);
+    fn create(path: &Path, comment: &str) -> io::Result<Shared> {
+        let out = BufWriter::new(File::create(path)?);
         let application = concat!("sojourn ", env!("SOJOURN_VERSION"));
-        Ok(Self {
+        Ok(Arc::new(Mutex::new(Self {
             writer: Some(Writer::new(out, application, comment)?),
-            path,
+            path: path.to_owned(),
             error: None,
             last: Time::ZERO,
-        })
+        })))
     }
 
     /// Writes something, unless that has failed before.
@@ -132,10 +132,8 @@ impl Capturing<'_> {
 
     /// The file of a point: `run-3-down.pcapng`, `run-3-down-in.pcapng`.
     fn path(&self, cell: &Cell, point: &str) -> PathBuf {
-        let index = self
-            .cells
-            .iter()
-            .position(|known| std::ptr::eq(known, cell));
+        let mut cells = self.cells.iter();
+        let index = cells.position(|known| std::ptr::eq(known, cell));
         let number = index.map_or(0, |index| index + 1);
         let point = point.replace(':', "-");
         self.dir.join(format!("run-{number}-{point}.pcapng"))
@@ -167,8 +165,7 @@ impl Capturing<'_> {
                 snap_len: self.snap_len,
             };
             let path = self.path(cell, name);
-            let opened = Capture::create(path.clone(), &comment).and_then(|capture| {
-                let capture = Arc::new(Mutex::new(capture));
+            let opened = Capture::create(&path, &comment).and_then(|capture| {
                 let tap = FileTap::boxed(&capture, &interface, Span::ZERO)?;
                 Ok((capture, tap))
             });
@@ -223,9 +220,8 @@ impl BridgeCapture {
         epoch: Span,
         snap_len: u32,
     ) -> anyhow::Result<(Self, Taps)> {
-        let capture = Capture::create(path.to_owned(), "the two ports of a bridge");
+        let capture = Capture::create(path, "the two ports of a bridge");
         let capture = capture.with_context(|| format!("--pcap {}", path.display()))?;
-        let capture = Arc::new(Mutex::new(capture));
         let mut taps = Taps {
             points: Vec::new(),
             snap_len: snap_len as usize,

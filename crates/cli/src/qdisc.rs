@@ -1,6 +1,6 @@
 //! `sojourn qdisc`: the queue disciplines, their options and defaults.
 
-use crate::{WRONG_INPUT, print};
+use crate::{WrongInput, print};
 use clap::{Args, Subcommand};
 use sojourn_qdisc::{catalogue, kind, list};
 
@@ -32,15 +32,13 @@ pub(crate) fn qdisc(args: &QdiscArgs) -> anyhow::Result<u8> {
             let Some(kind) = kind(name) else {
                 let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
                 let names = catalogue().iter().map(|kind| kind.name);
-                let near = names
-                    .min_by_key(distance)
-                    .filter(|near| distance(near) <= 3);
+                let near = names.min_by_key(distance);
+                let near = near.filter(|near| distance(near) <= 3);
                 let help = near.map_or_else(
                     || "see `sojourn qdisc list`".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-                eprintln!("sojourn: no qdisc is named `{name}`; {help}");
-                return Ok(WRONG_INPUT);
+                anyhow::bail!(WrongInput(format!("no qdisc is named `{name}`; {help}")));
             };
             print(&kind.explain())?;
         }

@@ -1,7 +1,7 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
 use crate::{WrongInput, check_out, print};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         (None, [only]) => only,
         (None, _) => {
             let message = "several folders need `--out DIR` for the merged report";
-            return Err(WrongInput(message.into()).into());
+            bail!(WrongInput(message.into()));
         }
     };
     check_out(args.out.as_ref())?;
@@ -39,7 +39,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     if !told.is_empty() {
         if told.len() < args.dirs.len() {
             let message = "a study's folder and a scenario's make no common report";
-            return Err(WrongInput(message.into()).into());
+            bail!(WrongInput(message.into()));
         }
         return crate::reproduce::again(&args.dirs, &told, out);
     }

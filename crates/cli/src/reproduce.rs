@@ -135,15 +135,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let mut found = ByWorld::default();
     for (row, world) in &worlds {
         let jobs = row.jobs(args.jobs);
-        let outcomes = run(
-            &study,
-            &chosen,
-            world.as_ref(),
-            jobs,
-            args,
-            &stop,
-            &mut cost,
-        );
+        let world = world.as_ref();
+        let outcomes = run(&study, &chosen, world, jobs, args, &stop, &mut cost);
         found.insert(row.name.clone(), outcomes);
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
@@ -155,9 +148,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         eprintln!("sojourn: {failure}");
     }
     if let Some(dir) = &args.out {
-        found
-            .write(dir)
-            .with_context(|| format!("--out {}", dir.display()))?;
+        let written = found.write(dir);
+        written.with_context(|| format!("--out {}", dir.display()))?;
     }
     print(&if args.json {
         found.json()
@@ -167,11 +159,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     })?;
     let mut worlds = found.worlds.iter();
     let failed = worlds.any(|world| found.count(world, Status::Fail) > 0);
-    Ok(if failed || !found.failures.is_empty() {
-        FAILED
-    } else {
-        0
-    })
+    let failed = failed || !found.failures.is_empty();
+    Ok(if failed { FAILED } else { 0 })
 }
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
@@ -179,11 +168,8 @@ fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, WrongInput>
     check_out(args.out.as_ref())?;
     let chosen = study.select(&args.claims).map_err(WrongInput::from)?;
     for Row { name, .. } in args.worlds() {
-        if study
-            .settings
-            .iter()
-            .all(|s| s.scenarios.get(name).is_none())
-        {
+        let mut settings = study.settings.iter();
+        if settings.all(|setting| setting.scenarios.get(name).is_none()) {
             return Err(WrongInput(format!(
                 "{} has no part for the {name} world: no setting names a `{name}` scenario",
                 study.name
@@ -217,11 +203,9 @@ fn run(
     };
     let cells_of = |(number, setting): (usize, &Setting)| {
         let scenario = setting.scenarios.get(&name).filter(|_| needed(number));
-        let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
-        cells
-            .iter()
-            .map(move |cell| (number, cell.clone()))
-            .collect::<Vec<_>>()
+        let cells = scenario.map(|scenario| scenario.cells.clone());
+        let cells = cells.unwrap_or_default().into_iter();
+        cells.map(move |cell| (number, cell))
     };
     let settings = study.settings.iter().enumerate();
     let (places, cells): (Vec<usize>, Vec<Cell>) = settings.flat_map(cells_of).unzip();

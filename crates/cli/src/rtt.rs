@@ -1,7 +1,7 @@
 //! `sojourn rtt`: round-trip times between two points from captures made there.
 
 use crate::table::Table;
-use crate::{FAILED, WRONG_INPUT, print};
+use crate::{FAILED, WrongInput, print};
 use clap::Args;
 use serde_json::{Value, json};
 use sojourn_capture::{LinkType, Reader, Record};
@@ -86,31 +86,18 @@ struct Flow {
 }
 
 pub(crate) fn rtt(args: &RttArgs) -> anyhow::Result<u8> {
-    let loaded = match &args.monitor {
-        Some(monitor) => load(&args.reference).and_then(|reference| {
-            let all = |points: Vec<Sightings>| points.into_iter().reduce(Sightings::join);
-            let points = (all(reference), all(load(monitor)?));
-            Ok((points.0.unwrap_or_default(), points.1.unwrap_or_default()))
-        }),
-        None => load(&args.reference).and_then(|points| {
-            let count = points.len();
-            let mut points = points.into_iter();
-            match (points.next(), points.next(), count) {
-                (Some(reference), Some(monitor), 2) => Ok((reference, monitor)),
-                _ => Err(format!(
-                    "{}: has packets of {count} interfaces; give a second capture, or one file \
-                     with two",
-                    args.reference.display()
-                )),
-            }
-        }),
-    };
-    let (reference, monitor) = match loaded {
-        Ok(points) => points,
-        Err(message) => {
-            eprintln!("sojourn: {message}");
-            return Ok(WRONG_INPUT);
-        }
+    let seen = load(&args.reference)?;
+    let [reference, monitor] = if let Some(monitor) = &args.monitor {
+        let all = |points: Vec<Sightings>| points.into_iter().reduce(Sightings::join);
+        [seen, load(monitor)?].map(|points| all(points).unwrap_or_default())
+    } else {
+        <[_; 2]>::try_from(seen).map_err(|seen| {
+            WrongInput(format!(
+                "{}: has packets of {} interfaces; give a second capture, or one file with two",
+                args.reference.display(),
+                seen.len()
+            ))
+        })?
     };
     let flows = flows(&reference, &monitor, args.base_rtt);
     if flows.is_empty() {
@@ -139,25 +126,26 @@ pub(crate) fn rtt(args: &RttArgs) -> anyhow::Result<u8> {
 }
 
 /// What each interface of a file has seen.
-fn load(path: &Path) -> Result<Vec<Sightings>, String> {
-    let named = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| named(&error))?;
-    let mut reader = Reader::new(BufReader::new(file)).map_err(|error| named(&error))?;
-    let mut points: BTreeMap<usize, Sightings> = BTreeMap::new();
-    while let Some(record) = reader.next_record().map_err(|error| named(&error))? {
-        let point = points.entry(record.interface).or_default();
-        match sighting(&record).map_err(|error| named(&error))? {
-            Some((key, identity, at)) => {
-                point.flows.entry(key).or_default().push((identity, at));
+fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
+    let read = || {
+        let mut reader = Reader::new(BufReader::new(File::open(path)?))?;
+        let mut points: BTreeMap<usize, Sightings> = BTreeMap::new();
+        while let Some(record) = reader.next_record()? {
+            let point = points.entry(record.interface).or_default();
+            match sighting(&record)? {
+                Some((key, identity, at)) => {
+                    point.flows.entry(key).or_default().push((identity, at));
+                }
+                None => point.unusable += 1,
             }
-            None => point.unusable += 1,
         }
-    }
-    Ok(points.into_values().collect())
+        anyhow::Ok(points.into_values().collect())
+    };
+    read().map_err(|error| WrongInput(format!("{}: {error}", path.display())))
 }
 
 /// A packet as it is looked for at the other point.
-fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, String> {
+fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, WrongInput> {
     let frame = match record.link_type {
         LinkType::Ethernet => record.bytes.clone(),
         LinkType::Raw => {
@@ -168,10 +156,10 @@ fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, String> {
             [&[0; 12][..], &ether_type, &record.bytes].concat()
         }
         LinkType::Other(number) => {
-            return Err(format!(
+            return Err(WrongInput(format!(
                 "has packets of link type {number}; Ethernet (1) and bare IP (101) can be read. \
                  Capture on one interface, not on `any`"
-            ));
+            )));
         }
     };
     let parsed = parse(&frame);
@@ -242,10 +230,10 @@ fn matches(here: &[(u64, Time)], there: &[(u64, Time)]) -> Vec<(Time, Time)> {
 /// By how much the clock there is ahead, and the way, in nanoseconds.
 fn median_lead(matches: &[(Time, Time)]) -> Option<i128> {
     let nanos = |time: Time| i128::from(time.as_nanos());
-    let mut leads: Vec<i128> = matches
+    let leads = matches
         .iter()
-        .map(|(here, there)| nanos(*there) - nanos(*here))
-        .collect();
+        .map(|(here, there)| nanos(*there) - nanos(*here));
+    let mut leads: Vec<i128> = leads.collect();
     leads.sort_unstable();
     leads.get(leads.len() / 2).copied()
 }
@@ -256,10 +244,8 @@ fn trips(there: &[(Time, Time)], home: &[(Time, Time)], base: Span) -> Vec<f64> 
     let mut trips = Vec::new();
     for &(arrived, sent) in home {
         while let Some((sent, arrived)) = waiting.next_if(|(_, reached)| *reached <= sent) {
-            pairs.forth(Passage {
-                sent: *sent,
-                arrived: *arrived,
-            });
+            let (sent, arrived) = (*sent, *arrived);
+            pairs.forth(Passage { sent, arrived });
         }
         if let Some(trip) = pairs.back(Passage { sent, arrived }) {
             trips.push((trip.rtt - base).as_millis_f64());
@@ -310,13 +296,11 @@ impl Flow {
 
     fn json(&self) -> Value {
         let [a, b] = self.ends();
-        let values = STATISTICS.iter().zip(self.statistics());
-        let rtt: serde_json::Map<String, Value> = values
-            .map(|(name, value)| match *name {
-                "count" => ((*name).to_owned(), json!(value as u64)),
-                _ => ((*name).to_owned(), json!(value)),
-            })
-            .collect();
+        let mut rtt = json!({});
+        for (name, value) in STATISTICS.into_iter().zip(self.statistics()) {
+            rtt[name] = json!(value);
+        }
+        rtt["count"] = json!(self.trips.len());
         json!({
             "protocol": self.protocol(), "a": a, "b": b,
             "matched_there": self.matched[0], "matched_back": self.matched[1], "rtt_ms": rtt,

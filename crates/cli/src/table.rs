@@ -16,17 +16,13 @@ struct Column {
 impl Table {
     /// A table with these columns; a title that begins with `>` has its column flush right.
     pub(crate) fn new<'a>(titles: impl IntoIterator<Item = &'a str>) -> Self {
-        let head = titles
-            .into_iter()
-            .map(|title| Column {
-                title: title.trim_start_matches('>').to_owned(),
-                right: title.starts_with('>'),
-            })
-            .collect();
-        Self {
-            head,
-            rows: Vec::new(),
-        }
+        let column = |title: &str| Column {
+            title: title.trim_start_matches('>').to_owned(),
+            right: title.starts_with('>'),
+        };
+        let head = titles.into_iter().map(column).collect();
+        let rows = Vec::new();
+        Self { head, rows }
     }
 
     /// Adds a row; missing cells are empty.
@@ -36,22 +32,19 @@ impl Table {
 
     /// The table as text.
     pub(crate) fn show(&self) -> String {
-        let empty = String::new();
-        let cell = |row: &[String], i: usize| row.get(i).unwrap_or(&empty).clone();
-        let widths: Vec<usize> = (0..self.head.len())
-            .map(|i| {
-                let cells = self.rows.iter().map(|row| cell(row, i).chars().count());
-                cells
-                    .chain([self.head[i].title.chars().count()])
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
+        let cell = |row: &[String], i: usize| row.get(i).cloned().unwrap_or_default();
         let titles: Vec<String> = self
             .head
             .iter()
             .map(|column| column.title.clone())
             .collect();
+        let width = |i| {
+            let rows = self.rows.iter().chain([&titles]);
+            rows.map(|row| cell(row, i).chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let rules: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
         let mut out = String::new();
         for row in [&titles, &rules].into_iter().chain(&self.rows) {

@@ -57,9 +57,8 @@ impl FailOpenBridge {
             }
         }
         let mut netlink = Netlink::open().map_err(|error| format!("netlink: {error}"))?;
-        let masters = [left, right].map(|interface| master_of(&mut netlink, interface));
-        let [left_master, right_master] = masters;
-        let (left_master, right_master) = (left_master?, right_master?);
+        let mut master_of = |interface| master_of(&mut netlink, interface);
+        let masters = (master_of(left)?, master_of(right)?);
         let closed_gate = || {
             let gate = Gate::new([left.index, right.index]).map_err(|error| {
                 match error.raw_os_error() {
@@ -73,7 +72,7 @@ impl FailOpenBridge {
             let closed = clock.now();
             Ok::<_, Refusal>((gate, closed))
         };
-        match (left_master, right_master) {
+        match masters {
             (Some(master), Some(other)) if master == other => {
                 let name = bridge_name(&mut netlink, master)?;
                 let (gate, closed) = closed_gate()?;
@@ -149,10 +148,15 @@ impl Drop for FailOpenBridge {
     }
 }
 
-fn get(netlink: &mut Netlink, index: u32) -> io::Result<LinkMessage> {
+/// A message about the link with this index.
+fn about(index: u32) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.header.index = index;
-    match netlink.request(RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST)? {
+    link
+}
+
+fn get(netlink: &mut Netlink, index: u32) -> io::Result<LinkMessage> {
+    match netlink.request(RouteNetlinkMessage::GetLink(about(index)), NLM_F_REQUEST)? {
         NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
         _ => Err(io::Error::other("an unexpected netlink answer")),
     }
@@ -162,13 +166,11 @@ fn get(netlink: &mut Netlink, index: u32) -> io::Result<LinkMessage> {
 fn master_of(netlink: &mut Netlink, interface: &Interface) -> Result<Option<u32>, Refusal> {
     let link = get(netlink, interface.index)
         .map_err(|error| format!("ask about `{}`: {error}", interface.name))?;
-    Ok(link
-        .attributes
-        .iter()
-        .find_map(|attribute| match attribute {
-            LinkAttribute::Controller(index) => Some(*index),
-            _ => None,
-        }))
+    let mut attributes = link.attributes.iter();
+    Ok(attributes.find_map(|attribute| match attribute {
+        LinkAttribute::Controller(index) => Some(*index),
+        _ => None,
+    }))
 }
 
 /// The name of the master, which must be a bridge.
@@ -231,8 +233,7 @@ fn create(netlink: &mut Netlink) -> Result<(u32, String), Refusal> {
 
 fn build(netlink: &mut Netlink, bridge: &FailOpenBridge, ports: [&Interface; 2]) -> io::Result<()> {
     for port in ports {
-        let mut link = LinkMessage::default();
-        link.header.index = port.index;
+        let mut link = about(port.index);
         link.attributes = vec![LinkAttribute::Controller(bridge.index)];
         netlink.change(RouteNetlinkMessage::SetLink(link), 0)?;
     }
@@ -240,8 +241,6 @@ fn build(netlink: &mut Netlink, bridge: &FailOpenBridge, ports: [&Interface; 2])
 }
 
 fn remove(netlink: &mut Netlink, index: u32) {
-    let mut link = LinkMessage::default();
-    link.header.index = index;
     // It may be gone with its namespace.
-    let _ = netlink.change(RouteNetlinkMessage::DelLink(link), 0);
+    let _ = netlink.change(RouteNetlinkMessage::DelLink(about(index)), 0);
 }

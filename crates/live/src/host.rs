@@ -74,14 +74,8 @@ impl Ends {
         let nat = cell.network.nodes[0].nat;
         let mut all = Vec::new();
         for (index, Instance { flow, spec }) in instances.iter().enumerate() {
-            let address = |node: usize, number: u32| -> Ipv4Addr {
-                let host = if node == 0 {
-                    Host::Client
-                } else {
-                    Host::Server
-                };
-                host.address(number)
-            };
+            let hosts = [Host::Client, Host::Server];
+            let address = |node: usize, number| hosts[node.min(1)].address(number);
             for connection in 0..spec.app.connections() {
                 let port = all.len() as u16;
                 let from = address(spec.from, spec.hosts[0]);
@@ -196,11 +190,7 @@ pub(crate) struct Side<'a> {
     /// One for each instance of a flow.
     apps: Vec<Box<dyn App>>,
     outbox: Outbox,
-    interest: Vec<Option<epoll::EventFlags>>,
-    /// The wake-up of each end that stands in `due`.
-    armed: Vec<Option<Time>>,
     due: BTreeSet<(Time, Due)>,
-    peers: Vec<SocketAddrV4>,
     epoll: OwnedFd,
     timer: OwnedFd,
     timer_at: Time,
@@ -231,13 +221,10 @@ impl<'a> Side<'a> {
             ends: Vec::new(),
             apps: Vec::new(),
             outbox: Outbox::default(),
-            interest: Vec::new(),
-            armed: Vec::new(),
             due: BTreeSet::from([
                 (cell.end(), Due::Over),
                 (Time::ZERO + SAMPLE_EVERY, Due::Sample),
             ]),
-            peers: Vec::new(),
             epoll,
             timer,
             timer_at: Time::MAX,
@@ -290,11 +277,7 @@ impl<'a> Side<'a> {
         if let Some(stop) = flow.stop.filter(|_| first || flow.app.kind().has_messages) {
             self.due.insert((stop, Due::Stop(index)));
         }
-        let end = End::new(flow, at, first, socket);
-        self.ends.push(end);
-        self.interest.push(None);
-        self.armed.push(None);
-        self.peers.push(peer);
+        self.ends.push(End::new(flow, at, (first, peer), socket));
         self.settle(index)
     }
 
@@ -373,7 +356,7 @@ impl<'a> Side<'a> {
             match due {
                 Due::Start(index) => self.start(index, now)?,
                 Due::Wake(index) => {
-                    self.armed[index] = None;
+                    self.ends[index].armed = None;
                     self.ends[index].io.wake = None;
                     self.turn(index, now, |end, turn, _| end.tell(Input::Timer, turn))?;
                 }
@@ -396,9 +379,9 @@ impl<'a> Side<'a> {
 
     fn start(&mut self, index: usize, now: Time) -> io::Result<()> {
         let end = &mut self.ends[index];
-        match std::mem::replace(&mut end.io.socket, Socket::Closed) {
+        match std::mem::take(&mut end.io.socket) {
             Socket::Bound(fd) => {
-                match net::connect(&fd, &self.peers[index]) {
+                match net::connect(&fd, &end.peer) {
                     Ok(()) | Err(Errno::INPROGRESS) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -434,13 +417,13 @@ impl<'a> Side<'a> {
         use epoll::EventFlags as E;
         let now = clock.now();
         let end = &mut self.ends[index];
-        match std::mem::replace(&mut end.io.socket, Socket::Closed) {
+        match std::mem::take(&mut end.io.socket) {
             Socket::Listening(fd) => {
                 // Only one connection will come: the listener is closed after it.
                 let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
                 end.io.socket = match net::accept_with(&fd, flags) {
                     Ok(connection) => {
-                        self.interest[index] = None;
+                        end.interest = None;
                         Socket::Open(connection)
                     }
                     Err(_) => Socket::Listening(fd),
@@ -477,31 +460,31 @@ impl<'a> Side<'a> {
 
     /// Brings epoll and the timers in line with what an end now waits for.
     fn settle(&mut self, index: usize) -> io::Result<()> {
-        let end = &self.ends[index];
+        let end = &mut self.ends[index];
         let wake = end.io.wake;
-        if self.armed[index] != wake {
-            if let Some(time) = self.armed[index] {
+        if end.armed != wake {
+            if let Some(time) = end.armed {
                 self.due.remove(&(time, Due::Wake(index)));
             }
             if let Some(time) = wake {
                 self.due.insert((time, Due::Wake(index)));
             }
-            self.armed[index] = wake;
+            end.armed = wake;
         }
         let wanted = end.io.interest();
         let data = epoll::EventData::new_u64(index as u64);
-        match (end.io.socket.fd(), self.interest[index]) {
+        match (end.io.socket.fd(), end.interest) {
             // Closing a descriptor takes it out of the epoll.
-            (None, _) => self.interest[index] = None,
+            (None, _) => end.interest = None,
             (Some(_), Some(has)) if has == wanted => {}
             (Some(fd), Some(_)) => {
                 epoll::modify(&self.epoll, fd, data, wanted)?;
-                self.interest[index] = Some(wanted);
+                end.interest = Some(wanted);
             }
             (Some(_), None) if wanted.is_empty() => {}
             (Some(fd), None) => {
                 epoll::add(&self.epoll, fd, data, wanted)?;
-                self.interest[index] = Some(wanted);
+                end.interest = Some(wanted);
             }
         }
         Ok(())

@@ -21,25 +21,17 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// The list of the calling thread's namespace.
 const LIST: &str = "/proc/thread-self/net/nf_conntrack";
 
-/// Who knows translations.
-pub(crate) trait Nat: Send {
-    /// The key inside of a packet with this key outside; none when it is not translated.
-    fn inside(&self, outside: &FlowKey) -> Option<FlowKey>;
-}
-
 /// Translations by the key outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NatTable(HashMap<FlowKey, FlowKey>);
+struct NatTable(HashMap<FlowKey, FlowKey>);
 
-impl Nat for NatTable {
+impl NatTable {
     fn inside(&self, outside: &FlowKey) -> Option<FlowKey> {
         self.0.get(outside).copied()
     }
-}
 
-impl NatTable {
     /// From the kernel's list. Lines that say something else are passed over.
-    pub(crate) fn read(list: &str) -> Self {
+    fn read(list: &str) -> Self {
         let mut table = Self::default();
         for [original, reply] in list.lines().filter_map(connection) {
             // As the packets of both directions are outside, and what they are inside.
@@ -157,17 +149,16 @@ impl Conntrack {
             reader: reader.ok(),
         }
     }
+
+    /// The key inside of a packet with this key outside; none when it is not translated.
+    pub(crate) fn inside(&self, outside: &FlowKey) -> Option<FlowKey> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.inside(outside)
+    }
 }
 
 fn read_list() -> NatTable {
     NatTable::read(&fs::read_to_string(LIST).unwrap_or_default())
-}
-
-impl Nat for Conntrack {
-    fn inside(&self, outside: &FlowKey) -> Option<FlowKey> {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.inside(outside)
-    }
 }
 
 impl Drop for Conntrack {

@@ -78,11 +78,8 @@ impl AckFacts {
     /// Whether all of this one's SACK information is in `newer` or acknowledged by it.
     fn sack_is_within(&self, newer: &Self) -> bool {
         self.blocks().iter().all(|&(start, end)| {
-            is_up_to(end, newer.ack)
-                || newer
-                    .blocks()
-                    .iter()
-                    .any(|&(from, to)| is_up_to(from, start) && is_up_to(end, to))
+            let covers = |&(from, to): &_| is_up_to(from, start) && is_up_to(end, to);
+            is_up_to(end, newer.ack) || newer.blocks().iter().any(covers)
         })
     }
 

@@ -24,6 +24,7 @@ pub(crate) mod status;
 pub(crate) mod steered;
 
 use crate::accounts::{Counters, FlowStatistics, Gauge};
+use crate::packet::Packet;
 use crate::report::Field;
 use crate::spec::{Limit, Policy};
 use alloc::vec::Vec;
@@ -54,6 +55,15 @@ pub struct Facts {
     pub len: u32,
     /// ECN-capable (ECT or CE): a mark may replace a drop.
     pub ect: bool,
+}
+
+impl Facts {
+    /// Those of a packet that counts `len` bytes.
+    #[inline]
+    pub fn of(packet: &impl Packet, len: u32) -> Self {
+        let ect = packet.ecn().is_capable();
+        Self { len, ect }
+    }
 }
 
 /// What to do with the packet in question.

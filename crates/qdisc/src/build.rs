@@ -152,13 +152,8 @@ impl Spec {
 impl<P: Packet + 'static> Container<P> for Flows<'_> {
     /// With the parts of CAKE that the parameters ask for.
     fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>> {
-        let Self {
-            params: flows,
-            policy,
-            setting,
-        } = self;
-        let (mtu, hash) = (setting.mtu, setting.dice("hash"));
-        let parts = flows.parts;
+        let (flows, policy, setting) = (self.params, self.policy, self.setting);
+        let (mtu, hash, parts) = (setting.mtu, setting.dice("hash"), flows.parts);
         let sharing = Sharing {
             isolation: parts.isolation,
             ack_filter: parts.ack_filter,
@@ -180,7 +175,13 @@ impl<P: Packet + 'static> Container<P> for Flows<'_> {
     }
 }
 
-impl Setting<'_> {
+impl<'a> Setting<'a> {
+    /// The same for another instance.
+    #[must_use]
+    pub const fn named(self, name: &'a str) -> Self {
+        Self { name, ..self }
+    }
+
     /// The instance's own dice for one purpose.
     pub fn dice(&self, purpose: &str) -> Stream {
         Stream::named(self.seed, &format!("{}.{purpose}", self.name))

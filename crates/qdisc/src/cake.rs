@@ -31,7 +31,7 @@
 
 use crate::accounts::{Backlog, Counters, DropReason};
 use crate::aqm::cobalt::Cobalt;
-use crate::change::{ChangeError, alike};
+use crate::change::{ChangeError, alike, unchanged};
 use crate::flow::{FlowPolicy, FlowQueue, HostFair, Sharing};
 use crate::packet::Packet;
 use crate::params::{CakeParams, CobaltParams, FlowParams, FlowParts};
@@ -538,10 +538,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         ]);
         own.extend(self.sizes.fields());
         let tins = self.params.diffserv.shown().iter();
-        own.push(Field {
-            name: "tins".into(),
-            value: Value::Groups(tins.map(|&index| self.tin_report(index)).collect()),
-        });
+        let tins = tins.map(|&index| self.tin_report(index)).collect();
+        own.push(Field::new("tins", Value::Groups(tins)));
         let accounts = (&self.counters, self.backlog());
         Report::new(self.spec().as_ref(), accounts, own)
     }
@@ -557,16 +555,12 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         };
         // Packets stand in queues by these; a flow in two queues at once would be reordered.
         let old = &self.params;
-        for (is_same, option) in [
+        unchanged([
             (params.diffserv == old.diffserv, "diffserv"),
             (params.isolation == old.isolation, "flowmode"),
             (params.nat == old.nat, "nat"),
             (params.fwmark == old.fwmark, "fwmark"),
-        ] {
-            if !is_same {
-                return Err(ChangeError::Fixed { option });
-            }
-        }
+        ])?;
         if params.bandwidth != self.params.bandwidth || !params.autorate {
             self.rate = params.bandwidth.unwrap_or(Rate::ZERO);
             self.autorate = Autorate::new(self.rate);

@@ -55,6 +55,17 @@ pub(crate) fn alike(own: Option<&Spec>, wanted: &Spec) -> Result<(), ChangeError
     }
 }
 
+/// Whether all stays the same that the options named beside it fix at construction.
+///
+/// # Errors
+/// [`ChangeError::Fixed`] with the first option that would change it.
+pub(crate) fn unchanged<const N: usize>(
+    fixed: [(bool, &'static str); N],
+) -> Result<(), ChangeError> {
+    let changed = fixed.into_iter().find(|(is_same, _)| !is_same);
+    changed.map_or(Ok(()), |(_, option)| Err(ChangeError::Fixed { option }))
+}
+
 fn other(is: &'static str, wanted: &Spec) -> ChangeError {
     let wanted = wanted.name();
     ChangeError::OtherKind { is, wanted }

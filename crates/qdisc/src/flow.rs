@@ -47,7 +47,7 @@ mod ways;
 use crate::accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge};
 use crate::ack::AckFilter;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
-use crate::change::{ChangeError, alike};
+use crate::change::{ChangeError, alike, unchanged};
 use crate::packet::Packet;
 use crate::params::{FlowParams, FlowParts};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
@@ -74,7 +74,7 @@ const MOST_FLOWS: u32 = 65_536;
 const RECLAIM_TRIES: usize = 4;
 
 /// One queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Flow<S, F> {
     packets: Ends,
     count: u32,
@@ -272,15 +272,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             self.table.resize(self.buckets as usize, NONE);
         }
         let fresh = Flow {
-            packets: Ends::default(),
-            count: 0,
             bucket,
-            bytes: 0,
-            deficit: 0,
-            next: NONE,
-            turn: Turn::Idle,
-            share: F::Flow::default(),
-            state: A::State::default(),
+            ..Flow::default()
         };
         for _ in 0..RECLAIM_TRIES.min(self.flows.len()) {
             self.hand = (self.hand + 1) % self.flows.len();
@@ -366,10 +359,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let len = packet.len();
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
-        let facts = Facts {
-            len,
-            ect: packet.ecn().is_capable(),
-        };
+        let facts = Facts::of(&packet, len);
         let bound = A::BOUNDS.then(|| self.bind(id, now, out));
         let may_enter = bound.is_none_or(|bound| self.may_enter(id, len, bound));
         if may_enter || A::SEES_ALL_ARRIVALS {
@@ -471,21 +461,15 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
 /// and whether there are parts of CAKE at all. So is the default quantum, because the link's MTU
 /// is known only at construction.
 fn same_flows(new: &FlowParams, old: &FlowParams) -> Result<(), ChangeError> {
+    let apart = |parts: &FlowParts| (parts.isolation, parts.nat);
+    let ways = |parts: &FlowParts| (parts.set_associative, *parts == FlowParts::NONE);
     let (of_new, of_old) = (&new.parts, &old.parts);
-    let option = if new.flows != old.flows {
-        "flows"
-    } else if (of_new.isolation, of_new.nat) != (of_old.isolation, of_old.nat) {
-        "flowmode"
-    } else if of_new.set_associative != of_old.set_associative
-        || (*of_new == FlowParts::NONE) != (*of_old == FlowParts::NONE)
-    {
-        "set-associative"
-    } else if old.quantum.is_some() && new.quantum.is_none() {
-        "quantum"
-    } else {
-        return Ok(());
-    };
-    Err(ChangeError::Fixed { option })
+    unchanged([
+        (new.flows == old.flows, "flows"),
+        (apart(of_new) == apart(of_old), "flowmode"),
+        (ways(of_new) == ways(of_old), "set-associative"),
+        (old.quantum.is_none() || new.quantum.is_some(), "quantum"),
+    ])
 }
 
 #[cfg(test)]

@@ -53,31 +53,28 @@ pub struct Place<'a> {
 }
 
 impl Field {
+    pub(crate) const fn new(name: &'static str, value: Value) -> Self {
+        let name = Cow::Borrowed(name);
+        Self { name, value }
+    }
+
     pub(crate) const fn switch(name: &'static str, on: bool) -> Self {
-        Self {
-            name: Cow::Borrowed(name),
-            value: Value::Bool(on),
-        }
+        Self::new(name, Value::Bool(on))
     }
 
     /// The field with its number below zero.
-    pub(crate) fn negated(self) -> Self {
-        match self.value {
-            Value::Int(number) => Self {
-                value: Value::Int(-number),
-                ..self
-            },
-            _ => self,
+    pub(crate) fn negated(mut self) -> Self {
+        if let Value::Int(number) = &mut self.value {
+            *number = -*number;
         }
+        self
     }
 }
 
 /// A number; above 2⁶³ it stays there.
 pub(crate) fn int(name: &'static str, number: impl Into<u64>) -> Field {
-    Field {
-        name: Cow::Borrowed(name),
-        value: Value::Int(i64::try_from(number.into()).unwrap_or(i64::MAX)),
-    }
+    let number = i64::try_from(number.into()).unwrap_or(i64::MAX);
+    Field::new(name, Value::Int(number))
 }
 
 /// A time, in tc's microseconds.
@@ -86,15 +83,9 @@ pub(crate) fn micros(name: &'static str, span: Span) -> Field {
 }
 
 pub(crate) const fn float(name: &'static str, number: f64) -> Field {
-    Field {
-        name: Cow::Borrowed(name),
-        value: Value::Float(number),
-    }
+    Field::new(name, Value::Float(number))
 }
 
 pub(crate) fn text(name: &'static str, word: &str) -> Field {
-    Field {
-        name: Cow::Borrowed(name),
-        value: Value::Text(word.to_string()),
-    }
+    Field::new(name, Value::Text(word.to_string()))
 }

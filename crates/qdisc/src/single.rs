@@ -170,10 +170,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
         let can_make_room = full == End::Head && most.0 > 0 && u64::from(len) <= most.1;
         let may_enter = has_room || can_make_room;
         if may_enter || A::SEES_ALL_ARRIVALS {
-            let facts = Facts {
-                len,
-                ect: packet.ecn().is_capable(),
-            };
+            let facts = Facts::of(&packet, len);
             let head = self.queue.front();
             let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
             match self.aqm.arrive(&mut self.state, view, facts, now) {
@@ -202,10 +199,7 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
         while let Some((arrived, mut packet)) = self.queue.pop_front() {
             let len = packet.len();
             self.backlog.remove(len);
-            let facts = Facts {
-                len,
-                ect: packet.ecn().is_capable(),
-            };
+            let facts = Facts::of(&packet, len);
             let sojourn = now - arrived;
             let view = self.view(sojourn);
             match self.aqm.leave(&mut self.state, view, facts, sojourn, now) {

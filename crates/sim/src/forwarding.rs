@@ -74,7 +74,7 @@ impl Route {
 }
 
 /// The routes of all directions. Thousands of flows share a few, which stay in the cache.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Table {
     interfaces: usize,
     /// By direction.
@@ -91,10 +91,7 @@ impl Table {
     pub(crate) fn new(interfaces: usize) -> Self {
         Self {
             interfaces,
-            route_of: Vec::new(),
-            firsts: Vec::new(),
-            legs: Vec::new(),
-            known: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

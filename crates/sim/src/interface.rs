@@ -55,10 +55,7 @@ impl Interface {
             mtu: MTU + u32::from(cell.link_header),
             link_header: u32::from(cell.link_header),
         };
-        let named = Setting {
-            name: &name,
-            ..setting
-        };
+        let named = setting.named(&name);
         Self {
             qdisc: if labels.serve(cell, index) {
                 Box::new(Labelling::new(&interface.qdisc, named, labels.clone()))
@@ -74,10 +71,7 @@ impl Interface {
 
     /// What its queue is built with.
     pub(crate) fn setting(&self) -> Setting<'_> {
-        Setting {
-            name: &self.name,
-            ..self.setting
-        }
+        self.setting.named(&self.name)
     }
 
     /// Whether a packet waits.
@@ -89,10 +83,8 @@ impl Interface {
     /// Offers a packet to the queue.
     pub(crate) fn offer(&mut self, packet: Packet, now: Time) {
         self.recorder.offered(now, packet.len());
-        let mut watch = Watch {
-            recorder: &mut self.recorder,
-            now,
-        };
+        let recorder = &mut self.recorder;
+        let mut watch = Watch { recorder, now };
         self.qdisc.enqueue(packet, now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
     }
@@ -100,10 +92,8 @@ impl Interface {
     /// Takes the next packet from the queue.
     #[inline]
     pub(crate) fn take(&mut self, now: Time) -> Taken {
-        let mut watch = Watch {
-            recorder: &mut self.recorder,
-            now,
-        };
+        let recorder = &mut self.recorder;
+        let mut watch = Watch { recorder, now };
         let dequeued = self.qdisc.dequeue(now, &mut watch);
         self.recorder.backlog(now, self.qdisc.backlog());
         match dequeued {
@@ -124,10 +114,7 @@ impl Interface {
 
     /// Makes the queue follow another spec. No packet is lost by the change itself.
     pub(crate) fn change(&mut self, spec: &Spec, now: Time) {
-        let setting = Setting {
-            name: &self.name,
-            ..self.setting
-        };
+        let setting = self.setting.named(&self.name);
         spec.reconfigure(&mut self.qdisc, setting, now);
         self.recorder.backlog(now, self.qdisc.backlog());
     }

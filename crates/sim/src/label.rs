@@ -206,10 +206,7 @@ impl Qdisc<Packet> for Labelling {
 
     /// Takes any spec, and puts another queue in the place of its own where it must.
     fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
-        let setting = Setting {
-            name: &self.name,
-            ..self.setting
-        };
+        let setting = self.setting.named(&self.name);
         spec.reconfigure(&mut self.queue, setting, now);
         Ok(())
     }

@@ -8,41 +8,15 @@ pub const LINE_MAX: usize = 100;
 /// Longest file of code, in lines.
 pub const FILE_MAX: usize = 700;
 
-/// A file that may be longer than [`FILE_MAX`].
-#[derive(Debug, Clone, Copy)]
-pub struct Exception {
-    /// The file.
-    pub path: &'static str,
-    /// Its allowance, in lines. It may be lowered, never raised.
-    pub lines: usize,
-    /// Why it is one file.
-    pub reason: &'static str,
-}
-
-/// Files of code longer than [`FILE_MAX`], unless excepted; exceptions that are not needed.
-pub fn file_length(sources: &[Source], exceptions: &[Exception]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for source in sources.iter().filter(|s| is_code(s)) {
-        let lines = source.text.lines().count();
-        let exception = exceptions.iter().find(|e| e.path == source.path);
-        let limit = exception.map_or(FILE_MAX, |e| e.lines);
-        if lines > limit {
-            let problem = format!("{lines} lines, the limit is {limit}");
-            let instead =
-                "split it by job (a folder of the same name), tests into a sibling tests.rs";
-            findings.push(source.finding(0, problem, instead));
-        }
+/// Files of code longer than [`FILE_MAX`].
+pub fn file_length(source: &Source) -> Vec<Finding> {
+    let lines = source.text.lines().count();
+    if !is_code(source) || lines <= FILE_MAX {
+        return Vec::new();
     }
-    for exception in exceptions {
-        let source = sources.iter().find(|s| s.path == exception.path);
-        let lines = source.map_or(0, |s| s.text.lines().count());
-        if lines <= FILE_MAX {
-            let problem = format!("has an exception from the file limit but only {lines} lines");
-            let instead = "remove the exception in crates/tidy/tests/repository.rs";
-            findings.push(Finding::new(exception.path, 0, problem, instead));
-        }
-    }
-    findings
+    let problem = format!("{lines} lines, the limit is {FILE_MAX}");
+    let instead = "split it by job (a folder of the same name), tests into a sibling tests.rs";
+    vec![source.finding(0, problem, instead)]
 }
 
 /// Lines longer than [`LINE_MAX`]. Let through are addresses, and test code, where rows of tables
@@ -122,24 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_needs_an_exception_and_an_exception_a_long_file() {
-        let long = Source::new("a.rs", &"x\n".repeat(FILE_MAX + 5));
-        let short = Source::new("b.rs", "x\n");
-        let sources = [long, short];
-        let reason = "because";
-        let except = |path, lines| {
-            [Exception {
-                path,
-                lines,
-                reason,
-            }]
-        };
-        assert_eq!(file_length(&sources, &[]).len(), 1);
-        assert_eq!(file_length(&sources, &except("a.rs", FILE_MAX + 5)), []);
-        let low = except("a.rs", FILE_MAX + 4);
-        assert_eq!(file_length(&sources, &low).len(), 1);
-        let stale = file_length(&sources[1..], &except("b.rs", 900));
-        assert_eq!(stale[0].path, "b.rs");
+    fn a_long_file_is_found() {
+        let of = |lines| file_length(&Source::new("a.rs", &"x\n".repeat(lines)));
+        assert_eq!(of(FILE_MAX), []);
+        assert!(of(FILE_MAX + 5)[0].problem.starts_with("705 lines"));
     }
 
     #[test]

@@ -4,11 +4,8 @@ use std::process::Command;
 
 use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
-use sojourn_tidy::text::{self, Exception};
+use sojourn_tidy::text;
 use sojourn_tidy::{Finding, Source, docs, expect_none, modules, root, sources};
-
-/// Files longer than the limit. The list may shrink, never grow.
-const LONG_FILES: &[Exception] = &[];
 
 fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
     expect_none(&sources(&root()).iter().flat_map(rule).collect::<Vec<_>>());
@@ -75,7 +72,7 @@ fn every_file_is_compiled() {
 
 #[test]
 fn files_are_short() {
-    expect_none(&text::file_length(&sources(&root()), LONG_FILES));
+    for_each(text::file_length);
 }
 
 #[test]

@@ -2,26 +2,22 @@
 
 use super::{place, text};
 use crate::{WrongInput, print, worlds};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use sojourn_scenario::{Options, Outcome, Problems, Scenario};
 use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
-use sojourn_world::{ByWorld, RunResult, WorldError, WorldName};
+use sojourn_world::{ByWorld, Cell, RunResult, WorldError, WorldName};
 use std::path::{Path, PathBuf};
 
 /// Makes the page of one or several folders, each with its `claims.json`, in `out`.
 pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyhow::Result<u8> {
     let merged = sojourn_report::merge(dirs).map_err(WrongInput::from)?;
     // What `merge` sets apart or remarks on would be two studies on one page.
-    if let Some(note) = merged
-        .notes
-        .iter()
-        .find(|note| !note.contains("are shown once"))
-    {
-        let message = format!(
+    let mut notes = merged.notes.iter();
+    if let Some(note) = notes.find(|note| !note.contains("are shown once")) {
+        bail!(WrongInput(format!(
             "{note} A common page takes results of one version of a study: \
              `--world both` makes them, or the same study given by its folder."
-        );
-        return Err(WrongInput(message).into());
+        )));
     }
     let study = load(&dirs[0], &merged.results)?;
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
@@ -35,14 +31,16 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
         }
     }
     if let Some(run) = results.first() {
-        let message = format!(
-            "{}: the study has no cell for a {} run with seed {} and {:?}",
-            dirs[0].display(),
-            run.world,
-            run.seed,
-            run.params
-        );
-        return Err(WrongInput(message).into());
+        let dir = dirs[0].display();
+        let RunResult {
+            world,
+            seed,
+            params,
+            ..
+        } = run;
+        bail!(WrongInput(format!(
+            "{dir}: the study has no cell for a {world} run with seed {seed} and {params:?}"
+        )));
     }
     let notes = told.iter().flat_map(|told| told.notes.clone()).collect();
     let found = Reproduced::new(&study, &chosen, found, cost(told), Some(notes));
@@ -90,23 +88,18 @@ fn outcomes(
     world: &WorldName,
     results: &mut Vec<RunResult>,
 ) -> Vec<Outcome> {
-    let outcomes: Vec<Outcome> = scenario
-        .cells
-        .iter()
-        .map(|cell| {
-            let fits = |run: &RunResult| {
-                run.world == *world
-                    && run.seed == cell.seed
-                    && matches!(run.params.split_first(), Some(((key, value), rest))
-                        if key == "setting" && value == setting && rest == cell.params)
-            };
-            let found = results.iter().position(fits);
-            let at = found.ok_or_else(|| WorldError::Missing)?;
-            let mut run = results.remove(at);
-            run.params.remove(0);
-            Ok(run)
-        })
-        .collect();
+    let outcome = |cell: &Cell| {
+        let fits = |run: &RunResult| {
+            (&run.world, run.seed) == (world, cell.seed)
+                && matches!(run.params.split_first(), Some(((key, value), rest))
+                    if key == "setting" && value == setting && rest == cell.params)
+        };
+        let found = results.iter().position(fits);
+        let mut run = results.remove(found.ok_or(WorldError::Missing)?);
+        run.params.remove(0);
+        Ok(run)
+    };
+    let outcomes: Vec<Outcome> = scenario.cells.iter().map(outcome).collect();
     if outcomes.iter().all(Result::is_err) {
         return Vec::new();
     }

@@ -210,14 +210,19 @@ impl Inner {
     /// Linux counts a super-packet with the headers that each of its segments will have
     /// (`qdisc_pkt_len` since Linux 3.9).
     fn count_wire_len(&self) -> u32 {
+        let more = self.segments().map_or(0, |(segments, _)| segments - 1);
+        self.size + more * u32::from(self.parsed.header_len)
+    }
+
+    /// Of a super-packet, the number of its segments and the length of each but the last.
+    fn segments(&self) -> Option<(u32, u32)> {
         let headers = u32::from(self.parsed.header_len);
         let size = u32::from(self.vnet.gso_size);
         let known = matches!(self.parsed.flow.protocol, protocol::TCP | protocol::UDP);
         if self.vnet.gso_type == 0 || size == 0 || !known || headers == 0 || self.size <= headers {
-            return self.size;
+            return None;
         }
-        let segments = (self.size - headers).div_ceil(size);
-        self.size + (segments - 1) * headers
+        Some(((self.size - headers).div_ceil(size), size + headers))
     }
 }
 
@@ -296,14 +301,7 @@ impl Packet for Frame {
     }
 
     fn segments(&self) -> Option<(u32, u32)> {
-        let inner = &*self.0;
-        let headers = u32::from(inner.parsed.header_len);
-        let size = u32::from(inner.vnet.gso_size);
-        // `wire_len` is above `size` exactly when segments were counted into it.
-        if inner.wire_len == inner.size || headers == 0 || size == 0 {
-            return None;
-        }
-        Some(((inner.size - headers).div_ceil(size), size + headers))
+        self.0.segments().filter(|(segments, _)| *segments > 1)
     }
 }
 

@@ -6,7 +6,7 @@ use super::delay::DelayStage;
 use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
 use crate::lab::Namespace;
-use crate::nat::{Conntrack, Nat};
+use crate::nat::Conntrack;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Impairment, LineRate, Transmitter};
@@ -41,7 +41,7 @@ pub(crate) struct Lane {
     /// Whose connection tracking knows translations.
     gateway: Option<Namespace>,
     /// Asked only when the queue's spec does.
-    nat: Option<Box<dyn Nat>>,
+    nat: Option<Conntrack>,
     shortest_delay: Span,
     /// None for the usual line that only delays.
     impairment: Option<Impairment>,
@@ -77,9 +77,8 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
 }
 
 /// The kernel's translations, when they are asked for.
-fn look_up(spec: &Spec, gateway: Option<&Namespace>) -> Option<Box<dyn Nat>> {
-    spec.asks_nat()
-        .then(|| Box::new(Conntrack::follow(gateway.cloned())) as Box<dyn Nat>)
+fn look_up(spec: &Spec, gateway: Option<&Namespace>) -> Option<Conntrack> {
+    spec.asks_nat().then(|| Conntrack::follow(gateway.cloned()))
 }
 
 impl Lane {
@@ -100,10 +99,7 @@ impl Lane {
         let shortest = direction.paths.classes().iter().min().copied();
         Self {
             side,
-            qdisc: direction.qdisc.build(Setting {
-                name: &name,
-                ..setting
-            }),
+            qdisc: direction.qdisc.build(setting.named(&name)),
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
             free_at: Time::ZERO,
             held_until: Time::ZERO,
@@ -259,10 +255,7 @@ impl Lane {
 
     /// Makes the queue follow another spec from now on, whatever it was. No frame is lost.
     pub(crate) fn set_spec(&mut self, spec: &Spec, now: Time) {
-        let setting = Setting {
-            name: &self.name,
-            ..self.setting
-        };
+        let setting = self.setting.named(&self.name);
         self.queue_time = self.queue_time.max(now);
         spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
         if spec.asks_nat() != self.nat.is_some() {

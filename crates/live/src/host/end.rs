@@ -1,6 +1,7 @@
 //! One end of a flow's connection: a socket, and the port through which the app speaks.
 
 use std::io::IoSlice;
+use std::net::SocketAddrV4;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::epoll::EventFlags;
@@ -25,7 +26,7 @@ const AT_ONCE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 /// Where a flow's socket is in its life.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Socket {
     /// Bound, waiting for the flow's start.
     Bound(OwnedFd),
@@ -36,6 +37,7 @@ pub(super) enum Socket {
     /// In use.
     Open(OwnedFd),
     /// Gone.
+    #[default]
     Closed,
 }
 
@@ -62,12 +64,18 @@ pub(super) struct End {
     pub(super) expected: Option<u64>,
     /// When the flow begins.
     pub(super) start: Time,
+    pub(super) peer: SocketAddrV4,
+    /// What the epoll looks for, while it knows the socket.
+    pub(super) interest: Option<EventFlags>,
+    /// The wake-up that is planned.
+    pub(super) armed: Option<Time>,
     /// Finds the messages in what arrives; none where the stream carries plain bytes.
     reader: Option<Reader>,
     pub(super) io: Io,
 }
 
 /// The socket's side of an end.
+#[derive(Default)]
 pub(super) struct Io {
     pub(super) socket: Socket,
     /// At the flow's `from`.
@@ -109,7 +117,12 @@ pub(super) struct Turn<'a> {
 }
 
 impl End {
-    pub(super) fn new(flow: &sojourn_world::Flow, at: Ends, first: bool, socket: Socket) -> Self {
+    pub(super) fn new(
+        flow: &sojourn_world::Flow,
+        at: Ends,
+        (first, peer): (bool, SocketAddrV4),
+        socket: Socket,
+    ) -> Self {
         let (stream, quick_ack) = match flow.transport {
             sojourn_world::Transport::Tcp(config) => {
                 (true, config.delayed_ack == sojourn_tcp::DelayedAck::Off)
@@ -122,22 +135,16 @@ impl End {
             connection: at.connection,
             expected: flow.app.total_bytes(),
             start: flow.start,
+            peer,
+            interest: None,
+            armed: None,
             reader: flow.app.kind().has_messages.then(Reader::default),
             io: Io {
                 socket,
                 is_first: first,
                 stream,
                 quick_ack,
-                forever: false,
-                hungry: false,
-                rest: 0,
-                head_rest: 0,
-                head: [0; message::HEAD],
-                closing: false,
-                stopped: false,
-                wake: None,
-                received: 0,
-                last: TcpInfo::default(),
+                ..Io::default()
             },
         }
     }
@@ -268,7 +275,7 @@ impl End {
         if !self.io.stream {
             return;
         }
-        if let Socket::Open(fd) = std::mem::replace(&mut self.io.socket, Socket::Closed) {
+        if let Socket::Open(fd) = std::mem::take(&mut self.io.socket) {
             socket::abort(&fd);
         }
     }

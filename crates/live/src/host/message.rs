@@ -50,14 +50,10 @@ impl Reader {
     }
 
     fn message(&self) -> Message {
-        let (tag, len) = self
-            .head
-            .split_first_chunk::<8>()
-            .expect("a head has 12 bytes");
-        let len = len.first_chunk::<4>().expect("a head has 12 bytes");
+        let (tag, len) = (self.head.first_chunk(), self.head.last_chunk());
         Message {
-            tag: u64::from_be_bytes(*tag),
-            len: u32::from_be_bytes(*len),
+            tag: u64::from_be_bytes(*tag.expect("a head has 12 bytes")),
+            len: u32::from_be_bytes(*len.expect("a head has 12 bytes")),
         }
     }
 }

@@ -26,7 +26,6 @@ const TCX_DROP: u32 = 2;
 
 /// `struct bpf_insn`.
 #[repr(C)]
-#[derive(Default)]
 struct Instruction {
     code: u8,
     registers: u8,
@@ -38,25 +37,19 @@ struct Instruction {
 fn program(map: &OwnedFd) -> [Instruction; 4] {
     [
         // r1 = address of the map's value (two slots)
-        Instruction {
-            code: 0x18,
-            registers: BPF_PSEUDO_MAP_VALUE << 4 | 1,
-            immediate: map.as_raw_fd(),
-            ..Instruction::default()
-        },
-        Instruction::default(),
+        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, map.as_raw_fd()),
+        (0, 0, 0),
         // r0 = *(u32 *)r1
-        Instruction {
-            code: 0x61,
-            registers: 0x10,
-            ..Instruction::default()
-        },
+        (0x61, 0x10, 0),
         // exit
-        Instruction {
-            code: 0x95,
-            ..Instruction::default()
-        },
+        (0x95, 0, 0),
     ]
+    .map(|(code, registers, immediate)| Instruction {
+        code,
+        registers,
+        offset: 0,
+        immediate,
+    })
 }
 
 /// `union bpf_attr`, as far as BPF_MAP_CREATE needs it.
@@ -116,9 +109,13 @@ fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
 /// not, and the word in shared memory that tells them. One store changes both at once.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    verdict: NonNull<AtomicU32>,
+    verdict: Word,
     _links: [OwnedFd; 2],
 }
+
+/// The word at the start of a map's memory, mapped as long as this lives.
+#[derive(Debug)]
+struct Word(NonNull<AtomicU32>);
 
 impl Gate {
     /// An open gate.
@@ -146,22 +143,12 @@ impl Gate {
                 0,
             )
         }?;
-        let verdict = NonNull::new(page.cast()).expect("a mapping is not at zero");
-        let mut links = [
-            Self::attach(&map, interfaces[0]),
-            Self::attach(&map, interfaces[1]),
-        ];
-        if let Some(failed) = links.iter_mut().position(|link| link.is_err()) {
-            let [left, right] = links;
-            // SAFETY: the mapping made above, to which nothing points any more.
-            unsafe { munmap(page, PAGE) }?;
-            return Err(if failed == 0 { left } else { right }.expect_err("it has failed"));
-        }
-        let gate = Self {
+        let verdict = Word(NonNull::new(page.cast()).expect("a mapping is not at zero"));
+        let [left, right] = interfaces.map(|interface| Self::attach(&map, interface));
+        Ok(Self {
             verdict,
-            _links: links.map(|link| link.expect("neither has failed")),
-        };
-        Ok(gate)
+            _links: [left?, right?],
+        })
     }
 
     fn attach(map: &OwnedFd, interface: u32) -> io::Result<OwnedFd> {
@@ -199,14 +186,14 @@ impl Gate {
 
     fn set(&self, verdict: u32) {
         // SAFETY: the mapping lives as long as `self`; the kernel reads it word by word.
-        unsafe { self.verdict.as_ref() }.store(verdict, Ordering::SeqCst);
+        unsafe { self.verdict.0.as_ref() }.store(verdict, Ordering::SeqCst);
     }
 }
 
-impl Drop for Gate {
+impl Drop for Word {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`; `self` was the only one to point to it. The
+        // SAFETY: the mapping made in `Gate::new`; `self` was the only one to point to it. The
         // programs keep the map itself.
-        let _ = unsafe { munmap(self.verdict.as_ptr().cast(), PAGE) };
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), PAGE) };
     }
 }

@@ -10,7 +10,7 @@ use sojourn_units::{Rate, Span, Time};
 const PERIOD: Span = Span::from_millis(250);
 
 /// The estimate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Autorate {
     peak: u64,
     interval: u64,
@@ -24,11 +24,7 @@ impl Autorate {
     pub(super) fn new(rate: Rate) -> Self {
         Self {
             peak: rate.bytes_per_sec(),
-            interval: 0,
-            last: Time::ZERO,
-            began: Time::ZERO,
-            bytes: 0,
-            changed: Time::ZERO,
+            ..Self::default()
         }
     }
 

@@ -237,16 +237,11 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
 
     fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
         let isolation = self.sharing.isolation;
-        let inside = if self.sharing.nat {
-            packet.inside_hashes(perturbation)
-        } else {
-            None
-        };
+        let nat = self.sharing.nat.then_some(packet);
+        let inside = nat.and_then(|packet| packet.inside_hashes(perturbation));
         if isolation.asks_hosts() {
-            self.pair = match inside {
-                Some(inside) => inside.hosts,
-                None => packet.host_hashes(perturbation),
-            };
+            let hosts = || packet.host_hashes(perturbation);
+            self.pair = inside.map_or_else(hosts, |inside| inside.hosts);
         }
         match isolation {
             Isolation::FlowBlind => 0,
@@ -256,10 +251,7 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
                 let pair = u64::from(self.pair.0) << 32 | u64::from(self.pair.1);
                 mix(pair ^ perturbation) as u32
             }
-            _ => match inside {
-                Some(inside) => inside.flow,
-                None => packet.flow_hash(perturbation),
-            },
+            _ => inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow),
         }
     }
 
@@ -331,11 +323,7 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
     }
 
     fn bulk_flows_that_matter(&self) -> u32 {
-        if self.sharing.ingress {
-            self.bulk_flows
-        } else {
-            0
-        }
+        self.bulk_flows * u32::from(self.sharing.ingress)
     }
 
     fn ack_filter(&self) -> AckFilter {

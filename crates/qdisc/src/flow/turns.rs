@@ -6,9 +6,10 @@ use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict}
 use sojourn_units::Time;
 
 /// Where a flow stands in the round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Turn {
     /// In neither list.
+    #[default]
     Idle,
     /// Among the new flows, which go first.
     New,
@@ -86,10 +87,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 total_bytes: self.backlog.bytes,
                 bulk_flows,
             };
-            let facts = Facts {
-                len,
-                ect: packet.ecn().is_capable(),
-            };
+            let facts = Facts::of(packet, len);
             let state = &mut flow.state;
             match self.aqm.leave(state, view, facts, sojourn, now) {
                 Verdict::Pass => {}

@@ -2,6 +2,8 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
@@ -55,11 +57,7 @@ impl SpecError {
     /// ```
     pub fn pretty(&self) -> String {
         // Control characters would break the line that points; one character stays one column.
-        let shown: String = self
-            .text
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
+        let shown = self.text.replace(char::is_control, " ");
         let column = self.text[..self.at.start].chars().count();
         let width = self.text[self.at.clone()].chars().count().max(1);
         format!("{self}\n  {shown}\n  {:column$}{:^<width$}\n", "", "")
@@ -100,12 +98,12 @@ pub(super) fn nearest(
 /// Edits between two words: insertions, deletions, replacements and swaps of neighbours
 /// (restricted Damerau-Levenshtein), letters in either case.
 fn distance(a: &str, b: &str) -> usize {
-    let a: alloc::vec::Vec<u8> = a.bytes().map(|c| c.to_ascii_lowercase()).collect();
+    let a = a.to_ascii_lowercase().into_bytes();
     let b = b.as_bytes();
-    let (mut before, mut above): (alloc::vec::Vec<usize>, alloc::vec::Vec<usize>) =
-        (alloc::vec![0; b.len() + 1], (0..=b.len()).collect());
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
-        let mut row = alloc::vec![i; b.len() + 1];
+        let mut row = vec![i; b.len() + 1];
         for j in 1..=b.len() {
             let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
             row[j] = replaced.min(above[j] + 1).min(row[j - 1] + 1);

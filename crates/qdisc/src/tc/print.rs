@@ -77,9 +77,7 @@ pub(super) fn significant(number: f64, digits: i32) -> String {
 }
 
 fn without_zeros(text: &str) -> &str {
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        text
-    }
+    let is_whole = !text.contains('.');
+    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
+    if is_whole { text } else { trimmed }
 }

@@ -167,13 +167,7 @@ impl Report {
     }
 
     fn text_stats(&self, out: &mut String) {
-        let common = |name: &str| {
-            let field = self.stats.iter().find(|field| field.name == name);
-            match field.map(|field| &field.value) {
-                Some(Value::Int(number)) => number.unsigned_abs(),
-                _ => 0,
-            }
-        };
+        let common = |name| tins::number(&self.stats, name).unsigned_abs();
         let requeues = common("requeues");
         let _ = write!(
             out,

@@ -8,7 +8,8 @@ use crate::report::{Field, Value};
 use alloc::string::{String, ToString};
 use core::fmt::Write;
 
-fn number(fields: &[Field], name: &str) -> i64 {
+/// The number of a field; zero where there is none.
+pub(super) fn number(fields: &[Field], name: &str) -> i64 {
     let field = fields.iter().find(|field| field.name == name);
     match field.map(|field| &field.value) {
         Some(Value::Int(number)) => *number,
