@@ -19,9 +19,7 @@ pub(crate) fn read_nanos(clock: ClockId) -> u64 {
 impl Clock {
     /// A clock whose zero is now.
     pub fn start() -> Self {
-        Self {
-            zero: read_nanos(ClockId::Monotonic),
-        }
+        Self::start_in(Span::ZERO)
     }
 
     /// The time now.

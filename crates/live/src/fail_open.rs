@@ -29,11 +29,11 @@ const MOST: u32 = 1000;
 pub(crate) struct FailOpenBridge {
     gate: Gate,
     index: u32,
-    name: String,
+    pub(crate) name: String,
     /// Whether it goes with us on a clean stop.
     removable: bool,
-    /// When it stopped forwarding, if it was there before us.
-    forwarded_until: Time,
+    /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
+    pub(crate) forwarded_until: Time,
 }
 
 /// Why there can be no way round; a clause for the user.
@@ -108,16 +108,6 @@ impl FailOpenBridge {
                 left.name, right.name
             )),
         }
-    }
-
-    /// Its name.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
-    pub(crate) fn forwarded_until(&self) -> Time {
-        self.forwarded_until
     }
 
     /// Whether it will stay after a clean stop.

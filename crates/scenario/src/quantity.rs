@@ -256,11 +256,11 @@ impl Read for Queue {
         match text.parse::<QdiscSpec>() {
             Ok(spec) => Some(Self(spec)),
             Err(error) => {
-                let at = inside(node, text, error.position(), problems);
-                let mut problem = Problem::new(at, path, error.what());
-                problem.help = match (error.suggestion(), error.wanted()) {
+                let at = inside(node, text, error.at.clone(), problems);
+                let mut problem = Problem::new(at, path, error.what);
+                problem.help = match (error.suggestion, error.wanted) {
                     (Some(word), _) => Some(format!("did you mean `{word}`?")),
-                    (None, wanted) => wanted.map(str::to_owned),
+                    (None, wanted) => wanted,
                 };
                 problems.refuse(problem)
             }

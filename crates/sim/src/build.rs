@@ -6,7 +6,7 @@ use crate::change::Changes;
 use crate::engine::Engine;
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
-use crate::host::{Endpoint, Outbox, Plan, Transport, UDP_HEADERS};
+use crate::host::{Endpoint, Outbox, Transport, UDP_HEADERS};
 use crate::interface::Interface;
 use crate::label::Labels;
 use crate::layout::Layout;
@@ -17,7 +17,6 @@ use crate::passage::Passage;
 use sojourn_apps::App;
 use sojourn_random::Stream;
 use sojourn_tcp::{Config, Connection};
-use sojourn_units::Time;
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
@@ -94,40 +93,13 @@ fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>
         for connection in 0..flow.app.connections() {
             let way = Way::forth(all.len() / 2);
             let app = apps.len() - 2;
-            all.extend(endpoints(cell, instance, app, (connection, way)));
+            all.extend([(way, app), (way.back(), app + 1)].map(|(way, app)| {
+                let transport = transport(cell, flow, connection, way);
+                Endpoint::new(flow, way, (app, connection), transport)
+            }));
         }
     }
     (all, apps)
-}
-
-/// Both ends of one of a flow's connections.
-fn endpoints(
-    cell: &Cell,
-    instance: &Instance,
-    app: usize,
-    (connection, way): (u8, Way),
-) -> [Endpoint; 2] {
-    let flow = &instance.spec;
-    let expected = flow.app.total_bytes();
-    let end = |way: Way| {
-        Endpoint::new(Plan {
-            app: app + usize::from(!way.is_forth()),
-            connection,
-            transport: transport(cell, flow, connection, way),
-            way,
-            dscp: flow.dscp,
-            opens: way.is_forth() != flow.app.kind().second_opens,
-            start: flow.start,
-            // Of a conversation both ends stop, of one-way traffic its source.
-            stop: if way.is_forth() || flow.app.kind().has_messages {
-                flow.stop.unwrap_or(Time::MAX)
-            } else {
-                Time::MAX
-            },
-            expected: if way.is_forth() { None } else { expected },
-        })
-    };
-    [end(way), end(way.back())]
 }
 
 fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {

@@ -5,7 +5,7 @@ use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Config, Connection, Segment};
 use sojourn_units::{Span, Time};
-use sojourn_world::FlowRecorder;
+use sojourn_world::{Flow, FlowRecorder};
 use std::collections::VecDeque;
 
 /// Bytes of IPv4 and UDP headers.
@@ -90,39 +90,37 @@ pub(crate) struct Endpoint {
 
 const _: () = assert!(std::mem::offset_of!(Endpoint, transport) == 48);
 
-/// What is known of an endpoint before the run.
-pub(crate) struct Plan {
-    pub(crate) app: usize,
-    pub(crate) connection: u8,
-    pub(crate) transport: Transport,
-    pub(crate) way: Way,
-    pub(crate) dscp: u8,
-    pub(crate) opens: bool,
-    pub(crate) start: Time,
-    pub(crate) stop: Time,
-    pub(crate) expected: Option<u64>,
-}
-
 impl Endpoint {
-    pub(crate) fn new(plan: Plan) -> Self {
+    /// The end of `flow` that sends in direction `way`: its app's index, its connection's number
+    /// within the flow, and what carries it.
+    pub(crate) fn new(
+        flow: &Flow,
+        way: Way,
+        (app, connection): (usize, u8),
+        transport: Transport,
+    ) -> Self {
+        let (is_first, kind) = (way.is_forth(), flow.app.kind());
+        let expected = flow.app.total_bytes().filter(|_| !is_first);
+        // Of a conversation both ends stop, of one-way traffic its source.
+        let stop = flow.stop.filter(|_| is_first || kind.has_messages);
         Self {
-            transport: plan.transport,
-            app: plan.app as u32,
-            way: plan.way,
-            tos: plan.dscp << 2,
-            connection: plan.connection,
+            transport,
+            app: app as u32,
+            way,
+            tos: flow.dscp << 2,
+            connection,
             delivered: 0,
-            notable: plan.expected.unwrap_or(u64::MAX),
+            notable: expected.unwrap_or(u64::MAX),
             armed: Time::MAX,
-            due: plan.start,
+            due: flow.start,
             sample_at: Time::ZERO,
-            opens: plan.opens,
+            opens: is_first != kind.second_opens,
             started: false,
             stopped: false,
-            start: plan.start,
-            stop: plan.stop,
+            start: flow.start,
+            stop: stop.unwrap_or(Time::MAX),
             wake: Time::MAX,
-            expected: plan.expected,
+            expected,
             written: 0,
             rest: 0,
             mail: VecDeque::new(),

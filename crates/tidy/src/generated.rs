@@ -55,18 +55,13 @@ fn difference(found: &str, wanted: &str) -> Option<String> {
     if found == wanted {
         return None;
     }
-    let (mut is, mut should) = (found.split('\n'), wanted.split('\n'));
-    for line in 1.. {
-        let (is, should) = (is.next(), should.next());
-        if is != should {
-            let shown = |text: Option<&str>| text.unwrap_or("(the end)").to_owned();
-            let (is, should) = (shown(is), shown(should));
-            return Some(format!(
-                ":{line} is not what the code says\n  is:     {is}\n  wanted: {should}"
-            ));
-        }
-    }
-    unreachable!("different texts have a first different line")
+    let same = { found.split('\n').zip(wanted.split('\n')) }.take_while(|(a, b)| a == b);
+    let same = same.count();
+    let shown = |text: &str| text.split('\n').nth(same).unwrap_or("(the end)").to_owned();
+    let (line, is, should) = (same + 1, shown(found), shown(wanted));
+    Some(format!(
+        ":{line} is not what the code says\n  is:     {is}\n  wanted: {should}"
+    ))
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl Bridge {
         let mtu = left.mtu.min(right.mtu);
         let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
-            engine.foreign_until = bridge.forwarded_until();
+            engine.foreign_until = bridge.forwarded_until;
             if engine.foreign_until > Time::ZERO {
                 engine.discard_waiting().doing("read from the interfaces")?;
             }
@@ -150,7 +150,7 @@ impl Bridge {
                 format!("fail open: not possible, the link goes down with this process: {why}")
             }
             WayRound::Bridge(bridge) => {
-                format!("fail open: kernel bridge `{}` takes over", bridge.name())
+                format!("fail open: kernel bridge `{}` takes over", bridge.name)
             }
         }
     }

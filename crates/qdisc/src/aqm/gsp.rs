@@ -127,11 +127,8 @@ impl Gsp {
     pub fn interval(&self, state: &GspState) -> Span {
         let p = &self.params;
         let (tau, cumul) = (wide(p.tau), wide(state.cumul));
-        narrow(
-            (wide(p.interval) * tau)
-                .checked_div(tau + cumul)
-                .unwrap_or(0),
-        )
+        let interval = (wide(p.interval) * tau).checked_div(tau + cumul);
+        narrow(interval.unwrap_or(0))
     }
 
     /// A queue's state as it is at `now`, with the time since the last packet. For statistics.

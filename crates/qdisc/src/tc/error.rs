@@ -10,41 +10,22 @@ use core::ops::Range;
 /// A string that names no discipline. Displays as one sentence; [`SpecError::pretty`] points
 /// at the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SpecError {
     pub(super) text: String,
-    pub(super) at: Range<usize>,
-    pub(super) what: String,
-    pub(super) field: Option<&'static str>,
-    pub(super) wanted: Option<String>,
-    pub(super) suggestion: Option<&'static str>,
+    /// Where: bytes of the string. Empty at the place where something is missing.
+    pub at: Range<usize>,
+    /// What is wrong, without what would be right.
+    pub what: String,
+    /// The option concerned, by tc's name.
+    pub field: Option<&'static str>,
+    /// What would be right.
+    pub wanted: Option<String>,
+    /// The known word nearest to the one that is not known.
+    pub suggestion: Option<&'static str>,
 }
 
 impl SpecError {
-    /// What is wrong, without what would be right.
-    pub fn what(&self) -> &str {
-        &self.what
-    }
-
-    /// Where: bytes of the string. Empty at the place where something is missing.
-    pub fn position(&self) -> Range<usize> {
-        self.at.clone()
-    }
-
-    /// The option concerned, by tc's name.
-    pub const fn field(&self) -> Option<&'static str> {
-        self.field
-    }
-
-    /// What would be right.
-    pub fn wanted(&self) -> Option<&str> {
-        self.wanted.as_deref()
-    }
-
-    /// The known word nearest to the one that is not known.
-    pub const fn suggestion(&self) -> Option<&'static str> {
-        self.suggestion
-    }
-
     /// The sentence, the string and a line that points at the place.
     ///
     /// ```

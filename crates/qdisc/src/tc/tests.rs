@@ -31,9 +31,9 @@ fn refusals_say_where_and_what_would_be_right() {
     for (text, sentence, place) in REFUSED {
         let error = refuse(text);
         assert_eq!(error.to_string(), *sentence, "{text}");
-        assert_eq!(&text[error.position()], *place, "{text}");
+        assert_eq!(&text[error.at.clone()], *place, "{text}");
         if place.is_empty() {
-            assert_eq!(error.position().start, text.len(), "{text}");
+            assert_eq!(error.at.start, text.len(), "{text}");
         }
     }
 }
@@ -41,14 +41,14 @@ fn refusals_say_where_and_what_would_be_right() {
 #[test]
 fn an_error_has_its_parts() {
     let error = refuse("codel  targte 5ms");
-    assert_eq!(error.what(), "`targte` is not an option of codel");
-    assert_eq!(error.suggestion(), Some("target"));
-    assert_eq!(error.position(), 7..13);
-    assert_eq!(error.field(), None);
+    assert_eq!(error.what, "`targte` is not an option of codel");
+    assert_eq!(error.suggestion, Some("target"));
+    assert_eq!(error.at, 7..13);
+    assert_eq!(error.field, None);
     let error = refuse("codel target 5mbit");
-    assert_eq!(error.field(), Some("target"));
+    assert_eq!(error.field, Some("target"));
     assert_eq!(
-        error.wanted(),
+        error.wanted.as_deref(),
         Some("a time with s, ms, us or ns, for example `target 5ms`")
     );
     assert_eq!(

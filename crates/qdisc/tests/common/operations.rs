@@ -51,7 +51,7 @@ pub(crate) fn read(text: &str) {
     match text.parse::<Spec>() {
         Ok(spec) => assert_eq!(spec.to_string().parse(), Ok(spec)),
         Err(error) => {
-            assert!(text.get(error.position()).is_some());
+            assert!(text.get(error.at.clone()).is_some());
             assert!(error.pretty().ends_with("^\n"));
         }
     }

@@ -341,9 +341,9 @@ proptest! {
             match text.parse::<Spec>() {
                 Ok(spec) => prop_assert_eq!(read(&spec.to_string()), spec),
                 Err(error) => {
-                    prop_assert!(text.get(error.position()).is_some());
+                    prop_assert!(text.get(error.at.clone()).is_some());
                     prop_assert!(error.pretty().ends_with("^\n"));
-                    prop_assert!(error.suggestion().is_some() || error.wanted().is_some());
+                    prop_assert!(error.suggestion.is_some() || error.wanted.is_some());
                 }
             }
         }
