@@ -8,7 +8,8 @@ mod tables;
 
 use crate::error::ReportError;
 use crate::labels;
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
 use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::collections::BTreeSet;
 
@@ -39,11 +40,8 @@ pub fn html(
     results: &[RunResult],
     notes: &[String],
 ) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.add_template("report.html", TEMPLATE)?;
     let data = serde_json::to_string(&data::data(info, results));
-    let page = environment.get_template("report.html")?.render(context! {
+    let content = context! {
         head => head(info, results),
         axes => info.axes.iter().map(|axis| context! {
             field => axis.field.clone(),
@@ -53,17 +51,25 @@ pub fn html(
         reading => tables::readings(results),
         overview => tables::overview(results),
         agreement => tables::agreement_tables(results),
-        definitions => tables::definitions(),
+        definitions => Value::from(Serde(data::figures())),
         source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
         data => inert(&data.expect("JSON values always serialise")),
-    })?;
-    Ok(page)
+    };
+    render(TEMPLATE, content)
+}
+
+/// A page from its template; what it is given are texts, which the template may call safe.
+///
+/// # Errors
+/// When it cannot be put together.
+pub fn render(template: &str, content: impl Into<Value>) -> Result<String, ReportError> {
+    Ok(Environment::new().render_named_str("page.html", template, content)?)
 }
 
 /// What was run, in a few words each.
-fn head(info: &ScenarioInfo, results: &[RunResult]) -> minijinja::Value {
+fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
     let names = |of: fn(&RunResult) -> Vec<&String>| {
         let names: BTreeSet<_> = results.iter().flat_map(of).collect();
         names.len()

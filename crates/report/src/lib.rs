@@ -24,7 +24,7 @@ mod table;
 pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 pub use error::{Damage, ReportError, Run};
 pub use files::document;
-pub use html::{STYLE, html};
+pub use html::{STYLE, html, render};
 pub use json::Misplaced;
 pub use labels::programs;
 pub use merge::{Merged, merge};

@@ -4,7 +4,7 @@
 //! figures of `summary.json` in named cells, and a comparison between them. A *claim* holds when
 //! all its checks hold for the medians over the seeds.
 //!
-//! Not here: the file that claims stand in (see `published`).
+//! Not here: the file that claims stand in (see `read`).
 
 mod evaluate;
 mod figure;

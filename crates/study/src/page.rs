@@ -8,9 +8,8 @@ use crate::judge::{Judged, Status};
 use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment};
 use serde_json::{Value as Json, json};
-use sojourn_report::{ReportError, STYLE, programs, write_folder};
+use sojourn_report::{ReportError, STYLE, programs, render, write_folder};
 use sojourn_world::WorldName;
 use std::path::{Path, PathBuf};
 
@@ -39,11 +38,7 @@ impl Reproduced<'_> {
     /// # Errors
     /// When the page cannot be put together.
     pub fn html(&self) -> Result<String, ReportError> {
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.add_template("study.html", TEMPLATE)?;
-        let template = environment.get_template("study.html")?;
-        Ok(template.render(Serde(self.content()))?)
+        render(TEMPLATE, Serde(self.content()))
     }
 
     /// What the page says.

@@ -39,7 +39,17 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         "varying": labels::varying(results),
         "params": params,
         "statistics": Statistic::ALL.map(Statistic::name),
-        "figures": figure::figures().map(|f| json!({
+        "figures": figures(),
+        "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
+        "seriesOfFirstSeedOnly": thinning.first_seed_only,
+        "runs": runs,
+    })
+}
+
+/// Every figure with its meaning.
+pub(super) fn figures() -> Value {
+    let figures = figure::figures().map(|f| {
+        json!({
             "kind": f.kind.name(),
             "shape": f.shape.name(),
             "key": f.key,
@@ -47,11 +57,9 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
             "title": f.title,
             "meaning": f.meaning,
             "source": f.source,
-        })).collect::<Vec<_>>(),
-        "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
-        "seriesOfFirstSeedOnly": thinning.first_seed_only,
-        "runs": runs,
-    })
+        })
+    });
+    figures.collect()
 }
 
 /// How much of the series the page carries.
@@ -98,7 +106,7 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
         "links": run.links.iter().map(|(name, l)| {
-            let (values, cdf) = figures(l);
+            let (values, cdf) = values(l);
             json!({
                 "name": name,
                 "f": values,
@@ -108,16 +116,16 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
             })
         }).collect::<Vec<_>>(),
         "flows": run.flows.iter().map(|(name, f)| {
-            let (values, cdf) = figures(f);
+            let (values, cdf) = values(f);
             json!({ "name": name, "app": f.app, "f": values, "cdf": cdf, "s": series(&f.series) })
         }).collect::<Vec<_>>(),
-        "aggregate": figures(&run.aggregate).0,
+        "aggregate": values(&run.aggregate).0,
     })
 }
 
 /// Values by key (a distribution as a list in the order of [`Statistic::ALL`]) and cumulative
 /// distributions as lists of values and fractions.
-fn figures<T: Part>(part: &T) -> (Map<String, Value>, Map<String, Value>) {
+fn values<T: Part>(part: &T) -> (Map<String, Value>, Map<String, Value>) {
     let (mut values, mut curves) = (Map::new(), Map::new());
     for row in T::rows() {
         let key = || row.figure.key.to_owned();

@@ -7,7 +7,6 @@ use crate::reading::reading;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms_to, percent, percent_to, rate_to};
 use minijinja::{Value, context};
-use sojourn_world::figure::{self, Shape};
 use sojourn_world::{RunResult, WorldName};
 
 /// What the figures say, by world.
@@ -168,28 +167,4 @@ fn why(c: &Comparison, first: &WorldName) -> String {
         (_, false) if c.first > c.other => format!("differs: higher in {first}"),
         (_, false) => format!("differs: lower in {first}"),
     }
-}
-
-/// Every figure with its meaning.
-pub(super) fn definitions() -> Vec<Value> {
-    let list = figure::figures().map(|f| {
-        let shape = match f.shape {
-            Shape::Scalar => "",
-            shape => shape.name(),
-        };
-        context! {
-            id => match f.shape {
-                Shape::Series => format!("series-{}-{}", f.kind.name(), f.key),
-                _ => format!("def-{}-{}", f.kind.name(), f.key),
-            },
-            kind => f.kind.name(),
-            key => f.key,
-            title => f.title,
-            unit => f.unit.word(),
-            shape => shape,
-            meaning => f.meaning,
-            source => f.source,
-        }
-    });
-    list.collect()
 }
