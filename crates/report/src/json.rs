@@ -3,12 +3,11 @@
 //! serde says what is wrong; [`Misplaced`] says it in our words and adds where it stands.
 
 use serde::Deserialize;
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Unexpected, Visitor,
-};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, json};
+use serde_path_to_error::Segment;
 use sojourn_world::RunResult;
 use sojourn_world::figure::{Content, Distribution, Statistic};
 use std::fmt;
@@ -50,46 +49,32 @@ pub(crate) fn statistic(spread: &Distribution, statistic: Statistic) -> Value {
 /// What is wrong with a value, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// Keys and numbers, the innermost first.
-    path: Vec<String>,
+    /// Keys and numbers with dots between.
+    path: String,
     wrong: Wrong,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Wrong {
-    Missing(String),
-    Wants(String),
-    Other(String),
 }
 
 impl fmt::Display for Misplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        path.reverse();
-        let path = path.join(".");
-        match &self.wrong {
-            Wrong::Missing(key) if path.is_empty() => write!(f, "`{key}` is missing"),
-            Wrong::Missing(key) => write!(f, "`{key}` is missing in `{path}`"),
-            Wrong::Wants(what) => write!(f, "`{path}` should be {what}"),
-            Wrong::Other(what) => write!(f, "`{path}` {what}"),
+        let Self { path, wrong } = self;
+        match wrong {
+            Wrong::Missing(_) if path.is_empty() => write!(f, "{wrong}"),
+            Wrong::Missing(_) => write!(f, "{wrong} in `{path}`"),
+            Wrong::Wants(_) | Wrong::Other(_) => write!(f, "`{path}` {wrong}"),
         }
     }
 }
 
 impl std::error::Error for Misplaced {}
 
-impl From<Wrong> for Misplaced {
-    fn from(wrong: Wrong) -> Self {
-        let path = Vec::new();
-        Self { path, wrong }
-    }
-}
-
-impl Misplaced {
-    fn inside(mut self, step: &impl ToString) -> Self {
-        self.path.push(step.to_string());
-        self
-    }
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Wrong {
+    #[error("`{0}` is missing")]
+    Missing(String),
+    #[error("should be {0}")]
+    Wants(String),
+    #[error("{0}")]
+    Other(String),
 }
 
 /// serde's names for what it expects, in words.
@@ -107,39 +92,57 @@ fn wanted(expected: &dyn Expected) -> String {
     words.to_owned()
 }
 
-impl Error for Misplaced {
+impl Error for Wrong {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Wrong::Other(message.to_string()).into()
+        Self::Other(message.to_string())
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Wrong::Wants(wanted(expected)).into()
+        Self::Wants(wanted(expected))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         match found {
-            Unexpected::Unsigned(_) => Wrong::Other("is too large".to_owned()).into(),
+            Unexpected::Unsigned(_) => Self::Other("is too large".to_owned()),
             _ => Self::invalid_type(found, expected),
         }
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Wrong::Missing(field.to_owned()).into()
+        Self::Missing(field.to_owned())
     }
 }
 
 /// Reads a value.
 pub(crate) fn read<'a, T: Deserialize<'a>>(value: &'a Value) -> Result<T, Misplaced> {
-    T::deserialize(Node(value))
+    serde_path_to_error::deserialize(Node(value)).map_err(|error| {
+        let steps = error.path().iter().filter_map(|step| match step {
+            Segment::Seq { index } => Some(index.to_string()),
+            Segment::Map { key } => Some(key.clone()),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        });
+        Misplaced {
+            path: steps.collect::<Vec<_>>().join("."),
+            wrong: error.into_inner(),
+        }
+    })
 }
 
 #[derive(Clone, Copy)]
 struct Node<'a>(&'a Value);
 
-impl<'de> Deserializer<'de> for Node<'de> {
-    type Error = Misplaced;
+impl<'de> IntoDeserializer<'de, Wrong> for Node<'de> {
+    type Deserializer = Self;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misplaced> {
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Node<'de> {
+    type Error = Wrong;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match self.0 {
             Value::Null => visitor.visit_unit(),
             Value::Bool(on) => visitor.visit_bool(*on),
@@ -149,12 +152,15 @@ impl<'de> Deserializer<'de> for Node<'de> {
                 (None, None) => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
             },
             Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(list) => visitor.visit_seq(Items(list.iter().enumerate())),
-            Value::Object(map) => visitor.visit_map(Members(map.iter(), None)),
+            Value::Array(list) => visitor.visit_seq(SeqDeserializer::new(list.iter().map(Node))),
+            Value::Object(map) => {
+                let members = map.iter().map(|(key, value)| (key.as_str(), Node(value)));
+                visitor.visit_map(MapDeserializer::new(members))
+            }
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misplaced> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match self.0 {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -165,52 +171,13 @@ impl<'de> Deserializer<'de> for Node<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Misplaced> {
+    ) -> Result<V::Value, Wrong> {
         visitor.visit_newtype_struct(self)
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-struct Items<'a>(std::iter::Enumerate<std::slice::Iter<'a, Value>>);
-
-impl<'a> SeqAccess<'a> for Items<'a> {
-    type Error = Misplaced;
-
-    fn next_element_seed<T: DeserializeSeed<'a>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Misplaced> {
-        let item = self.0.next().map(|(number, value)| {
-            seed.deserialize(Node(value))
-                .map_err(|wrong| wrong.inside(&number))
-        });
-        item.transpose()
-    }
-}
-
-/// What is left, and the member whose key was taken.
-struct Members<'a>(serde_json::map::Iter<'a>, Option<(&'a str, &'a Value)>);
-
-impl<'a> MapAccess<'a> for Members<'a> {
-    type Error = Misplaced;
-
-    fn next_key_seed<K: DeserializeSeed<'a>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Misplaced> {
-        self.1 = self.0.next().map(|(key, value)| (key.as_str(), value));
-        let key = self.1.map(|(key, _)| BorrowedStrDeserializer::new(key));
-        key.map(|key| seed.deserialize(key)).transpose()
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Misplaced> {
-        let (key, value) = self.1.take().expect("a value is asked for after its key");
-        seed.deserialize(Node(value))
-            .map_err(|wrong| wrong.inside(&key))
     }
 }
 
