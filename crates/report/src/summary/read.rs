@@ -123,14 +123,37 @@ struct Spread(Distribution);
 
 impl<'de> Deserialize<'de> for Spread {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let values: IndexMap<String, Option<f64>> = IndexMap::deserialize(deserializer)?;
+        deserializer.deserialize_map(Statistics).map(Self)
+    }
+}
+
+struct Statistics;
+
+impl<'de> Visitor<'de> for Statistics {
+    type Value = Distribution;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distribution, A::Error> {
         let mut spread = Distribution::default();
-        for statistic in Statistic::ALL {
-            let value = values.get(statistic.name());
-            let value = value.ok_or_else(|| D::Error::missing_field(statistic.name()))?;
-            statistic.set(&mut spread, value.unwrap_or(f64::NAN));
+        let mut missing = Statistic::ALL.map(Statistic::name).to_vec();
+        while let Some(key) = map.next_key::<String>()? {
+            match Statistic::named(&key) {
+                Some(Statistic::Count) => spread.count = map.next_value()?,
+                Some(one) => one.set(
+                    &mut spread,
+                    map.next_value::<Option<_>>()?.unwrap_or(f64::NAN),
+                ),
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+            missing.retain(|name| *name != key);
         }
-        Ok(Self(spread))
+        match missing.last() {
+            Some(name) => Err(A::Error::missing_field(name)),
+            None => Ok(spread),
+        }
     }
 }
 
