@@ -14,7 +14,6 @@
 //!   Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment
 //!   goes out as soon as the window allows it.
-//! - A bulk sender never waits for its app: its buffer limits a flow later than in Linux.
 #![no_std]
 #![forbid(unsafe_code)]
 

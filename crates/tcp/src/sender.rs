@@ -25,6 +25,9 @@ pub use recovery::Recovery;
 /// "For ever" as a stream length: far enough never to be reached, near enough to add to.
 const ENDLESS: u64 = u64::MAX / 4;
 
+/// The tenth data segment is the first after which pacing waits (Linux `tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
+
 /// A segment that the sender wants on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
@@ -90,6 +93,10 @@ pub(crate) struct Sender {
     /// app may fill the send buffer again when SND.UNA gets here; where a write ends next.
     refill_at: u64,
     push_at: u64,
+    /// End of what the send buffer holds or has held, which may be less than what the app has to
+    /// write; and the SND.UNA at which a third of it will be free.
+    buffered: u64,
+    free_at: u64,
     last_sent: Time,
     pub(crate) data_segments: u64,
     prr: Prr,
@@ -147,6 +154,8 @@ impl Sender {
             next_round: 0,
             refill_at: 0,
             push_at: u64::MAX,
+            buffered: 1,
+            free_at: 0,
             lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
@@ -177,6 +186,10 @@ impl Sender {
 
     /// An app with more to write than the send buffer holds fills it, if a third is free.
     fn fill_buffer(&mut self) {
+        if self.una >= self.free_at {
+            let free = (self.send_buffer / 3).max(1);
+            (self.buffered, self.free_at) = (self.una + self.send_buffer, self.una + free);
+        }
         if self.una < self.refill_at {
             return;
         }
@@ -314,7 +327,7 @@ impl Sender {
         {
             return Some(sent);
         }
-        if !self.has_outstanding() && self.next == self.written && !self.fin_waiting() {
+        if !self.has_outstanding() && !self.has_unsent() {
             return None;
         }
         if self.board.in_flight() >= self.window() {
@@ -357,12 +370,12 @@ impl Sender {
 
     /// Whether anything waits to be sent for the first time.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.next < self.written || (self.closing && !self.fin_sent)
+        self.next < self.written.min(self.buffered) || self.fin_waiting()
     }
 
     /// Length of the next new segment, if receiver and Nagle allow one.
     fn fresh_len(&self, room: u16) -> Option<u16> {
-        let unsent = self.written.saturating_sub(self.next);
+        let unsent = self.written.min(self.buffered).saturating_sub(self.next);
         if unsent == 0 {
             return self.fin_waiting().then_some(0);
         }
@@ -481,9 +494,14 @@ impl Sender {
         self.last_sent = now;
         if self.paced() {
             let rate = self.pacing_rate();
-            if !rate.is_zero() {
-                self.pace_at = self.pace_at.max(now) + rate.time_for(u64::from(payload.max(1)));
+            let start = self.pace_at.max(now);
+            let mut gap = Span::ZERO;
+            if !rate.is_zero() && self.data_segments >= UNPACED {
+                gap = rate.time_for(u64::from(payload.max(1)));
+                // Who comes late may make up for half of the next gap.
+                gap -= (start - self.pace_at).min(gap / 2);
             }
+            self.pace_at = start + gap;
         }
     }
 

@@ -4,7 +4,7 @@
 //! and the order of steps as Linux 6.x `tcp_bbr`, with its allowance for aggregated ACKs and for
 //! segmentation offload in the window.
 //! Rates are in payload bytes a second, windows in segments.
-//! Difference: sending is paced segment by segment, so there is no pacing quantum.
+//! As Linux without segmentation offload, sending is paced segment by segment: there is no quantum.
 
 use super::{AckEvent, Congestion, CongestionControl, INFINITE};
 use crate::config::Config;
@@ -252,7 +252,7 @@ impl Bbr {
     }
 
     fn set_window(&mut self, ack: &AckEvent) {
-        let extra = self.base.extra(self.bandwidth.max());
+        let extra = self.base.extra(self.rate());
         let bdp = self.base.bdp(self.rate(), self.window_gain());
         self.base.follow(ack, self.with_allowance(bdp + extra));
         if self.mode == Mode::ProbeRtt {

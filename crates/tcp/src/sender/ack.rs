@@ -79,7 +79,7 @@ impl Sender {
         let duplicates = self.board.sacked();
         self.board.ack_through(ack, &mut out);
         self.una = ack;
-        if ack >= self.refill_at {
+        if ack >= self.refill_at.min(self.free_at) {
             self.fill_buffer();
         }
         if !self.sack && out.acked > 0 {

@@ -17,6 +17,7 @@ fn reno() -> Config {
         algorithm: Algorithm::Reno,
         slow_start: SlowStart::Standard,
         mss: MSS,
+        send_buffer: 1 << 30,
         receive_window: 1 << 30,
         receive_window_max: 1 << 30,
         ..Config::default()
@@ -398,7 +399,8 @@ fn an_idle_or_slow_application_keeps_no_large_window() {
     assert_eq!(pair.trace(MSS).len(), 10);
 }
 
-/// With pacing a window is spread over the round trip: no two segments leave together.
+/// With pacing a window is spread over the round trip: no two segments leave together, and a late
+/// one makes up for half of the next gap at most.
 #[test]
 fn paced_segments_are_spaced() {
     let config = Config {
@@ -420,7 +422,7 @@ fn paced_segments_are_spaced() {
     let window = f64::from(pair.ends[A].info().window_segments);
     let gap = Span::from_secs_f64(0.1 / window / 1.2);
     for pair in times.windows(2) {
-        assert!(pair[1] - pair[0] >= gap.mul_f64(0.9), "{pair:?} {gap:?}");
+        assert!(pair[1] - pair[0] >= gap.mul_f64(0.45), "{pair:?} {gap:?}");
     }
     assert!(times.len() as f64 > 1.5 * window);
 }
@@ -447,6 +449,30 @@ fn the_receive_window_follows_the_rate() {
     assert!(rate > 0.93 * 100e6 * 1000.0 / 1066.0, "{rate}");
 }
 
+/// An app with more to send than the buffer holds fills it again when a third is free: 300 segments
+/// fit, and 100 Mbit/s with 50 ms would take 590.
+#[test]
+fn the_send_buffer_limits_what_is_in_flight() {
+    let config = Config {
+        send_buffer: 300 * u64::from(MSS),
+        ..reno()
+    };
+    let mut pair = Pair::new(&config, millis(25));
+    pair.limit(Rate::from_bps(100_000_000), 1000);
+    pair.ends[A].write_forever();
+    pair.run_for(Span::from_secs(2));
+    let mut most = 0;
+    let before = pair.delivered[B];
+    for _ in 0..1000 {
+        pair.run_for(millis(1));
+        most = most.max(pair.ends[A].info().in_flight);
+    }
+    assert_eq!(most, 300);
+    // Between two thirds of it and all of it a round trip.
+    let share = (pair.delivered[B] - before) as f64 / (20.0 * 300.0 * f64::from(MSS));
+    assert!((0.65..=1.0).contains(&share), "{share}");
+}
+
 /// CUBIC alone fills a bottleneck with half a bandwidth-delay product of buffer or more, also
 /// after slow start overshot by thousands of segments. Each lost segment is sent again once, no
 /// other is, and the timer is not needed.
@@ -456,6 +482,7 @@ fn cubic_fills_a_bottleneck() {
         for slow_start in [SlowStart::HyStart, SlowStart::Standard] {
             let config = Config {
                 slow_start,
+                send_buffer: 1 << 28,
                 receive_window_max: 1 << 28,
                 ..Config::default()
             };

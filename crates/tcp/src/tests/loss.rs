@@ -17,6 +17,7 @@ fn reno() -> Config {
         algorithm: Algorithm::Reno,
         slow_start: SlowStart::Standard,
         mss: MSS,
+        send_buffer: 1 << 30,
         delayed_ack: DelayedAck::Off,
         receive_window: 1 << 30,
         receive_window_max: 1 << 30,

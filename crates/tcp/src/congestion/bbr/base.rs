@@ -73,7 +73,7 @@ impl Base {
     /// Segments that aggregated ACKs may bring beyond `bandwidth`.
     pub(crate) fn extra(&self, bandwidth: f64) -> u32 {
         if self.full {
-            (self.aggregation.bytes(bandwidth) / self.mss) as u32
+            self.aggregation.segments(bandwidth / self.mss)
         } else {
             0
         }
@@ -81,7 +81,7 @@ impl Base {
 
     pub(crate) fn update_aggregation(&mut self, ack: &AckEvent, bandwidth: f64) {
         self.aggregation
-            .update(ack, bandwidth, self.window, self.mss, self.round_start);
+            .update(ack, bandwidth / self.mss, self.window, self.round_start);
     }
 
     /// Paces at `rate`, but in startup never slower than before.

@@ -52,6 +52,8 @@ const NOMINAL_RTT: Span = Span::from_millis(1);
 /// single segments.
 const OFFLOAD_SHIFT: u32 = 10;
 const OFFLOAD_LOW_RATE: f64 = 150_000.0;
+/// Of a unit: 64 KiB, less headers.
+const OFFLOAD_BYTES: f64 = 65_215.0;
 const OFFLOAD_MAX: u32 = 127;
 
 /// Bytes a second that startup begins with.
@@ -64,7 +66,8 @@ pub(crate) fn initial_rate(config: &Config, gain: f64, rtt: Option<Span>) -> f64
 /// are paced one by one, but the window allows for three units all the same.
 pub(crate) fn offload_unit(rate: f64, mss: f64) -> u32 {
     let least = if rate < OFFLOAD_LOW_RATE { 1 } else { 2 };
-    let unit = rate / f64::from(1_u32 << OFFLOAD_SHIFT) / mss;
+    let bytes = (rate / f64::from(1_u32 << OFFLOAD_SHIFT)).min(OFFLOAD_BYTES);
+    let unit = bytes / mss;
     (unit as u32).clamp(least, OFFLOAD_MAX)
 }
 
@@ -133,43 +136,41 @@ impl Repair {
 const EXTRA_ROUNDS: u32 = 5;
 /// No more than this much time's worth of data counts as extra.
 const EXTRA_MAX: f64 = 0.1;
-/// Bytes of an epoch before its sums start over (Linux: 2²⁰ segments).
-const EPOCH_MAX_SEGMENTS: f64 = 1_048_576.0;
+/// Segments of an epoch before its sums start over.
+const EPOCH_MAX: u32 = 1 << 20;
 
 /// How much more than the bandwidth explains is acknowledged at once (Linux
-/// `bbr_update_ack_aggregation`), in bytes; the largest of the last five to ten rounds.
+/// `bbr_update_ack_aggregation`), in whole segments; the largest of the last five to ten rounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckAggregation {
     since: Option<Time>,
-    acked: f64,
-    delivered: u64,
-    extra: [f64; 2],
+    acked: u32,
+    extra: [u32; 2],
     half: usize,
     rounds: u32,
 }
 
 impl AckAggregation {
-    /// Bytes that the window should allow for.
-    pub(crate) fn bytes(&self, bandwidth: f64) -> f64 {
-        self.extra[0].max(self.extra[1]).min(bandwidth * EXTRA_MAX)
+    /// Segments that the window should allow for, at so many a second.
+    pub(crate) fn segments(&self, bandwidth: f64) -> u32 {
+        let most = (bandwidth * EXTRA_MAX) as u32;
+        self.extra[0].max(self.extra[1]).min(most)
     }
 
     pub(crate) fn restart(&mut self, now: Time) {
         self.since = Some(now);
-        self.acked = 0.0;
+        self.acked = 0;
     }
 
+    /// `bandwidth` in segments a second.
     pub(crate) fn update(
         &mut self,
         ack: &AckEvent,
         bandwidth: f64,
         window: u32,
-        mss: f64,
         round_start: bool,
     ) {
-        let new = ack.delivered_total.saturating_sub(self.delivered) as f64;
-        self.delivered = ack.delivered_total;
-        if new == 0.0 {
+        if ack.delivered == 0 || ack.rate.is_none() {
             return;
         }
         if round_start {
@@ -177,23 +178,23 @@ impl AckAggregation {
             if self.rounds >= EXTRA_ROUNDS {
                 self.rounds = 0;
                 self.half = 1 - self.half;
-                self.extra[self.half] = 0.0;
+                self.extra[self.half] = 0;
             }
         }
         let elapsed: Span = self.since.map_or(Span::ZERO, |since| ack.now - since);
-        let mut expected = bandwidth * elapsed.as_secs_f64();
+        let mut expected = (bandwidth * elapsed.as_secs_f64()) as u32;
         if self.since.is_none()
             || self.acked <= expected
-            || self.acked + new >= EPOCH_MAX_SEGMENTS * mss
+            || self.acked.saturating_add(ack.delivered) >= EPOCH_MAX
         {
             self.since = Some(ack.now);
-            self.acked = 0.0;
-            expected = 0.0;
+            self.acked = 0;
+            expected = 0;
         }
-        self.acked += new;
-        let extra = (self.acked - expected).min(f64::from(window) * mss);
+        self.acked = self.acked.saturating_add(ack.delivered).min(EPOCH_MAX - 1);
+        let extra = (self.acked - expected).min(window);
         let half = &mut self.extra[self.half];
-        *half = half.max(extra);
+        *half = (*half).max(extra);
     }
 }
 

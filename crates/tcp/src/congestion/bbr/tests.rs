@@ -132,7 +132,7 @@ fn the_window_is_two_bandwidth_delay_products() {
     let (mut control, mut path) = steady();
     for _ in 0..8 {
         path.round(&mut control, 100);
-        let extra = (control.base.aggregation.bytes(control.bandwidth.max()) / MSS as f64) as u32;
+        let extra = control.base.extra(control.bandwidth.max());
         assert!(extra <= 2, "evenly spaced ACKs are not aggregated: {extra}");
         let window = control.window() - extra;
         assert!((204..=210).contains(&window), "{window}");
