@@ -172,8 +172,8 @@ pub struct Config {
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
-    /// flight. Default 2.5 MiB: so much Linux's 4 MiB of memory (`tcp_wmem`) hold, because a segment
-    /// of 1448 bytes takes some 2300.
+    /// flight. Default 2.5 MiB: so much Linux's 4 MiB of memory (`tcp_wmem`) hold, because a
+    /// segment of 1448 bytes takes some 2300.
     pub send_buffer: u64,
     /// Receive window at the start, in bytes. Default 64 KiB, half of Linux's first memory to
     /// receive (`tcp_rmem`).

@@ -25,7 +25,8 @@ pub use recovery::Recovery;
 /// "For ever" as a stream length: far enough never to be reached, near enough to add to.
 const ENDLESS: u64 = u64::MAX / 4;
 
-/// The tenth data segment is the first after which pacing waits (Linux `tcp_update_skb_after_send`).
+/// The tenth data segment is the first after which pacing waits (Linux
+/// `tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
 /// A segment that the sender wants on the wire.
