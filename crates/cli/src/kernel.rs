@@ -4,7 +4,7 @@ use crate::run::stop_on_signal;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use sojourn_kernel::{Image, Job, KernelError, Machine, Roles, Store, Version};
+use sojourn_kernel::{Image, Job, KernelError, Machine, Output, Roles, Store, Version};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -110,8 +110,8 @@ pub(crate) fn kernel(args: KernelArgs) -> anyhow::Result<u8> {
             .with_context(|| format!("cannot run {}", kernel.display())),
         Command::Init { rest: _ } => Err(sojourn_kernel::init().into()),
         Command::Task => {
-            sojourn_kernel::run_task()?;
-            Ok(0)
+            let went_well = sojourn_kernel::run_task();
+            Ok(if went_well { 0 } else { FAILED })
         }
     }
 }
@@ -178,7 +178,7 @@ fn exec(version: Option<Version>, seed: u64, command: &str) -> anyhow::Result<u8
         }
     };
     let stop = stop_on_signal()?;
-    let mut guest = machine.prepare()?;
+    let mut guest = machine.prepare(Output::Console)?;
     guest.echo();
     guest.go(&Job::shell(command))?;
     let status = guest.wait(&mut |_| {

@@ -6,8 +6,9 @@ use crate::progress::Bar;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, check_out, print};
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sojourn_kernel::Version;
+use sojourn_live::Queues;
 use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
@@ -59,6 +60,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COMMAND")]
     server_command: Option<String>,
 
+    /// Whose queues --world kernel has [default: ours]
+    #[arg(long, value_name = "WHOSE")]
+    queues: Option<Whose>,
+
     /// Which kernel --world kernel runs [default: the first there is]
     #[arg(long, value_name = "VERSION", value_parser = Version::named)]
     kernel_version: Option<Version>,
@@ -78,11 +83,24 @@ pub(crate) struct RunArgs {
     snap_len: u32,
 }
 
+/// Whose queues a run in the kernel world has.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Whose {
+    /// Ours, in the bridge
+    Ours,
+    /// The kernel's own, set up by tc from the same strings
+    Kernel,
+}
+
 impl RunArgs {
     fn setup(&self) -> Setup {
         Setup {
             client: self.client_command.clone(),
             server: self.server_command.clone(),
+            queues: match self.queues {
+                Some(Whose::Kernel) => Queues::Kernel,
+                Some(Whose::Ours) | None => Queues::Ours,
+            },
             kernel: self.kernel_version,
         }
     }
@@ -97,9 +115,15 @@ impl RunArgs {
                 worlds::names_with(|row| row.takes_programs)
             )));
         }
-        if self.kernel_version.is_some() && !self.world.has_kernels {
-            let fit = worlds::names_with(|row| row.has_kernels);
-            return Err(WrongInput(format!("--kernel-version needs --world {fit}")));
+        let words = [
+            (self.kernel_version.is_some(), "--kernel-version"),
+            (self.queues.is_some(), "--queues"),
+        ];
+        for (_, word) in words.into_iter().filter(|(given, _)| *given) {
+            if !self.world.has_kernels {
+                let fit = worlds::names_with(|row| row.has_kernels);
+                return Err(WrongInput(format!("{word} needs --world {fit}")));
+            }
         }
         check_out(self.out.as_ref())
     }

@@ -4,7 +4,7 @@ use crate::WrongInput;
 use crate::kernel::machine;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sojourn_kernel::{Kernel, Version};
-use sojourn_live::{Guests, Live};
+use sojourn_live::{Guests, Live, Queues};
 use sojourn_sim::Sim;
 use sojourn_world::{World, WorldName};
 use std::num::NonZeroUsize;
@@ -31,6 +31,8 @@ pub(crate) struct Setup {
     pub(crate) client: Option<String>,
     /// The same on the servers' side.
     pub(crate) server: Option<String>,
+    /// Whose queues it has.
+    pub(crate) queues: Queues,
     /// The version of its kernel; none: the first there is.
     pub(crate) kernel: Option<Version>,
 }
@@ -76,6 +78,7 @@ fn guests(setup: Setup) -> Guests {
     Guests {
         client: setup.client,
         server: setup.server,
+        queues: setup.queues,
         repeats: false,
     }
 }

@@ -361,3 +361,70 @@ fn a_run_without_room_on_the_disk_fails_with_a_reason_and_leaves_nothing() {
     assert!(said.contains("No space left on device"), "{said}");
     assert_eq!(left, Vec::<PathBuf>::new());
 }
+
+#[test]
+fn the_kernels_own_queues_take_the_same_strings() {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let results = dirs.each_ref().map(|dir| {
+        let more = [
+            "--queues",
+            "kernel",
+            "--set",
+            "dumbbell.up.qdisc=tbf rate 900kbit burst 5kb over codel",
+            "--set",
+            "flow.download.tcp.cc=htcp",
+            "--set",
+            "flow.probe.rtt=60ms",
+        ];
+        let output = run(dir.path(), 2, &more).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        merged.results.into_iter().next().unwrap()
+    });
+    let table = |dir: &tempfile::TempDir| fs::read(dir.path().join("out/results.parquet")).unwrap();
+    assert!(table(&dirs[0]) == table(&dirs[1]));
+    assert_eq!(results[0].digest, results[1].digest);
+    let result = &results[0];
+    assert_eq!(result.world.as_str(), "kernel-tc");
+    let [(_, up), (_, down)] = &result.links[..] else {
+        panic!("{:?}", result.links);
+    };
+    let codel = up.qdisc.inner.as_ref().map(|inner| inner.kind.as_ref());
+    let kinds = (up.qdisc.kind.as_ref(), codel, down.qdisc.kind.as_ref());
+    assert_eq!(kinds, ("tbf", Some("codel"), "fq_codel"));
+    for link in [up, down] {
+        // What stands in the queue at the two ends of the measured time is at most its backlog.
+        let gone = link.dequeued_packets + link.dropped_packets;
+        assert!(link.offered_packets.abs_diff(gone) < 60, "{link:?}");
+        let full = link.utilisation.unwrap();
+        assert!(
+            (0.8..1.01).contains(&full) && link.sojourn.p95 > 1.0,
+            "{link:?}"
+        );
+    }
+    // Half of a round trip of its own, and what the down line takes for 106 bytes.
+    let probe = &result.flows[2].1;
+    assert!((30.0..30.5).contains(&probe.delay.min), "{:?}", probe.delay);
+    assert!(result.flows[1].1.goodput.as_bps() > 3_000_000);
+}
+
+#[test]
+fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |queue: &str| {
+        let set = format!("dumbbell.qdisc={queue}");
+        let more = ["--queues", "kernel", "--set", &set];
+        let output = run(dir.path(), 1000, &more).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        text(&output.stderr)
+    };
+    for (queue, word) in [
+        ("fq_gsp", "gsp"),
+        ("steer util 99% delay 30ms over codel", "steer"),
+        ("fq_codel triple-isolate", "triple-isolate"),
+    ] {
+        let said = refused(queue);
+        let wanted = format!("the kernel's own queues have no {word}; with --queues ours");
+        assert!(said.contains(&wanted), "{said}");
+    }
+}

@@ -17,7 +17,7 @@ use std::{fs, thread};
 
 use crate::KernelError;
 use crate::guard::ENDED;
-use crate::job::{AT, FINISHED, JOB, Job, STARTED, STATUS};
+use crate::job::{AT, FINISHED, JOB, Job, LOG, Output, STARTED, STATUS};
 use crate::recipe::SEED;
 use crate::store::Image;
 
@@ -114,15 +114,16 @@ struct Console {
 }
 
 impl Machine {
-    /// Starts the guard of a guest; the guest itself starts with [`Guest::go`].
+    /// Starts the guard of a guest; the guest itself starts with [`Guest::go`]. Its job must have
+    /// the same `output`.
     ///
     /// # Errors
     /// When the guard cannot be started or cannot make its folder.
-    pub fn prepare(&self) -> Result<Guest, KernelError> {
+    pub fn prepare(&self, output: Output) -> Result<Guest, KernelError> {
         let mut guard = Command::new(&self.program)
             .args(self.roles.guard)
             .arg(&self.kernel.path)
-            .args(self.line())
+            .args(self.line(output))
             // Ctrl-C is for the run, which then lets go.
             .process_group(0)
             .stdin(Stdio::piped())
@@ -165,7 +166,7 @@ impl Machine {
     }
 
     /// The kernel's command line. Nothing in it but the seed has a part in the guest's chance.
-    fn line(&self) -> Vec<String> {
+    fn line(&self, output: Output) -> Vec<String> {
         let mut line: Vec<String> = [
             "root=hostfs",
             "rootfstype=hostfs",
@@ -176,7 +177,10 @@ impl Machine {
             "quiet",
             "loglevel=4",
             "con=null",
-            "con0=null,fd:1",
+            match output {
+                Output::Console => "con0=null,fd:1",
+                Output::Log => "con0=null",
+            },
             "con1=null",
             // The seed below is all that the kernel's chance is made from.
             "random.trust_bootloader=on",
@@ -231,7 +235,7 @@ impl Guest {
                 Ok(ended) => break ended,
                 Err(RecvTimeoutError::Disconnected) => break Ended::read(""),
                 Err(RecvTimeoutError::Timeout) => {
-                    let at = locked(&self.console).at;
+                    let at = locked(&self.console).at.max(last_at(&self.log()));
                     if going(at).is_break() {
                         return Err(KernelError::Interrupted);
                     }
@@ -253,14 +257,22 @@ impl Guest {
         }
     }
 
-    /// The last lines of its console.
+    /// What a job without console has said so far.
+    fn log(&self) -> String {
+        let log = fs::read(self.dir.join(LOG)).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// The last lines of its console, or of what stands in its place.
     fn console(&self) -> String {
+        let log = self.log();
         let console = locked(&self.console);
-        let lines: Vec<_> = console
-            .kept
-            .iter()
-            .map(|line| line.trim_end())
+        let lines: Vec<_> = (console.kept.iter())
+            .flat_map(|line| line.lines())
+            .chain(log.lines())
+            .map(str::trim_end)
             .filter(|line| !line.is_empty() && ![STARTED, FINISHED].contains(line))
+            .filter(|line| !line.starts_with(AT))
             .collect();
         lines[lines.len().saturating_sub(SHOWN)..].join("\n")
     }
@@ -275,6 +287,13 @@ impl Drop for Guest {
             let _ = reader.join();
         }
     }
+}
+
+/// How far a job says to be in the last line that says so.
+fn last_at(log: &str) -> u64 {
+    let mut lines = log.lines().rev();
+    let at = lines.find_map(|line| line.strip_prefix(AT)?.parse().ok());
+    at.unwrap_or(0)
 }
 
 fn locked(console: &Mutex<Console>) -> std::sync::MutexGuard<'_, Console> {

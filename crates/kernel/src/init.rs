@@ -1,7 +1,7 @@
 //! The guest's first process: mounts what programs expect, runs the job, powers off.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
@@ -9,7 +9,7 @@ use rustix::fs::Mode;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 
-use crate::job::{FINISHED, HOST, JOB, Job, SHARED, STARTED, STATUS};
+use crate::job::{FINISHED, HOST, JOB, Job, LOG, Output, SHARED, STARTED, STATUS};
 
 /// The exit status of a job that could not be started, as shells count it.
 const NOT_RUN: i32 = 126;
@@ -28,12 +28,11 @@ const MOUNTS: [(&str, &str, bool); 6] = [
 /// the kernel stops with a panic.
 pub fn init() -> io::Error {
     let status = run().unwrap_or_else(|error| {
-        // The console is the host's only witness.
-        println!("sojourn: the guest: {error}");
+        say(&format!("sojourn: the guest: {error}"));
         NOT_RUN
     });
     if let Err(error) = fs::write(Path::new(SHARED).join(STATUS), status.to_string()) {
-        println!("sojourn: the guest cannot write its result: {error}");
+        say(&format!("sojourn: the guest cannot write its result: {error}"));
     }
     match reboot(RebootCommand::PowerOff) {
         Err(error) => error.into(),
@@ -75,7 +74,12 @@ fn start(job: &Job) -> io::Result<ExitStatus> {
         Path::new(SHARED)
     };
     let environment = job.environment.iter().map(|(name, value)| (name, value));
-    Command::new(&job.program)
+    let mut command = Command::new(&job.program);
+    if job.output == Output::Log {
+        let log = log()?;
+        command.stdout(log.try_clone()?).stderr(log);
+    }
+    command
         .args(&job.arguments)
         .env_clear()
         .envs(environment)
@@ -92,6 +96,19 @@ fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     let signal = || status.signal().map(|signal| 128 + signal);
     status.code().or_else(signal).unwrap_or(NOT_RUN)
+}
+
+/// The file in which the host looks for words of its guest.
+fn log() -> io::Result<fs::File> {
+    let place = Path::new(SHARED).join(LOG);
+    fs::OpenOptions::new().create(true).append(true).open(place)
+}
+
+/// A line for the host: in the file, and on the console, if there is one.
+fn say(line: &str) {
+    println!("{line}");
+    // There is nobody else to tell.
+    let _ = log().and_then(|mut log| writeln!(log, "{line}"));
 }
 
 fn said(what: &str, error: rustix::io::Errno) -> io::Error {

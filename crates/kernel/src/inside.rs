@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sojourn_live::Guests;
+use sojourn_live::{Guests, Queues};
 use sojourn_report::{SUMMARY, TABLE, summary_json, write_table};
 use sojourn_scenario::Scenario;
 use sojourn_units::{Span, Time};
@@ -22,9 +22,18 @@ const STEPS: u64 = 200;
 
 /// Runs the cell that stands in the shared folder, and puts its result there.
 ///
-/// # Errors
-/// When the cell cannot be read or run, or the result not be written.
-pub fn run_task() -> Result<(), KernelError> {
+/// Whether that went well; if not, standard output says why.
+pub fn run_task() -> bool {
+    let outcome = task();
+    if let Err(error) = &outcome {
+        // The reason must have room on a disk that they have filled.
+        let _ = fs::remove_file(shared(PACKETS));
+        println!("sojourn: {error}");
+    }
+    outcome.is_ok()
+}
+
+fn task() -> Result<(), KernelError> {
     let path = shared(TASK);
     let bytes = fs::read(&path).map_err(KernelError::io("read the guest's task"))?;
     let task = Task::from_bytes(&bytes).ok_or(KernelError::Task)?;
@@ -36,6 +45,11 @@ pub fn run_task() -> Result<(), KernelError> {
     let guests = Guests {
         client,
         server,
+        queues: if task.kernel_queues {
+            Queues::Kernel
+        } else {
+            Queues::Ours
+        },
         repeats: true,
     };
     let mut next = Time::ZERO;
@@ -43,6 +57,8 @@ pub fn run_task() -> Result<(), KernelError> {
     let mut progress = |now: Time| {
         if now >= next {
             println!("{AT}{}", now.as_nanos());
+            // The host shall see it now, if it is a file.
+            let _ = rustix::fs::fsync(std::io::stdout());
             next = now + step;
         }
         ControlFlow::Continue(())

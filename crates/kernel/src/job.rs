@@ -12,9 +12,11 @@ pub(crate) const HOST: &str = "/run/host";
 pub(crate) const JOB: &str = "job";
 /// Its exit status, from the guest.
 pub(crate) const STATUS: &str = "status";
+/// What a job without console says, from the guest.
+pub(crate) const LOG: &str = "log";
 /// A line on the console: from here on it is the job's.
 pub(crate) const STARTED: &str = "sojourn: the job starts";
-/// How a line on the console begins by which the job says how far it is, with a number of its own.
+/// How a line begins by which the job says how far it is, with a number of its own.
 pub(crate) const AT: &str = "sojourn: at ";
 /// A line on the console: up to here it was the job's.
 pub(crate) const FINISHED: &str = "sojourn: the job has ended";
@@ -30,6 +32,18 @@ pub struct Job {
     pub environment: Vec<(String, String)>,
     /// Where it runs; [`SHARED`] when the guest does not have this folder.
     pub dir: PathBuf,
+    /// Where its standard output and error go.
+    pub output: Output,
+}
+
+/// Where what a job writes goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Output {
+    /// To the guest's console, which can be passed on. The host tells the guest when the console
+    /// takes more, at a time of its own, and that has a part in the guest's chance.
+    Console,
+    /// Into a file in the shared folder: nothing comes back from the host.
+    Log,
 }
 
 impl Job {
@@ -48,6 +62,7 @@ impl Job {
             arguments,
             environment: std::env::vars_os().filter_map(text).collect(),
             dir: std::env::current_dir().unwrap_or_else(|_| SHARED.into()),
+            output: Output::Console,
         }
     }
 

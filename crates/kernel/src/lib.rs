@@ -33,7 +33,7 @@ pub use guard::{become_guest, guard};
 pub use guest::{Guest, Machine, Roles};
 pub use init::init;
 pub use inside::run_task;
-pub use job::Job;
+pub use job::{Job, Output};
 pub use recipe::{NoSuchVersion, Version};
 pub use store::{Image, Store};
 pub use world::Kernel;

@@ -27,6 +27,8 @@ pub(crate) struct Task {
     pub(crate) seed: u64,
     /// Commands of the shell on the clients' and the servers' side.
     pub(crate) programs: [Option<String>; 2],
+    /// Whether the queues are the kernel's own.
+    pub(crate) kernel_queues: bool,
     /// Where packets are captured: the kind of place, and its index.
     taps: Vec<(u8, usize)>,
     /// Bytes of each that are wanted.
@@ -43,6 +45,7 @@ impl Task {
             params: params.to_vec(),
             seed,
             programs: [None, None],
+            kernel_queues: false,
             taps: Vec::new(),
             snap_len: 0,
         }

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use sojourn_live::Guests;
+use sojourn_live::{Guests, Queues};
 use sojourn_scenario::Scenario;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Cost, Progress, RunResult, Taps, World, WorldError, WorldName};
 
 use crate::KernelError;
 use crate::guest::{Ended, Guest, Machine};
-use crate::job::Job;
+use crate::job::{Job, Output};
 use crate::task::{PACKETS, Record, TASK, Task};
 
 /// Variables that a run's processes in a guest have, where this process has them. Others could
@@ -29,8 +29,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// What it is called.
+    /// What it is called with our queues.
     pub const NAME: WorldName = WorldName::new("kernel");
+    /// What it is called with the kernel's own queues.
+    pub const TC_NAME: WorldName = WorldName::new("kernel-tc");
 
     /// The task of a cell, which the guest must understand as the same cell.
     fn task(&self, cell: &Cell, taps: &Taps) -> Result<Task, KernelError> {
@@ -40,6 +42,7 @@ impl Kernel {
             return Err(KernelError::NoSource);
         }
         let mut task = Task::new(source, &cell.params, cell.seed);
+        task.kernel_queues = self.guests.queues == Queues::Kernel;
         task.programs = [self.guests.client.clone(), self.guests.server.clone()];
         let points = taps.points.iter().map(|(point, _)| *point);
         task.capture(points, taps.snap_len);
@@ -51,16 +54,24 @@ impl Kernel {
             seed: cell.seed,
             ..self.machine.clone()
         };
-        let mut guest = machine.prepare()?;
+        // Programs' words are for people, so that they need the console.
+        let programs = task.programs.iter().any(Option::is_some);
+        let output = if programs {
+            Output::Console
+        } else {
+            Output::Log
+        };
+        let mut guest = machine.prepare(output)?;
         fs::write(guest.dir().join(TASK), task.to_bytes())
             .map_err(KernelError::io("write a guest's task"))?;
-        if task.programs.iter().any(Option::is_some) {
+        if programs {
             guest.echo();
         }
         // The first process is this program, whatever hides the folder in which it stands.
         let arguments = self.machine.roles.task.iter();
         let arguments = arguments.map(|&word| word.to_owned()).collect();
         let mut job = Job::new("/proc/self/exe", arguments);
+        job.output = output;
         job.environment
             .retain(|(name, _)| ENVIRONMENT.contains(&name.as_str()));
         job.environment.sort();
@@ -71,7 +82,10 @@ impl Kernel {
 
 impl World for Kernel {
     fn name(&self) -> WorldName {
-        Self::NAME
+        match self.guests.queues {
+            Queues::Ours => Self::NAME,
+            Queues::Kernel => Self::TC_NAME,
+        }
     }
 
     fn run(

@@ -29,7 +29,6 @@ const CLIENT_MAC: Mac = [2, 0, 0, 0, 0, 1];
 const SERVER_MAC: Mac = [2, 0, 0, 0, 0, 2];
 /// Of both hosts: one subnet, since a bridge does not route.
 const PREFIX: u8 = 15;
-const HOST_DEVICE: &str = "eth0";
 
 /// Which host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +102,8 @@ pub struct Lab {
 }
 
 impl Lab {
+    /// A host's device.
+    pub const HOST: &'static str = "eth0";
     /// The bridge's port towards the client.
     pub const LEFT: &'static str = "left";
     /// The bridge's port towards the server.
@@ -158,7 +159,7 @@ impl Lab {
                 Ok(())
             })?;
         }
-        let hosts = [&lab.client, &lab.server].map(|host| (host, HOST_DEVICE));
+        let hosts = [&lab.client, &lab.server].map(|host| (host, Self::HOST));
         let ports = middle
             .iter()
             .flat_map(|place| [(*place, Self::LEFT), (*place, Self::RIGHT)]);
@@ -182,11 +183,11 @@ impl Lab {
     fn end(place: usize, port: &'static str, last: usize) -> VethEnd {
         match place {
             0 => VethEnd {
-                name: HOST_DEVICE,
+                name: Self::HOST,
                 mac: CLIENT_MAC,
             },
             _ if place == last => VethEnd {
-                name: HOST_DEVICE,
+                name: Self::HOST,
                 mac: SERVER_MAC,
             },
             _ => VethEnd {
@@ -218,8 +219,8 @@ impl Lab {
                 sysctl(path, value)?;
             }
             let mut netlink = Netlink::open()?;
-            ethtool::offloads_off(HOST_DEVICE)?;
-            let device = index(HOST_DEVICE)?;
+            ethtool::offloads_off(Self::HOST)?;
+            let device = index(Self::HOST)?;
             netlink.up(index("lo")?)?;
             for number in 0..plan.hosts.max(1) {
                 netlink.address(device, host.address(number), PREFIX)?;

@@ -18,6 +18,7 @@ mod nat;
 mod packet_socket;
 #[allow(unsafe_code)]
 mod sys;
+mod tc;
 mod unfit;
 mod world;
 
@@ -25,4 +26,4 @@ pub use clock::Clock;
 pub use lab::{Host, Lab, Namespace, Plan};
 pub use sys::catch_signals;
 pub use unfit::{Unfit, UnfitFlow};
-pub use world::{Guests, Live};
+pub use world::{Guests, Live, Queues};

@@ -53,6 +53,25 @@ pub enum Unfit {
         /// What each wants.
         values: [u32; 2],
     },
+    /// The kernel's queues cannot do it.
+    #[error(
+        "the kernel's own queues have no {what}; with --queues ours the run has our own queues"
+    )]
+    KernelQueue {
+        /// The word that they lack.
+        what: &'static str,
+    },
+    /// Too many round trips for the kernel's queues.
+    #[error(
+        "flows with {count} different round trips are too many: with the kernel's own queues there \
+         are {most}"
+    )]
+    Paths {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// One flow cannot be run.
     #[error("flow {flow:?}: {reason}")]
     Flow {

@@ -13,6 +13,7 @@
 //!   must agree.
 
 mod guest;
+mod kernel;
 mod links;
 
 use std::io;
@@ -35,7 +36,7 @@ use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::{Host, Lab, Plan};
 use crate::unfit::Unfit;
-pub use guest::Guests;
+pub use guest::{Guests, Queues};
 use links::Gauge;
 
 /// How often progress is told and the threads are looked after.
@@ -103,7 +104,7 @@ impl World for Guests {
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
         let links = check(cell).map_err(WorldError::unfit)?;
-        let plan = plan(cell).map_err(WorldError::unfit)?;
+        let plan = self.plan(cell).map_err(WorldError::unfit)?;
         let lab = Lab::new(&plan).map_err(WorldError::machine)?;
         let shared = Shared {
             recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
@@ -132,7 +133,18 @@ impl Guests {
     /// The first reason why it cannot.
     pub fn check(&self, cell: &Cell) -> Result<(), Unfit> {
         check(cell)?;
-        plan(cell).map(drop)
+        self.plan(cell).map(drop)
+    }
+
+    fn plan(&self, cell: &Cell) -> Result<Plan, Unfit> {
+        let plan = plan(cell)?;
+        match self.queues {
+            Queues::Ours => Ok(plan),
+            Queues::Kernel => {
+                kernel::check(cell)?;
+                Ok(kernel::plan(cell, plan))
+            }
+        }
     }
 }
 
@@ -280,7 +292,10 @@ impl Run<'_> {
             // Two sides, then the bridge: each says once that it is ready.
             let both = (0..2).all(|_| readiness.recv() == Ok(true));
             let clock = Clock::start_in(LEAD);
-            let bridge = scope.spawn(move || links::run(self, clock, &ready));
+            let bridge = scope.spawn(move || match self.guests.queues {
+                Queues::Ours => links::run(self, clock, &ready),
+                Queues::Kernel => kernel::run(self, clock, &ready),
+            });
             let all = both && readiness.recv() == Ok(true);
             let mut broken_off = false;
             if all {

@@ -330,6 +330,28 @@ words! {
         Bbr = "bbr" => Algorithm::Bbr,
         /// BBR version 3 (draft-ietf-ccwg-bbr); not in Linux.
         Bbr3 = "bbr3" => Algorithm::Bbr3,
+        /// BIC (Xu, Harfoush, Rhee 2004); only in Linux.
+        Bic = "bic" => Algorithm::Linux("bic"),
+        /// CAIA Delay-Gradient (Hayes, Armitage 2011); only in Linux.
+        Cdg = "cdg" => Algorithm::Linux("cdg"),
+        /// HighSpeed TCP (RFC 3649); only in Linux.
+        HighSpeed = "highspeed" => Algorithm::Linux("highspeed"),
+        /// H-TCP (Leith, Shorten 2004); only in Linux.
+        Htcp = "htcp" => Algorithm::Linux("htcp"),
+        /// TCP Hybla (Caini, Firrincieli 2004); only in Linux.
+        Hybla = "hybla" => Algorithm::Linux("hybla"),
+        /// TCP-Illinois (Liu, Başar, Srikant 2006); only in Linux.
+        Illinois = "illinois" => Algorithm::Linux("illinois"),
+        /// TCP-LP, low priority (Kuzmanovic, Knightly 2003); only in Linux.
+        Lp = "lp" => Algorithm::Linux("lp"),
+        /// TCP-NV (Brakmo 2010); only in Linux.
+        Nv = "nv" => Algorithm::Linux("nv"),
+        /// Scalable TCP (Kelly 2003); only in Linux.
+        Scalable = "scalable" => Algorithm::Linux("scalable"),
+        /// TCP Veno (Fu, Liew 2003); only in Linux.
+        Veno = "veno" => Algorithm::Linux("veno"),
+        /// YeAH-TCP (Baiocchi, Castellani, Vacirca 2007); only in Linux.
+        Yeah = "yeah" => Algorithm::Linux("yeah"),
     }
 }
 

@@ -16,13 +16,21 @@ use crate::packet::Way;
 use crate::passage::Passage;
 use sojourn_apps::App;
 use sojourn_random::Stream;
-use sojourn_tcp::{Config, Connection};
+use sojourn_tcp::{Algorithm, Config, Connection};
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
 
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
+    for flow in &cell.flows {
+        if let CellTransport::Tcp(config) = flow.transport
+            && let Algorithm::Linux(name) = config.algorithm
+        {
+            let flow = flow.name.clone();
+            return Err(Unfit::Algorithm { flow, name });
+        }
+    }
     let instances = cell.instances();
     let labels = Labels::of(cell);
     let interfaces: Vec<Interface> = (link_recorders(cell).into_iter().enumerate())

@@ -1,6 +1,7 @@
 //! What the simulator cannot run.
 
 use crate::calendar::MAX_OWNERS;
+use sojourn_tcp::Algorithm;
 
 /// Why the simulator cannot run a cell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +15,18 @@ pub enum Unfit {
         from: usize,
         /// Index of the node where it ends.
         to: usize,
+    },
+    /// A flow's congestion control is only in Linux.
+    #[error(
+        "flow `{flow}`: the simulator has no congestion control {name}; it has {}. Run this \
+         scenario with --world kernel",
+        Algorithm::ALL.map(Algorithm::name).join(", ")
+    )]
+    Algorithm {
+        /// The flow.
+        flow: String,
+        /// What it wants.
+        name: &'static str,
     },
     /// There is too much of something.
     #[error(

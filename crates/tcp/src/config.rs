@@ -22,10 +22,13 @@ pub enum Algorithm {
     Bbr,
     /// BBR version 3, draft-ietf-ccwg-bbr; not in Linux's main line.
     Bbr3,
+    /// One that only Linux has, by its name there. Who simulates must refuse it: a connection
+    /// here would be Reno's.
+    Linux(&'static str),
 }
 
 impl Algorithm {
-    /// All of them, in the order of their age.
+    /// All that are here, in the order of their age.
     pub const ALL: [Self; 8] = [
         Self::Reno,
         Self::Vegas,
@@ -48,6 +51,7 @@ impl Algorithm {
             Self::Dctcp => "dctcp",
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
+            Self::Linux(name) => name,
         }
     }
 }

@@ -173,7 +173,7 @@ pub(crate) enum Control {
 impl Control {
     pub(crate) fn new(config: &Config) -> Self {
         match config.algorithm {
-            Algorithm::Reno => Self::Reno(Reno::new(config)),
+            Algorithm::Reno | Algorithm::Linux(_) => Self::Reno(Reno::new(config)),
             Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
             Algorithm::Vegas => Self::Vegas(Vegas::new(config)),
             Algorithm::Westwood => Self::Westwood(Westwood::new(config)),

@@ -17,8 +17,21 @@ pub struct Guests {
     pub client: Option<String>,
     /// The same on the servers' side.
     pub server: Option<String>,
+    /// Whose queues stand between the hosts.
+    pub queues: Queues,
     /// Whether the machine's time is virtual, so that runs repeat: results then carry a digest.
     pub repeats: bool,
+}
+
+/// Whose queues a run has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queues {
+    /// Ours, in the bridge.
+    #[default]
+    Ours,
+    /// The kernel's own (tc's), of the same specs. They keep time as well as the kernel does:
+    /// exactly in a guest's virtual time.
+    Kernel,
 }
 
 /// A program that is running; ends when dropped.

@@ -41,15 +41,15 @@ impl Gauge {
 }
 
 /// Records what happens at the two queues.
-struct Links<'a> {
+pub(super) struct Links<'a> {
     /// By side.
-    recorders: Vec<LinkRecorder>,
+    pub(super) recorders: Vec<LinkRecorder>,
     gauge: &'a Gauge,
     /// Packets sent from the start of the run, each side.
-    sent: [u64; 2],
+    pub(super) sent: [u64; 2],
     flows: Flows<'a>,
-    capture: Option<Capture>,
-    digest: u64,
+    pub(super) capture: Option<Capture>,
+    pub(super) digest: u64,
 }
 
 /// What the frames at the bridge's two ports tell of the flows. Between a port and the host beyond
@@ -115,7 +115,7 @@ impl<'a> Flows<'a> {
 }
 
 impl<'a> Links<'a> {
-    fn new(run: &'a Run<'_>) -> Self {
+    pub(super) fn new(run: &'a Run<'_>) -> Self {
         let cell = run.cell;
         Self {
             recorders: link_recorders(cell),
@@ -124,6 +124,14 @@ impl<'a> Links<'a> {
             flows: Flows::new(cell, &run.shared.recorders),
             capture: None,
             digest: 0,
+        }
+    }
+
+    /// Gives the packet pairs to their flows' recorders.
+    pub(super) fn keep_pairs(&mut self) {
+        let pairs = std::mem::take(&mut self.flows.pairs);
+        for (recorder, pairs) in self.flows.recorders.iter().zip(pairs) {
+            locked(recorder).set_spp(pairs);
         }
     }
 }
@@ -215,15 +223,31 @@ fn labels(cell: &Cell) -> Labels {
     labels
 }
 
-/// The thread of the bridge.
-pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
+/// Those who want to see frames, if there are any.
+pub(super) fn capture(run: &Run<'_>) -> io::Result<Option<Capture>> {
     let taps = run.taps.lock();
     let taps = std::mem::take(&mut *taps.unwrap_or_else(std::sync::PoisonError::into_inner));
-    let capture = if taps.is_empty() {
-        None
-    } else {
-        Some(Capture::start(taps)?)
-    };
+    if taps.is_empty() {
+        return Ok(None);
+    }
+    Capture::start(taps).map(Some)
+}
+
+/// Losses that no queue has decided on make every figure of a run doubtful.
+pub(super) fn count_losses(frames: u64, lost: u64) -> io::Result<()> {
+    if lost <= frames / TOLERATED {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the bridge could not keep up: {lost} of {} frames were lost before the queues saw \
+         them; use lower rates, or fewer runs at once",
+        frames + lost
+    )))
+}
+
+/// The thread of the bridge.
+pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
+    let capture = capture(run)?;
     let opened = run.lab.bridge.enter();
     let opened = opened.and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
     // The other end of the channel waits for exactly this.
@@ -241,20 +265,8 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         .iter()
         .map(|i| i.missed + i.no_buffer + i.unreadable)
         .sum();
-    // Losses that no queue has decided on make every figure of the run doubtful.
-    if lost > frames / TOLERATED {
-        return Err(io::Error::other(format!(
-            "the bridge could not keep up: {lost} of {} frames were lost before the queues saw \
-             them; use lower rates, or fewer runs at once",
-            frames + lost
-        )));
-    }
-    for (index, spp) in std::mem::take(&mut links.flows.pairs)
-        .into_iter()
-        .enumerate()
-    {
-        locked(&run.shared.recorders[index]).set_spp(spp);
-    }
+    count_losses(frames, lost)?;
+    links.keep_pairs();
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.recorders.into_iter().zip(reports).collect(),

@@ -1,0 +1,482 @@
+//! Queues of the kernel's own, from the same specs: what `tc -batch` is told, and what it tells.
+//!
+//! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`; `struct tcmsg` and
+//! `struct tc_stats` of `linux/rtnetlink.h` and `linux/pkt_sched.h`.
+//!
+//! A spec's text is tc's already, so that it is handed over as it is. What only we have is found in
+//! the spec and refused by its name.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use serde_json::Value as Json;
+use sojourn_qdisc::{
+    AckFilter, Aim, Aimed, Backlog, Field, FlowParts, HtbParams, Isolation, Policy, RedParams,
+    RedUnit, RedWeight, Report, Spec, Value,
+};
+use sojourn_units::{Rate, Span};
+use sojourn_world::{Line, LineRate};
+
+/// Major number of the queue that holds the packets. Those in front of it count from 1.
+pub(crate) const LEAF: u16 = 0x10;
+/// Packets that a delay may hold: out of reach.
+const DELAYED: u32 = 1_000_000;
+/// Bytes that the class of HTB with a link's rate sends ahead of it. With more, the first packets
+/// of a busy time would leave together and one of them stand before the line for all of that time.
+const BURST: u64 = 1;
+
+/// What of a spec the kernel's queues lack; nothing when they have it all.
+pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {
+    match spec {
+        Spec::Fifo(_) | Spec::Cake(_) => None,
+        Spec::Single { policy, .. } => match policy {
+            Policy::Red(red) => lacking_red(red),
+            Policy::Cobalt(_) => Some("cobalt"),
+            Policy::Aimed(aimed) => lacking_aim(aimed),
+        },
+        Spec::Flows { flows, policy } => lacking_aim(policy).or(lacking_parts(flows.parts)),
+        Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => lacking(inner),
+    }
+}
+
+fn lacking_aim(aimed: &Aimed) -> Option<&'static str> {
+    match (aimed.steer, aimed.aim) {
+        (Some(_), _) => Some("steer"),
+        (None, Aim::Gsp(_)) => Some("gsp"),
+        (None, Aim::Codel(_) | Aim::Pie(_)) => None,
+    }
+}
+
+fn lacking_red(red: &RedParams) -> Option<&'static str> {
+    let ours = [
+        (red.unit == RedUnit::Packets, "thresholds of red in packets"),
+        (matches!(red.weight, RedWeight::Exact(_)), "red's weight"),
+        (red.gentle, "red's gentle"),
+        (red.wait, "red's wait"),
+        (red.spare, "red's spare"),
+        (red.bytemode, "red's bytemode"),
+    ];
+    ours.into_iter().find_map(|(has, what)| has.then_some(what))
+}
+
+fn lacking_parts(parts: FlowParts) -> Option<&'static str> {
+    if parts.isolation != Isolation::Flows {
+        return Some(parts.isolation.word());
+    }
+    let ours = [
+        (parts.set_associative, "set-associative"),
+        (parts.nat, "nat"),
+        (parts.ack_filter != AckFilter::Off, "ack-filter"),
+    ];
+    ours.into_iter().find_map(|(has, what)| has.then_some(what))
+}
+
+/// The rate at which a discipline itself holds packets back.
+fn own_rate(spec: &Spec) -> Option<Rate> {
+    match spec {
+        Spec::Cake(cake) => cake.bandwidth,
+        Spec::Htb { htb, .. } => Some(htb.rate),
+        Spec::Tbf { tbf, .. } => Some(tbf.rate),
+        Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } => None,
+    }
+}
+
+/// The queue of a link at a device, as lines for tc; and the major numbers of what the spec names,
+/// from the outside to [`LEAF`].
+///
+/// A queue that does not hold packets back by itself gets a class of HTB with the link's rate in
+/// front of it, as the queue of a link in the other worlds has the transmitter behind it.
+pub(crate) fn queue(device: &str, spec: &Spec, rate: &LineRate) -> (Vec<String>, Vec<u16>) {
+    let mut plan = Plan {
+        device,
+        lines: Vec::new(),
+        majors: Vec::new(),
+        next: 1,
+    };
+    let slower = |rate: Rate| own_rate(spec).is_some_and(|own| own <= rate);
+    match rate.fixed().filter(|&rate| !slower(rate)) {
+        Some(rate) => {
+            let burst = BURST;
+            let parent = plan.class("root", HtbParams { rate, burst });
+            plan.majors.clear();
+            plan.plant(&parent, spec);
+        }
+        None => plan.plant("root", spec),
+    }
+    (plan.lines, plan.majors)
+}
+
+struct Plan<'a> {
+    device: &'a str,
+    lines: Vec<String>,
+    majors: Vec<u16>,
+    next: u16,
+}
+
+impl Plan<'_> {
+    fn plant(&mut self, parent: &str, spec: &Spec) {
+        match spec {
+            Spec::Htb { htb, inner } => {
+                let parent = self.class(parent, *htb);
+                self.plant(&parent, inner);
+            }
+            Spec::Tbf { inner, .. } => {
+                let text = spec.to_string();
+                let Some((outer, _)) = text.split_once(" over ") else {
+                    return self.add(parent, LEAF, &text);
+                };
+                let major = self.major();
+                // The limit is that of a queue which is replaced at once; tc asks for it.
+                let given = ["limit", "latency"].iter().any(|word| outer.contains(word));
+                let limit = if given { "" } else { " limit 1mb" };
+                self.add(parent, major, &format!("{outer}{limit}"));
+                self.plant(&format!("parent {major:x}:1"), inner);
+            }
+            // What tc shows and what it takes differ in this one word.
+            Spec::Cake(_) => {
+                let text = spec.to_string().replace("bandwidth unlimited", "unlimited");
+                self.add(parent, LEAF, &text);
+            }
+            _ => self.add(parent, LEAF, &spec.to_string()),
+        }
+    }
+
+    fn major(&mut self) -> u16 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn add(&mut self, parent: &str, major: u16, text: &str) {
+        let device = self.device;
+        self.majors.push(major);
+        self.lines.push(format!(
+            "qdisc add dev {device} {parent} handle {major:x}: {text}"
+        ));
+    }
+
+    /// A class of HTB; the words that name it as a parent.
+    fn class(&mut self, parent: &str, htb: HtbParams) -> String {
+        let (device, major) = (self.device, self.major());
+        self.add(parent, major, "htb default 1");
+        let (rate, burst) = (htb.rate.as_bps(), htb.burst);
+        self.lines.push(format!(
+            "class add dev {device} parent {major:x}: classid {major:x}:1 htb rate {rate}bit \
+             ceil {rate}bit burst {burst}b cburst {burst}b quantum 1514"
+        ));
+        format!("parent {major:x}:1")
+    }
+}
+
+/// A line behind its queue, and a further delay, as lines for tc: nothing when both are nothing.
+///
+/// netem's rate makes each packet take its time on the line, and keeps packets in order.
+pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Vec<String> {
+    let mut words = String::new();
+    let delay = line.delay + further;
+    if !delay.is_zero() || !line.jitter.is_zero() {
+        // netem's jitter goes both ways, ours is above the delay.
+        let half = line.jitter / 2;
+        let micros = |span: Span| span.as_nanos() as f64 / 1e3;
+        let _ = write!(words, " delay {}us", micros(delay + half));
+        if !half.is_zero() {
+            let _ = write!(words, " {}us", micros(half));
+        }
+    }
+    if line.loss > 0.0 {
+        let _ = write!(words, " loss random {}%", line.loss * 100.0);
+    }
+    match line.rate.fixed() {
+        Some(rate) => _ = write!(words, " rate {}bit", rate.as_bps()),
+        None if !line.jitter.is_zero() && !line.reorder => words += " rate 1tbit",
+        None => {}
+    }
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "qdisc add dev {device} {parent} netem limit {DELAYED}{words}"
+    )]
+}
+
+/// A wire that takes no time, as a line for tc. A host's packet is its socket's until something
+/// else holds it: without netem between, Linux would hold a sender back by what waits in the queues
+/// (TCP small queues), as no other machine's queue does.
+pub(crate) fn wire(device: &str, parent: &str) -> String {
+    format!("qdisc add dev {device} {parent} netem limit {DELAYED} rate 1tbit")
+}
+
+/// Runs lines of tc in the calling thread's namespace.
+pub(crate) fn run(lines: &[String]) -> io::Result<()> {
+    let mut child = command()
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| missing(&error))?;
+    let mut input = child.stdin.take().expect("it is piped");
+    input.write_all((lines.join("\n") + "\n").as_bytes())?;
+    drop(input);
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let what = refused(&said, lines);
+    Err(io::Error::other(format!(
+        "tc refuses {what}: {}",
+        said.trim()
+    )))
+}
+
+/// The line that tc has failed at; it ends with `Command failed -:2`, for example.
+fn refused<'a>(said: &str, lines: &'a [String]) -> &'a str {
+    let number = said.rsplit(':').next().and_then(|n| n.trim().parse().ok());
+    let line = number.and_then(|number: usize| lines.get(number.checked_sub(1)?));
+    line.map_or("the queues", String::as_str)
+}
+
+/// The statistics of the queues at a device with these major numbers, each the child of the one
+/// before.
+pub(crate) fn report(device: &str, majors: &[u16]) -> io::Result<Report> {
+    let output = command()
+        .args(["-s", "-j", "qdisc", "show", "dev", device])
+        .output()
+        .map_err(|error| missing(&error))?;
+    let all: Vec<Json> = serde_json::from_slice(&output.stdout)
+        .map_err(|error| io::Error::other(format!("tc's statistics: {error}")))?;
+    let of = |major: &u16| {
+        let handle = format!("{major:x}:");
+        all.iter().find(|queue| queue["handle"] == handle.as_str())
+    };
+    let mut report = None;
+    for queue in majors.iter().rev().filter_map(of) {
+        report = Some(Report {
+            inner: report.map(Box::new),
+            ..one(queue)
+        });
+    }
+    Ok(report.unwrap_or_default())
+}
+
+fn command() -> Command {
+    let mut command = Command::new("tc");
+    command.env("LC_ALL", "C");
+    command
+}
+
+fn missing(error: &io::Error) -> io::Error {
+    let what = format!(
+        "cannot run tc, by which the kernel's queues are set up: {error}; on Debian it is in the \
+         package iproute2"
+    );
+    io::Error::new(error.kind(), what)
+}
+
+/// What stands where a queue is and not what it does.
+const PLACE: [&str; 7] = [
+    "kind", "handle", "parent", "root", "dev", "options", "refcnt",
+];
+
+fn one(queue: &Json) -> Report {
+    let fields = |json: &Json| -> Vec<Field> {
+        let map = json.as_object().into_iter().flatten();
+        map.filter(|(name, _)| !PLACE.contains(&name.as_str()))
+            .filter_map(|(name, value)| field(name, value))
+            .collect()
+    };
+    Report {
+        kind: queue["kind"].as_str().unwrap_or_default().to_owned().into(),
+        options: fields(&queue["options"]),
+        stats: fields(queue),
+        inner: None,
+    }
+}
+
+fn field(name: &str, json: &Json) -> Option<Field> {
+    let value = match json {
+        Json::Bool(on) => Value::Bool(*on),
+        Json::String(text) => Value::Text(text.clone()),
+        Json::Number(number) => match number.as_i64() {
+            Some(int) => Value::Int(int),
+            None => Value::Float(number.as_f64()?),
+        },
+        Json::Array(groups) => Value::Groups(
+            (groups.iter())
+                .filter_map(Json::as_object)
+                .map(|group| group.iter().filter_map(|(n, v)| field(n, v)).collect())
+                .collect(),
+        ),
+        Json::Null | Json::Object(_) => return None,
+    };
+    let name = Cow::Owned(name.to_owned());
+    Some(Field { name, value })
+}
+
+/// A queue's counters, read at once: one message there and one back.
+pub(crate) struct Counters {
+    socket: Socket,
+    index: u32,
+}
+
+/// What they say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Packets dropped so far.
+    pub(crate) dropped: u32,
+    /// What is held.
+    pub(crate) backlog: Backlog,
+}
+
+impl Counters {
+    /// Those of the queue [`LEAF`] at a device of the calling thread's namespace.
+    pub(crate) fn open(index: u32) -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket, index })
+    }
+
+    pub(crate) fn read(&self) -> io::Result<Counted> {
+        const GET: u16 = 38; // RTM_GETQDISC
+        // Without NLM_F_ECHO the answer goes to a multicast group alone.
+        const REQUEST_ECHO: u16 = 1 | 8;
+        // `struct nlmsghdr`, `struct tcmsg`.
+        let mut message = Vec::with_capacity(36);
+        message.extend(36_u32.to_ne_bytes());
+        message.extend(GET.to_ne_bytes());
+        message.extend(REQUEST_ECHO.to_ne_bytes());
+        message.extend([0; 12]);
+        message.extend(self.index.to_ne_bytes());
+        message.extend((u32::from(LEAF) << 16).to_ne_bytes());
+        message.extend([0; 8]);
+        self.socket.send(&message, 0)?;
+        let (answer, _) = self.socket.recv_from_full()?;
+        counted(&answer).ok_or_else(|| io::Error::other("the kernel does not count a queue"))
+    }
+}
+
+/// The `TCA_STATS` of an answer.
+fn counted(answer: &[u8]) -> Option<Counted> {
+    const HEADERS: usize = 36;
+    const STATS: u16 = 3;
+    let mut rest = answer.get(HEADERS..)?;
+    loop {
+        let (head, _) = rest.split_at_checked(4)?;
+        let len = usize::from(u16::from_ne_bytes([head[0], head[1]]));
+        let kind = u16::from_ne_bytes([head[2], head[3]]);
+        if kind == STATS {
+            // Bytes (64 bits), then words: packets, drops, overlimits, two rates, packets and
+            // bytes held.
+            let word = |number: usize| -> Option<u32> {
+                let at = 4 + 8 + 4 * number;
+                Some(u32::from_ne_bytes(rest.get(at..at + 4)?.try_into().ok()?))
+            };
+            return Some(Counted {
+                dropped: word(1)?,
+                backlog: Backlog {
+                    packets: word(5)?.into(),
+                    bytes: word(6)?.into(),
+                },
+            });
+        }
+        rest = rest.get(len.next_multiple_of(4).max(4)..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> Spec {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_found_by_name() {
+        for (text, what) in [
+            ("fq_codel", None),
+            ("cake bandwidth 10mbit nat", None),
+            ("tbf rate 1mbit burst 5kb over pie", None),
+            ("gsp", Some("gsp")),
+            ("fq_gsp", Some("gsp")),
+            ("cobalt", Some("cobalt")),
+            ("steer util 99% delay 30ms over codel", Some("steer")),
+            (
+                "htb rate 1mbit over fq_pie triple-isolate",
+                Some("triple-isolate"),
+            ),
+            ("fq_codel ack-filter", Some("ack-filter")),
+            (
+                "red limit 1000p min 5p max 15p avpkt 500",
+                Some("thresholds of red in packets"),
+            ),
+        ] {
+            assert_eq!(lacking(&spec(text)), what, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
+        let at = |text: &str, mbit: u64| {
+            let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+            queue("d", &spec(text), &rate)
+        };
+        let (lines, majors) = at("codel", 10);
+        assert_eq!(
+            lines,
+            [
+                "qdisc add dev d root handle 1: htb default 1",
+                "class add dev d parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit \
+                 burst 1b cburst 1b quantum 1514",
+                "qdisc add dev d parent 1:1 handle 10: codel limit 1000 target 5ms interval 100ms",
+            ]
+        );
+        assert_eq!(majors, [LEAF]);
+        // A shaper that is not faster than the link stands alone.
+        let (lines, _) = at("cake bandwidth 10mbit", 10);
+        assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: cake"));
+        let (lines, majors) = at("htb rate 1mbit over pie", 10);
+        assert_eq!((lines.len(), majors), (3, vec![1, LEAF]));
+        let (lines, majors) = at("tbf rate 1mbit burst 5kb over pie", 10);
+        assert_eq!((lines.len(), majors), (2, vec![1, LEAF]));
+        assert!(lines[1].contains("parent 1:1 handle 10: pie "), "{lines:?}");
+        let (lines, _) = queue("d", &spec("pie"), &LineRate::Infinite);
+        assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: pie "));
+    }
+
+    #[test]
+    fn a_line_is_told_as_netem_has_it() {
+        let mut wire = Line::new(LineRate::Infinite);
+        assert!(line("d", "root", &wire, Span::ZERO).is_empty());
+        wire.delay = Span::from_millis(5);
+        wire.jitter = Span::from_millis(2);
+        wire.loss = 0.01;
+        let words = line("d", "root", &wire, Span::from_millis(4));
+        assert_eq!(
+            words,
+            [
+                "qdisc add dev d root netem limit 1000000 delay 10000us 1000us loss random 1% \
+              rate 1tbit"
+            ]
+        );
+    }
+
+    #[test]
+    fn counters_are_found_among_attributes() {
+        let mut answer = vec![0; 36];
+        answer.extend([8, 0, 1, 0, b'p', b'i', b'e', 0]);
+        answer.extend([44, 0, 3, 0]);
+        answer.extend(9_u64.to_ne_bytes());
+        for word in [1_u32, 7, 0, 0, 0, 3, 4000] {
+            answer.extend(word.to_ne_bytes());
+        }
+        let found = counted(&answer).unwrap();
+        assert_eq!(found.dropped, 7);
+        assert_eq!((found.backlog.packets, found.backlog.bytes), (3, 4000));
+        assert_eq!(counted(&answer[..44]), None);
+    }
+}

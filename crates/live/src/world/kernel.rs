@@ -1,0 +1,411 @@
+//! The kernel's own queues in place of the bridge: how they are set up, and what is seen of them.
+//!
+//! ```text
+//! client ─ [down line] ─ queues ─ [up line, paths] ─ [paths] ─ server
+//! ```
+//!
+//! The bridge's namespace hands frames from one port to the other by `mirred`, so that the queues
+//! at its two ports have them as the bridge's have. Behind a queue netem is its line: rate, delay,
+//! jitter, loss. What a flow's round trip has beyond the lines is added on the server's side, half
+//! each way; flows that differ in it are told apart by a stage of its own.
+//!
+//! Sockets listen to what arrives before a queue, right behind it and at the hosts, with the
+//! kernel's times. Drops and backlog are the queue's own counters, read every [`COUNT_EVERY`]:
+//! drops count in the middle of that time. Variables of a policy are not seen; the queue's own
+//! statistics at the end are tc's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use rustix::time::ClockId;
+use sojourn_qdisc::{DropReason, Ecn, Packet as _};
+use sojourn_units::{Span, Time};
+use sojourn_world::{Cell, Label, Line, LineRate, Transport};
+
+use super::links::{Links, capture, count_losses};
+use super::{Outcome, Run};
+use crate::bridge::{Frame, FramePort as _, Observer as _, Point, Pool, Side};
+use crate::clock::{Clock, read_nanos};
+use crate::host::Ends;
+use crate::interface::Interface;
+use crate::lab::{Lab, Plan};
+use crate::packet_socket::PacketSocket;
+use crate::tc::{self, Counted, Counters};
+use crate::unfit::Unfit;
+
+/// How often what was heard is looked at.
+const LISTEN_EVERY: Duration = Duration::from_millis(10);
+/// How often the queues' counters are read.
+const COUNT_EVERY: Span = Span::from_millis(50);
+/// Most different round trips: bands of a prio queue.
+const MOST_PATHS: usize = 16;
+/// Frames in memory at a time, of all sockets.
+const FRAMES: usize = 1 << 16;
+
+/// Whether the kernel has the queues and lines of a cell.
+pub(super) fn check(cell: &Cell) -> Result<(), Unfit> {
+    for (interface, link) in cell.network.interfaces.iter().zip(0..) {
+        if let Some(what) = tc::lacking(&interface.qdisc) {
+            return Err(Unfit::KernelQueue { what });
+        }
+        let Some(wire) = cell.network.wire(link) else {
+            return Err(Unfit::Graph);
+        };
+        if matches!(wire.line.rate, LineRate::Trace(_)) {
+            return Err(Unfit::KernelQueue { what: "trace" });
+        }
+        if wire.line.reorder && wire.line.rate.fixed().is_some() {
+            let what = "reorder behind a rate";
+            return Err(Unfit::KernelQueue { what });
+        }
+    }
+    if cell.network.nodes[0].nat && cell.network.interfaces.iter().any(|i| i.qdisc.asks_nat()) {
+        return Err(Unfit::KernelQueue {
+            what: "nat behind the hosts' own translation",
+        });
+    }
+    if !cell.changes.is_empty() {
+        return Err(Unfit::KernelQueue { what: "change" });
+    }
+    let paths = paths(cell).len();
+    if paths > MOST_PATHS {
+        return Err(Unfit::Paths {
+            count: paths,
+            most: MOST_PATHS,
+        });
+    }
+    Ok(())
+}
+
+/// What flows' round trips have beyond the lines, half of it: each once, with the flows' numbers.
+fn paths(cell: &Cell) -> BTreeMap<Span, Vec<usize>> {
+    let delays = cell.network.media.iter().map(sojourn_world::Medium::delay);
+    let links = delays.fold(Span::ZERO, |sum, delay| sum + delay);
+    let mut paths = BTreeMap::<_, Vec<usize>>::new();
+    for (number, flow) in cell.flows.iter().enumerate() {
+        let half = (flow.base_rtt - links) / 2;
+        paths.entry(half).or_default().push(number);
+    }
+    paths
+}
+
+/// The stages that a cell's lines and paths take.
+pub(super) fn plan(cell: &Cell, plan: Plan) -> Plan {
+    let behind = if paths(cell).len() > 1 { 2 } else { 1 };
+    Plan {
+        stages: [1, behind],
+        ..plan
+    }
+}
+
+/// Sets up queues, lines and paths.
+fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
+    let [(up, up_line), (down, down_line)] = run.links;
+    let paths = paths(run.cell);
+    let alike = match paths.len() {
+        1 => paths.keys().next().copied().unwrap_or_default(),
+        _ => Span::ZERO,
+    };
+    let [before, behind] = &run.lab.stages;
+    let mut lines = handed_through();
+    lines.extend(tc::line(Lab::LEFT, "root", down_line, Span::ZERO));
+    lines.push(tc::wire(Lab::RIGHT, "root"));
+    before[0].run(|| tc::run(&lines))?;
+    let mut lines = handed_through();
+    lines.extend(tc::line(Lab::RIGHT, "root", up_line, alike));
+    lines.push(delay_or_wire(Lab::LEFT, "root", alike));
+    behind[0].run(|| tc::run(&lines))?;
+    if let Some(place) = behind.get(1) {
+        let lines = told_apart(run.cell, &paths);
+        place.run(|| tc::run(&lines))?;
+    }
+    let (mut lines, up_majors) = tc::queue(Lab::RIGHT, &up.qdisc, &up_line.rate);
+    let (down_lines, down_majors) = tc::queue(Lab::LEFT, &down.qdisc, &down_line.rate);
+    lines.extend(down_lines);
+    lines.extend(labelled(run.cell));
+    lines.extend(handed_through());
+    run.lab.bridge.run(|| tc::run(&lines))?;
+    Ok([up_majors, down_majors])
+}
+
+/// A path from a host, as a line for tc.
+fn delay_or_wire(device: &str, parent: &str, delay: Span) -> String {
+    let delayed = tc::line(device, parent, &Line::new(LineRate::Infinite), delay);
+    let mut delayed = delayed.into_iter();
+    delayed.next().unwrap_or_else(|| tc::wire(device, parent))
+}
+
+/// The two ports of a place, and where each leads.
+fn ports() -> [(&'static str, &'static str); 2] {
+    [(Lab::LEFT, Lab::RIGHT), (Lab::RIGHT, Lab::LEFT)]
+}
+
+/// Frames go from one port to the other.
+fn handed_through() -> Vec<String> {
+    let mut lines = Vec::new();
+    for (from, to) in ports() {
+        lines.push(format!("qdisc replace dev {from} clsact"));
+        lines.push(format!(
+            "filter add dev {from} ingress prio 9 matchall action mirred egress redirect dev {to}"
+        ));
+    }
+    lines
+}
+
+/// The words by which flower knows the packets of a connection that come in at the left port, and
+/// at the right one.
+fn packets_of(cell: &Cell, ends: &Ends) -> [String; 2] {
+    let flow = &cell.flows[ends.flow];
+    let protocol = match flow.transport {
+        Transport::Tcp(_) => "tcp",
+        Transport::Udp => "udp",
+    };
+    let (from, to) = (ends.from.port(), ends.to.port());
+    let (client, server) = if flow.from == 0 {
+        (from, to)
+    } else {
+        (to, from)
+    };
+    [client, server].map(|port| format!("flower ip_proto {protocol} src_port {port}"))
+}
+
+/// A stage in which flows have a delay by their round trip: bands of a prio queue.
+fn told_apart(cell: &Cell, paths: &BTreeMap<Span, Vec<usize>>) -> Vec<String> {
+    let mut lines = handed_through();
+    let bands = paths.len();
+    for (device, _) in ports() {
+        lines.push(format!(
+            "qdisc add dev {device} root handle 1: prio bands {bands} priomap{}",
+            " 0".repeat(16)
+        ));
+        for (band, half) in (1..).zip(paths.keys()) {
+            let parent = format!("parent 1:{band:x}");
+            lines.push(delay_or_wire(device, &parent, *half));
+        }
+    }
+    for ends in Ends::of(cell, &cell.instances()) {
+        let band = paths.values().position(|flows| flows.contains(&ends.flow));
+        let band = band.map_or(1, |band| band + 1);
+        for ((_, out), packets) in ports().into_iter().zip(packets_of(cell, &ends)) {
+            lines.push(format!(
+                "filter add dev {out} parent 1: protocol ip prio 1 {packets} classid 1:{band:x}"
+            ));
+        }
+    }
+    lines
+}
+
+/// Marks and classes of the flows that have one.
+fn labelled(cell: &Cell) -> Vec<String> {
+    let mut lines = vec![
+        format!("qdisc replace dev {} clsact", Lab::LEFT),
+        format!("qdisc replace dev {} clsact", Lab::RIGHT),
+    ];
+    for ends in Ends::of(cell, &cell.instances()) {
+        let Label { mark, class } = cell.flows[ends.flow].label;
+        if (mark, class) == (0, 0) {
+            continue;
+        }
+        for ((from, to), packets) in ports().into_iter().zip(packets_of(cell, &ends)) {
+            lines.push(format!(
+                "filter add dev {from} ingress protocol ip prio 1 {packets} action skbedit mark \
+                 {mark} priority {:x}:{class:x} pipe action mirred egress redirect dev {to}",
+                tc::LEAF
+            ));
+        }
+    }
+    lines
+}
+
+/// A socket at a place where frames of one direction arrive.
+struct Ear {
+    point: Point,
+    side: Side,
+    socket: PacketSocket,
+}
+
+/// A frame where it was heard.
+struct Heard {
+    at: Time,
+    point: Point,
+    side: Side,
+    frame: Frame,
+}
+
+/// Who listens to the queues.
+struct Watch<'a> {
+    links: Links<'a>,
+    ears: Vec<Ear>,
+    pool: Pool,
+    clock: Clock,
+    /// By side: when packets were offered, and whether they were marked already.
+    offered: [HashMap<u64, (Time, bool)>; 2],
+    counters: [Counters; 2],
+    counted: [Counted; 2],
+    counted_at: Time,
+    frames: u64,
+}
+
+/// The thread that sets up the queues and listens to them.
+pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
+    let capture = capture(run)?;
+    let opened = build(run).and_then(|majors| Ok((majors, Watch::open(run, clock)?)));
+    // The other end of the channel waits for exactly this.
+    let _ = ready.send(opened.is_ok());
+    let (majors, mut watch) = opened?;
+    watch.links.capture = capture;
+    let stop = &run.shared.stop;
+    loop {
+        let over = stop.load(Ordering::Relaxed);
+        watch.listen()?;
+        watch.count(over)?;
+        if over {
+            break;
+        }
+        std::thread::sleep(LISTEN_EVERY);
+    }
+    let lost = watch.ears.iter_mut().map(|ear| {
+        let counters = ear.socket.counters();
+        counters.missed + counters.no_buffer + counters.unreadable
+    });
+    count_losses(watch.frames, lost.sum())?;
+    let report = |side: Side| {
+        let device = [Lab::RIGHT, Lab::LEFT][side as usize];
+        let majors = &majors[side as usize];
+        run.lab.bridge.run(|| tc::report(device, majors))
+    };
+    let reports = [report(Side::Up)?, report(Side::Down)?];
+    let mut links = watch.links;
+    links.keep_pairs();
+    Ok(Outcome {
+        bottleneck_packets: links.sent[0].max(links.sent[1]),
+        digest: links.digest,
+        links: links.recorders.into_iter().zip(reports).collect(),
+        frames: watch.frames,
+        cpu_nanos: read_nanos(ClockId::ThreadCPUTime),
+    })
+}
+
+impl<'a> Watch<'a> {
+    fn open(run: &'a Run<'_>, clock: Clock) -> io::Result<Self> {
+        let lab = run.lab;
+        let [before, behind] = &lab.stages;
+        let mut pool = Pool::new(FRAMES);
+        let mut ears = Vec::new();
+        for (point, side, place, device) in [
+            (Point::Offered, Side::Up, &lab.bridge, Lab::LEFT),
+            (Point::Offered, Side::Down, &lab.bridge, Lab::RIGHT),
+            (Point::Dequeued, Side::Up, &behind[0], Lab::LEFT),
+            (Point::Dequeued, Side::Down, &before[0], Lab::RIGHT),
+            (Point::Sent, Side::Up, &lab.server, Lab::HOST),
+            (Point::Sent, Side::Down, &lab.client, Lab::HOST),
+        ] {
+            let socket = place.run(|| {
+                let mut socket = PacketSocket::open(&mut pool, false)?;
+                let interface = Interface::find(device).map_err(io::Error::other)?;
+                socket.bind(&interface)?;
+                Ok(socket)
+            })?;
+            ears.push(Ear {
+                point,
+                side,
+                socket,
+            });
+        }
+        let counters = |device: &str| {
+            let open = || Counters::open(Interface::index_of(device)?);
+            lab.bridge.run(open)
+        };
+        Ok(Self {
+            links: Links::new(run),
+            ears,
+            pool,
+            clock,
+            offered: [HashMap::new(), HashMap::new()],
+            counters: [counters(Lab::RIGHT)?, counters(Lab::LEFT)?],
+            counted: [Counted::default(); 2],
+            counted_at: Time::ZERO,
+            frames: 0,
+        })
+    }
+
+    /// Takes what was heard since the last time, in the order of its times. Between two points on
+    /// the way of a frame no time need pass.
+    fn listen(&mut self) -> io::Result<()> {
+        let mut all = Vec::new();
+        let mut frames = Vec::new();
+        for ear in &mut self.ears {
+            while ear
+                .socket
+                .receive(&mut self.pool, &self.clock, &mut frames)?
+                > 0
+            {
+                all.extend(frames.drain(..).map(|frame| Heard {
+                    at: frame.arrived(),
+                    point: ear.point,
+                    side: ear.side,
+                    frame,
+                }));
+            }
+        }
+        all.sort_by_key(|heard| (heard.at, heard.point as u8));
+        for heard in all {
+            self.heard(&heard);
+            self.pool.give(heard.frame);
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, heard: &Heard) {
+        let Heard {
+            at,
+            point,
+            side,
+            ref frame,
+        } = *heard;
+        self.links.frame(point, side, at, frame);
+        let identity = sojourn_wire::identity(frame.parts().0, frame.parsed());
+        let marked = frame.ecn() == Ecn::Ce;
+        let waiting = &mut self.offered[side as usize];
+        match point {
+            Point::Offered => {
+                self.frames += 1;
+                self.links.offered(side, at, frame.len());
+                if let Some(identity) = identity {
+                    waiting.insert(identity, (at, marked));
+                }
+            }
+            Point::Dequeued => {
+                let offered = identity.and_then(|identity| waiting.remove(&identity));
+                let (since, before) = offered.unwrap_or((at, marked));
+                self.links.dequeued(side, at, frame.len(), at - since);
+                if marked && !before {
+                    self.links.marked(side, at, frame.len());
+                }
+            }
+            Point::Sent => {}
+        }
+    }
+
+    /// Reads the counters when it is time, or when the run is over.
+    fn count(&mut self, over: bool) -> io::Result<()> {
+        let now = self.clock.now();
+        if now < self.counted_at + COUNT_EVERY && !over {
+            return Ok(());
+        }
+        let between = self.counted_at + (now - self.counted_at) / 2;
+        self.counted_at = now;
+        for side in Side::BOTH {
+            let new = self.counters[side as usize].read()?;
+            let last = std::mem::replace(&mut self.counted[side as usize], new);
+            for _ in 0..new.dropped.wrapping_sub(last.dropped) {
+                self.links.dropped(side, between, 0, DropReason::Tail);
+            }
+            self.links.backlog(side, now, new.backlog);
+        }
+        Ok(())
+    }
+}
