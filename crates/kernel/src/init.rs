@@ -32,7 +32,9 @@ pub fn init() -> io::Error {
         NOT_RUN
     });
     if let Err(error) = fs::write(Path::new(SHARED).join(STATUS), status.to_string()) {
-        say(&format!("sojourn: the guest cannot write its result: {error}"));
+        say(&format!(
+            "sojourn: the guest cannot write its result: {error}"
+        ));
     }
     match reboot(RebootCommand::PowerOff) {
         Err(error) => error.into(),
