@@ -6,6 +6,7 @@
 
 mod bridge;
 mod check;
+mod fidelity;
 mod figures;
 mod kernel;
 mod pcap;
@@ -55,6 +56,7 @@ enum Command {
     Check(check::CheckArgs),
     Report(report::ReportArgs),
     Reproduce(reproduce::ReproduceArgs),
+    Fidelity(fidelity::FidelityArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
@@ -135,6 +137,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),

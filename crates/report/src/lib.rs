@@ -88,11 +88,26 @@ pub fn write_folder(
     let table = table.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let mut files = vec![table?];
     files.extend(rest?);
-    for (path, text) in more {
+    files.extend(pending(dir, more)?);
+    files.into_iter().try_for_each(Pending::keep)
+}
+
+/// Writes texts by their paths into `dir`, which is made when it is missing. None of them appears
+/// before all are complete.
+///
+/// # Errors
+/// When the file system refuses, with the file's name.
+pub fn write_files(dir: &Path, files: &[(PathBuf, &str)]) -> Result<(), ReportError> {
+    let files = pending(dir, files)?;
+    files.into_iter().try_for_each(Pending::keep)
+}
+
+fn pending(dir: &Path, files: &[(PathBuf, &str)]) -> Result<Vec<Pending>, ReportError> {
+    let write = |(path, text): &(PathBuf, &str)| {
         let place = dir.join(path);
         let folder = place.parent().unwrap_or(dir);
         std::fs::create_dir_all(folder).map_err(ReportError::io("make the folder", folder))?;
-        files.push(Pending::text(place, text)?);
-    }
-    files.into_iter().try_for_each(Pending::keep)
+        Pending::text(place, text)
+    };
+    files.iter().map(write).collect()
 }

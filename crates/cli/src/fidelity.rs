@@ -1,0 +1,225 @@
+//! `sojourn fidelity`: a fixed grid of cells in several worlds, and how far they agree.
+
+use crate::progress::Bar;
+use crate::run::{run_cells, stop_on_signal};
+use crate::table::Table;
+use crate::worlds::{self, Programs, Row, WORLDS};
+use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
+use anyhow::Context as _;
+use clap::Args;
+use sojourn_fidelity::{FIGURES, Grid, Matrix, Summary};
+use sojourn_world::Cell;
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The page's file name.
+const PAGE: &str = "fidelity.html";
+/// The table's file name.
+const TABLE: &str = "fidelity.csv";
+/// How many of the cells that differ most are printed.
+const SHOWN: usize = 5;
+
+/// Run a fixed grid of cells in several worlds and say how far they agree
+///
+/// What is not run here is taken from the recorded matrix that is built into the program, so that
+/// the simulator is held to the kernel where there is none.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn fidelity                                    the simulator beside the recorded kernel
+  sojourn fidelity --quick --world sim,kernel-tc      one cell of eleven, both run here
+  sojourn fidelity --cell steady/10mbit/50ms/codel    only these cells
+  sojourn fidelity --out out/fidelity                 fidelity.html and fidelity.csv
+
+Exit status: 0 when every run succeeded, however far the worlds agree, 1 when one failed, 2 when
+the input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written).")]
+pub(crate) struct FidelityArgs {
+    /// Run it in these worlds; of the others the recorded figures are shown
+    #[arg(
+        long,
+        value_name = "WORLD,...",
+        value_delimiter = ',',
+        value_parser = worlds::one(),
+        default_value = WORLDS[0].name.as_str()
+    )]
+    world: Vec<&'static Row>,
+
+    /// One cell of eleven, with one seed: every queue and every congestion control comes up
+    #[arg(long, conflicts_with = "seeds")]
+    quick: bool,
+
+    /// Only cells whose name contains this; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    cell: Vec<String>,
+
+    /// Number of seeds
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u64).range(1..=1000))]
+    seeds: u64,
+
+    #[arg(long, value_name = "N", help = worlds::jobs_help())]
+    jobs: Option<NonZeroUsize>,
+
+    /// Take what is not run from this table instead of the recorded matrix
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Print the table as CSV on standard output, and nothing else there
+    #[arg(long)]
+    csv: bool,
+
+    /// Write fidelity.html and fidelity.csv into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl FidelityArgs {
+    fn grid(&self) -> anyhow::Result<Grid> {
+        let seeds = if self.quick { 1 } else { self.seeds };
+        let grid = Grid::new(seeds, self.quick, &self.cell)?;
+        if grid.phases.is_empty() {
+            let all = Grid::new(1, false, &[])?.places();
+            let message = format!(
+                "--cell {}: no cell has such a name; there are {}, such as {}",
+                self.cell.join(" --cell "),
+                all.len(),
+                all[all.len() / 2].name()
+            );
+            return Err(WrongInput(message).into());
+        }
+        Ok(grid)
+    }
+
+    fn recorded(&self) -> anyhow::Result<Matrix> {
+        let Some(file) = &self.record else {
+            return Ok(Matrix::recorded()?);
+        };
+        let wrong =
+            |error: anyhow::Error| WrongInput(format!("--record {}: {error:#}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.into()))?;
+        Ok(Matrix::parse(&text).map_err(|error| wrong(error.into()))?)
+    }
+}
+
+pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
+    let grid = args.grid()?;
+    let places = grid.places();
+    let mut matrix = args.recorded()?.only(&places);
+    check_out(args.out.as_ref())?;
+    let stop = stop_on_signal()?;
+    let mut failures = Vec::new();
+    for row in &args.world {
+        let (found, failed) = run(&grid, row, args.jobs, &stop)?;
+        if stop.load(Ordering::Relaxed) {
+            eprintln!("sojourn: interrupted; nothing was written");
+            return Ok(INTERRUPTED);
+        }
+        matrix.merge(found);
+        failures.extend(failed);
+    }
+    for failure in &failures {
+        eprintln!("sojourn: {failure}");
+    }
+    let matrix = matrix.only(&places);
+    if let Some(dir) = &args.out {
+        write(dir, &matrix, &failures).with_context(|| format!("--out {}", dir.display()))?;
+    }
+    if args.csv {
+        print(&matrix.csv())?;
+    } else {
+        print(&text(&matrix, args))?;
+    }
+    Ok(if failures.is_empty() { 0 } else { FAILED })
+}
+
+/// Runs the grid in one world.
+fn run(
+    grid: &Grid,
+    row: &Row,
+    jobs: Option<NonZeroUsize>,
+    stop: &AtomicBool,
+) -> anyhow::Result<(Matrix, Vec<String>)> {
+    let world = row.world(Programs::default())?;
+    let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
+    let bar = Bar::new(&cells);
+    let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(jobs), stop, &bar);
+    bar.clear();
+    let (mut matrix, mut failures) = (Matrix::default(), Vec::new());
+    for phase in &grid.phases {
+        let rest = outcomes.split_off(phase.cells.len());
+        let (results, failed) = sojourn_scenario::split(&phase.cells, outcomes);
+        outcomes = rest;
+        matrix.merge(Matrix::of(phase.name, &results));
+        failures.extend(failed.iter().map(|text| format!("{} {text}", phase.name)));
+    }
+    Ok((matrix, failures))
+}
+
+fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
+    let page = sojourn_fidelity::page(matrix, notes, env!("SOJOURN_VERSION"))?;
+    sojourn_report::write_files(dir, &[(PAGE.into(), &page), (TABLE.into(), &matrix.csv())])?;
+    Ok(())
+}
+
+/// For terminals: how many cells agree, and where the worlds differ most.
+fn text(matrix: &Matrix, args: &FidelityArgs) -> String {
+    let mut text = String::new();
+    let summaries = Summary::all(matrix);
+    for summary in &summaries {
+        let (first, other) = (summary.pair.first.world, summary.pair.other.world);
+        let what = summary.pair.what();
+        let _ = writeln!(
+            text,
+            "{first} and {other} (another {what}): cells within the tolerance"
+        );
+        let titles = FIGURES.iter().map(|figure| format!(">{}", figure.title));
+        let titles: Vec<String> = std::iter::once("phase".to_owned()).chain(titles).collect();
+        let mut table = Table::new(titles.iter().map(String::as_str));
+        for row in &summary.rows {
+            let share = |&(within, of): &(usize, usize)| match of {
+                0 => "-".to_owned(),
+                _ => format!("{within} of {of}"),
+            };
+            let cells = row.within.iter().map(share);
+            table.row(std::iter::once(row.phase.clone()).chain(cells).collect());
+        }
+        text += &table.show();
+        if !summary.causes.is_empty() {
+            let causes = summary.causes.iter();
+            let causes: Vec<String> = causes
+                .map(|(cause, count)| format!("{count} {}", cause.name()))
+                .collect();
+            let _ = writeln!(text, "Beyond it, by cause: {}.", causes.join(", "));
+        }
+        for worst in summary.worst.iter().take(SHOWN) {
+            let (difference, cause) = worst.largest();
+            let cause = cause.map_or_else(String::new, |cause| format!(", {}", cause.name()));
+            let (name, title) = (worst.place.name(), difference.figure.title);
+            let _ = writeln!(text, "  {name}: {title} {}{cause}", difference.show());
+        }
+        text.push('\n');
+    }
+    if summaries.is_empty() {
+        text += "The recorded matrix has none of these cells in another world.\n";
+    }
+    if let Some(dir) = &args.out {
+        let _ = writeln!(text, "{}", dir.join(PAGE).display());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every world of the matrix is one that this program knows.
+    #[test]
+    fn the_squares_are_worlds() {
+        let names = worlds::names();
+        for square in sojourn_fidelity::SQUARES {
+            let known = names.iter().any(|name| name.as_str() == square.world);
+            assert!(known, "{}", square.world);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Two worlds side by side, and whose a difference is.
+
+use crate::figure::{FIGURES, Figure};
+use crate::matrix::{Entry, Matrix, Mean, Place};
+use crate::square::{SQUARES, Square};
+
+/// Two worlds of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The one that is held against …
+    pub first: &'static Square,
+    /// … this one.
+    pub other: &'static Square,
+}
+
+/// A figure of a cell in two worlds.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// Which figure.
+    pub figure: &'static Figure,
+    /// In the first world.
+    pub first: Mean,
+    /// In the other one.
+    pub other: Mean,
+}
+
+/// Whose a difference between the simulator and the kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The model's: with the kernel's TCP over our queues it is gone.
+    Tcp,
+    /// The queues': it is there with the kernel's TCP too.
+    Queue,
+    /// Of both, each a part.
+    Both,
+    /// Nobody knows: the kernel's TCP was not run over our queues.
+    Unknown,
+}
+
+impl Cause {
+    /// In a few words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP model",
+            Self::Queue => "queue code",
+            Self::Both => "both",
+            Self::Unknown => "not separated",
+        }
+    }
+}
+
+impl Difference {
+    /// The first less the other.
+    pub fn absolute(&self) -> f64 {
+        self.first.mean - self.other.mean
+    }
+
+    /// The same as a share of the other; none when that is zero.
+    pub fn relative(&self) -> Option<f64> {
+        (self.other.mean != 0.0).then(|| self.absolute() / self.other.mean.abs())
+    }
+
+    /// Its size in tolerances: up to 1 the two agree.
+    pub fn size(&self) -> f64 {
+        let tolerance = self.figure.tolerance(self.other.mean);
+        match self.absolute().abs() {
+            0.0 => 0.0,
+            difference => difference / tolerance,
+        }
+    }
+
+    /// Whether the two agree.
+    pub fn within(&self) -> bool {
+        self.size() <= 1.0
+    }
+
+    /// Half the width of the 95 % confidence interval of the difference, where both have one.
+    pub fn ci95(&self) -> Option<f64> {
+        Some(libm::hypot(self.first.ci95?, self.other.ci95?))
+    }
+}
+
+impl Pair {
+    /// The pairs of which `matrix` has cells: the simulator against each other world, and of worlds
+    /// with the same TCP or the same queues each against the next.
+    pub fn all(matrix: &Matrix) -> Vec<Self> {
+        let has = |square: &&Square| {
+            let mut entries = matrix.entries.iter();
+            entries.any(|entry| entry.world.as_str() == square.world)
+        };
+        let squares: Vec<&'static Square> = SQUARES.iter().filter(has).collect();
+        let mut pairs = Vec::new();
+        for (index, first) in squares.iter().enumerate() {
+            for other in &squares[index + 1..] {
+                pairs.push(Self { first, other });
+            }
+        }
+        pairs.retain(|pair| !pair.differences(matrix).is_empty());
+        pairs
+    }
+
+    /// What differs between the two, in words.
+    pub fn what(&self) -> String {
+        let parts = [
+            (self.first.tcp != self.other.tcp, "TCP"),
+            (self.first.queues != self.other.queues, "queue code"),
+            (self.first.repeats != self.other.repeats, "time"),
+        ];
+        let parts: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.0)
+            .map(|part| part.1)
+            .collect();
+        parts.join(" and ")
+    }
+
+    /// Every cell that ran in both, with its differences.
+    pub fn differences<'a>(&self, matrix: &'a Matrix) -> Vec<(&'a Place, Vec<Difference>)> {
+        let mut list = Vec::new();
+        for place in matrix.places() {
+            let of = |square: &Square| matrix.get(place, square.world);
+            if let (Some(first), Some(other)) = (of(self.first), of(self.other)) {
+                list.push((place, between(first, other)));
+            }
+        }
+        list
+    }
+
+    /// Whose a difference of this pair is; none unless both TCP and queues differ.
+    pub fn cause(&self, matrix: &Matrix, place: &Place, difference: &Difference) -> Option<Cause> {
+        if self.first.tcp == self.other.tcp || self.first.queues == self.other.queues {
+            return None;
+        }
+        let between = |square: &&Square| {
+            let changes_one =
+                |end: &Square| (square.tcp == end.tcp) != (square.queues == end.queues);
+            square.repeats && changes_one(self.first) && changes_one(self.other)
+        };
+        let middle = SQUARES.iter().find(between);
+        let value = middle.and_then(|square| {
+            let entry = matrix.get(place, square.world)?;
+            let figures = FIGURES.iter().zip(&entry.figures);
+            let mut found = figures.filter(|(figure, _)| figure.key == difference.figure.key);
+            found.next()?.1.as_ref().map(|mean| (square, mean.mean))
+        });
+        let Some((square, middle)) = value else {
+            return Some(Cause::Unknown);
+        };
+        let tolerance = difference.figure.tolerance(difference.other.mean);
+        let to_first = (difference.first.mean - middle).abs() > tolerance;
+        let to_other = (difference.other.mean - middle).abs() > tolerance;
+        // From the first world to the middle one either TCP changes or the queues do.
+        let by_tcp = square.queues == self.first.queues;
+        Some(match (to_first, to_other) {
+            (true, false) if by_tcp => Cause::Tcp,
+            (false, true) if !by_tcp => Cause::Tcp,
+            (true, false) | (false, true) => Cause::Queue,
+            _ => Cause::Both,
+        })
+    }
+}
+
+fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
+    let values = first.figures.iter().zip(&other.figures);
+    let all = FIGURES.iter().zip(values);
+    all.filter_map(|(figure, (first, other))| {
+        Some(Difference {
+            figure,
+            first: (*first)?,
+            other: (*other)?,
+        })
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_world::WorldName;
+
+    /// A cell with so much goodput in each world.
+    fn matrix(values: &[(&'static str, f64)]) -> Matrix {
+        let entry = |&(world, mean): &(&'static str, f64)| {
+            let mut figures = [None; FIGURES.len()];
+            figures[0] = Some(Mean {
+                mean,
+                ci95: Some(0.3),
+            });
+            Entry {
+                place: Place::of("steady", &[]),
+                world: WorldName::new(world),
+                seeds: 2,
+                figures,
+            }
+        };
+        Matrix {
+            entries: values.iter().map(entry).collect(),
+        }
+    }
+
+    fn cause(sim: f64, middle: Option<f64>, kernel: f64) -> Option<Cause> {
+        let mut worlds = vec![("sim", sim), ("kernel-tc", kernel)];
+        worlds.extend(middle.map(|value| ("kernel", value)));
+        let matrix = matrix(&worlds);
+        let pair = Pair::all(&matrix)[0];
+        let list = pair.differences(&matrix);
+        let (place, differences) = &list[0];
+        pair.cause(&matrix, place, &differences[0])
+    }
+
+    #[test]
+    fn a_difference_is_of_what_changes() {
+        // The tolerance is 0.1 at 10 Mbit/s.
+        assert_eq!(cause(9.0, Some(10.02), 10.0), Some(Cause::Tcp));
+        assert_eq!(cause(9.0, Some(9.05), 10.0), Some(Cause::Queue));
+        assert_eq!(cause(9.0, Some(9.5), 10.0), Some(Cause::Both));
+        assert_eq!(cause(9.0, None, 10.0), Some(Cause::Unknown));
+    }
+
+    #[test]
+    fn sizes_are_counted_in_tolerances() {
+        let matrix = matrix(&[("sim", 9.8), ("kernel", 10.0)]);
+        let pair = Pair::all(&matrix)[0];
+        let list = pair.differences(&matrix);
+        let difference = &list[0].1[0];
+        assert!((difference.size() - 2.0).abs() < 1e-9);
+        assert!(!difference.within());
+        assert!((difference.relative().expect("not zero") + 0.02).abs() < 1e-9);
+        assert!((difference.ci95().expect("both have one") - libm::hypot(0.3, 0.3)).abs() < 1e-12);
+        assert_eq!(pair.what(), "TCP");
+        assert_eq!(pair.cause(&matrix, list[0].0, difference), None);
+    }
+}

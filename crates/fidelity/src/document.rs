@@ -1,0 +1,84 @@
+//! `docs/fidelity.md`: what the recorded matrix says.
+
+use crate::compare::Cause;
+use crate::figure::FIGURES;
+use crate::matrix::Matrix;
+use crate::page::{command, tolerance};
+use crate::summary::{Row, Summary};
+use sojourn_tidy::generated;
+use std::fmt::Write as _;
+
+/// How many of the worst cells are shown.
+const SHOWN: usize = 12;
+
+fn tolerances() -> String {
+    let mut text = String::from("| figure | tolerance |\n| --- | --- |\n");
+    for figure in FIGURES {
+        let words = tolerance(figure.share, figure.least, figure.unit);
+        let _ = writeln!(text, "| {} | {words} |", figure.title);
+    }
+    text
+}
+
+fn row(row: &Row) -> String {
+    let share = |((within, of), median): (&(usize, usize), &Option<f64>)| match median {
+        _ if *of == 0 => "–".to_owned(),
+        Some(median) => format!("{within} of {of}, {:.1} %", 100.0 * median),
+        None => format!("{within} of {of}"),
+    };
+    let cells: Vec<String> = row.within.iter().zip(&row.median).map(share).collect();
+    format!("| {} | {} |\n", row.phase, cells.join(" | "))
+}
+
+fn pair(summary: &Summary) -> String {
+    let (first, other) = (summary.pair.first, summary.pair.other);
+    let mut text = format!(
+        "### `{}` and `{}`: another {}\n\n{}; {}. {} cells.\n\n",
+        first.world,
+        other.world,
+        summary.pair.what(),
+        first.title,
+        other.title,
+        summary.cells
+    );
+    let titles: Vec<&str> = FIGURES.iter().map(|figure| figure.title).collect();
+    let _ = writeln!(text, "| phase | {} |", titles.join(" | "));
+    let _ = writeln!(text, "|{}", " --- |".repeat(titles.len() + 1));
+    text.extend(summary.rows.iter().map(row));
+    if !summary.causes.is_empty() {
+        let cause = |(cause, count): &(Cause, usize)| format!("{count} {}", cause.name());
+        let causes: Vec<String> = summary.causes.iter().map(cause).collect();
+        let _ = writeln!(
+            text,
+            "\nDifferences beyond the tolerance, by cause: {}.",
+            causes.join(", ")
+        );
+    }
+    if !summary.worst.is_empty() {
+        text += "\n| worst cells | largest difference | cause |\n| --- | --- | --- |\n";
+    }
+    for worst in summary.worst.iter().take(SHOWN) {
+        let (difference, cause) = worst.largest();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} {} | {} |",
+            worst.place.name(),
+            difference.figure.title,
+            difference.show(),
+            cause.map_or("", Cause::name)
+        );
+    }
+    text
+}
+
+#[test]
+fn the_page_of_the_recorded_matrix_is_current() {
+    let matrix = Matrix::recorded().expect("the built-in table is right");
+    let summaries = Summary::all(&matrix);
+    let pairs: Vec<String> = summaries.iter().map(pair).collect();
+    generated::part("docs/fidelity.md", "tolerances", &tolerances());
+    generated::part("docs/fidelity.md", "matrix", &pairs.join("\n"));
+    let example = command("steady/10mbit/50ms/codel/cubic/4", "kernel-tc");
+    let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
+    assert!(page.expect("it was read above").contains(&example));
+}

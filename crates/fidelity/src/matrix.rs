@@ -1,0 +1,325 @@
+//! What was measured: means over seeds, by cell and world; a CSV table.
+
+use crate::figure::FIGURES;
+use sojourn_report::OverSeeds;
+use sojourn_world::{RunResult, WorldName};
+use std::fmt::Write as _;
+
+/// What a cell is told apart by within its phase: the table's column and the scenario's field.
+const AXES: [(&str, &str); 5] = [
+    ("rate", "dumbbell.rate"),
+    ("rtt", "dumbbell.rtt"),
+    ("queue", "dumbbell.qdisc"),
+    ("cc", "tcp.cc"),
+    ("flows", "flow.bulk.count"),
+];
+
+/// A cell of the grid.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Name of its phase.
+    pub phase: String,
+    /// Rate, round-trip time, queue, congestion control, number of flows; empty where the phase
+    /// has but one.
+    pub values: [String; 5],
+}
+
+impl Place {
+    /// The place of a cell with these parameters.
+    pub fn of(phase: &str, params: &[(String, String)]) -> Self {
+        let value = |(_, field): (&str, &str)| {
+            let found = params.iter().find(|(key, _)| key == field);
+            found.map_or_else(String::new, |(_, value)| value.clone())
+        };
+        Self {
+            phase: phase.to_owned(),
+            values: AXES.map(value),
+        }
+    }
+
+    /// Phase and values with `/` between them, the queue by its first word:
+    /// `steady/10mbit/50ms/codel/cubic/4`.
+    pub fn name(&self) -> String {
+        let mut name = self.phase.clone();
+        for value in self.values.iter().filter(|value| !value.is_empty()) {
+            let word = value.split(' ').next().unwrap_or_default();
+            let _ = write!(name, "/{word}");
+        }
+        name
+    }
+}
+
+/// The mean of a figure over seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// In the figure's unit.
+    pub mean: f64,
+    /// Half the width of its 95 % confidence interval; none of one seed.
+    pub ci95: Option<f64>,
+}
+
+/// What a world made of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The cell.
+    pub place: Place,
+    /// The world.
+    pub world: WorldName,
+    /// Over how many seeds, 1, 2 and so on.
+    pub seeds: usize,
+    /// In the order of [`FIGURES`].
+    pub figures: [Option<Mean>; FIGURES.len()],
+}
+
+/// What all worlds made of the grid's cells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    /// By cell in the grid's order, then by world.
+    pub entries: Vec<Entry>,
+}
+
+/// Why a table cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// It is no CSV, or a line has too few or too many fields.
+    #[error("{0}")]
+    Csv(#[from] csv::Error),
+    /// Its first line names other columns.
+    #[error("line 1: the columns are `{found}`, expected `{expected}`")]
+    Columns {
+        /// As they stand there.
+        found: String,
+        /// As this program writes them.
+        expected: String,
+    },
+    /// A field cannot be read.
+    #[error("line {line}: {column}: `{found}` is no {expected}")]
+    Field {
+        /// From 1.
+        line: u64,
+        /// The column's name.
+        column: &'static str,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+}
+
+impl Matrix {
+    /// The table of the repository, as built into the program.
+    ///
+    /// # Errors
+    /// When it cannot be read: a fault of the program.
+    pub fn recorded() -> Result<Self, MatrixError> {
+        Self::parse(include_str!("../../../scenarios/fidelity/matrix.csv"))
+    }
+
+    /// The means over the seeds of `results`, all of one phase and one world, in their order.
+    pub fn of(phase: &str, results: &[RunResult]) -> Self {
+        let mut entries = Vec::new();
+        for runs in results.chunk_by(|a, b| a.params == b.params) {
+            entries.push(Entry {
+                place: Place::of(phase, &runs[0].params),
+                world: runs[0].world.clone(),
+                seeds: runs.len(),
+                figures: FIGURES.map(|figure| {
+                    let over = OverSeeds::of(runs.iter().map(figure.of))?;
+                    let (mean, ci95) = (over.mean, over.ci95);
+                    Some(Mean { mean, ci95 })
+                }),
+            });
+        }
+        Self { entries }
+    }
+
+    /// Puts `other` in; what it has of the same cell and world takes the older one's place.
+    pub fn merge(&mut self, other: Self) {
+        for entry in other.entries {
+            let same = |old: &&mut Entry| old.place == entry.place && old.world == entry.world;
+            match self.entries.iter_mut().find(same) {
+                Some(old) => *old = entry,
+                None => self.entries.push(entry),
+            }
+        }
+    }
+
+    /// Only what it has of these cells, in their order.
+    #[must_use]
+    pub fn only(&self, places: &[Place]) -> Self {
+        let mut entries = Vec::new();
+        for place in places {
+            let of = self.entries.iter().filter(|entry| entry.place == *place);
+            entries.extend(of.cloned());
+        }
+        Self { entries }
+    }
+
+    /// What a world made of a cell.
+    pub fn get(&self, place: &Place, world: &str) -> Option<&Entry> {
+        let mut entries = self.entries.iter();
+        entries.find(|entry| entry.place == *place && entry.world.as_str() == world)
+    }
+
+    /// Its cells, each once.
+    pub fn places(&self) -> Vec<&Place> {
+        let mut places: Vec<&Place> = Vec::new();
+        for entry in &self.entries {
+            if !places.contains(&&entry.place) {
+                places.push(&entry.place);
+            }
+        }
+        places
+    }
+
+    /// As a table: a line for each cell and world, numbers with the digits of their figure.
+    pub fn csv(&self) -> String {
+        let mut text = columns().join(",") + "\n";
+        for entry in &self.entries {
+            let mut fields = vec![entry.place.phase.clone()];
+            fields.extend(entry.place.values.iter().cloned());
+            fields.extend([entry.world.to_string(), entry.seeds.to_string()]);
+            for (figure, value) in FIGURES.iter().zip(&entry.figures) {
+                let show = |number: Option<f64>| {
+                    number.map_or_else(String::new, |number| format!("{number:.*}", figure.digits))
+                };
+                fields.push(show(value.map(|mean| mean.mean)));
+                fields.push(show(value.and_then(|mean| mean.ci95)));
+            }
+            let _ = writeln!(text, "{}", fields.join(","));
+        }
+        text
+    }
+
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// When it is none of [`Matrix::csv`]; the message names line and column.
+    pub fn parse(text: &str) -> Result<Self, MatrixError> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let columns = columns();
+        if reader.headers()?.iter().ne(columns.iter().copied()) {
+            return Err(MatrixError::Columns {
+                found: reader.headers()?.iter().collect::<Vec<_>>().join(","),
+                expected: columns.join(","),
+            });
+        }
+        let mut entries = Vec::new();
+        for record in reader.records() {
+            let record = record?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let wrong = |index: usize, expected| MatrixError::Field {
+                line,
+                column: columns[index],
+                found: record[index].to_owned(),
+                expected,
+            };
+            let number = |index: usize| -> Result<Option<f64>, MatrixError> {
+                let text = &record[index];
+                if text.is_empty() {
+                    return Ok(None);
+                }
+                let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+                number.map(Some).ok_or_else(|| wrong(index, "number"))
+            };
+            let mut figures = [None; FIGURES.len()];
+            for (index, figure) in figures.iter_mut().enumerate() {
+                let at = KEYS.len() + 2 * index;
+                let ci95 = number(at + 1)?;
+                *figure = number(at)?.map(|mean| Mean { mean, ci95 });
+            }
+            entries.push(Entry {
+                place: Place {
+                    phase: record[0].to_owned(),
+                    values: std::array::from_fn(|index| record[1 + index].to_owned()),
+                },
+                world: WorldName::parse(&record[6]).ok_or_else(|| wrong(6, "name of a world"))?,
+                seeds: record[7].parse().map_err(|_| wrong(7, "number of seeds"))?,
+                figures,
+            });
+        }
+        Ok(Self { entries })
+    }
+}
+
+/// The columns before the figures.
+const KEYS: [&str; 8] = [
+    "phase", AXES[0].0, AXES[1].0, AXES[2].0, AXES[3].0, AXES[4].0, "world", "seeds",
+];
+
+/// The table's columns; behind each figure half the width of its interval.
+fn columns() -> Vec<&'static str> {
+    let figures = FIGURES.iter().flat_map(|figure| [figure.key, "ci95"]);
+    KEYS.into_iter().chain(figures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> Matrix {
+        let params = [
+            ("dumbbell.rate", "10mbit"),
+            ("dumbbell.qdisc", "red limit 9"),
+        ];
+        let params = params.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let mut figures = [None; FIGURES.len()];
+        figures[0] = Some(Mean {
+            mean: 9.25,
+            ci95: Some(0.5),
+        });
+        figures[3] = Some(Mean {
+            mean: 12.0,
+            ci95: None,
+        });
+        Matrix {
+            entries: vec![Entry {
+                place: Place::of("steady", &params),
+                world: WorldName::new("sim"),
+                seeds: 2,
+                figures,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_table_comes_back() {
+        let matrix = one();
+        assert_eq!(matrix.entries[0].place.name(), "steady/10mbit/red");
+        assert_eq!(Matrix::parse(&matrix.csv()).expect("it is one"), matrix);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |from: &str, to: &str| {
+            let text = one().csv().replace(from, to);
+            Matrix::parse(&text).expect_err("it is wrong").to_string()
+        };
+        assert_eq!(
+            error("9.2500", "x"),
+            "line 2: goodput_mbps: `x` is no number"
+        );
+        assert_eq!(
+            error("sim,2", "sim,two"),
+            "line 2: seeds: `two` is no number of seeds"
+        );
+        assert_eq!(
+            error("sim,", "Sim!,"),
+            "line 2: world: `Sim!` is no name of a world"
+        );
+        assert!(error("phase", "Phase").starts_with("line 1: the columns are `Phase,rate"));
+        assert!(
+            error("9.2500,", "").contains("21 fields"),
+            "{}",
+            error("9.2500,", "")
+        );
+    }
+
+    #[test]
+    fn the_newer_entry_stands() {
+        let (mut matrix, mut newer) = (one(), one());
+        newer.entries[0].seeds = 5;
+        matrix.merge(newer.clone());
+        assert_eq!(matrix, newer);
+    }
+}

@@ -1,0 +1,66 @@
+//! The worlds by what runs in them.
+
+use sojourn_world::WorldName;
+
+/// Whose code it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// This project's.
+    Ours,
+    /// Linux's.
+    Kernel,
+}
+
+/// A world, by whose TCP and whose queues it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Square {
+    /// Its name in results.
+    pub world: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Whose TCP.
+    pub tcp: Code,
+    /// Whose queue disciplines.
+    pub queues: Code,
+    /// Whether its runs repeat: those in real time do not.
+    pub repeats: bool,
+}
+
+/// All of them, the one that is held to the others first, then the one that decides.
+pub const SQUARES: [Square; 4] = [
+    Square {
+        world: "sim",
+        title: "simulated: our TCP model, our queues",
+        tcp: Code::Ours,
+        queues: Code::Ours,
+        repeats: true,
+    },
+    Square {
+        world: "kernel-tc",
+        title: "Linux in virtual time: its TCP, its queues",
+        tcp: Code::Kernel,
+        queues: Code::Kernel,
+        repeats: true,
+    },
+    Square {
+        world: "kernel",
+        title: "Linux in virtual time: its TCP, our queues",
+        tcp: Code::Kernel,
+        queues: Code::Ours,
+        repeats: true,
+    },
+    Square {
+        world: "live",
+        title: "Linux in real time: its TCP, our queues",
+        tcp: Code::Kernel,
+        queues: Code::Ours,
+        repeats: false,
+    },
+];
+
+impl Square {
+    /// The square of a world; none for worlds of which the matrix knows nothing.
+    pub fn of(world: &WorldName) -> Option<&'static Self> {
+        SQUARES.iter().find(|square| square.world == world.as_str())
+    }
+}

@@ -1,0 +1,153 @@
+//! What a matrix says of two worlds, in a table and a list.
+
+use crate::compare::{Cause, Difference, Pair};
+use crate::figure::FIGURES;
+use crate::matrix::{Matrix, Place};
+use sojourn_report::significant;
+
+/// What a matrix says of a pair of worlds.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The two.
+    pub pair: Pair,
+    /// How many cells both have.
+    pub cells: usize,
+    /// By phase, and last over all.
+    pub rows: Vec<Row>,
+    /// Every cell with differences beyond the tolerance, the worst first.
+    pub worst: Vec<Worst>,
+    /// How many of these differences are whose, in the order of first mention.
+    pub causes: Vec<(Cause, usize)>,
+}
+
+/// A phase in a [`Summary`].
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name, or `all`.
+    pub phase: String,
+    /// Of each of [`FIGURES`]: how many cells are within the tolerance, and of how many.
+    pub within: [(usize, usize); FIGURES.len()],
+    /// Of each: the median size of the relative difference, as a share; none without a cell.
+    pub median: [Option<f64>; FIGURES.len()],
+}
+
+/// A cell in which two worlds differ.
+#[derive(Clone, Debug)]
+pub struct Worst {
+    /// Which.
+    pub place: Place,
+    /// All its differences, in the order of [`FIGURES`], and whose each is that is beyond the
+    /// tolerance.
+    pub differences: Vec<(Difference, Option<Cause>)>,
+}
+
+impl Worst {
+    /// Its largest difference.
+    pub fn largest(&self) -> (&Difference, Option<Cause>) {
+        let sizes = self.differences.iter();
+        let largest = sizes.max_by(|a, b| a.0.size().total_cmp(&b.0.size()));
+        let (difference, cause) = largest.expect("a cell in this list has a difference");
+        (difference, *cause)
+    }
+}
+
+impl Summary {
+    /// Of every pair of worlds in `matrix`.
+    pub fn all(matrix: &Matrix) -> Vec<Self> {
+        let pairs = Pair::all(matrix).into_iter();
+        pairs.map(|pair| Self::of(pair, matrix)).collect()
+    }
+
+    fn of(pair: Pair, matrix: &Matrix) -> Self {
+        let cells = pair.differences(matrix);
+        let mut phases: Vec<&str> = cells.iter().map(|(place, _)| &*place.phase).collect();
+        phases.dedup();
+        let mut rows: Vec<Row> = phases
+            .iter()
+            .map(|phase| {
+                row(
+                    phase,
+                    cells.iter().filter(|(place, _)| place.phase == *phase),
+                )
+            })
+            .collect();
+        rows.push(row("all", cells.iter()));
+        let mut causes: Vec<(Cause, usize)> = Vec::new();
+        let mut worst: Vec<Worst> = Vec::new();
+        for (place, differences) in &cells {
+            let whose = |difference: &Difference| {
+                let beyond = !difference.within();
+                beyond
+                    .then(|| pair.cause(matrix, place, difference))
+                    .flatten()
+            };
+            if differences.iter().all(Difference::within) {
+                continue;
+            }
+            let differences: Vec<_> = differences.iter().map(|d| (*d, whose(d))).collect();
+            for cause in differences.iter().filter_map(|(_, cause)| *cause) {
+                match causes.iter_mut().find(|(known, _)| *known == cause) {
+                    Some((_, count)) => *count += 1,
+                    None => causes.push((cause, 1)),
+                }
+            }
+            let place = (*place).clone();
+            worst.push(Worst { place, differences });
+        }
+        // Stable: equal ones stay in the grid's order.
+        worst.sort_by(|a, b| b.largest().0.size().total_cmp(&a.largest().0.size()));
+        Self {
+            pair,
+            cells: cells.len(),
+            rows,
+            worst,
+            causes,
+        }
+    }
+}
+
+fn row<'a>(phase: &str, cells: impl Iterator<Item = &'a (&'a Place, Vec<Difference>)>) -> Row {
+    let mut within = [(0, 0); FIGURES.len()];
+    let mut shares: [Vec<f64>; FIGURES.len()] = Default::default();
+    for difference in cells.flat_map(|(_, differences)| differences) {
+        let figure = FIGURES.iter().position(|f| f.key == difference.figure.key);
+        let index = figure.expect("a difference is of a figure");
+        within[index].0 += usize::from(difference.within());
+        within[index].1 += 1;
+        shares[index].extend(difference.relative().map(f64::abs));
+    }
+    Row {
+        phase: phase.to_owned(),
+        within,
+        median: shares.map(|mut shares| {
+            shares.sort_by(f64::total_cmp);
+            shares.get(shares.len() / 2).copied()
+        }),
+    }
+}
+
+impl Difference {
+    /// Both values with the figure's unit, and the difference: `9.21, 9.30 Mbit/s (−1.0 %)`.
+    pub fn show(&self) -> String {
+        let value = |mean: f64| significant(mean, 3);
+        let (first, other) = (value(self.first.mean), value(self.other.mean));
+        let unit = self.figure.unit;
+        let space = if unit.is_empty() { "" } else { " " };
+        format!("{first}, {other}{space}{unit} ({})", self.show_relative())
+    }
+
+    /// The difference as a share of the second value in per cent, with its sign and interval.
+    pub fn show_relative(&self) -> String {
+        let Some(relative) = self.relative() else {
+            return format!("{:+.0}", self.absolute());
+        };
+        let percent = |share: f64| {
+            let digits = usize::from(share.abs() < 0.0995);
+            format!("{:.digits$}", 100.0 * share)
+        };
+        let sign = if relative > 0.0 { "+" } else { "" };
+        let interval = self.ci95().map(|ci| ci / self.other.mean.abs());
+        let interval = interval.map_or_else(String::new, |ci| format!(" ± {}", percent(ci)));
+        format!("{sign}{}{interval} %", percent(relative))
+    }
+}
