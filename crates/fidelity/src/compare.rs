@@ -81,8 +81,8 @@ impl Difference {
 }
 
 impl Pair {
-    /// The pairs of which `matrix` has cells: the simulator against each other world, and of worlds
-    /// with the same TCP or the same queues each against the next.
+    /// The pairs of which `matrix` has cells, each world against those that are nearer to Linux,
+    /// the nearest first.
     pub fn all(matrix: &Matrix) -> Vec<Self> {
         let has = |square: &&Square| {
             let mut entries = matrix.entries.iter();
@@ -91,7 +91,7 @@ impl Pair {
         let squares: Vec<&'static Square> = SQUARES.iter().filter(has).collect();
         let mut pairs = Vec::new();
         for (index, first) in squares.iter().enumerate() {
-            for other in &squares[index + 1..] {
+            for other in squares[index + 1..].iter().rev() {
                 pairs.push(Self { first, other });
             }
         }

@@ -26,20 +26,13 @@ pub struct Square {
     pub repeats: bool,
 }
 
-/// All of them, the one that is held to the others first, then the one that decides.
+/// All of them, in this order: the last is what the others are meant to be like.
 pub const SQUARES: [Square; 4] = [
     Square {
         world: "sim",
         title: "simulated: our TCP model, our queues",
         tcp: Code::Ours,
         queues: Code::Ours,
-        repeats: true,
-    },
-    Square {
-        world: "kernel-tc",
-        title: "Linux in virtual time: its TCP, its queues",
-        tcp: Code::Kernel,
-        queues: Code::Kernel,
         repeats: true,
     },
     Square {
@@ -55,6 +48,13 @@ pub const SQUARES: [Square; 4] = [
         tcp: Code::Kernel,
         queues: Code::Ours,
         repeats: false,
+    },
+    Square {
+        world: "kernel-tc",
+        title: "Linux in virtual time: its TCP, its queues",
+        tcp: Code::Kernel,
+        queues: Code::Kernel,
+        repeats: true,
     },
 ];
 
