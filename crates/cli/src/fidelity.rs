@@ -3,11 +3,13 @@
 use crate::progress::Bar;
 use crate::run::{run_cells, stop_on_signal};
 use crate::table::Table;
-use crate::worlds::{self, Programs, Row, WORLDS};
+use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
 use anyhow::Context as _;
 use clap::Args;
-use sojourn_fidelity::{FIGURES, Grid, Matrix, Summary};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, SQUARES, Square, Summary};
+use sojourn_live::Queues;
 use sojourn_world::Cell;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -40,10 +42,10 @@ pub(crate) struct FidelityArgs {
         long,
         value_name = "WORLD,...",
         value_delimiter = ',',
-        value_parser = worlds::one(),
-        default_value = WORLDS[0].name.as_str()
+        value_parser = square(),
+        default_value = SQUARES[0].world
     )]
-    world: Vec<&'static Row>,
+    world: Vec<&'static Square>,
 
     /// One cell of eleven, with one seed: every queue and every congestion control comes up
     #[arg(long, conflicts_with = "seeds")]
@@ -109,8 +111,8 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     check_out(args.out.as_ref())?;
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
-    for row in &args.world {
-        let (found, failed) = run(&grid, row, args.jobs, &stop)?;
+    for square in &args.world {
+        let (found, failed) = run(&grid, square, args.jobs, &stop)?;
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
             return Ok(INTERRUPTED);
@@ -133,14 +135,40 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     Ok(if failures.is_empty() { 0 } else { FAILED })
 }
 
+/// Reads the name of a world of the matrix.
+fn square() -> impl TypedValueParser<Value = &'static Square> {
+    let names = SQUARES.iter();
+    let names = names.map(|square| PossibleValue::new(square.world).help(square.title));
+    PossibleValuesParser::new(names).map(|name| {
+        let square = SQUARES.iter().find(|square| square.world == name);
+        square.expect("the name is one of the table's")
+    })
+}
+
+/// Where a world of the matrix stands in the program's table, and how it is set up.
+fn place(square: &Square) -> (&'static Row, Setup) {
+    let has_queues = square.queues == Code::Kernel;
+    let fits = |row: &&Row| match has_queues {
+        true => row.has_kernels,
+        false => row.name.as_str() == square.world,
+    };
+    let row = WORLDS.iter().find(fits);
+    let mut setup = Setup::default();
+    if has_queues {
+        setup.queues = Queues::Kernel;
+    }
+    (row.expect("a test finds each"), setup)
+}
+
 /// Runs the grid in one world.
 fn run(
     grid: &Grid,
-    row: &Row,
+    square: &Square,
     jobs: Option<NonZeroUsize>,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Matrix, Vec<String>)> {
-    let world = row.world(Programs::default())?;
+    let (row, setup) = place(square);
+    let world = row.world(setup)?;
     let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
     let bar = Bar::new(&cells);
     let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(jobs), stop, &bar);
@@ -213,13 +241,13 @@ fn text(matrix: &Matrix, args: &FidelityArgs) -> String {
 mod tests {
     use super::*;
 
-    /// Every world of the matrix is one that this program knows.
     #[test]
-    fn the_squares_are_worlds() {
-        let names = worlds::names();
-        for square in sojourn_fidelity::SQUARES {
-            let known = names.iter().any(|name| name.as_str() == square.world);
-            assert!(known, "{}", square.world);
+    fn every_world_of_the_matrix_is_in_the_table() {
+        for square in &SQUARES {
+            assert_eq!(
+                place(square).0.has_kernels,
+                square.world.starts_with("kernel")
+            );
         }
     }
 }
