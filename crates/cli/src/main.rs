@@ -32,7 +32,7 @@ const WRONG_INPUT: u8 = 2;
 /// Stopped by Ctrl-C, as shells count it.
 const INTERRUPTED: u8 = 130;
 
-/// One scenario, two worlds: the same queue code in a simulator and on real packets.
+/// One scenario, three worlds: the same queue code simulated, on real packets, and in a real kernel.
 #[derive(Parser)]
 #[command(
     name = "sojourn",
@@ -43,6 +43,7 @@ const INTERRUPTED: u8 = 130;
   sojourn run scenarios/demo.toml                simulate it and print the main figures
   sojourn run scenarios/demo.toml --out out/sim  report.html, results.parquet, summary.json
   sojourn reproduce codel-red --quick            a published study, claim by claim
+  sojourn fidelity                               the simulator beside the real kernel
   sojourn qdisc explain fq_codel                 options, defaults and statistics"
 )]
 struct Cli {
