@@ -1,6 +1,7 @@
 //! What was measured: means over seeds, by cell and world; a CSV table.
 
 use crate::figure::FIGURES;
+use crate::square::Square;
 use sojourn_report::OverSeeds;
 use sojourn_world::{RunResult, WorldName};
 use std::fmt::Write as _;
@@ -144,13 +145,15 @@ impl Matrix {
         }
     }
 
-    /// Only what it has of these cells, in their order.
+    /// Only what it has of these cells, in their order and that of [`SQUARES`](crate::SQUARES).
     #[must_use]
     pub fn only(&self, places: &[Place]) -> Self {
         let mut entries = Vec::new();
         for place in places {
             let of = self.entries.iter().filter(|entry| entry.place == *place);
+            let start = entries.len();
             entries.extend(of.cloned());
+            entries[start..].sort_by_key(|entry| Square::rank(&entry.world));
         }
         Self { entries }
     }

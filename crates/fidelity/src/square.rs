@@ -59,8 +59,11 @@ pub const SQUARES: [Square; 4] = [
 ];
 
 impl Square {
-    /// The square of a world; none for worlds of which the matrix knows nothing.
-    pub fn of(world: &WorldName) -> Option<&'static Self> {
-        SQUARES.iter().find(|square| square.world == world.as_str())
+    /// The place of a world in the list; behind all for one that is not there.
+    pub(crate) fn rank(world: &WorldName) -> usize {
+        let rank = SQUARES
+            .iter()
+            .position(|square| square.world == world.as_str());
+        rank.unwrap_or(SQUARES.len())
     }
 }
