@@ -1,6 +1,6 @@
 //! `sojourn kernel`: kernels for guests, and programs in a guest.
 
-use crate::run::stop_on_signal;
+use crate::signal::stop_on_signal;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};

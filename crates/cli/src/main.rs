@@ -16,6 +16,7 @@ mod report;
 mod reproduce;
 mod rtt;
 mod run;
+mod signal;
 mod table;
 mod worlds;
 
@@ -32,7 +33,7 @@ const WRONG_INPUT: u8 = 2;
 /// Stopped by Ctrl-C, as shells count it.
 const INTERRUPTED: u8 = 130;
 
-/// One scenario, three worlds: the same queue code simulated, on real packets, and in a real kernel.
+/// One scenario, three worlds: the same queue code simulated, on real packets, in a real kernel.
 #[derive(Parser)]
 #[command(
     name = "sojourn",

@@ -5,7 +5,8 @@ mod again;
 pub(crate) use again::again;
 
 use crate::progress::Bar;
-use crate::run::{run_cells, stop_on_signal};
+use crate::run::run_cells;
+use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};

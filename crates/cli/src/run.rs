@@ -3,6 +3,7 @@
 use crate::figures;
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
+use crate::signal::stop_on_signal;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, check_out, print};
 use anyhow::Context as _;
@@ -13,7 +14,6 @@ use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, World};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Run a scenario: every combination of its sweep with every seed
@@ -203,18 +203,4 @@ pub(crate) fn run_cells(
         result.program = Some(env!("SOJOURN_VERSION").to_owned());
     }
     outcomes
-}
-
-/// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
-pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-        eprintln!("sojourn: stopping");
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(stop)
 }
