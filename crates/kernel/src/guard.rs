@@ -19,8 +19,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getppid, kill_process,
-    set_parent_process_death_signal, setrlimit, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid,
+    kill_process, set_child_subreaper, set_parent_process_death_signal, setrlimit, wait, waitid,
 };
 
 use crate::guest::Roles;
@@ -58,8 +58,11 @@ pub fn guard(roles: &Roles, kernel: &Path, arguments: &[String]) -> io::Result<(
     let mut line = String::new();
     if input.read_line(&mut line)? > 0 {
         drop(input);
+        // What the kernel's process leaves behind becomes this process's, not init's.
+        set_child_subreaper(Some(getpid()))?;
         let mut guest = start(roles, kernel, arguments, dir.path())?;
         let ended = attend(&mut guest)?;
+        end_orphans();
         let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let cpu = used.user_time() + used.system_time();
         let (micros, kib) = (cpu.num_microseconds(), used.max_rss());
@@ -68,6 +71,24 @@ pub fn guard(roles: &Roles, kernel: &Path, arguments: &[String]) -> io::Result<(
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     }
     dir.close()
+}
+
+/// Ends the processes that the guest's kernel was about to take in hand when it died: such a one
+/// finds another parent, waits for it as its tracer, and would do so for ever.
+fn end_orphans() {
+    let own = std::process::id();
+    let place = format!("/proc/{own}/task/{own}/children");
+    loop {
+        let children = fs::read_to_string(&place).unwrap_or_default();
+        for child in children.split_whitespace() {
+            if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
+                let _ = kill_process(child, Signal::KILL);
+            }
+        }
+        if wait(WaitOptions::empty()).is_err() {
+            return;
+        }
+    }
 }
 
 /// The run may be gone; then nobody needs to be told.
