@@ -410,6 +410,38 @@ fn the_kernels_own_queues_take_the_same_strings() {
 }
 
 #[test]
+fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = run(dir.path(), 3, &["--queues", "kernel", "--set", "spp=true"]);
+    let path = dir.path().join("cell.toml");
+    let change = "[[change]]\nat = \"1500ms\"\nlink = \"down\"\nrate = \"2mbit\"\n\
+                  qdisc = \"fq_codel target 9ms\"\n";
+    fs::write(&path, fs::read_to_string(&path).unwrap() + change).unwrap();
+    let output = { cell }.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = &merged.results[0];
+    let down = &result.links[1].1;
+    let target = down
+        .qdisc
+        .options
+        .iter()
+        .find(|field| field.name == "target");
+    // The kernel counts in units of 1024 ns.
+    assert_eq!(target.unwrap().value, sojourn_qdisc::Value::Int(8999));
+    // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
+    let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
+    assert!((0.9..1.01).contains(&bits), "{bits}");
+    assert!((0.9..1.01).contains(&down.utilisation.unwrap()));
+    let probe = &result.flows[2].1;
+    assert!(
+        probe.spp_rtt.count > 10 && probe.spp_rtt.min >= 20.0,
+        "{:?}",
+        probe.spp_rtt
+    );
+}
+
+#[test]
 fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |queue: &str| {
@@ -423,6 +455,7 @@ fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
         ("fq_gsp", "gsp"),
         ("steer util 99% delay 30ms over codel", "steer"),
         ("fq_codel triple-isolate", "triple-isolate"),
+        ("red limit 60000 avpkt 1000 gentle", "red's gentle"),
     ] {
         let said = refused(queue);
         let wanted = format!("the kernel's own queues have no {word}; with --queues ours");

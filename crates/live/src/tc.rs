@@ -109,6 +109,43 @@ pub(crate) fn queue(device: &str, spec: &Spec, rate: &LineRate) -> (Vec<String>,
     (plan.lines, plan.majors)
 }
 
+/// From the lines of a queue to those that make another one of it, by its parameters alone. Nothing
+/// when it is another queue: what waits would be lost.
+pub(crate) fn changed(before: &[String], after: &[String]) -> Option<Vec<String>> {
+    let alike =
+        before.len() == after.len() && before.iter().zip(after).all(|(a, b)| place(a) == place(b));
+    let differ = before.iter().zip(after).filter(|(a, b)| a != b);
+    let change = |line: &str| line.replacen("add", "change", 1);
+    alike.then(|| {
+        differ
+            .map(|(_, line)| change(&without_flows(line)))
+            .collect()
+    })
+}
+
+/// The words of a line up to the kind of queue or class.
+fn place(line: &str) -> &str {
+    let named = [" handle ", " classid "]
+        .iter()
+        .find_map(|word| line.find(word).map(|at| at + word.len()));
+    let kind = named.and_then(|at| Some(at + line[at..].find(' ')? + 1));
+    let end = kind.and_then(|at| Some(at + line[at..].find(' ')?));
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// The number of flows' queues is for ever.
+fn without_flows(line: &str) -> String {
+    let mut words: Vec<&str> = line.split(' ').collect();
+    // CAKE's `flows` is a word alone.
+    let number = |word: &&str| word.parse::<u32>().is_ok();
+    if let Some(at) = words.iter().position(|word| *word == "flows")
+        && words.get(at + 1).is_some_and(number)
+    {
+        words.drain(at..at + 2);
+    }
+    words.join(" ")
+}
+
 struct Plan<'a> {
     device: &'a str,
     lines: Vec<String>,
@@ -446,6 +483,33 @@ mod tests {
         assert!(lines[1].contains("parent 1:1 handle 10: pie "), "{lines:?}");
         let (lines, _) = queue("d", &spec("pie"), &LineRate::Infinite);
         assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: pie "));
+    }
+
+    #[test]
+    fn a_queue_changes_by_its_parameters_alone() {
+        let at = |text: &str, mbit: u64| {
+            let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+            queue("d", &spec(text), &rate).0
+        };
+        let rate = changed(&at("fq_codel", 10), &at("fq_codel", 5)).unwrap();
+        assert_eq!(
+            rate,
+            [
+                "class change dev d parent 1: classid 1:1 htb rate 5000000bit ceil 5000000bit \
+                 burst 1b cburst 1b quantum 1514"
+            ]
+        );
+        let target = changed(&at("fq_codel", 10), &at("fq_codel target 9ms", 10)).unwrap();
+        assert_eq!(target.len(), 1);
+        assert!(target[0].starts_with("qdisc change dev d parent 1:1 handle 10: fq_codel "));
+        assert!(target[0].contains(" target 9ms") && !target[0].contains("flows"));
+        assert_eq!(changed(&at("codel", 10), &at("fq_codel", 10)), None);
+        let cake = |rate| at(&format!("cake bandwidth {rate}mbit"), 10);
+        assert_eq!(
+            changed(&cake(9), &cake(8)).map(|lines| lines.len()),
+            Some(1)
+        );
+        assert_eq!(changed(&cake(9), &cake(20)), None);
     }
 
     #[test]

@@ -142,10 +142,9 @@ fn places(tap: usize, point: TapPoint) -> Vec<Place> {
         TapPoint::Offered(link) => Vec::from_iter(place(link, Point::Offered, false)),
         TapPoint::Dequeued(link) => Vec::from_iter(place(link, Point::Dequeued, true)),
         TapPoint::Node(node) => {
-            // What leaves a host is offered to the queue behind its port.
             let leaves = node.min(1);
             let both = [
-                place(leaves, Point::Offered, true),
+                place(leaves, Point::Left, true),
                 place(1 - leaves, Point::Sent, false),
             ];
             both.into_iter().flatten().collect()
@@ -191,10 +190,10 @@ mod tests {
         let many = WAITING as u64 + 100;
         {
             let _held = seen.lock().unwrap();
-            capture.frame(Point::Offered, Side::Down, at, &frame);
+            capture.frame(Point::Left, Side::Down, at, &frame);
             capture.frame(Point::Dequeued, Side::Up, at, &frame);
             for _ in 0..many {
-                capture.frame(Point::Offered, Side::Up, at, &frame);
+                capture.frame(Point::Left, Side::Up, at, &frame);
             }
             // One may be in the thread's hands.
             assert!((99..=100).contains(&capture.lost()), "{}", capture.lost());

@@ -138,6 +138,7 @@ impl Lane {
         if let Some(label) = self.labels.of(frame.parsed()) {
             frame.set_label(label);
         }
+        observer.frame(Point::Left, side, at, &frame);
         observer.frame(Point::Offered, side, at, &frame);
         observer.offered(side, at, frame.len());
         let mut drain = Drain {

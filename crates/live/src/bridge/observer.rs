@@ -8,6 +8,8 @@ use sojourn_units::{Rate, Span, Time};
 /// Where a frame is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
+    /// When it comes from its host: at the bridge the same moment as the next.
+    Left,
     /// At the queue's entrance.
     Offered,
     /// At its exit, when the transmitter takes it.

@@ -9,32 +9,36 @@
 //! jitter, loss. What a flow's round trip has beyond the lines is added on the server's side, half
 //! each way; flows that differ in it are told apart by a stage of its own.
 //!
-//! Sockets listen to what arrives before a queue, right behind it and at the hosts, with the
-//! kernel's times. Drops and backlog are the queue's own counters, read every [`COUNT_EVERY`]:
-//! drops count in the middle of that time. Variables of a policy are not seen; the queue's own
-//! statistics at the end are tc's.
+//! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
+//! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
+//! [`COUNT_EVERY`]: drops count in the middle of that time. Variables of a policy are not seen; the
+//! queue's own statistics at the end are tc's.
+
+mod changes;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use std::thread;
 use std::time::Duration;
 
 use rustix::time::ClockId;
-use sojourn_qdisc::{DropReason, Ecn, Packet as _};
+use sojourn_qdisc::{DropReason, Ecn, Packet as _, Spec};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Label, Line, LineRate, Transport};
+use sojourn_world::{Cell, Interface, Label, Line, LineRate, Transport};
 
 use super::links::{Links, capture, count_losses};
 use super::{Outcome, Run};
 use crate::bridge::{Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
 use crate::host::Ends;
-use crate::interface::Interface;
+use crate::interface;
 use crate::lab::{Lab, Plan};
 use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
+use changes::Step;
 
 /// How often what was heard is looked at.
 const LISTEN_EVERY: Duration = Duration::from_millis(10);
@@ -47,37 +51,42 @@ const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
 pub(super) fn check(cell: &Cell) -> Result<(), Unfit> {
-    for (interface, link) in cell.network.interfaces.iter().zip(0..) {
-        if let Some(what) = tc::lacking(&interface.qdisc) {
-            return Err(Unfit::KernelQueue { what });
-        }
-        let Some(wire) = cell.network.wire(link) else {
-            return Err(Unfit::Graph);
-        };
-        if matches!(wire.line.rate, LineRate::Trace(_)) {
-            return Err(Unfit::KernelQueue { what: "trace" });
-        }
-        if wire.line.reorder && wire.line.rate.fixed().is_some() {
-            let what = "reorder behind a rate";
+    for (interface, line) in links_of(cell) {
+        refused_queue(&interface.qdisc)?;
+        refused_line(line)?;
+        if cell.network.nodes[0].nat && interface.qdisc.asks_nat() {
+            let what = "nat behind the hosts' own translation";
             return Err(Unfit::KernelQueue { what });
         }
     }
-    if cell.network.nodes[0].nat && cell.network.interfaces.iter().any(|i| i.qdisc.asks_nat()) {
-        return Err(Unfit::KernelQueue {
-            what: "nat behind the hosts' own translation",
-        });
-    }
-    if !cell.changes.is_empty() {
-        return Err(Unfit::KernelQueue { what: "change" });
-    }
-    let paths = paths(cell).len();
-    if paths > MOST_PATHS {
-        return Err(Unfit::Paths {
-            count: paths,
-            most: MOST_PATHS,
-        });
+    changes::steps(cell)?;
+    let count = paths(cell).len();
+    let most = MOST_PATHS;
+    if count > most {
+        return Err(Unfit::Paths { count, most });
     }
     Ok(())
+}
+
+/// Links and their lines, in their order.
+fn links_of(cell: &Cell) -> impl Iterator<Item = (&Interface, &Line)> {
+    let network = &cell.network;
+    let interfaces = network.interfaces.iter().enumerate();
+    interfaces.filter_map(|(link, interface)| Some((interface, &network.wire(link)?.line)))
+}
+
+fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
+    let lacking = tc::lacking(spec);
+    lacking.map_or(Ok(()), |what| Err(Unfit::KernelQueue { what }))
+}
+
+fn refused_line(line: &Line) -> Result<(), Unfit> {
+    let what = match line.rate {
+        LineRate::Trace(_) => "trace",
+        LineRate::Fixed(_) if line.reorder => "reorder behind a rate",
+        LineRate::Fixed(_) | LineRate::Infinite => return Ok(()),
+    };
+    Err(Unfit::KernelQueue { what })
 }
 
 /// What flows' round trips have beyond the lines, half of it: each once, with the flows' numbers.
@@ -90,6 +99,15 @@ fn paths(cell: &Cell) -> BTreeMap<Span, Vec<usize>> {
         paths.entry(half).or_default().push(number);
     }
     paths
+}
+
+/// The path of all flows, when it is the same.
+fn alike(cell: &Cell) -> Span {
+    let mut paths = paths(cell).into_keys();
+    match (paths.next(), paths.next()) {
+        (Some(path), None) => path,
+        _ => Span::ZERO,
+    }
 }
 
 /// The stages that a cell's lines and paths take.
@@ -105,10 +123,7 @@ pub(super) fn plan(cell: &Cell, plan: Plan) -> Plan {
 fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
     let [(up, up_line), (down, down_line)] = run.links;
     let paths = paths(run.cell);
-    let alike = match paths.len() {
-        1 => paths.keys().next().copied().unwrap_or_default(),
-        _ => Span::ZERO,
-    };
+    let alike = alike(run.cell);
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
     lines.extend(tc::line(Lab::LEFT, "root", down_line, Span::ZERO));
@@ -257,15 +272,25 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
     let _ = ready.send(opened.is_ok());
     let (majors, mut watch) = opened?;
     watch.links.capture = capture;
-    let stop = &run.shared.stop;
+    let mut steps = changes::steps(run.cell)
+        .map_err(io::Error::other)?
+        .into_iter();
+    let mut step = steps.next();
     loop {
-        let over = stop.load(Ordering::Relaxed);
+        let over = run.shared.stop.load(Ordering::Relaxed);
         watch.listen()?;
         watch.count(over)?;
         if over {
             break;
         }
-        std::thread::sleep(LISTEN_EVERY);
+        let now = clock.now();
+        if let Some(due) = step.take_if(|step| step.at <= now) {
+            watch.change(run, &due)?;
+            step = steps.next();
+        } else {
+            let next = step.as_ref().map_or(Time::MAX, |step| step.at);
+            thread::sleep(LISTEN_EVERY.min(Duration::from_nanos((next - now).as_nanos())));
+        }
     }
     let lost = watch.ears.iter_mut().map(|ear| {
         let counters = ear.socket.counters();
@@ -295,7 +320,10 @@ impl<'a> Watch<'a> {
         let [before, behind] = &lab.stages;
         let mut pool = Pool::new(FRAMES);
         let mut ears = Vec::new();
+        let last = &behind[behind.len() - 1];
         for (point, side, place, device) in [
+            (Point::Left, Side::Up, &before[0], Lab::LEFT),
+            (Point::Left, Side::Down, last, Lab::RIGHT),
             (Point::Offered, Side::Up, &lab.bridge, Lab::LEFT),
             (Point::Offered, Side::Down, &lab.bridge, Lab::RIGHT),
             (Point::Dequeued, Side::Up, &behind[0], Lab::LEFT),
@@ -305,7 +333,7 @@ impl<'a> Watch<'a> {
         ] {
             let socket = place.run(|| {
                 let mut socket = PacketSocket::open(&mut pool, false)?;
-                let interface = Interface::find(device).map_err(io::Error::other)?;
+                let interface = interface::Interface::find(device).map_err(io::Error::other)?;
                 socket.bind(&interface)?;
                 Ok(socket)
             })?;
@@ -316,7 +344,7 @@ impl<'a> Watch<'a> {
             });
         }
         let counters = |device: &str| {
-            let open = || Counters::open(Interface::index_of(device)?);
+            let open = || Counters::open(interface::Interface::index_of(device)?);
             lab.bridge.run(open)
         };
         Ok(Self {
@@ -330,6 +358,19 @@ impl<'a> Watch<'a> {
             counted_at: Time::ZERO,
             frames: 0,
         })
+    }
+
+    /// Changes a link.
+    fn change(&mut self, run: &Run<'_>, step: &Step) -> io::Result<()> {
+        let [before, behind] = &run.lab.stages;
+        let line = match step.side {
+            Side::Up => &behind[0],
+            Side::Down => &before[0],
+        };
+        run.lab.bridge.run(|| tc::run(&step.queue))?;
+        line.run(|| tc::run(&step.line))?;
+        self.links.rate(step.side, step.at, step.rate);
+        Ok(())
     }
 
     /// Takes what was heard since the last time, in the order of its times. Between two points on
@@ -386,7 +427,7 @@ impl<'a> Watch<'a> {
                     self.links.marked(side, at, frame.len());
                 }
             }
-            Point::Sent => {}
+            Point::Left | Point::Sent => {}
         }
     }
 

@@ -85,6 +85,9 @@ impl<'a> Flows<'a> {
     }
 
     fn frame(&mut self, point: Point, now: Time, frame: &Frame) {
+        if !matches!(point, Point::Left | Point::Sent) {
+            return;
+        }
         let parsed = frame.parsed();
         let ports = (parsed.flow.src_port, parsed.flow.dst_port);
         let Some(&(flow, forth, first)) = self.ways.get(&ports) else {
@@ -105,10 +108,10 @@ impl<'a> Flows<'a> {
         // What one direction of a call sends forth comes back for the other.
         let other = self.other_ways[flow].map(|other| (other, !forth));
         for (flow, forth) in [Some((flow, forth)), other].into_iter().flatten() {
+            let pairs = &mut self.pairs[flow];
             match point {
-                Point::Offered => self.pairs[flow].left(now, forth, identity),
-                Point::Sent => self.pairs[flow].reached(now, forth, identity),
-                Point::Dequeued => {}
+                Point::Sent => pairs.reached(now, forth, identity),
+                _ => pairs.left(now, forth, identity),
             }
         }
     }
