@@ -46,6 +46,7 @@ fn lacking_aim(aimed: &Aimed) -> Option<&'static str> {
     match (aimed.steer, aimed.aim) {
         (Some(_), _) => Some("steer"),
         (None, Aim::Gsp(_)) => Some("gsp"),
+        (None, Aim::Adth(_)) => Some("adth"),
         (None, Aim::Codel(_) | Aim::Pie(_)) => None,
     }
 }
@@ -440,6 +441,7 @@ mod tests {
             ("tbf rate 1mbit burst 5kb over pie", None),
             ("gsp", Some("gsp")),
             ("fq_gsp", Some("gsp")),
+            ("adth", Some("adth")),
             ("cobalt", Some("cobalt")),
             ("steer util 99% delay 30ms over codel", Some("steer")),
             (

@@ -14,9 +14,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
-    AckFacts, AckFilter, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn, FlowParams,
-    GspParams, Limit, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting, Spec,
-    SteerParams, TbfParams,
+    AckFacts, AckFilter, AdthParams, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn,
+    FlowParams, GspParams, Limit, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting,
+    Spec, SteerParams, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -83,6 +83,12 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         threshold: Span::from_secs(100),
         ..GspParams::default()
     };
+    let adth = AdthParams {
+        target: Span::from_secs(100),
+        max: limit,
+        min: limit,
+        ..AdthParams::default()
+    };
     let pie = PieParams::default();
     let red = RedParams {
         unit: RedUnit::Packets,
@@ -121,6 +127,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("codel", Spec::single(limit, codel)),
         ("pie", Spec::single(limit, pie)),
         ("gsp", Spec::single(limit, gsp)),
+        ("adth", Spec::single(limit, adth)),
         ("fq_codel", Spec::flows(flows, codel)),
         ("fq_pie", Spec::flows(flows, pie)),
         ("fq_gsp", Spec::flows(flows, gsp)),

@@ -14,6 +14,7 @@
 //! One file with a type that implements [`Aqm`]: `SingleQueue` and `FlowQueue` then run it. Its
 //! words take its parameters, an arm in `spec` and one in `build`, and rows of the catalogue.
 
+pub(crate) mod adth;
 pub(crate) mod cobalt;
 pub(crate) mod codel;
 pub(crate) mod gsp;
@@ -94,7 +95,9 @@ pub struct Bound {
     /// What a full queue drops when a packet arrives: at the tail that packet, at the head as many
     /// of the oldest as it needs.
     pub full: End,
-    /// The end from which packets are dropped at once when the limit has fallen below what waits.
+    /// Most of what waits that may stay; usually `limit`. What is above goes at once.
+    pub keep: Limit,
+    /// The end from which it goes.
     pub surplus: End,
 }
 
@@ -122,6 +125,7 @@ pub trait Aqm {
         Bound {
             limit: Limit::Packets(u64::MAX),
             full: End::Tail,
+            keep: Limit::Packets(u64::MAX),
             surplus: End::Tail,
         }
     }

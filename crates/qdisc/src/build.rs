@@ -3,6 +3,7 @@
 //! The product of containers and policies: a policy is made in one place, whatever holds it, and
 //! every combination is compiled on its own.
 
+use crate::aqm::adth::Adth;
 use crate::aqm::cobalt::Cobalt;
 use crate::aqm::codel::Codel;
 use crate::aqm::gsp::Gsp;
@@ -84,6 +85,7 @@ impl Aimed {
             Aim::Codel(codel) => self.steer(container, Codel::new(codel, mtu)),
             Aim::Pie(pie) => self.steer(container, Pie::new(pie, mtu, setting.dice("pie"))),
             Aim::Gsp(gsp) => self.steer(container, Gsp::new(gsp)),
+            Aim::Adth(adth) => self.steer(container, Adth::new(adth)),
         }
     }
 

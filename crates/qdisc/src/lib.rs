@@ -68,6 +68,7 @@ mod tc;
 
 pub use accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};
+pub use aqm::adth::{Adth, AdthState, Control};
 pub use aqm::cobalt::{Cobalt, CobaltCounters, CobaltState};
 pub use aqm::codel::{Codel, CodelCounters, CodelState};
 pub use aqm::gsp::{Gsp, GspCounters, GspState};
@@ -88,8 +89,8 @@ pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
-    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
-    PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts,
+    GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};

@@ -1,6 +1,6 @@
 //! Parameters of the parts, with tc's names and defaults.
 
-use crate::{AckFilter, DiffServ, Isolation, LinkLayer};
+use crate::{AckFilter, DiffServ, End, Isolation, LinkLayer};
 use sojourn_units::{Rate, Span};
 
 /// Makes a structure of parameters and its default, each value beside its field.
@@ -115,6 +115,32 @@ impl GspParams {
         let above = u128::from((self.interval - self.min_interval).as_nanos());
         let nanos = u128::from(self.tau.as_nanos()) * above / least;
         Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+params! {
+    /// ADTH: a queue's limit follows the delay of its node.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct AdthParams {
+        /// Nodal delay wanted at most: in the queue and of the line's access. Default 200 ms.
+        pub target: Span = Span::from_millis(200),
+        /// Interval of the limit's changes. Default a quarter of the target.
+        pub sampling: Span = Span::from_millis(50),
+        /// Limit at least, in packets. Default 1.
+        pub min: u32 = 1,
+        /// Limit at most, in packets, and while nothing is known. Default 1000.
+        pub max: u32 = 1000,
+        /// Queue length factor at least. Default 0.1.
+        pub fmin: f64 = 0.1,
+        /// Queue length factor at most, up to 100. Default 1: more overshoots.
+        pub fmax: f64 = 1.0,
+        /// End from which packets go that are above a new limit. Default the head.
+        pub drop: End = End::Head,
+        /// What a full queue drops. Default the packet that arrives.
+        pub full: End = End::Tail,
+        /// Drop what is above a new limit at once; else each arrival replaces one packet until
+        /// departures have made room. Default on.
+        pub purge: bool = true,
     }
 }
 

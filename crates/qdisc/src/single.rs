@@ -110,13 +110,14 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
         let head = self.queue.front();
         let view = self.view(head.map_or(Span::ZERO, |(arrived, _)| now - *arrived));
         let bound = self.aqm.bound(&mut self.state, view, now);
-        let (packets, bytes) = bound.limit.most();
+        let (packets, bytes) = bound.keep.most();
         // The queue's own limit is no reason: what is above a lower one stays until it is sent.
         while self.backlog.packets > packets || self.backlog.bytes > bytes {
             if !self.shed(bound.surplus, DropReason::Surplus, out) {
                 break;
             }
         }
+        let (packets, bytes) = bound.limit.most();
         (
             (packets.min(self.most.0), bytes.min(self.most.1)),
             bound.full,

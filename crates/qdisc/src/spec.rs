@@ -6,8 +6,8 @@
 
 use crate::Isolation;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams, HtbParams, PieParams,
-    RedParams, SteerParams, TbfParams,
+    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams,
+    HtbParams, PieParams, RedParams, SteerParams, TbfParams,
 };
 use alloc::boxed::Box;
 use core::mem::discriminant;
@@ -169,6 +169,8 @@ aims! {
     Pie(PieParams, target),
     /// GSP.
     Gsp(GspParams, threshold),
+    /// ADTH.
+    Adth(AdthParams, target),
 }
 
 part!(FifoParams, fifo: Spec::Fifo(fifo));

@@ -40,6 +40,7 @@ impl Aqm for Moving {
         Bound {
             limit: self.at(now),
             full: self.full,
+            keep: self.at(now),
             surplus: self.surplus,
         }
     }

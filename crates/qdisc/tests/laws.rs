@@ -6,9 +6,9 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aimed, Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, FlowParams, FlowParts, GspParams,
-    Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams, RedUnit, RedWeight, Setting,
-    SingleQueue, Spec, SteerParams,
+    AdthParams, Aimed, Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, End, FlowParams,
+    FlowParts, GspParams, Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams, RedUnit,
+    RedWeight, Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -98,6 +98,25 @@ fn gsp() -> impl Strategy<Value = GspParams> {
             ecn,
         }
     })
+}
+
+fn adth() -> impl Strategy<Value = AdthParams> {
+    let end = || prop_oneof![Just(End::Head), Just(End::Tail)];
+    let times = (0_u64..300, 0_u64..200);
+    let limits = (0_u32..5, 0_u32..50, 0_f64..1.0, 0_f64..4.0);
+    (times, limits, end(), end(), any::<bool>()).prop_map(
+        |((target, sampling), (min, max, fmin, fmax), drop, full, purge)| AdthParams {
+            target: Span::from_millis(target),
+            sampling: Span::from_millis(sampling),
+            min,
+            max,
+            fmin,
+            fmax,
+            drop,
+            full,
+            purge,
+        },
+    )
 }
 
 fn policy() -> impl Strategy<Value = SteerParams> {
@@ -339,6 +358,16 @@ proptest! {
 
     #[test]
     fn fq_gsp_keeps_the_laws(params in flows(), aqm in gsp(), steps in steps()) {
+        flow(params, aqm, &steps);
+    }
+
+    #[test]
+    fn adth_keeps_the_laws(aqm in adth(), limit in 0_u32..50, steps in steps()) {
+        single(limit, aqm, &steps);
+    }
+
+    #[test]
+    fn fq_adth_keeps_the_laws(params in flows(), aqm in adth(), steps in steps()) {
         flow(params, aqm, &steps);
     }
 

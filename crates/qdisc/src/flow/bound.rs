@@ -13,7 +13,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let view = self.view(id, now);
         let flow = &mut self.flows[id as usize];
         let bound = self.aqm.bound(&mut flow.state, view, now);
-        let (packets, bytes) = bound.limit.most();
+        let (packets, bytes) = bound.keep.most();
         if u64::from(flow.count) <= packets && flow.bytes <= bytes {
             return bound;
         }

@@ -4,6 +4,7 @@
 //! Sources: iproute2 `tc/q_*.c` and `man/man8/tc-*.8` for names, units and defaults; the RFC or
 //! paper named in each row for meanings.
 
+mod adth;
 mod cake;
 mod cobalt;
 mod codel;
@@ -29,9 +30,11 @@ static KINDS: &[Kind] = &[
     cobalt::COBALT,
     pie::PIE,
     gsp::GSP,
+    adth::ADTH,
     codel::FQ_CODEL,
     pie::FQ_PIE,
     gsp::FQ_GSP,
+    adth::FQ_ADTH,
     steer::STEER,
     cake::CAKE,
     htb::HTB,

@@ -37,7 +37,7 @@ impl Opt {
         match self.unit {
             Unit::Word(_) | Unit::Switch(_) | Unit::Choice(_) | Unit::Discipline => None,
             Unit::Signed(least, most) => Some(format!("{least} to {most}")),
-            Unit::Fraction => Some("above 0, up to 1".to_string()),
+            Unit::Fraction => Some(format!("above 0, up to {}", self.max)),
             // Masks, percentages and counts as plain numbers.
             Unit::Mask | Unit::Percent => Some(format!("{} to {}", self.min, self.max)),
             unit => Some(format!(
@@ -63,7 +63,7 @@ impl Opt {
             Unit::Time => format!("a time with s, ms, us or ns{}", example("5ms")),
             Unit::Rate => format!("a rate with bit, kbit, mbit or gbit{}", example("20mbit")),
             Unit::Percent => format!("a number of percent, {min} to {max}"),
-            Unit::Fraction => format!("a number above 0 and up to 1{}", example("0.02")),
+            Unit::Fraction => format!("a number above 0 and up to {max}{}", example("0.02")),
             Unit::Word(words) => format!("one of {}", words.join(", ")),
             Unit::Signed(least, most) => format!("a whole number, {least} to {most}"),
             Unit::Switch(_) | Unit::Choice(_) => "nothing".to_string(),

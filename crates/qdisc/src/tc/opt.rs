@@ -66,7 +66,7 @@ pub enum Unit {
     Rate,
     /// A whole number of percent.
     Percent,
-    /// A number above 0 and up to 1.
+    /// A number above 0 and up to the largest value.
     Fraction,
     /// One of these words.
     Word(&'static [&'static str]),

@@ -220,8 +220,14 @@ impl<'a> Given<'a> {
                 }
                 return Err(bad(too(number < least, opt, value)));
             }
-            Unit::Fraction => return fraction(text).ok_or_else(unreadable).map(Amount::Fraction),
-            Unit::Word(words) => words.iter().position(|word| *word == text).map(|_| 0),
+            Unit::Fraction => {
+                let fraction = fraction(text, opt.max).ok_or_else(unreadable)?;
+                return Ok(Amount::Fraction(fraction));
+            }
+            Unit::Word(words) => words
+                .iter()
+                .position(|word| *word == text)
+                .map(|place| place as u64),
             Unit::Switch(_) | Unit::Choice(_) | Unit::Discipline => None,
         };
         let number = number.ok_or_else(unreadable)?;
@@ -265,10 +271,10 @@ fn count(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-fn fraction(text: &str) -> Option<f64> {
+fn fraction(text: &str, most: u64) -> Option<f64> {
     let plain = text
         .bytes()
         .all(|c| c.is_ascii_digit() || b".eE-".contains(&c));
     let value: f64 = text.parse().ok().filter(|_| plain)?;
-    (value > 0.0 && value <= 1.0).then_some(value)
+    (value > 0.0 && value <= most as f64).then_some(value)
 }

@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 29] = [
+pub(crate) const SPECS: [&str; 32] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -35,6 +35,9 @@ pub(crate) const SPECS: [&str; 29] = [
     "fq_codel limit 8 flows 16 triple-isolate set-associative quantum 300 memory_limit 9000",
     "fq_pie limit 8 flows 4 target 1ms tupdate 1ms dual-srchost ack-filter",
     "fq_gsp limit 8 flows 4 threshold 1ms dsthost nat ack-filter-aggressive set-associative",
+    "adth limit 6 target 4ms sampling 1ms full head",
+    "adth limit 6 target 4ms sampling 2ms fmax 2 drop tail nopurge",
+    "fq_adth limit 8 flows 4 target 4ms sampling 1ms quantum 300 memory_limit 9000",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];

@@ -284,6 +284,18 @@ pub(super) const SERIES: &[Figure] = series! {
     Link "pause", Ms, "Pause",
         "GSP's interval: the pause that a drop would start.",
         "arXiv 1602.05333";
+    Link "limit", Packets, "Limit",
+        "ADTH's limit: most packets that the queue may hold.",
+        "";
+    Link "factor", None, "Queue length factor",
+        "What ADTH multiplies its estimate of the limit with.",
+        "";
+    Link "nodal_delay", Ms, "Nodal delay",
+        "Mean time in the queue and on the medium, as ADTH found it in its last interval.",
+        "";
+    Link "mac_delay", Ms, "MAC delay",
+        "Mean time between departures while packets waited, as ADTH found it in its last interval.",
+        "";
     Link "probability", Share, "Drop probability",
         "PIE's.",
         "RFC 8033";

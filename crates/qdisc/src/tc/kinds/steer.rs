@@ -16,8 +16,8 @@ options! { SteerParams;
         "use of the link wanted at most; below 100 a virtual queue can keep the real one empty";
 }
 const OVER: Opt = over(
-    "what is steered, from its own target on: codel, pie, gsp, fq_codel, fq_pie or fq_gsp; must \
-     come last",
+    "what is steered, from its own target on: codel, pie, gsp, adth, or one of them in flow queues \
+     (fq_codel); must come last",
 );
 
 /// The ceiling is no lower than the floor, and there is a target to steer.
@@ -39,7 +39,7 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
         given.wrong(
             "over",
             format!("{} has no delay target to steer", inner.name()),
-            "it can be codel, pie, gsp, fq_codel, fq_pie or fq_gsp".to_string(),
+            "it can be codel, pie, gsp, adth, or one of them in flow queues (fq_codel)".to_string(),
         )
     })?;
     Ok(())

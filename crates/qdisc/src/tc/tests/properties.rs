@@ -1,9 +1,10 @@
 //! Every valid spec, and every string.
 
 use super::read;
+use crate::End;
 use crate::params::{
-    CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts, GspParams, HtbParams,
-    PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts,
+    GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -74,6 +75,24 @@ fn gsp() -> impl Strategy<Value = GspParams> {
             tau,
             min_interval: least.min(interval),
             ecn,
+        },
+    )
+}
+
+fn adth() -> impl Strategy<Value = AdthParams> {
+    let end = || prop_oneof![Just(End::Head), Just(End::Tail)];
+    let limits = (1_u32..=1000, 1000_u32..5000, 1_u32..=100, 1_u32..=400);
+    ((span(), span()), limits, end(), end(), any::<bool>()).prop_map(
+        |((target, sampling), (min, max, fmin, fmax), drop, full, purge)| AdthParams {
+            target,
+            sampling: sampling.min(target),
+            min,
+            max,
+            fmin: f64::from(fmin.min(fmax)) / 100.0,
+            fmax: f64::from(fmax) / 100.0,
+            drop,
+            full,
+            purge,
         },
     )
 }
@@ -275,6 +294,11 @@ fn any_spec() -> impl Strategy<Value = Spec> {
             Spec::flows(flows, pie)
         }),
         (1_u32.., gsp()).prop_map(|(limit, gsp)| Spec::single(limit, gsp)),
+        adth().prop_map(|adth| Spec::single(adth.max, adth)),
+        (flows(), adth()).prop_map(|(mut flows, adth)| {
+            flows.drop_batch = 64;
+            Spec::flows(flows, adth)
+        }),
         (flows(), gsp()).prop_map(|(mut flows, gsp)| {
             flows.drop_batch = 64;
             Spec::flows(flows, gsp)

@@ -80,6 +80,14 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "gsp limit 1000 threshold 2.5ms interval 50ms alpha 3 tau 1s min_interval 1ms",
     ),
     (
+        "adth",
+        "adth limit 1000 target 200ms sampling 50ms min 1 fmin 0.1 fmax 1 drop head full tail purge",
+    ),
+    (
+        "adth target 100ms drop tail nopurge over pfifo_head_drop limit 50",
+        "adth limit 50 target 100ms sampling 25ms min 1 fmin 0.1 fmax 1 drop tail full head nopurge",
+    ),
+    (
         "gsp ecn limit 50 interval 500us",
         "gsp limit 50 threshold 5ms interval 500us alpha 2 tau 1s min_interval 500us ecn",
     ),
@@ -196,7 +204,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
         "",
     ),
     (
@@ -207,13 +215,13 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tc qdisc add dev eth0 root cake_mq bandwidth 20mbit",
         "`cake_mq` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
         "cake_mq",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
+             codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
         "wondershaper",
     ),
     (
@@ -223,14 +231,33 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "steer util 99% over pfifo limit 100",
-        "pfifo has no delay target to steer; it can be codel, pie, gsp, fq_codel, fq_pie or \
-             fq_gsp",
+        "pfifo has no delay target to steer; it can be codel, pie, gsp, adth, or one of them in flow queues (fq_codel)",
         "over",
     ),
     (
         "steer policy util 99%",
         "`policy` is not an option of steer; it has rate, util, delay, ceiling, over",
         "policy",
+    ),
+    (
+        "adth target 10ms sampling 20ms",
+        "`sampling` of adth is longer than `target`; it can be up to 10ms",
+        "20ms",
+    ),
+    (
+        "adth fmin 0.5 fmax 0.4",
+        "`fmin` of adth is above `fmax`; it can be up to 0.4",
+        "0.5",
+    ),
+    (
+        "adth over codel",
+        "adth does not bound codel; it can be pfifo or pfifo_head_drop",
+        "over",
+    ),
+    (
+        "adth drop front",
+        "`front` is not what `drop` takes; one of head, tail",
+        "front",
     ),
     (
         "gsp interval 1ms min_interval 2ms",
@@ -468,7 +495,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, fq_codel, fq_pie, fq_gsp, steer, cake, htb, tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
         "",
     ),
     (
