@@ -67,6 +67,16 @@ impl Packet for Frame {
 /// DSCPs of DiffServ4's tins: bulk (CS1), best effort, video (AF41), voice (EF).
 const DSCPS: [u8; 4] = [8, 0, 34, 46];
 
+/// One whose limit never falls below the backlog.
+fn adth(limit: u32) -> AdthParams {
+    AdthParams {
+        target: Span::from_secs(100),
+        max: limit,
+        min: limit,
+        ..AdthParams::default()
+    }
+}
+
 fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
     let flows = FlowParams {
         limit,
@@ -82,12 +92,6 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
     let gsp = GspParams {
         threshold: Span::from_secs(100),
         ..GspParams::default()
-    };
-    let adth = AdthParams {
-        target: Span::from_secs(100),
-        max: limit,
-        min: limit,
-        ..AdthParams::default()
     };
     let pie = PieParams::default();
     let red = RedParams {
@@ -127,7 +131,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("codel", Spec::single(limit, codel)),
         ("pie", Spec::single(limit, pie)),
         ("gsp", Spec::single(limit, gsp)),
-        ("adth", Spec::single(limit, adth)),
+        ("adth", Spec::single(limit, adth(limit))),
         ("fq_codel", Spec::flows(flows, codel)),
         ("fq_pie", Spec::flows(flows, pie)),
         ("fq_gsp", Spec::flows(flows, gsp)),
