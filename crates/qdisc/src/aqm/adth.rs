@@ -5,8 +5,8 @@
 //! Units: integer nanoseconds, packets, bytes.
 //!
 //! Terms. *Queueing delay* is a packet's time in the queue; *MAC delay* the time between two
-//! consecutive departures while packets waited (contention, transmission and processing, but no idle
-//! time); *nodal delay* their sum. The MAC delay of a packet is known when the next one leaves.
+//! consecutive departures while packets waited (contention, transmission and processing, but no
+//! idle time); *nodal delay* their sum. A packet's MAC delay is known when the next one leaves.
 //!
 //! Every `sampling`, over what left since the last time:
 //!
@@ -25,9 +25,9 @@
 //! [fmin, fmax], and so does this.
 //!
 //! There is no timer: intervals are multiples of `sampling` from time zero, and those that have
-//! ended are made up for when a packet comes or goes, in constant time. Nothing happened in between,
-//! so that all but the first of them were empty; a surplus of the first one's limit goes even if the
-//! limit is back at `max` by then.
+//! ended are made up for when a packet comes or goes, in constant time. Nothing happened in
+//! between, so that all but the first of them were empty; a surplus of the first one's limit goes
+//! even if the limit is back at `max` by then.
 
 use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
 use crate::aqm::setpoint::Setpoint;

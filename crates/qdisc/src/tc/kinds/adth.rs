@@ -46,7 +46,8 @@ options! { AdthParams;
     FMIN: fraction fmin, "queue length factor at least";
     FMAX: opt(Unit::Fraction, (0, 100)) fmax, "queue length factor at most";
     DROP: opt(ENDS, (0, 1)) drop, "end from which packets go that are above a new limit";
-    FULL: opt(ENDS, (0, 1)) full, "what a full queue drops: its oldest packet, or the one that arrives";
+    FULL: opt(ENDS, (0, 1)) full,
+        "what a full queue drops: its oldest packet, or the one that arrives";
     PURGE: switch(Some("nopurge")) purge,
         "drop what is above a new limit at once; else each arrival replaces one packet";
 }
@@ -124,7 +125,7 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
 
 pub(super) const ADTH: Kind = Kind {
     name: "adth",
-    summary: "adaptive dynamic threshold: moves a FIFO's limit so that a node's delay meets a target",
+    summary: "adaptive dynamic threshold: moves a FIFO's limit to meet a target of its node's delay",
     source: "ADTH, queue management for delay-sensitive traffic over ad hoc radios; not in tc",
     example: "adth target 200ms sampling 50ms limit 1000 full head",
     options: &[
