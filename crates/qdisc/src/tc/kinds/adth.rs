@@ -125,7 +125,7 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
 
 pub(super) const ADTH: Kind = Kind {
     name: "adth",
-    summary: "adaptive dynamic threshold: moves a FIFO's limit to meet a target of its node's delay",
+    summary: "adaptive dynamic threshold: moves a FIFO's limit to meet a target of node delay",
     source: "ADTH, queue management for delay-sensitive traffic over ad hoc radios; not in tc",
     example: "adth target 200ms sampling 50ms limit 1000 full head",
     options: &[
