@@ -110,6 +110,9 @@ pub trait Aqm {
     /// them all into its average.
     const SEES_ALL_ARRIVALS: bool = false;
 
+    /// Whether [`Aqm::leave`] may drop, so that only taking a packet tells which one it is.
+    const JUDGES_DEPARTURES: bool = false;
+
     /// Whether it bounds its queue; if not, [`Aqm::bound`] is never asked and costs nothing.
     const BOUNDS: bool = false;
 

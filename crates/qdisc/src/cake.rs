@@ -359,11 +359,7 @@ impl<P: Packet> Cake<P> {
         if self.rate.is_zero() {
             return self.next_turn();
         }
-        self.by_priority(now)
-    }
-
-    /// The highest tin whose clock is due, else the one whose clock is due soonest.
-    fn by_priority(&self, now: Time) -> usize {
+        // The highest tin whose clock is due, else the one whose clock is due soonest.
         let mut best = (0, Time::from_nanos(u64::MAX));
         for (index, tin) in self.tins.iter().enumerate() {
             let due = tin.clock.due();
@@ -568,17 +564,6 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         self.params = params;
         self.configure();
         Ok(())
-    }
-
-    fn head_len(&self) -> Option<u32> {
-        // A hint: without a shaper any tin that holds something will do.
-        let best = if self.rate.is_zero() {
-            let turns = (0..self.tins.len()).map(|i| (self.turn + i) % self.tins.len());
-            { turns }.find(|&index| self.tins[index].queue.held().packets > 0)?
-        } else {
-            self.by_priority(self.clock.due())
-        };
-        self.tins[best].queue.hint()
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {

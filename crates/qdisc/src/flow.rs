@@ -437,10 +437,6 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
         Ok(())
     }
 
-    fn head_len(&self) -> Option<u32> {
-        self.hint()
-    }
-
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
         self.aqm.gauges(None, now, tell);
     }

@@ -84,7 +84,6 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
 
     forward! { self.inner;
         backlog(self: &Self) -> Backlog;
-        head_len(self: &Self) -> Option<u32>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
     }

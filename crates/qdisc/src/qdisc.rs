@@ -108,11 +108,12 @@ pub trait Qdisc<P: Packet> {
     /// When `spec` is of another kind, or what it changes is fixed at construction.
     fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
 
-    /// Length of the packet that the next [`Qdisc::dequeue`] will look at first; None if empty.
-    ///
-    /// A hint for shapers, so that they ask for a packet only when they can pay for it: an AQM
-    /// may drop this packet and yield a longer one.
-    fn head_len(&self) -> Option<u32>;
+    /// Length of the packet that the next [`Qdisc::dequeue`] yields, for shapers that must know
+    /// it beforehand. None if empty, and where only taking a packet decides which one it is:
+    /// where Linux peeks by taking (`qdisc_peek_dequeued`).
+    fn head_len(&self) -> Option<u32> {
+        None
+    }
 
     /// Tells the few variables that show how the discipline controls: for series, which look more
     /// often than [`Qdisc::report`] is meant for. A variable without a value is left out.

@@ -260,7 +260,9 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
     }
 
     fn head_len(&self) -> Option<u32> {
-        self.queue.front().map(|(_, packet)| packet.len())
+        let decided = !A::JUDGES_DEPARTURES && !A::BOUNDS;
+        let head = self.queue.front().filter(|_| decided);
+        head.map(|(_, packet)| packet.len())
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {

@@ -10,14 +10,15 @@
 //! nanosecond at which the packet in question may leave; a packet that could never leave is
 //! dropped on arrival.
 //!
-//! When the discipline below is asked: only once there are tokens for the packet that it would
-//! look at first ([`Qdisc::head_len`]), so that its AQM judges a packet when it leaves and not
-//! one packet earlier, as under HTB. Linux's TBF peeks: it takes the next packet at once and keeps
-//! it until there are tokens. Here that happens only when the AQM drops the packet that was looked
-//! at and yields a longer one, or a flow queue takes another turn than expected.
+//! When the discipline below is asked, as in Linux, whose TBF peeks: a discipline that knows its
+//! next packet without deciding anything ([`Qdisc::head_len`]) keeps it until there are tokens;
+//! from another one (CoDel, every flow queue) the next packet is taken at once and held here.
+//! There an AQM judges each packet one packet earlier than it leaves, and a sparse flow waits for
+//! the packet that is held; under HTB neither is so.
 //!
 //! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); no GSO
-//! packets are split; the rate table's `cell` does not exist.
+//! packets are split; the rate table's `cell` does not exist; a packet that is held does not count
+//! towards the limit of the discipline below.
 //!
 //! Not here: ATM and PTM framing.
 
@@ -157,8 +158,8 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
         }
     }
 
-    /// Takes the next packet from the discipline below, once there are tokens for the one that
-    /// it would look at first; else the answer to give.
+    /// Takes the next packet from the discipline below; the answer to give when there is none, or
+    /// when it is known to have no tokens yet.
     fn ask(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Result<(Time, P), Dequeue<P>> {
         if let Some(len) = self.inner.head_len() {
             let wait = self.wait(len);
@@ -285,11 +286,6 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         });
         self.params = *tbf;
         Ok(())
-    }
-
-    fn head_len(&self) -> Option<u32> {
-        let held = self.held.as_ref().map(|(_, packet)| packet.len());
-        held.or_else(|| self.inner.head_len())
     }
 
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {

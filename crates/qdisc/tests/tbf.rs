@@ -160,24 +160,27 @@ fn a_stopped_bucket_sends_its_burst_and_then_nothing() {
     assert_eq!(not_before(tbf.dequeue(Time::ZERO, &mut Discard)), Time::MAX);
 }
 
-/// The AQM below sees the sojourn time that the packet really has when it leaves.
-#[test]
-fn the_aqm_judges_packets_as_they_leave() {
-    let spec: Spec = "tbf rate 1mbit burst 1514 over codel rfc8289"
-        .parse()
-        .expect("valid");
+/// Builds what `text` says, for a link with an MTU of 1500 bytes.
+fn built(text: &str) -> Box<dyn Qdisc<TestPacket>> {
+    let spec: Spec = text.parse().expect("valid");
     let setting = Setting {
         seed: 1,
         name: "test",
         mtu: 1514,
         link_header: 14,
     };
-    let mut tbf = spec.build::<TestPacket>(setting);
+    spec.build(setting)
+}
+
+/// CoDel drops at departures, so that the next packet is taken from it as soon as the one before
+/// has left, and judged then; tokens come later.
+#[test]
+fn codel_judges_a_packet_when_the_one_before_it_leaves() {
+    let mut tbf = built("tbf rate 1mbit burst 1514 over codel");
     for id in 0..20 {
         offer(&mut tbf, id, 1514, Time::ZERO);
     }
-    let mut now = Time::ZERO;
-    let mut count = 0;
+    let (mut now, mut before, mut count) = (Time::ZERO, Time::ZERO, 0);
     loop {
         match tbf.dequeue(now, &mut Discard) {
             Dequeue::Packet { sojourn, .. } => {
@@ -185,8 +188,11 @@ fn the_aqm_judges_packets_as_they_leave() {
                 assert_eq!(sojourn, now - Time::ZERO);
                 let inner = tbf.report(now).inner.expect("codel is no plain bfifo");
                 let ldelay = inner.stats.iter().find(|field| field.name == "ldelay");
-                let micros = i64::try_from(sojourn.as_micros()).expect("small");
-                assert_eq!(ldelay.map(|f| &f.value), Some(&Value::Int(micros)));
+                // CoDel's clock has a step of 1024 ns.
+                let judged = (before.as_nanos() & !1023) / 1000;
+                let judged = i64::try_from(judged).expect("small");
+                assert_eq!(ldelay.map(|f| &f.value), Some(&Value::Int(judged)));
+                before = now;
             }
             Dequeue::NotBefore(time) => now = time,
             Dequeue::Empty => break,
@@ -196,6 +202,52 @@ fn the_aqm_judges_packets_as_they_leave() {
     let counters = tbf.counters();
     assert!(counters.dropped_for(DropReason::Aqm) > 0);
     assert_eq!(counters.dropped.packets + count, 20);
+}
+
+/// At 1 Mbit/s 1250 bytes take 10 ms and 125 take one. A packet of a new flow that arrives while
+/// one waits for tokens leaves behind that one, which a flow queue has given away already, and
+/// before the rest of its flow.
+#[test]
+fn a_sparse_flow_waits_for_the_packet_that_waits_for_tokens() {
+    let mut tbf = built("tbf rate 1mbit burst 1250 over fq_codel");
+    for id in 0..4 {
+        tbf.enqueue(
+            TestPacket::of_flow(id, 1250, 0, 8),
+            Time::ZERO,
+            &mut Discard,
+        );
+    }
+    assert_eq!(sent(tbf.dequeue(Time::ZERO, &mut Discard)).0, 0);
+    let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
+    assert_eq!(not_before(tbf.dequeue(Time::ZERO, &mut Discard)), ms(10));
+    tbf.enqueue(TestPacket::of_flow(9, 125, 1, 8), ms(5), &mut Discard);
+    assert_eq!(sent(tbf.dequeue(ms(10), &mut Discard)).0, 1);
+    assert_eq!(not_before(tbf.dequeue(ms(10), &mut Discard)), ms(11));
+    assert_eq!(
+        sent(tbf.dequeue(ms(11), &mut Discard)),
+        (9, Span::from_millis(6))
+    );
+}
+
+/// PIE drops on arrival, so that its head is known: it keeps the packet that waits for tokens, and
+/// measures its delay when it leaves.
+#[test]
+fn pie_keeps_the_packet_that_waits_for_tokens() {
+    let mut tbf = built("tbf rate 1mbit burst 1250 over pie");
+    for id in 0..3 {
+        offer(&mut tbf, id, 1250, Time::ZERO);
+    }
+    for (id, ms, waiting) in [(0, 0, 2), (1, 10, 1)] {
+        let now = Time::from_nanos(ms * 1_000_000);
+        assert_eq!(sent(tbf.dequeue(now, &mut Discard)), (id, now - Time::ZERO));
+        not_before(tbf.dequeue(now, &mut Discard));
+        let inner = tbf.report(now).inner.expect("pie is no plain bfifo");
+        let backlog = inner.stats.iter().find(|field| field.name == "qlen");
+        assert_eq!(backlog.map(|f| &f.value), Some(&Value::Int(waiting)));
+        let delay = inner.stats.iter().find(|field| field.name == "delay");
+        let micros = i64::try_from(ms * 1000).expect("small");
+        assert_eq!(delay.map(|f| &f.value), Some(&Value::Int(micros)));
+    }
 }
 
 #[test]

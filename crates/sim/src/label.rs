@@ -200,7 +200,6 @@ impl Qdisc<Packet> for Labelling {
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;
         spec(self: &Self) -> Option<Spec>;
-        head_len(self: &Self) -> Option<u32>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
     }
 

@@ -207,6 +207,8 @@ impl Cobalt {
 impl Aqm for Cobalt {
     type State = CobaltState;
 
+    const JUDGES_DEPARTURES: bool = true;
+
     #[inline]
     fn arrive(
         &mut self,

@@ -223,6 +223,8 @@ impl Codel {
 impl Aqm for Codel {
     type State = CodelState;
 
+    const JUDGES_DEPARTURES: bool = true;
+
     #[inline]
     fn leave(
         &mut self,

@@ -374,6 +374,7 @@ impl<A: Setpoint> Aqm for Steered<A> {
     type State = SteeredState<A::State>;
 
     const SEES_ALL_ARRIVALS: bool = A::SEES_ALL_ARRIVALS;
+    const JUDGES_DEPARTURES: bool = A::JUDGES_DEPARTURES;
 
     const BOUNDS: bool = A::BOUNDS;
 

@@ -46,11 +46,6 @@ impl Debts {
         self.heap.len() as u32
     }
 
-    /// The flow that comes back first.
-    pub(super) fn first(&self) -> Option<u32> {
-        self.heap.peek().map(|Reverse((_, flow))| *flow)
-    }
-
     /// An old flow has had its turn, or has left.
     #[inline]
     pub(super) fn turn_over(&mut self) {
