@@ -5,7 +5,7 @@
 use crate::{Finding, Source};
 
 /// Crates whose code is pure: `no_std` with `alloc`.
-pub const PURE: [&str; 6] = ["units", "random", "qdisc", "tcp", "apps", "wire"];
+pub const PURE: [&str; 7] = ["units", "random", "qdisc", "radio", "tcp", "apps", "wire"];
 
 /// Crates with the standard library whose results follow from their input alone.
 pub const DETERMINISTIC: [&str; 2] = ["world", "sim"];

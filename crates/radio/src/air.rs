@@ -1,0 +1,604 @@
+//! A medium with its stations: the distributed coordination function over thresholds of power.
+//!
+//! Source: IEEE 802.11-2007 clause 9.2 (physical and virtual carrier sense, backoff and its
+//! freezing, ACK, RTS and CTS, retries, EIFS); ns-2.35 where [`Rules::Ns2`] says so.
+//!
+//! What makes it fast: one event when a frame begins, which tells all that hear it, one when it
+//! ends, and one lazily moved timer a station. A frame reaches each station after its own delay:
+//! stations learn of a frame when it is sent, but act as of the time at which it reaches them.
+//! Reservations and interframe spaces need no events: they are known when a frame ends.
+//!
+//! Left out: rate adaptation, fragmentation, power save, beacons; noise and interference below the
+//! threshold of hearing.
+
+use crate::phy::{Neighbour, Neighbours, Place};
+use crate::profile::{ACK, Profile, RTS, Rules};
+use crate::station::{Answer, Counts, Hearing, Phase, Station};
+use alloc::vec::Vec;
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// Kind of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// A packet, to one station or to all.
+    Data,
+    /// The answer to one.
+    Ack,
+    /// The question before a long one.
+    Rts,
+    /// The answer to that.
+    Cts,
+}
+
+/// A packet for a station to send.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<P> {
+    /// The packet.
+    pub packet: P,
+    /// Its length as [`Profile::header`] counts it.
+    pub bytes: u32,
+    /// To whom; None: to all that can receive it.
+    pub to: Option<u32>,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<P> {
+    /// Its kind.
+    pub kind: FrameKind,
+    /// Who sends it.
+    pub from: u32,
+    /// To whom; None: to all.
+    pub to: Option<u32>,
+    /// When it begins.
+    pub start: Time,
+    /// How long it takes.
+    pub airtime: Span,
+    /// How long it reserves the medium after its end.
+    pub reserves: Span,
+    /// Of a data frame.
+    pub packet: Option<P>,
+    /// Whether it was sent before.
+    pub repeated: bool,
+}
+
+/// Who drives the stations and has their packets.
+pub trait Upper {
+    /// What stations carry.
+    type Packet: Copy;
+
+    /// The next packet of a station; none when there is none.
+    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Self::Packet>>;
+
+    /// A packet has come to station `to` and is to be handed on there at `at`.
+    fn deliver(&mut self, from: u32, to: u32, packet: Self::Packet, at: Time);
+
+    /// A station has given up sending a packet to `to`.
+    fn fail(&mut self, station: u32, to: u32, packet: Self::Packet, now: Time);
+
+    /// [`Air::event`] is to be called for a station at `at`.
+    fn wake(&mut self, station: u32, at: Time);
+
+    /// A frame begins. For those who look on.
+    fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
+}
+
+/// A medium with its stations.
+#[derive(Debug)]
+pub struct Air<P> {
+    profile: Profile,
+    difs: Span,
+    eifs: Span,
+    /// Airtime of an ACK, which is that of a CTS.
+    ack: Span,
+    rts: Span,
+    /// How long a station waits for an answer after its own frame.
+    patience: Span,
+    neighbours: Neighbours,
+    stations: Vec<Station<P>>,
+    frames: u64,
+}
+
+/// ns-2's allowance for the way of a frame.
+const NS2_PROPAGATION: Span = Span::from_micros(2);
+
+impl<P: Copy> Air<P> {
+    /// Stations at these places; `dice` makes the stream of each.
+    pub fn new(profile: Profile, places: &[Place], mut dice: impl FnMut(usize) -> Stream) -> Self {
+        let ack = profile.airtime(ACK, profile.basic_rate);
+        let patience = match profile.rules {
+            Rules::Ns2 => profile.sifs + ack + NS2_PROPAGATION * 2,
+            // aSIFSTime + aSlotTime + aPHY-RX-START-Delay; a frame heard by then is waited for.
+            Rules::Standard => profile.sifs + profile.slot + profile.preamble,
+        };
+        let stations = (0..places.len()).map(|index| Station::new(profile.cw_min, dice(index)));
+        Self {
+            difs: profile.difs(),
+            eifs: profile.eifs(),
+            ack,
+            rts: profile.airtime(RTS, profile.basic_rate),
+            patience,
+            neighbours: Neighbours::new(&profile, places),
+            stations: stations.collect(),
+            frames: 0,
+            profile,
+        }
+    }
+
+    /// The constants.
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Who hears whom.
+    pub const fn neighbours(&self) -> &Neighbours {
+        &self.neighbours
+    }
+
+    /// What a station has done.
+    pub fn counts(&self, station: u32) -> Counts {
+        self.stations[station as usize].counts
+    }
+
+    /// Puts a station elsewhere.
+    pub fn put(&mut self, station: u32, place: Place) {
+        self.neighbours.put(&self.profile, station, place);
+    }
+
+    /// A packet waits at a station.
+    #[inline]
+    pub fn waited_for(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        if self.stations[station as usize].packet.is_none() {
+            self.fetch(station, now, upper);
+            self.arm(station, upper);
+        }
+    }
+
+    /// A time has come for which a station has asked. Returns the next one.
+    #[inline]
+    pub fn event(
+        &mut self,
+        station: u32,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) -> Option<Time> {
+        let slot = self.profile.slot;
+        let own = &self.stations[station as usize];
+        if own.armed != now {
+            return None; // stale
+        }
+        if own.due(slot) <= now {
+            self.act(station, now, upper);
+        }
+        let own = &mut self.stations[station as usize];
+        own.armed = own.due(slot);
+        (own.armed < Time::MAX).then_some(own.armed)
+    }
+
+    /// Does what is due.
+    fn act(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let own = &mut self.stations[station as usize];
+        match own.phase {
+            Phase::Sending(kind) => self.end(station, kind, now, upper),
+            Phase::Awaiting(kind) => self.unanswered(station, kind, now, upper),
+            Phase::Free => {
+                if let Some(answer) = own.answer.take_if(|answer| answer.due <= now) {
+                    self.answer(station, answer, now, upper);
+                } else {
+                    own.backing_off = false;
+                    if own.packet.is_some() {
+                        self.attempt(station, now, upper);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arm(&mut self, station: u32, upper: &mut impl Upper<Packet = P>) {
+        let own = &mut self.stations[station as usize];
+        let due = own.due(self.profile.slot);
+        if due < own.armed {
+            own.armed = due;
+            upper.wake(station, due);
+        }
+    }
+
+    /// Takes the next packet and begins to wait for its turn.
+    fn fetch(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let Some(packet) = upper.take(station, now) else {
+            return;
+        };
+        let rules = self.profile.rules;
+        let own = &mut self.stations[station as usize];
+        (own.packet, own.delivered) = (Some(packet), false);
+        if own.backing_off || matches!(own.phase, Phase::Awaiting(_)) {
+            return;
+        }
+        if rules == Rules::Standard && own.is_free() && own.idle_since() <= now {
+            // Idle: after DIFS at once (9.2.5.1).
+            let space = if own.erred { self.eifs } else { self.difs };
+            (own.backing_off, own.halted, own.slots) = (true, false, 0);
+            own.counts_from = (own.idle_since() + space).max(now);
+            return;
+        }
+        self.back_off(station, now);
+    }
+
+    /// Draws a backoff, which counts from DIFS after the medium is idle.
+    fn back_off(&mut self, station: u32, now: Time) {
+        let own = &mut self.stations[station as usize];
+        let values = match self.profile.rules {
+            Rules::Ns2 => own.window,
+            Rules::Standard => own.window + 1,
+        };
+        own.slots = own.dice.below(values.max(1).into()) as u32;
+        (own.backing_off, own.halted) = (true, true);
+        self.resume(station, now);
+    }
+
+    /// Lets a halted backoff count again, if nothing stands in the way.
+    #[inline]
+    fn resume(&mut self, station: u32, now: Time) {
+        let own = &mut self.stations[station as usize];
+        if own.backing_off && own.halted && own.is_free() {
+            let space = if own.erred { self.eifs } else { self.difs };
+            own.counts_from = own.idle_since().max(now) + space;
+            own.halted = false;
+        }
+    }
+
+    fn needs_rts(&self, bytes: u32) -> bool {
+        let length = bytes + self.profile.header;
+        self.profile.rts_above.is_some_and(|above| length > above)
+    }
+
+    fn data_airtime(&self, packet: &Outgoing<P>) -> Span {
+        let rate = match packet.to {
+            Some(_) => self.profile.data_rate,
+            None => self.profile.basic_rate,
+        };
+        self.profile
+            .airtime(packet.bytes + self.profile.header, rate)
+    }
+
+    /// Its turn has come.
+    fn attempt(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let Some(packet) = self.stations[station as usize].packet else {
+            return;
+        };
+        if packet.to.is_some() && self.needs_rts(packet.bytes) {
+            let rest = self.ack * 2 + self.data_airtime(&packet) + self.profile.sifs * 3;
+            let rts = (FrameKind::Rts, self.rts, rest);
+            self.transmit(station, rts, packet.to, now, upper);
+        } else {
+            self.send_data(station, now, upper);
+        }
+    }
+
+    fn send_data(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let Some(packet) = self.stations[station as usize].packet else {
+            return;
+        };
+        let reserves = match packet.to {
+            Some(_) => self.profile.sifs + self.ack,
+            None => Span::ZERO,
+        };
+        let own = &mut self.stations[station as usize];
+        own.counts.sent += 1;
+        if own.short + own.long > 0 {
+            own.counts.repeated += 1;
+        }
+        let data = (FrameKind::Data, self.data_airtime(&packet), reserves);
+        self.transmit(station, data, packet.to, now, upper);
+    }
+
+    fn answer(
+        &mut self,
+        station: u32,
+        answer: Answer,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        if answer.kind == FrameKind::Data {
+            return self.send_data(station, now, upper);
+        }
+        let frame = (answer.kind, self.ack, answer.reserves);
+        self.transmit(station, frame, Some(answer.to), now, upper);
+    }
+
+    /// A frame begins: its kind, its airtime, and how long it reserves the medium after that.
+    fn transmit(
+        &mut self,
+        station: u32,
+        (kind, airtime, reserves): (FrameKind, Span, Span),
+        to: Option<u32>,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        self.frames += 1;
+        let frame = self.frames;
+        let slot = self.profile.slot;
+        let own = &mut self.stations[station as usize];
+        own.halt(now, slot);
+        own.phase = Phase::Sending(kind);
+        (own.own, own.own_until, own.to, own.reserves) = (frame, now + airtime, to, reserves);
+        own.counts.airtime += airtime;
+        if own.frame != 0 && own.hearing == Hearing::Clear {
+            // What it hears while it sends is lost.
+            own.hearing = Hearing::Garbled;
+        }
+        upper.sent(&Frame {
+            kind,
+            from: station,
+            to,
+            start: now,
+            airtime,
+            reserves,
+            packet: (own.packet.as_ref())
+                .filter(|_| kind == FrameKind::Data)
+                .map(|packet| packet.packet),
+            repeated: own.short + own.long > 0,
+        });
+        for neighbour in self.neighbours.of(station) {
+            let other = &mut self.stations[neighbour.station as usize];
+            begin(
+                other,
+                frame,
+                neighbour,
+                (now, airtime),
+                &self.profile,
+                self.eifs,
+            );
+        }
+    }
+
+    /// The frame of a station ends.
+    fn end(
+        &mut self,
+        station: u32,
+        kind: FrameKind,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        self.stations[station as usize].phase = Phase::Free;
+        let (frame, to) = {
+            let own = &self.stations[station as usize];
+            (own.own, own.to)
+        };
+        for index in 0..self.neighbours.of(station).len() {
+            let neighbour = self.neighbours.of(station)[index];
+            self.heard(station, frame, &neighbour, (kind, to), now, upper);
+        }
+        let own = &mut self.stations[station as usize];
+        match (kind, to) {
+            (FrameKind::Data, Some(_)) => {
+                own.phase = Phase::Awaiting(FrameKind::Ack);
+                own.patience = now + self.patience;
+            }
+            (FrameKind::Rts, _) => {
+                own.phase = Phase::Awaiting(FrameKind::Cts);
+                own.patience = now + self.patience;
+            }
+            (FrameKind::Data, None) => self.done(station, now, upper),
+            (FrameKind::Ack | FrameKind::Cts, _) => {
+                if own.packet.is_some() && !own.backing_off {
+                    self.back_off(station, now);
+                } else {
+                    self.resume(station, now);
+                }
+            }
+        }
+    }
+
+    /// A frame ends at one of those that hear it.
+    #[inline]
+    fn heard(
+        &mut self,
+        from: u32,
+        frame: u64,
+        neighbour: &Neighbour,
+        (kind, to): (FrameKind, Option<u32>),
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let other = &mut self.stations[neighbour.station as usize];
+        let is_meant = to == Some(neighbour.station);
+        if other.frame != frame {
+            // Another frame goes on here, or went over this one.
+            if is_meant && kind == FrameKind::Data {
+                self.stations[from as usize].counts.collided += 1;
+            }
+            return;
+        }
+        let at = now + neighbour.delay;
+        other.frame = 0;
+        other.heard_until = at;
+        if other.is_sending_at(at) {
+            return;
+        }
+        if other.hearing == Hearing::Clear {
+            other.erred = false;
+            if is_meant {
+                self.reached(from, neighbour.station, kind, (now, at), upper);
+            } else if to.is_some() {
+                let reserves = self.stations[from as usize].reserves;
+                let other = &mut self.stations[neighbour.station as usize];
+                other.reserved = other.reserved.max(at + reserves);
+            } else if let Some(packet) = self.stations[from as usize].packet {
+                let due = at + self.profile.relay;
+                upper.deliver(from, neighbour.station, packet.packet, due);
+            }
+        } else {
+            match self.profile.rules {
+                Rules::Ns2 => other.reserved = other.reserved.max(at + self.eifs),
+                Rules::Standard => {
+                    other.erred = neighbour.decodes || other.hearing == Hearing::Collided;
+                }
+            }
+            if is_meant && kind == FrameKind::Data && other.hearing == Hearing::Collided {
+                self.stations[from as usize].counts.collided += 1;
+            }
+        }
+        self.resume(neighbour.station, now);
+        self.arm(neighbour.station, upper);
+    }
+
+    /// A frame has come to its addressee.
+    fn reached(
+        &mut self,
+        from: u32,
+        station: u32,
+        kind: FrameKind,
+        (now, at): (Time, Time),
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let own = &self.stations[station as usize];
+        match kind {
+            FrameKind::Data => self.received(from, station, at, upper),
+            FrameKind::Rts => {
+                // Only where the medium is not reserved (9.2.5.7).
+                if own.reserved <= at && own.answer.is_none() && own.phase == Phase::Free {
+                    let asked = self.stations[from as usize].reserves;
+                    let reserves = asked - (self.ack + self.profile.sifs);
+                    self.owe(station, (FrameKind::Cts, from, reserves), at);
+                }
+            }
+            FrameKind::Ack if own.phase == Phase::Awaiting(FrameKind::Ack) => {
+                let own = &mut self.stations[station as usize];
+                own.phase = Phase::Free;
+                self.done(station, now, upper);
+            }
+            FrameKind::Cts if own.phase == Phase::Awaiting(FrameKind::Cts) => {
+                let own = &mut self.stations[station as usize];
+                (own.phase, own.short) = (Phase::Free, 0);
+                let reserves = self.profile.sifs + self.ack;
+                self.owe(station, (FrameKind::Data, from, reserves), at);
+            }
+            FrameKind::Ack | FrameKind::Cts => {}
+        }
+    }
+
+    /// Something is to be sent a SIFS from now.
+    fn owe(&mut self, station: u32, (kind, to, reserves): (FrameKind, u32, Span), at: Time) {
+        let slot = self.profile.slot;
+        let own = &mut self.stations[station as usize];
+        own.halt(at, slot);
+        own.answer = Some(Answer {
+            kind,
+            to,
+            due: at + self.profile.sifs,
+            reserves,
+        });
+    }
+
+    /// A packet has come to its addressee, which says so and hands it on.
+    fn received(&mut self, from: u32, station: u32, at: Time, upper: &mut impl Upper<Packet = P>) {
+        if self.stations[station as usize].answer.is_some() {
+            return;
+        }
+        self.owe(station, (FrameKind::Ack, from, Span::ZERO), at);
+        let sender = &mut self.stations[from as usize];
+        if sender.delivered {
+            self.stations[station as usize].counts.duplicates += 1;
+            return;
+        }
+        sender.delivered = true;
+        if let Some(packet) = sender.packet {
+            upper.deliver(from, station, packet.packet, at + self.profile.relay);
+        }
+    }
+
+    /// A packet is done with: backoff before the next one.
+    fn done(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let own = &mut self.stations[station as usize];
+        (own.packet, own.short, own.long) = (None, 0, 0);
+        own.window = self.profile.cw_min;
+        self.back_off(station, now);
+        self.fetch(station, now, upper);
+    }
+
+    /// No answer came in time.
+    fn unanswered(
+        &mut self,
+        station: u32,
+        awaited: FrameKind,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let own = &mut self.stations[station as usize];
+        if self.profile.rules == Rules::Standard && own.frame != 0 && own.heard_until > now {
+            own.patience = own.heard_until;
+            return;
+        }
+        own.phase = Phase::Free;
+        // An answer of its own that had to wait goes first.
+        if let Some(answer) = &mut own.answer {
+            answer.due = answer.due.max(now + self.profile.sifs);
+        }
+        let Some(packet) = own.packet else {
+            return;
+        };
+        let after_rts = awaited == FrameKind::Ack && self.needs_rts(packet.bytes);
+        let own = &mut self.stations[station as usize];
+        let (count, most) = if after_rts {
+            (&mut own.long, self.profile.long_retries)
+        } else {
+            (&mut own.short, self.profile.short_retries)
+        };
+        *count += 1;
+        if *count < most {
+            own.window = (own.window * 2 + 1).min(self.profile.cw_max);
+            return self.back_off(station, now);
+        }
+        own.counts.given_up += 1;
+        (own.packet, own.short, own.long) = (None, 0, 0);
+        own.window = self.profile.cw_min;
+        if let Some(to) = packet.to {
+            upper.fail(station, to, packet.packet, now);
+        }
+        if self.profile.rules == Rules::Standard {
+            self.back_off(station, now);
+        }
+        if self.stations[station as usize].packet.is_none() {
+            self.fetch(station, now, upper);
+        }
+    }
+}
+
+/// A frame begins at a station that hears it.
+#[inline]
+fn begin<P>(
+    station: &mut Station<P>,
+    frame: u64,
+    neighbour: &Neighbour,
+    (now, airtime): (Time, Span),
+    profile: &Profile,
+    eifs: Span,
+) {
+    let start = now + neighbour.delay;
+    let end = start + airtime;
+    if station.frame == 0 {
+        station.halt(start, profile.slot);
+        let is_lost = !neighbour.decodes || station.is_sending_at(start);
+        station.hearing = if is_lost {
+            Hearing::Garbled
+        } else {
+            Hearing::Clear
+        };
+        (station.frame, station.heard_until) = (frame, end);
+        station.power = neighbour.power;
+        return;
+    }
+    if station.power >= profile.capture * neighbour.power {
+        if profile.rules == Rules::Ns2 {
+            station.reserved = station.reserved.max(end + eifs);
+        }
+        return;
+    }
+    station.hearing = Hearing::Collided;
+    if end > station.heard_until {
+        (station.frame, station.heard_until) = (frame, end);
+        station.power = neighbour.power;
+    }
+}

@@ -1,0 +1,126 @@
+//! The messages of AODV (RFC 3561 section 5), and how others carry them.
+
+use super::AodvParams;
+use sojourn_units::Span;
+
+/// Most destinations in one RERR here; more make more messages.
+pub(super) const LOST: usize = 5;
+/// A message of the routing protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// RREQ: who knows a way to `target`?
+    Request {
+        /// Number of the question, of its origin's own.
+        id: u32,
+        /// Who asks, and its sequence number.
+        origin: (u32, u32),
+        /// Who is sought, and its last known sequence number; zero when there is none.
+        target: (u32, u32),
+        /// Hops from the origin.
+        hops: u8,
+        /// Hops that it may still go.
+        ttl: u8,
+    },
+    /// RREP: there is one here.
+    Reply {
+        /// Who was sought, and its sequence number.
+        target: (u32, u32),
+        /// Who has asked.
+        origin: u32,
+        /// Hops to the target.
+        hops: u8,
+        /// How long the route may be used.
+        lifetime: Span,
+    },
+    /// RERR: these are out of reach from here.
+    Error {
+        /// Who, with the sequence numbers of what is lost.
+        lost: [(u32, u32); LOST],
+        /// How many of them.
+        count: u8,
+    },
+}
+
+impl Message {
+    /// As whole numbers, for those who carry them.
+    pub fn words(&self) -> [u32; 12] {
+        let mut words = [0; 12];
+        match *self {
+            Self::Request {
+                id,
+                origin,
+                target,
+                hops,
+                ttl,
+            } => {
+                let rest = u32::from(hops) << 8 | u32::from(ttl);
+                words[..7].copy_from_slice(&[0, id, origin.0, origin.1, target.0, target.1, rest]);
+            }
+            Self::Reply {
+                target,
+                origin,
+                hops,
+                lifetime,
+            } => {
+                let micros = lifetime.as_micros().min(u64::from(u32::MAX)) as u32;
+                let rest = [1, target.0, target.1, origin, u32::from(hops), micros];
+                words[..6].copy_from_slice(&rest);
+            }
+            Self::Error { lost, count } => {
+                (words[0], words[1]) = (2, u32::from(count));
+                for (pair, (node, number)) in words[2..].chunks_exact_mut(2).zip(lost) {
+                    pair.copy_from_slice(&[node, number]);
+                }
+            }
+        }
+        words
+    }
+
+    /// Back from [`Message::words`].
+    pub fn from_words(words: &[u32; 12]) -> Self {
+        match words[0] {
+            0 => Self::Request {
+                id: words[1],
+                origin: (words[2], words[3]),
+                target: (words[4], words[5]),
+                hops: (words[6] >> 8) as u8,
+                ttl: words[6] as u8,
+            },
+            1 => Self::Reply {
+                target: (words[1], words[2]),
+                origin: words[3],
+                hops: words[4] as u8,
+                lifetime: Span::from_micros(words[5].into()),
+            },
+            _ => {
+                let mut lost = [(0, 0); LOST];
+                for (pair, to) in words[2..].chunks_exact(2).zip(&mut lost) {
+                    *to = (pair[0], pair[1]);
+                }
+                Self::Error {
+                    lost,
+                    count: (words[1] as u8).min(LOST as u8),
+                }
+            }
+        }
+    }
+
+    /// Its bytes without IP and UDP headers.
+    pub fn bytes(&self, params: &AodvParams) -> u16 {
+        match self {
+            Self::Request { .. } => params.bytes[0],
+            Self::Reply { .. } => params.bytes[1],
+            Self::Error { count, .. } => 4 + 8 * u16::from(*count),
+        }
+    }
+}
+
+/// An RERR about these, at most [`LOST`].
+pub(super) fn error(some: &[(u32, u32)]) -> Message {
+    let mut lost = [(0, 0); LOST];
+    lost[..some.len()].copy_from_slice(some);
+    Message::Error {
+        lost,
+        count: some.len() as u8,
+    }
+}

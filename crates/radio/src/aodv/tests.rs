@@ -1,0 +1,250 @@
+//! AODV over networks that are graphs: every message takes a millisecond and is never lost.
+
+use super::*;
+use proptest::prelude::*;
+use std::format;
+use std::vec;
+
+/// A data packet: where it comes from and goes to.
+type Data = (u32, u32);
+
+#[derive(Clone, Copy)]
+enum Event {
+    Control(u32, u32, Message),
+    Packet(u32, Data),
+}
+
+struct World {
+    links: Vec<Vec<u32>>,
+    events: Vec<(Time, u64, Event)>,
+    count: u64,
+    now: Time,
+    questions: u32,
+    lost: Vec<(Data, Lost)>,
+    arrived: Vec<(Data, Time)>,
+    forwards: Vec<(u32, Data)>,
+}
+
+impl Outbox<Data> for World {
+    fn control(&mut self, node: u32, message: Message, to: Option<u32>) {
+        self.questions += u32::from(matches!(message, Message::Request { .. }));
+        assert_eq!(Message::from_words(&message.words()), message);
+        for neighbour in self.links[node as usize].clone() {
+            if to.is_none_or(|to| to == neighbour) {
+                self.push(Event::Control(neighbour, node, message));
+            }
+        }
+    }
+
+    fn forward(&mut self, node: u32, packet: Data) {
+        self.forwards.push((node, packet));
+    }
+
+    fn lost(&mut self, _node: u32, packet: Data, why: Lost) {
+        self.lost.push((packet, why));
+    }
+}
+
+impl World {
+    fn new(nodes: u32, links: &[(u32, u32)]) -> Self {
+        let mut lists = vec![Vec::new(); nodes as usize];
+        for &(a, b) in links {
+            lists[a as usize].push(b);
+            lists[b as usize].push(a);
+        }
+        Self {
+            links: lists,
+            events: Vec::new(),
+            count: 0,
+            now: Time::ZERO,
+            questions: 0,
+            lost: Vec::new(),
+            arrived: Vec::new(),
+            forwards: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.count += 1;
+        self.events
+            .push((self.now + Span::from_millis(1), self.count, event));
+    }
+
+    fn cut(&mut self, a: u32, b: u32) {
+        self.links[a as usize].retain(|n| *n != b);
+        self.links[b as usize].retain(|n| *n != a);
+    }
+
+    /// Sends what is to be forwarded; a next hop that is gone is told.
+    fn drain(&mut self, aodv: &mut Aodv<Data>) {
+        while let Some((node, packet)) = self.forwards.pop() {
+            match aodv.next(node, packet.1) {
+                Some(next) if self.links[node as usize].contains(&next) => {
+                    self.push(Event::Packet(next, packet));
+                }
+                Some(next) => aodv.broken(node, next, self),
+                None => self.lost.push((packet, Lost::NoRoute)),
+            }
+        }
+    }
+
+    fn run(&mut self, aodv: &mut Aodv<Data>, end: Time) {
+        loop {
+            self.drain(aodv);
+            let first = self.events.iter().map(|(at, count, _)| (*at, *count)).min();
+            let due = aodv.due().unwrap_or(Time::MAX);
+            let now = first.map_or(Time::MAX, |first| first.0).min(due);
+            if now > end {
+                self.now = end;
+                return;
+            }
+            self.now = now;
+            if due == now {
+                aodv.run(now, self);
+                continue;
+            }
+            let place = self
+                .events
+                .iter()
+                .position(|(at, count, _)| Some((*at, *count)) == first);
+            match self.events.remove(place.expect("the first one")).2 {
+                Event::Control(node, from, message) => {
+                    aodv.receive(node, from, &message, now, self);
+                }
+                Event::Packet(node, packet) if packet.1 == node => self.arrived.push((packet, now)),
+                Event::Packet(node, packet) => {
+                    aodv.submit((node, false), (packet, packet.1), now, self);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, aodv: &mut Aodv<Data>, from: u32, to: u32) {
+        aodv.submit((from, true), ((from, to), to), self.now, self);
+    }
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+fn chain(nodes: u32) -> World {
+    let links: Vec<(u32, u32)> = (1..nodes).map(|n| (n - 1, n)).collect();
+    World::new(nodes, &links)
+}
+
+fn aodv(params: AodvParams, nodes: u32) -> Aodv<Data> {
+    Aodv::new(params, nodes as usize, |node| {
+        Stream::named(1, &format!("aodv.{node}"))
+    })
+}
+
+#[test]
+fn a_route_is_found_hop_by_hop_and_used_both_ways() {
+    let (mut world, mut aodv) = (chain(6), aodv(AodvParams::NS2, 6));
+    world.send(&mut aodv, 0, 5);
+    world.send(&mut aodv, 0, 5);
+    world.run(&mut aodv, at(1000));
+    assert_eq!(world.questions, 5, "one a hop");
+    assert_eq!(world.arrived.len(), 2);
+    // There by jitter below 10 ms a hop, back and there again without; the second 10 ms later.
+    let [first, second] = [world.arrived[0].1, world.arrived[1].1];
+    assert_eq!(second - first, Span::from_millis(10));
+    assert!((at(15)..at(55)).contains(&first), "{first:?}");
+    world.send(&mut aodv, 5, 0);
+    world.run(&mut aodv, at(2000));
+    assert_eq!((world.questions, world.arrived.len()), (5, 3));
+}
+
+#[test]
+fn rings_grow_until_the_target_is_found() {
+    let (mut world, mut aodv) = (chain(5), aodv(AodvParams::RFC, 5));
+    world.send(&mut aodv, 0, 4);
+    world.run(&mut aodv, at(3000));
+    // Rings of 1, 3 and 5 hops: 1, 3 and 4 questions.
+    assert_eq!(world.questions, 8);
+    assert_eq!(world.arrived.len(), 1);
+}
+
+#[test]
+fn without_an_answer_it_is_given_up_and_silent() {
+    let (mut world, mut aodv) = (chain(2), aodv(AodvParams::NS2, 3));
+    world.links.push(Vec::new());
+    for _ in 0..70 {
+        world.send(&mut aodv, 0, 2);
+    }
+    assert_eq!(world.lost.len(), 6, "64 wait");
+    world.run(&mut aodv, at(60_000));
+    // Four questions of its own, passed on once each: after 1.8, 3.6, 5.4 and 7.2 s.
+    assert_eq!(world.questions, 8);
+    assert_eq!(world.lost.len(), 70);
+    assert!(world.lost[6..].iter().all(|(_, why)| *why == Lost::NoRoute));
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(61_000));
+    assert_eq!(world.questions, 10, "the silence is over");
+}
+
+#[test]
+fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
+    // 0 - 1 - 2 and 0 - 3 - 4 - 2.
+    let mut world = World::new(5, &[(0, 1), (1, 2), (0, 3), (3, 4), (4, 2)]);
+    let mut aodv = aodv(AodvParams::NS2, 5);
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(100));
+    assert_eq!(aodv.next(0, 2), Some(1));
+    world.cut(1, 2);
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(200));
+    assert_eq!(aodv.next(0, 2), None, "the source has heard");
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(400));
+    assert_eq!(aodv.next(0, 2), Some(3));
+    assert_eq!(world.arrived.len(), 2, "one was lost at the broken link");
+}
+
+#[test]
+fn routes_that_carry_nothing_grow_old() {
+    let (mut world, mut aodv) = (chain(3), aodv(AodvParams::RFC, 3));
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(1000));
+    let before = world.questions;
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(5000));
+    assert_eq!(world.questions, before, "in use");
+    world.run(&mut aodv, at(20_000));
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(25_000));
+    assert!(world.questions > before);
+    assert_eq!(world.arrived.len(), 3);
+}
+
+proptest! {
+    /// Over any graph packets arrive exactly where there is a way, and never come back to a node.
+    #[test]
+    fn packets_arrive_where_there_is_a_way(
+        links in prop::collection::vec((0..9_u32, 0..9_u32), 0..24),
+        packets in prop::collection::vec((0..9_u32, 0..9_u32), 1..8),
+    ) {
+        let links: Vec<(u32, u32)> = links.into_iter().filter(|(a, b)| a != b).collect();
+        let mut world = World::new(9, &links);
+        let mut reach: Vec<u32> = (0..9).collect();
+        for _ in 0..9 {
+            for &(a, b) in &links {
+                let least = reach[a as usize].min(reach[b as usize]);
+                (reach[a as usize], reach[b as usize]) = (least, least);
+            }
+        }
+        let mut aodv = aodv(AodvParams::NS2, 9);
+        let packets: Vec<Data> = packets.into_iter().filter(|(a, b)| a != b).collect();
+        for &(from, to) in &packets {
+            world.send(&mut aodv, from, to);
+            let now = world.now + Span::from_millis(7);
+            world.run(&mut aodv, now);
+        }
+        world.run(&mut aodv, at(60_000));
+        let joined = |&(a, b): &Data| reach[a as usize] == reach[b as usize];
+        let expected = packets.iter().filter(|packet| joined(packet)).count();
+        prop_assert_eq!(world.arrived.len(), expected);
+        prop_assert_eq!(world.lost.len(), packets.len() - expected);
+    }
+}

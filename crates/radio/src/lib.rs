@@ -1,0 +1,30 @@
+//! 802.11 ad hoc radios as state machines: they take the time as an argument and tell what is to
+//! happen to whoever drives them.
+//!
+//! [`Air`] is the distributed coordination function of all stations of one medium over a physical
+//! layer with thresholds ([`Neighbours`]); [`Profile`] has their constants and whose rules hold.
+//! [`Aodv`] finds routes. Neither knows a queue: a station asks its [`Upper`] for the next packet
+//! when it can take one.
+//!
+//! Units: integer nanoseconds, bytes, metres.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod air;
+mod aodv;
+mod phy;
+mod profile;
+mod station;
+
+pub use air::{Air, Frame, FrameKind, Outgoing, Upper};
+pub use aodv::{Aodv, AodvParams, Lost, Message, Outbox};
+pub use phy::{Neighbour, Neighbours, Place};
+pub use profile::{Profile, Propagation, Rules};
+pub use station::Counts;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! What a radio is: its timing, its rules of access, its reach.
+//!
+//! Sources: IEEE 802.11-2007 clauses 9 (access), 18 (802.11b: DSSS and CCK), 19 (802.11g: OFDM);
+//! for the rules of ns-2 its `mac-802_11.cc` (2.35), by what it does.
+
+use sojourn_units::{Rate, Span};
+
+sojourn_units::words! {
+    /// Whose rules of access hold where ns-2 differs from the standard.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Rules {
+        /// IEEE 802.11-2007: a packet that finds the medium idle for DIFS starts at once; backoff
+        /// is drawn from 0 to CW; after a frame in error EIFS takes the place of DIFS; a station that
+        /// hears energy below its reception threshold only waits for its end; durations are whole
+        /// microseconds.
+        Standard = "standard",
+        /// ns-2: every packet waits DIFS and a backoff of 0 to CW − 1; after a frame in error or
+        /// below the reception threshold the medium counts as reserved for EIFS, and DIFS follows;
+        /// a frame that is captured over another reserves it likewise; durations are not rounded.
+        Ns2 = "ns2",
+    }
+}
+
+sojourn_units::words! {
+    /// How power falls with distance.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Propagation {
+        /// In free space: with the square (Friis).
+        Friis = "friis",
+        /// Over the ground: free space up to the crossover distance 4π h² / λ, beyond that with
+        /// the fourth power.
+        TwoRay = "two-ray",
+    }
+}
+
+/// Constants of a radio, of all stations of a medium alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Profile {
+    /// Whose rules of access hold.
+    pub rules: Rules,
+    /// Slot of the backoff.
+    pub slot: Span,
+    /// Time between a frame and its answer.
+    pub sifs: Span,
+    /// Smallest contention window, in slots.
+    pub cw_min: u32,
+    /// Largest contention window, in slots.
+    pub cw_max: u32,
+    /// Attempts of a frame that needs no RTS, and of an RTS.
+    pub short_retries: u32,
+    /// Attempts of a frame that follows an RTS.
+    pub long_retries: u32,
+    /// Rate of data frames to one station.
+    pub data_rate: Rate,
+    /// Rate of frames to all stations, of ACK, RTS and CTS.
+    pub basic_rate: Rate,
+    /// Preamble and PLCP header of DSSS and CCK frames: 192 µs long, 96 µs short.
+    pub preamble: Span,
+    /// Bytes that a data frame has beside its IP packet.
+    pub header: u32,
+    /// Data frames longer than this follow an RTS; None: none does.
+    pub rts_above: Option<u32>,
+    /// Time in each station between the radio and its queue, both ways together.
+    pub relay: Span,
+    /// How power falls.
+    pub propagation: Propagation,
+    /// Carrier frequency in Hz.
+    pub frequency: f64,
+    /// Height of all antennas in m.
+    pub height: f64,
+    /// Distance up to which a frame can be received, in m.
+    pub range: f64,
+    /// Distance up to which a frame is heard as energy, in m; at least the range.
+    pub sense: f64,
+    /// A frame that is being received survives one that is weaker by this factor of power.
+    pub capture: f64,
+}
+
+impl Profile {
+    /// 802.11b as ns-2.35 has it, with 11 Mbit/s, ACK at 1 Mbit/s, long preamble, no RTS.
+    pub const NS2_B: Self = Self {
+        rules: Rules::Ns2,
+        slot: Span::from_micros(20),
+        sifs: Span::from_micros(10),
+        cw_min: 31,
+        cw_max: 1023,
+        short_retries: 7,
+        long_retries: 4,
+        data_rate: Rate::from_bps(11_000_000),
+        basic_rate: Rate::from_bps(1_000_000),
+        preamble: Span::from_micros(192),
+        // 34 bytes of MAC header with four addresses and FCS; no UDP header in its packets.
+        header: 34 - 8,
+        rts_above: None,
+        relay: Span::from_micros(50),
+        propagation: Propagation::TwoRay,
+        frequency: 2.4e9,
+        height: 1.5,
+        range: 30.0,
+        sense: 66.0,
+        capture: 10.0,
+    };
+
+    /// 802.11b: IEEE 802.11-2007 clause 18.
+    pub const STANDARD_B: Self = Self {
+        rules: Rules::Standard,
+        // 28 bytes of MAC header and FCS, 8 of LLC and SNAP.
+        header: 36,
+        relay: Span::ZERO,
+        ..Self::NS2_B
+    };
+
+    /// 802.11g without 802.11b around: IEEE 802.11-2007 clause 19, short slots, OFDM.
+    pub const STANDARD_G: Self = Self {
+        slot: Span::from_micros(9),
+        cw_min: 15,
+        data_rate: Rate::from_bps(54_000_000),
+        basic_rate: Rate::from_bps(6_000_000),
+        ..Self::STANDARD_B
+    };
+
+    /// The profiles by name.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("ns2-802.11b", Self::NS2_B),
+        ("standard-802.11b", Self::STANDARD_B),
+        ("standard-802.11g", Self::STANDARD_G),
+    ];
+
+    /// The rates that the standards have, in kbit/s.
+    pub const RATES: [u64; 12] = [
+        1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000,
+    ];
+
+    /// Whether a rate is one of OFDM (802.11g).
+    fn is_ofdm(rate: Rate) -> bool {
+        let kbps = rate.as_bps() / 1000;
+        Self::RATES[4..].contains(&kbps)
+    }
+
+    /// How long a frame of so many bytes takes.
+    pub fn airtime(&self, bytes: u32, rate: Rate) -> Span {
+        let bps = rate.as_bps().max(1);
+        if Self::is_ofdm(rate) {
+            // Preamble and SIGNAL, symbols of 4 µs with 16 service and 6 tail bits, extension.
+            let bits = u64::from(bytes) * 8 + 22;
+            let symbols = (bits * 250_000).div_ceil(bps);
+            return Span::from_micros(20 + 4 * symbols + 6);
+        }
+        let bits = u64::from(bytes) * 8;
+        let nanos = match self.rules {
+            Rules::Ns2 => (bits * 1_000_000_000 + bps / 2) / bps,
+            // The PLCP header says whole microseconds.
+            Rules::Standard => (bits * 1_000_000).div_ceil(bps) * 1000,
+        };
+        self.preamble + Span::from_nanos(nanos)
+    }
+
+    /// Time that an idle medium must stay idle before backoff counts.
+    pub fn difs(&self) -> Span {
+        self.sifs + self.slot * 2
+    }
+
+    /// The same after a frame in error: room for the ACK that may follow it.
+    pub fn eifs(&self) -> Span {
+        self.sifs + self.difs() + self.airtime(ACK, self.basic_rate)
+    }
+
+    /// Received power of a distance in m over sent power.
+    pub fn power(&self, distance: f64) -> f64 {
+        let wavelength = SPEED_OF_LIGHT / self.frequency;
+        let crossover = 4.0 * core::f64::consts::PI * self.height * self.height / wavelength;
+        let distance = distance.max(1e-3);
+        if self.propagation == Propagation::TwoRay && distance >= crossover {
+            let ratio = self.height / distance;
+            return ratio * ratio * ratio * ratio;
+        }
+        let ratio = wavelength / (4.0 * core::f64::consts::PI * distance);
+        ratio * ratio
+    }
+}
+
+/// Bytes of an ACK or a CTS.
+pub(crate) const ACK: u32 = 14;
+/// Bytes of an RTS.
+pub(crate) const RTS: u32 = 20;
+/// m/s.
+pub(crate) const SPEED_OF_LIGHT: f64 = 299_792_458.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the tables of ns-2's constants and IEEE 802.11-2007 (18.2.2, 19.8.3).
+    #[test]
+    fn airtimes_are_those_of_the_tables() {
+        let b = Profile::NS2_B;
+        let nanos = |bytes, mbps: u64| b.airtime(bytes, Rate::from_bps(mbps)).as_nanos();
+        assert_eq!(nanos(1054, 11_000_000), 958_545, "1000 B of UDP in ns-2");
+        assert_eq!(nanos(14, 1_000_000), 304_000, "ACK");
+        assert_eq!(nanos(14, 2_000_000), 248_000);
+        assert_eq!(nanos(82, 1_000_000), 848_000, "RREQ");
+        assert_eq!(b.eifs(), Span::from_micros(364));
+        let standard = Profile::STANDARD_B;
+        let rate = Rate::from_bps(11_000_000);
+        assert_eq!(standard.airtime(1064, rate), Span::from_micros(192 + 774));
+        let g = Profile::STANDARD_G;
+        // 1500 bytes at 54 Mbit/s: 12022 bits, 56 symbols of 216 bits.
+        assert_eq!(
+            g.airtime(1500, g.data_rate),
+            Span::from_micros(20 + 224 + 6)
+        );
+        assert_eq!(g.airtime(14, g.basic_rate), Span::from_micros(20 + 24 + 6));
+        assert_eq!(g.difs(), Span::from_micros(28));
+    }
+
+    /// ns-2's thresholds for 15 dBm at 2.4 GHz (`anchors`: 3.472e-9 W at 30 m).
+    #[test]
+    fn power_falls_as_friis_and_over_the_ground() {
+        let profile = Profile::NS2_B;
+        let watts = |distance| 31.62e-3 * profile.power(distance);
+        assert!((watts(30.0) / 3.472e-9 - 1.0).abs() < 1e-3);
+        assert!((watts(66.0) / 7.173e-10 - 1.0).abs() < 1e-3);
+        assert!((watts(318.0) / 1.559e-11 - 1.0).abs() < 0.01);
+        let crossover = 226.35;
+        let step = profile.power(crossover - 0.5) / profile.power(crossover + 0.5);
+        assert!((1.0..1.02).contains(&step), "{step}");
+    }
+}

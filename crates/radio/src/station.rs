@@ -1,0 +1,182 @@
+//! One station: what it hears, what it waits for, what it has to send.
+
+use crate::air::{FrameKind, Outgoing};
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// What a station has done and met with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data frames sent, repetitions included.
+    pub sent: u64,
+    /// Those of them that were repetitions.
+    pub repeated: u64,
+    /// Packets given up after the last attempt.
+    pub given_up: u64,
+    /// Frames to one station that were lost there: another frame came in between.
+    pub collided: u64,
+    /// Packets received that had been received before: their ACK was lost.
+    pub duplicates: u64,
+    /// Time spent sending, answers included.
+    pub airtime: Span,
+}
+
+/// What a station is doing on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing, or counting its backoff.
+    Free,
+    Sending(FrameKind),
+    /// For an answer.
+    Awaiting(FrameKind),
+}
+
+/// How the frame that it hears will end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hearing {
+    Clear,
+    /// It cannot be received.
+    Garbled,
+    /// Another frame came in between.
+    Collided,
+}
+
+/// An answer that is due a SIFS after the frame that it is to, or the data after a CTS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) kind: FrameKind,
+    pub(crate) to: u32,
+    pub(crate) due: Time,
+    /// How long the medium stays reserved after it.
+    pub(crate) reserves: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Station<P> {
+    // What it hears.
+    /// The frame that it hears; zero for none.
+    pub(crate) frame: u64,
+    pub(crate) hearing: Hearing,
+    pub(crate) power: f64,
+    pub(crate) heard_until: Time,
+    /// The medium is reserved until then.
+    pub(crate) reserved: Time,
+    /// Whether the last frame heard was in error, so that EIFS takes the place of DIFS.
+    pub(crate) erred: bool,
+
+    // What it does.
+    pub(crate) phase: Phase,
+    /// The frame that it sends.
+    pub(crate) own: u64,
+    pub(crate) own_until: Time,
+    /// How long its frame reserves the medium after its end.
+    pub(crate) reserves: Span,
+    /// Addressee of its frame; none for all.
+    pub(crate) to: Option<u32>,
+    /// When it stops waiting for an answer.
+    pub(crate) patience: Time,
+    pub(crate) answer: Option<Answer>,
+
+    // Backoff.
+    pub(crate) backing_off: bool,
+    /// Whether slots do not count now.
+    pub(crate) halted: bool,
+    /// Slots to go, from `counts_from` on.
+    pub(crate) slots: u32,
+    pub(crate) counts_from: Time,
+    pub(crate) window: u32,
+
+    // What it has to send.
+    pub(crate) packet: Option<Outgoing<P>>,
+    /// Whether the addressee has had it.
+    pub(crate) delivered: bool,
+    pub(crate) short: u32,
+    pub(crate) long: u32,
+
+    /// Time of the event that counts; `Time::MAX` for none.
+    pub(crate) armed: Time,
+    pub(crate) dice: Stream,
+    pub(crate) counts: Counts,
+}
+
+impl<P> Station<P> {
+    pub(crate) fn new(window: u32, dice: Stream) -> Self {
+        Self {
+            frame: 0,
+            hearing: Hearing::Clear,
+            power: 0.0,
+            heard_until: Time::ZERO,
+            reserved: Time::ZERO,
+            erred: false,
+            phase: Phase::Free,
+            own: 0,
+            own_until: Time::ZERO,
+            reserves: Span::ZERO,
+            to: None,
+            patience: Time::MAX,
+            answer: None,
+            backing_off: false,
+            halted: false,
+            slots: 0,
+            counts_from: Time::ZERO,
+            window,
+            packet: None,
+            delivered: false,
+            short: 0,
+            long: 0,
+            armed: Time::MAX,
+            dice,
+            counts: Counts::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_sending_at(&self, time: Time) -> bool {
+        matches!(self.phase, Phase::Sending(_)) && self.own_until > time
+    }
+
+    /// Whether it hears nothing, does nothing and owes no answer.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        self.frame == 0 && self.phase == Phase::Free && self.answer.is_none()
+    }
+
+    /// Since when the medium is idle as far as it knows, when it hears and sends nothing.
+    #[inline]
+    pub(crate) fn idle_since(&self) -> Time {
+        self.heard_until.max(self.own_until).max(self.reserved)
+    }
+
+    /// When its backoff ends.
+    #[inline]
+    pub(crate) fn backoff_end(&self, slot: Span) -> Time {
+        self.counts_from + slot * u64::from(self.slots)
+    }
+
+    /// When it has to do something next.
+    #[inline]
+    pub(crate) fn due(&self, slot: Span) -> Time {
+        if matches!(self.phase, Phase::Sending(_)) {
+            return self.own_until;
+        }
+        let answer = self.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
+        if matches!(self.phase, Phase::Awaiting(_)) {
+            return self.patience;
+        }
+        if self.backing_off && !self.halted {
+            return answer.min(self.backoff_end(slot));
+        }
+        answer
+    }
+
+    /// The medium becomes busy at `at`: slots that are over count no more.
+    #[inline]
+    pub(crate) fn halt(&mut self, at: Time, slot: Span) {
+        if !self.backing_off || self.halted || self.backoff_end(slot) <= at {
+            return;
+        }
+        let over = (at - self.counts_from).as_nanos() / slot.as_nanos().max(1);
+        self.slots -= (over as u32).min(self.slots);
+        self.halted = true;
+    }
+}

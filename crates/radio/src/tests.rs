@@ -1,0 +1,452 @@
+//! The access to the medium against Bianchi's model, against what ns-2.35 answers on the same
+//! cells, and against arithmetic.
+
+use crate::{Air, FrameKind, Outgoing, Place, Profile, Propagation, Upper};
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use sojourn_random::Stream;
+use sojourn_units::{Rate, Span, Time};
+use std::format;
+use std::vec;
+use std::vec::Vec;
+
+/// A packet: its source's number in the bed, when it was made, its number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Parcel {
+    source: u32,
+    made: Time,
+}
+
+/// What sends at one station.
+#[derive(Clone, Debug)]
+struct Source {
+    to: Option<u32>,
+    bytes: u32,
+    /// Between packets; none: there is always one.
+    gap: Option<Span>,
+    next: Time,
+    /// Packets that wait, by the time at which they were made.
+    waiting: Vec<Time>,
+}
+
+/// Stations with sources and a calendar.
+struct Bed {
+    calendar: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    scheduled: u64,
+    /// By station.
+    sources: Vec<Option<Source>>,
+    received: Vec<(Parcel, Time)>,
+    failed: Vec<(u32, Time)>,
+    frames: Vec<(FrameKind, u32, Time, Span)>,
+}
+
+impl Upper for Bed {
+    type Packet = Parcel;
+
+    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Parcel>> {
+        let source = self.sources[station as usize].as_mut()?;
+        let made = match source.gap {
+            None => now,
+            Some(_) if source.waiting.is_empty() => return None,
+            Some(_) => source.waiting.remove(0),
+        };
+        Some(Outgoing {
+            packet: Parcel {
+                source: station,
+                made,
+            },
+            bytes: source.bytes,
+            to: source.to,
+        })
+    }
+
+    fn deliver(&mut self, _from: u32, _to: u32, packet: Parcel, at: Time) {
+        self.received.push((packet, at));
+    }
+
+    fn fail(&mut self, station: u32, _to: u32, _packet: Parcel, now: Time) {
+        self.failed.push((station, now));
+    }
+
+    fn wake(&mut self, station: u32, at: Time) {
+        self.scheduled += 1;
+        self.calendar.push(Reverse((at, self.scheduled, station)));
+    }
+
+    fn sent(&mut self, frame: &crate::Frame<Parcel>) {
+        if self.frames.len() < 100 {
+            self.frames
+                .push((frame.kind, frame.from, frame.start, frame.airtime));
+        }
+    }
+}
+
+impl Bed {
+    fn new(stations: usize) -> Self {
+        Self {
+            calendar: BinaryHeap::new(),
+            scheduled: 0,
+            sources: vec![None; stations],
+            received: Vec::new(),
+            failed: Vec::new(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Runs to `end`.
+    fn run(&mut self, air: &mut Air<Parcel>, end: Time) {
+        for station in 0..self.sources.len() as u32 {
+            air.waited_for(station, Time::ZERO, self);
+        }
+        loop {
+            let due = self
+                .calendar
+                .peek()
+                .map_or(Time::MAX, |Reverse((at, ..))| *at);
+            let made = (self.sources.iter().enumerate())
+                .filter_map(|(at, source)| Some((source.as_ref()?, at)))
+                .filter(|(source, _)| source.gap.is_some())
+                .map(|(source, at)| (source.next, at))
+                .min();
+            let (make, station) = made.unwrap_or((Time::MAX, 0));
+            if due.min(make) > end {
+                return;
+            }
+            if make <= due {
+                let source = self.sources[station].as_mut().expect("it makes packets");
+                source.waiting.push(make);
+                source.next = make + source.gap.expect("it has a gap");
+                air.waited_for(station as u32, make, self);
+                continue;
+            }
+            let Some(Reverse((now, _, station))) = self.calendar.pop() else {
+                return;
+            };
+            if let Some(next) = air.event(station, now, self) {
+                self.wake(station, next);
+            }
+        }
+    }
+
+    /// Payload bits per second of what a source's packets bring.
+    fn goodput(&self, source: u32, payload: u32, seconds: f64) -> f64 {
+        let count = self
+            .received
+            .iter()
+            .filter(|(p, _)| p.source == source)
+            .count();
+        count as f64 * f64::from(payload) * 8.0 / seconds
+    }
+}
+
+fn air(profile: Profile, places: &[(f64, f64)], seed: u64) -> Air<Parcel> {
+    let places: Vec<Place> = places.iter().map(|&(x, y)| Place { x, y }).collect();
+    Air::new(profile, &places, |station| {
+        Stream::named(seed, &format!("radio.{station}"))
+    })
+}
+
+fn always(to: u32, payload: u32) -> Source {
+    Source {
+        to: Some(to),
+        bytes: payload + 28,
+        gap: None,
+        next: Time::MAX,
+        waiting: Vec::new(),
+    }
+}
+
+fn every(to: u32, payload: u32, gap: Span, start: Time) -> Source {
+    Source {
+        gap: Some(gap),
+        next: start,
+        ..always(to, payload)
+    }
+}
+
+/// Receiver 0 in the middle of a circle of 5 m; Mbit/s of all the others together.
+fn saturated(profile: Profile, senders: usize, payload: u32, seed: u64) -> f64 {
+    let around = |n: usize| {
+        let angle = core::f64::consts::TAU * n as f64 / senders as f64;
+        (
+            100.0 + 5.0 * libm::cos(angle),
+            100.0 + 5.0 * libm::sin(angle),
+        )
+    };
+    let places: Vec<(f64, f64)> = core::iter::once((100.0, 100.0))
+        .chain((0..senders).map(around))
+        .collect();
+    let mut air = air(profile, &places, seed);
+    let mut bed = Bed::new(places.len());
+    for sender in 1..=senders {
+        bed.sources[sender] = Some(always(0, payload));
+    }
+    bed.run(&mut air, Time::ZERO + Span::from_secs(20));
+    bed.received.len() as f64 * f64::from(payload) * 8.0 / 20e6
+}
+
+/// Bianchi's model (IEEE JSAC 18(3), 2000) with a limit of attempts: Mbit/s of `n` stations that
+/// always have a packet. `ns2`: by its rules.
+fn bianchi(profile: &Profile, n: usize, payload: u32, ns2: bool, attempts: i32) -> f64 {
+    let us = |span: Span| span.as_secs_f64() * 1e6;
+    let windows: Vec<f64> = (0..attempts)
+        .map(|k| {
+            let cw = f64::from((profile.cw_min + 1) << k.min(10)) - 1.0;
+            cw.min(f64::from(profile.cw_max)) + if ns2 { 0.0 } else { 1.0 }
+        })
+        .collect();
+    let tau = |p: f64| {
+        let (mut num, mut den, mut q) = (0.0, 0.0, 1.0);
+        for window in &windows {
+            num += q;
+            den += q * (window + 1.0) / 2.0;
+            q *= p;
+        }
+        num / den
+    };
+    let none = |t: f64, n: usize| libm::pow(1.0 - t, n as f64);
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..100 {
+        let p = f64::midpoint(low, high);
+        if 1.0 - none(tau(p), n - 1) > p {
+            low = p;
+        } else {
+            high = p;
+        }
+    }
+    let t = tau(if n == 1 { 0.0 } else { low });
+    let some = 1.0 - none(t, n);
+    let one = n as f64 * t * none(t, n - 1) / some;
+    let data = us(profile.airtime(payload + 28 + profile.header, profile.data_rate));
+    let ack = us(profile.airtime(14, profile.basic_rate));
+    let (slot, sifs, difs) = (us(profile.slot), us(profile.sifs), us(profile.difs()));
+    let success = data + sifs + ack + difs;
+    let collision = data + us(profile.eifs()) + if ns2 { difs } else { 0.0 };
+    let bits = one * some * f64::from(payload) * 8.0;
+    bits / ((1.0 - some) * slot + some * one * success + some * (1.0 - one) * collision)
+}
+
+#[test]
+fn saturated_stations_carry_what_bianchi_s_model_says() {
+    for payload in [1500, 218] {
+        for n in [1, 2, 3, 5, 10, 20] {
+            let got = saturated(Profile::STANDARD_B, n, payload, 1);
+            let model = bianchi(&Profile::STANDARD_B, n, payload, false, 7);
+            let off = got / model - 1.0;
+            assert!(
+                off.abs() < 0.03,
+                "{payload} B, {n}: {got:.3} for {model:.3} Mbit/s"
+            );
+        }
+    }
+}
+
+#[test]
+fn saturated_stations_carry_what_ns2_measured() {
+    let fast_acks = Profile {
+        basic_rate: Rate::from_bps(2_000_000),
+        ..Profile::NS2_B
+    };
+    let table = [
+        (1500, 1, 6.036, 6.210),
+        (1500, 2, 6.245, 6.439),
+        (1500, 5, 6.034, 6.218),
+        (1500, 10, 5.643, 5.808),
+        (1500, 20, 5.177, 5.304),
+        (218, 1, 1.653, 1.745),
+        (218, 2, 1.829, 1.944),
+        (218, 5, 1.858, 1.971),
+        (218, 10, 1.768, 1.877),
+        (218, 20, 1.646, 1.734),
+    ];
+    for (payload, n, slow, fast) in table {
+        for (profile, wanted) in [(Profile::NS2_B, slow), (fast_acks, fast)] {
+            let got = saturated(profile, n, payload, 1);
+            let off: f64 = got / wanted - 1.0;
+            assert!(
+                off.abs() < 0.03,
+                "{payload} B, {n}: {got:.3} for {wanted:.3} Mbit/s"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_idle_hop_takes_what_its_parts_take() {
+    for (payload, least) in [
+        (100, 404.1),
+        (218, 489.9),
+        (512, 703.7),
+        (1000, 1058.6),
+        (1500, 1422.3),
+    ] {
+        let mut air = air(Profile::NS2_B, &[(0.0, 0.0), (25.0, 0.0)], 2);
+        let mut bed = Bed::new(2);
+        let gap = Span::from_micros(10_130);
+        bed.sources[0] = Some(every(1, payload, gap, Time::ZERO));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(20));
+        let micros: Vec<f64> = (bed.received.iter())
+            .map(|(parcel, at)| (*at - parcel.made).as_secs_f64() * 1e6)
+            .collect();
+        for delay in &micros {
+            let slots = (delay - least) / 20.0;
+            assert!((slots - libm::round(slots)).abs() * 20.0 < 0.1, "{delay}");
+            assert!((-0.01..30.01).contains(&slots), "{delay}");
+        }
+        let mean = micros.iter().sum::<f64>() / micros.len() as f64;
+        assert!((mean - least - 300.0).abs() < 12.0, "{payload}: {mean}");
+    }
+    // By the standard a packet that finds the medium idle starts after DIFS, at once here.
+    let mut air = air(Profile::STANDARD_B, &[(0.0, 0.0), (25.0, 0.0)], 1);
+    let mut bed = Bed::new(2);
+    let start = Time::ZERO + Span::from_millis(10);
+    bed.sources[0] = Some(every(1, 1000, Span::from_millis(10), start));
+    bed.run(&mut air, Time::ZERO + Span::from_millis(15));
+    let (parcel, at) = bed.received[0];
+    assert_eq!((at - parcel.made).as_nanos(), 966_000 + 83);
+}
+
+/// A and C send to B in the middle; ns-2's goodputs with jittered sources. The sources here are
+/// incommensurable instead.
+#[test]
+fn hidden_and_sensed_pairs_share_as_in_ns2() {
+    // (sense in m, offered Mbit/s each, goodput of A and C in Mbit/s).
+    let sensed = Profile::NS2_B;
+    let hidden = Profile {
+        sense: 45.0,
+        ..sensed
+    };
+    let cells = [
+        (sensed, 0.5, (0.50, 0.50)),
+        (sensed, 2.0, (1.99, 2.01)),
+        (sensed, 6.0, (2.63, 2.68)),
+        (hidden, 0.5, (0.50, 0.50)),
+        (hidden, 6.0, (1.65, 1.80)),
+    ];
+    for (profile, offered, (low, high)) in cells {
+        let mut air = air(profile, &[(0.0, 0.0), (25.0, 0.0), (50.0, 0.0)], 3);
+        let mut bed = Bed::new(3);
+        let gap = Span::from_secs_f64(8000.0 / (offered * 1e6));
+        let later = Time::ZERO + Span::from_micros(1777);
+        bed.sources[0] = Some(every(1, 1000, gap, Time::ZERO));
+        bed.sources[2] = Some(every(1, 1000, gap + Span::from_micros(1), later));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(20));
+        for source in [0, 2] {
+            let got = bed.goodput(source, 1000, 20e6);
+            assert!(
+                (low * 0.95..=high * 1.05).contains(&got),
+                "{offered}, {source}: {got}"
+            );
+        }
+        if profile.sense > 50.0 {
+            assert_eq!(air.counts(0).collided + air.counts(2).collided, 0);
+        }
+    }
+}
+
+/// The nearer of two hidden stations is received although the other one sends, from 10 dB on.
+#[test]
+fn capture_begins_at_ten_decibels() {
+    let survives = |decibels: f64| {
+        let profile = Profile {
+            sense: 31.0,
+            ..Profile::NS2_B
+        };
+        // In free space: 20 dB for ten times the distance.
+        let near = 30.0 / libm::pow(10.0, decibels / 20.0);
+        let mut air = air(profile, &[(-near, 0.0), (0.0, 0.0), (30.0, 0.0)], 1);
+        let mut bed = Bed::new(3);
+        bed.sources[0] = Some(always(1, 1000));
+        bed.sources[2] = Some(always(1, 1000));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(2));
+        bed.goodput(0, 1000, 2e6)
+    };
+    assert!(survives(9.97) < 2.5, "{}", survives(9.97));
+    assert!(survives(10.02) > 3.0, "{}", survives(10.02));
+}
+
+/// Seven attempts: DIFS and backoffs of growing windows after each ACK timeout.
+#[test]
+fn a_vanished_neighbour_costs_seven_attempts() {
+    let mut sum = 0.0;
+    for seed in 1..=40 {
+        let mut air = air(Profile::NS2_B, &[(0.0, 0.0), (25.0, 0.0)], seed);
+        air.put(1, Place { x: 1e6, y: 0.0 });
+        let mut bed = Bed::new(2);
+        bed.sources[0] = Some(every(1, 1000, Span::from_secs(100), Time::ZERO));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(1));
+        assert_eq!(bed.failed.len(), 1);
+        assert_eq!((air.counts(0).sent, air.counts(0).given_up), (7, 1));
+        sum += (bed.failed[0].1 - Time::ZERO).as_secs_f64() * 1e3;
+        // It comes back, and everything is as before.
+        air.put(1, Place { x: 25.0, y: 0.0 });
+        let start = Time::ZERO + Span::from_secs(1);
+        bed.sources[0] = Some(every(1, 1000, Span::from_secs(100), start));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(2));
+        assert_eq!(bed.received.len(), 1);
+    }
+    // 7 · (50 + 958.5 + 318) µs, and mean backoffs of 15, 31, 63, 127, 255, 511 and 511 slots.
+    let mean = sum / 40.0;
+    assert!((mean - 39.5).abs() < 3.0, "{mean} ms");
+}
+
+#[test]
+fn rts_and_cts_save_hidden_stations_long_frames() {
+    let goodput = |rts_above| {
+        let profile = Profile {
+            sense: 45.0,
+            rts_above,
+            ..Profile::STANDARD_B
+        };
+        let mut air = air(profile, &[(0.0, 0.0), (25.0, 0.0), (50.0, 0.0)], 1);
+        let mut bed = Bed::new(3);
+        bed.sources[0] = Some(always(1, 1500));
+        bed.sources[2] = Some(always(1, 1500));
+        bed.run(&mut air, Time::ZERO + Span::from_secs(5));
+        (
+            bed.goodput(0, 1500, 5e6) + bed.goodput(2, 1500, 5e6),
+            bed.frames,
+        )
+    };
+    let (without, _) = goodput(None);
+    let (with, frames) = goodput(Some(500));
+    assert!(with > without, "{with} and {without} Mbit/s");
+    let whole = frames.windows(4).find(|four| {
+        use FrameKind::{Ack, Cts, Data, Rts};
+        [Rts, Cts, Data, Ack] == [four[0].0, four[1].0, four[2].0, four[3].0]
+    });
+    let whole = whole.expect("an exchange without a collision");
+    for pair in whole.windows(2) {
+        let pause = pair[1].2 - (pair[0].2 + pair[0].3);
+        assert_eq!(pause, Span::from_nanos(10_000 + 83), "SIFS and the way");
+    }
+}
+
+#[test]
+fn broadcasts_reach_all_in_range_once() {
+    let mut air = air(
+        Profile::STANDARD_B,
+        &[(0.0, 0.0), (25.0, 0.0), (0.0, 20.0), (50.0, 0.0)],
+        1,
+    );
+    let mut bed = Bed::new(4);
+    bed.sources[0] = Some(every(9, 100, Span::from_secs(1), Time::ZERO));
+    if let Some(source) = &mut bed.sources[0] {
+        source.to = None;
+    }
+    bed.run(&mut air, Time::ZERO + Span::from_millis(2500));
+    assert_eq!(bed.received.len(), 6);
+    assert_eq!(air.counts(0).sent, 3);
+}
+
+#[test]
+fn free_space_and_runs_repeat() {
+    let profile = Profile {
+        propagation: Propagation::Friis,
+        ..Profile::STANDARD_G
+    };
+    let run = |seed| saturated(profile, 5, 1000, seed);
+    assert_eq!(run(7).to_bits(), run(7).to_bits());
+    assert_ne!(run(7).to_bits(), run(8).to_bits());
+    assert!((20.0..32.0).contains(&run(7)), "{}", run(7));
+}
