@@ -10,9 +10,9 @@ sojourn_units::words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Rules {
         /// IEEE 802.11-2007: a packet that finds the medium idle for DIFS starts at once; backoff
-        /// is drawn from 0 to CW; after a frame in error EIFS takes the place of DIFS; a station that
-        /// hears energy below its reception threshold only waits for its end; durations are whole
-        /// microseconds.
+        /// is drawn from 0 to CW; after a frame in error EIFS takes the place of DIFS; a station
+        /// that hears energy below its reception threshold only waits for its end; durations are
+        /// whole microseconds.
         Standard = "standard",
         /// ns-2: every packet waits DIFS and a backoff of 0 to CW − 1; after a frame in error or
         /// below the reception threshold the medium counts as reserved for EIFS, and DIFS follows;
