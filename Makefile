@@ -8,7 +8,7 @@ SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
-	@echo 'make bench   CPU cost beside ns-2 and ns-3 on the same dumbbells (about 10 min)'
+	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 17 min)'
 	@echo 'make build   the program, target/release/sojourn'
@@ -31,7 +31,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
 		scripts/demo scripts/dash/run.py scripts/dash/video.py \
-		benches/peers/run.py benches/instructions.py
+		benches/peers/run.py benches/instructions.py benches/kernel.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
@@ -55,6 +55,8 @@ bench: build
 	$(CARGO) bench --locked -p sojourn-qdisc
 	@if [ "$$(id -u)" -eq 0 ]; then $(CARGO) bench --locked -p sojourn-live; \
 	else echo 'make bench: the bridge takes root, left out' >&2; fi
+	$(SOJOURN) kernel build
+	python3 benches/kernel.py --sojourn $(SOJOURN)
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
 
 # Options of benches/instructions.py go into COUNT: make count COUNT='10g --against main'

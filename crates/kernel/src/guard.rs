@@ -24,6 +24,7 @@ use rustix::process::{
 };
 
 use crate::guest::Roles;
+use crate::processor::Processor;
 
 /// How the names of guests' folders begin.
 const PREFIX: &str = "sojourn-guest-";
@@ -60,6 +61,7 @@ pub fn guard(roles: &Roles, kernel: &Path, arguments: &[String]) -> io::Result<(
         drop(input);
         // What the kernel's process leaves behind becomes this process's, not init's.
         set_child_subreaper(Some(getpid()))?;
+        let _processor = Processor::take();
         let mut guest = start(roles, kernel, arguments, dir.path())?;
         let ended = attend(&mut guest)?;
         end_orphans();

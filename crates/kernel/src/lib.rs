@@ -22,6 +22,7 @@ mod guest;
 mod init;
 mod inside;
 pub mod job;
+mod processor;
 mod recipe;
 mod store;
 mod task;

@@ -99,45 +99,149 @@ pub(crate) struct Edit {
 /// The parameter on the kernel's command line from which all of its chance comes.
 pub(crate) const SEED: &str = "sojourn.seed";
 
-/// The places that are changed:
+/// The places that are changed, for what the guest is:
 ///
 /// - The tick is 1 ms, not 10: timers of TCP and of PIE count ticks, and 15 ms would become 20.
 /// - The host gives no random numbers. The pool is filled from the seed on the command line
-///   alone, not from the rest of the line, in which paths stand. All of the kernel's secrets
-///   (hashes, initial sequence numbers, port numbers, perturbations of queues) come from there.
+///   alone, not from the rest of the line, in which paths stand, and interrupts add nothing: those
+///   of the console come when the host likes. All of the kernel's secrets (hashes, initial sequence
+///   numbers, port numbers, perturbations of queues) come from there.
 /// - When the kernel's process dies, its guests' processes die with it. They would go on as
-///   processes of the host otherwise.
+///   processes of the host otherwise. They ask for it before they wait for the kernel to take them
+///   in hand, and the kernel asks for it when it does.
+///
+/// For its speed, since each system call of the host is paid for several times a guest's:
+///
+/// - Floating point registers stay in the host's process until another of its threads runs there;
+///   they were fetched and put back at each system call.
+/// - A timer sends no signal to the program that runs: it would stop it once more. In virtual time
+///   a timer never comes while a program computes.
+/// - 6.1 sets a thread's `fs` whenever it switches to it; it is one of the registers that are set
+///   anyway (as in 6.12). Nor does it ask for its own number whenever it is idle.
 pub(crate) fn edits(version: Version) -> Vec<Edit> {
-    let tick = Edit {
-        file: "arch/um/Kconfig",
-        old: "config HZ\n\tint\n\tdefault 100\n",
-        new: "config HZ\n\tint\n\tdefault 1000\n",
-    };
-    let pool = Edit {
-        file: "drivers/char/random.c",
-        old: "_mix_pool_bytes(command_line, strlen(command_line));",
-        new: "{ const char *seed = strstr(command_line, \"sojourn.seed=\");\n\
-              \t  if (seed) _mix_pool_bytes(seed, strcspn(seed, \" \")); }",
-    };
-    let start = Edit {
-        file: "arch/um/kernel/um_arch.c",
-        old: "os_getrandom(rng_seed, sizeof(rng_seed), 0) == sizeof(rng_seed)",
-        new: "memset(rng_seed, 0, sizeof(rng_seed))",
-    };
-    let host = Edit {
-        file: "arch/um/include/asm/archrandom.h",
-        old: "ret = os_getrandom(v, max_longs * sizeof(*v), 0);",
-        new: "ret = 0;",
-    };
-    let orphans = Edit {
-        file: "arch/um/os-Linux/skas/process.c",
-        old: "PTRACE_O_TRACESYSGOOD) < 0",
-        new: "(PTRACE_O_TRACESYSGOOD | 0x100000 /* PTRACE_O_EXITKILL */)) < 0",
-    };
+    let mut all = vec![
+        Edit {
+            file: "arch/um/Kconfig",
+            old: "config HZ\n\tint\n\tdefault 100\n",
+            new: "config HZ\n\tint\n\tdefault 1000\n",
+        },
+        Edit {
+            file: "drivers/char/random.c",
+            old: "_mix_pool_bytes(command_line, strlen(command_line));",
+            new: "{ const char *seed = strstr(command_line, \"sojourn.seed=\");\n\
+                  \t  if (seed) _mix_pool_bytes(seed, strcspn(seed, \" \")); }",
+        },
+        Edit {
+            file: "drivers/char/random.c",
+            old: "if (new_count & MIX_INFLIGHT)\n",
+            new: "if (new_count)\n",
+        },
+        Edit {
+            file: "arch/um/kernel/um_arch.c",
+            old: "os_getrandom(rng_seed, sizeof(rng_seed), 0) == sizeof(rng_seed)",
+            new: "memset(rng_seed, 0, sizeof(rng_seed))",
+        },
+        Edit {
+            file: "arch/um/include/asm/archrandom.h",
+            old: "ret = os_getrandom(v, max_longs * sizeof(*v), 0);",
+            new: "ret = 0;",
+        },
+        Edit {
+            file: PROCESS,
+            old: "PTRACE_O_TRACESYSGOOD) < 0",
+            new: "(PTRACE_O_TRACESYSGOOD | 0x100000 /* PTRACE_O_EXITKILL */)) < 0",
+        },
+        Edit {
+            file: "arch/um/kernel/time.c",
+            old: "if (get_current()->mm != NULL)\n",
+            new: "if (time_travel_mode == TT_MODE_OFF && get_current()->mm != NULL)\n",
+        },
+    ];
+    all.extend(FLOATING_POINT);
     match version {
-        Version::V6_1 | Version::V6_12 => vec![tick, pool, start, host, orphans],
+        Version::V6_1 => all.extend(ONLY_6_1),
+        Version::V6_12 => {}
     }
+    all
 }
+
+/// Where the kernel runs its programs.
+const PROCESS: &str = "arch/um/os-Linux/skas/process.c";
+
+/// Floating point registers stay where they are as long as they can.
+const FLOATING_POINT: [Edit; 5] = [
+    Edit {
+        file: PROCESS,
+        old: "void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)\n{",
+        new: include_str!("recipe/floating_point.c"),
+    },
+    Edit {
+        file: PROCESS,
+        old: "if (put_fp_registers(pid, regs->fp)) {",
+        new: "if (floating_point_put(pid, regs)) {",
+    },
+    Edit {
+        file: PROCESS,
+        old: "if (get_fp_registers(pid, regs->fp)) {",
+        new: "if (0 /* they stay there */) {",
+    },
+    Edit {
+        file: "arch/um/kernel/process.c",
+        old: "int copy_thread(struct task_struct * p, const struct kernel_clone_args *args)\n{",
+        new: "void floating_point_fetch(void);\n\
+              void floating_point_forget(struct uml_pt_regs *regs);\n\
+              void arch_release_task_struct(struct task_struct *task)\n\
+              { floating_point_forget(&task->thread.regs.regs); }\n\
+              int copy_thread(struct task_struct * p, const struct kernel_clone_args *args)\n{",
+    },
+    Edit {
+        file: "arch/um/kernel/process.c",
+        old: "\tp->thread = (struct thread_struct) INIT_THREAD;\n",
+        new: "\tp->thread = (struct thread_struct) INIT_THREAD;\n\tfloating_point_fetch();\n",
+    },
+];
+
+/// What 6.12 has or need not have.
+const ONLY_6_1: [Edit; 7] = [
+    // It runs in the program's process, whose floating point registers stay.
+    Edit {
+        file: "arch/um/kernel/skas/Makefile",
+        old: "CFLAGS_clone.o := $(CFLAGS_NO_HARDENING)",
+        new: "CFLAGS_clone.o := $(CFLAGS_NO_HARDENING) -mno-sse",
+    },
+    Edit {
+        file: PROCESS,
+        old: "#include <sys/mman.h>\n",
+        new: "#include <sys/mman.h>\n#include <sys/prctl.h>\n",
+    },
+    Edit {
+        file: PROCESS,
+        old: "\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
+        new: "\tprctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);\n\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
+    },
+    Edit {
+        file: "arch/um/kernel/skas/clone.c",
+        old: "\terr = stub_syscall4(__NR_ptrace, PTRACE_TRACEME, 0, 0, 0);\n",
+        new: "\tstub_syscall2(__NR_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL);\n\
+              \terr = stub_syscall4(__NR_ptrace, PTRACE_TRACEME, 0, 0, 0);\n",
+    },
+    Edit {
+        file: "arch/x86/um/syscalls_64.c",
+        old: "\tarch_prctl(to, ARCH_SET_FS, (void __user *) to->thread.arch.fs);\n",
+        new: "",
+    },
+    Edit {
+        file: "arch/x86/um/tls_64.c",
+        old: "\tt->thread.arch.fs = tls;\n",
+        new: "\tt->thread.regs.regs.gp[FS_BASE / sizeof(unsigned long)] = tls;\n\
+              \tt->thread.arch.fs = tls;\n",
+    },
+    Edit {
+        file: "arch/um/kernel/process.c",
+        old: "\tcpu_tasks[current_thread_info()->cpu].pid = os_getpid();\n",
+        new: "",
+    },
+];
 
 /// The kernel's settings beyond `allnoconfig`.
 pub(crate) const CONFIG: &str = include_str!("recipe/config");

@@ -14,9 +14,12 @@ use crate::guest::{Ended, Guest, Machine};
 use crate::job::{Job, Output};
 use crate::task::{PACKETS, Record, TASK, Task};
 
-/// Variables that a run's processes in a guest have, where this process has them. Others could
+/// Variables that a run with programs has in a guest, where this process has them. Others could
 /// make a difference between two runs.
 const ENVIRONMENT: [&str; 3] = ["HOME", "LANG", "PATH"];
+/// Where a run without programs looks for tc: each folder in which it is not takes a moment of the
+/// guest's time.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The world of the real kernel in virtual time. Each run has a guest of its own, made with the
 /// cell's seed.
@@ -72,9 +75,13 @@ impl Kernel {
         let arguments = arguments.map(|&word| word.to_owned()).collect();
         let mut job = Job::new("/proc/self/exe", arguments);
         job.output = output;
-        job.environment
-            .retain(|(name, _)| ENVIRONMENT.contains(&name.as_str()));
-        job.environment.sort();
+        if programs {
+            job.environment
+                .retain(|(name, _)| ENVIRONMENT.contains(&name.as_str()));
+            job.environment.sort();
+        } else {
+            job.environment = vec![("PATH".to_owned(), PATH.to_owned())];
+        }
         guest.go(&job)?;
         Ok(guest)
     }

@@ -1,6 +1,8 @@
 //! The live world's clock: CLOCK_MONOTONIC, counted from the start of the run.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use sojourn_units::{Span, Time};
 
 /// A point on CLOCK_MONOTONIC that counts as [`Time::ZERO`]. The same in every thread,
@@ -8,6 +10,8 @@ use sojourn_units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     zero: u64,
+    /// In virtual time, how far CLOCK_REALTIME is ahead of this clock, in nanoseconds.
+    lead: Option<u64>,
 }
 
 /// Nanoseconds on `clock`.
@@ -27,11 +31,33 @@ impl Clock {
         Time::from_nanos(read_nanos(ClockId::Monotonic).saturating_sub(self.zero))
     }
 
+    /// The time now, after it was `then` and nothing has waited since: in virtual time that is
+    /// still now.
+    pub(crate) fn now_after(&self, then: Time) -> Time {
+        if self.is_virtual() { then } else { self.now() }
+    }
+
     /// A clock whose zero comes `after` now; until then it stands at zero.
     pub(crate) fn start_in(after: Span) -> Self {
         Self {
             zero: read_nanos(ClockId::Monotonic) + after.as_nanos(),
+            lead: None,
         }
+    }
+
+    /// The same clock on a machine whose time is virtual: computing takes none of it, sleep ends
+    /// on time, and nothing sets one clock beside the other. What costs is to ask.
+    pub(crate) fn in_virtual_time(self) -> Self {
+        let lead = read_nanos(ClockId::Realtime) - read_nanos(ClockId::Monotonic);
+        Self {
+            lead: Some(lead.saturating_add(self.zero)),
+            ..self
+        }
+    }
+
+    /// Whether the machine's time is virtual.
+    pub(crate) fn is_virtual(self) -> bool {
+        self.lead.is_some()
     }
 
     /// Sleeps until zero: before, this clock stands still, and nothing may happen on it.
@@ -40,15 +66,29 @@ impl Clock {
         std::thread::sleep(std::time::Duration::from_nanos(early));
     }
 
+    /// Sleeps until `time`, as late as the thread's timer slack has it.
+    pub(crate) fn sleep_until(self, time: Time) {
+        let at = self.monotonic(time);
+        let at = Timespec {
+            tv_sec: (at / 1_000_000_000).cast_signed(),
+            tv_nsec: (at % 1_000_000_000).cast_signed(),
+        };
+        while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
+    }
+
     /// Nanoseconds on CLOCK_MONOTONIC at `time`.
     pub(crate) fn monotonic(self, time: Time) -> u64 {
         self.zero.saturating_add(time.as_nanos())
     }
 
-    /// How far CLOCK_REALTIME is ahead of this clock now, in nanoseconds, and the time now.
-    pub(crate) fn realtime_lead(self) -> (u64, Time) {
+    /// How far CLOCK_REALTIME is ahead of this clock now, in nanoseconds, and the time now, unless
+    /// time is virtual.
+    pub(crate) fn realtime_lead(self) -> (u64, Option<Time>) {
         /// Readings this close together, in nanoseconds, were not interrupted.
         const CLOSE: u64 = 2_000;
+        if let Some(lead) = self.lead {
+            return (lead, None);
+        }
         let mut best = (u64::MAX, 0, Time::ZERO);
         for _ in 0..8 {
             let before = self.now();
@@ -62,6 +102,6 @@ impl Clock {
                 break;
             }
         }
-        (best.1, best.2)
+        (best.1, Some(best.2))
     }
 }

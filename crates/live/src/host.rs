@@ -215,7 +215,8 @@ impl<'a> Side<'a> {
             &epoll,
             &timer,
             epoll::EventData::new_u64(TIMER),
-            epoll::EventFlags::IN,
+            // Told once, so that it need not be read.
+            epoll::EventFlags::IN | epoll::EventFlags::ET,
         )?;
         let mut side = Self {
             ends: Vec::new(),
@@ -319,8 +320,9 @@ impl<'a> Side<'a> {
         run_ahead();
         clock.wait_for_zero();
         let mut events = Vec::with_capacity(64);
+        let mut now = clock.now();
         while !self.shared.stop.load(Ordering::Relaxed) {
-            self.fire(clock)?;
+            self.fire(now, clock)?;
             self.arm(clock)?;
             events.clear();
             match epoll::wait(
@@ -331,14 +333,14 @@ impl<'a> Side<'a> {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+            now = clock.now();
             for event in &events {
-                let token = event.data.u64();
-                if token == TIMER {
-                    // The loop looks at the clock anyway; reading only clears the event.
-                    let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-                    self.timer_at = Time::MAX;
-                } else {
-                    self.ready(token as usize, event.flags, clock)?;
+                match event.data.u64() {
+                    TIMER => self.timer_at = Time::MAX,
+                    index => {
+                        now = clock.now_after(now);
+                        self.ready(index as usize, event.flags, now)?;
+                    }
                 }
             }
         }
@@ -346,9 +348,9 @@ impl<'a> Side<'a> {
     }
 
     /// Does everything that is due.
-    fn fire(&mut self, clock: Clock) -> io::Result<()> {
+    fn fire(&mut self, mut now: Time, clock: Clock) -> io::Result<()> {
         while let Some(&(time, due)) = self.due.first() {
-            let now = clock.now();
+            now = clock.now_after(now);
             if now < time {
                 break;
             }
@@ -413,9 +415,8 @@ impl<'a> Side<'a> {
         Ok(())
     }
 
-    fn ready(&mut self, index: usize, flags: epoll::EventFlags, clock: Clock) -> io::Result<()> {
+    fn ready(&mut self, index: usize, flags: epoll::EventFlags, now: Time) -> io::Result<()> {
         use epoll::EventFlags as E;
-        let now = clock.now();
         let end = &mut self.ends[index];
         match std::mem::take(&mut end.io.socket) {
             Socket::Listening(fd) => {

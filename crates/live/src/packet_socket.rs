@@ -175,9 +175,10 @@ fn is_there(index: u32) -> bool {
 }
 
 /// Turns the kernel's stamps (CLOCK_REALTIME) into times on our clock. The clocks are compared
-/// anew for every batch, so a step of the wall clock disturbs one batch at most.
+/// anew for every batch, so a step of the wall clock disturbs one batch at most. In virtual time
+/// they are compared once.
 struct Stamps {
-    now: Time,
+    now: Option<Time>,
     lead: u64,
 }
 
@@ -190,13 +191,11 @@ impl Stamps {
     /// The time of a stamp; now if there is none, or if it is not from the last ten seconds.
     fn on_clock(&self, stamp: Option<u64>) -> Time {
         const BELIEVABLE: Span = Span::from_secs(10);
-        let time = stamp.map_or(self.now, |stamp| {
-            Time::from_nanos(stamp.saturating_sub(self.lead))
-        });
-        if time > self.now || self.now - time > BELIEVABLE {
-            self.now
-        } else {
-            time
+        let time = stamp.map(|stamp| Time::from_nanos(stamp.saturating_sub(self.lead)));
+        match (time, self.now) {
+            (Some(time), None) => time,
+            (Some(time), Some(now)) if time <= now && now - time <= BELIEVABLE => time,
+            (_, now) => now.unwrap_or_default(),
         }
     }
 }

@@ -291,7 +291,7 @@ impl Run<'_> {
             }
             // Two sides, then the bridge: each says once that it is ready.
             let both = (0..2).all(|_| readiness.recv() == Ok(true));
-            let clock = Clock::start_in(LEAD);
+            let clock = self.clock();
             let bridge = scope.spawn(move || match self.guests.queues {
                 Queues::Ours => links::run(self, clock, &ready),
                 Queues::Kernel => kernel::run(self, clock, &ready),
@@ -323,6 +323,16 @@ impl Run<'_> {
             outcome.cpu_nanos += cpu_nanos;
             Ok(outcome)
         })
+    }
+
+    /// The run's clock, whose zero is a little ahead.
+    fn clock(&self) -> Clock {
+        let clock = Clock::start_in(LEAD);
+        if self.guests.repeats {
+            clock.in_virtual_time()
+        } else {
+            clock
+        }
     }
 
     /// Waits for the end of the run and for the last datagrams.

@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
 use crate::clock::Clock;
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 use sojourn_world::Change;
 use std::io;
 
@@ -107,10 +107,23 @@ impl<P: FramePort> Engine<P> {
         Ok(true)
     }
 
+    /// How long after a look nothing can be due that has arrived since: the shortest delay.
+    pub(crate) fn patience(&self) -> Span {
+        let [up, down] = &self.lanes;
+        up.shortest_delay().min(down.shortest_delay())
+    }
+
     /// Makes a change at its own time: what could leave before it leaves as if it were not to
     /// come.
-    pub(crate) fn change<O: Observer>(&mut self, change: &Change, observer: &mut O) {
+    pub(crate) fn change<O: Observer>(
+        &mut self,
+        change: &Change,
+        now: Time,
+        observer: &mut O,
+    ) -> io::Result<()> {
         let side = Side::BOTH[change.link];
+        let foreign_until = self.foreign_until;
+        self.take_in(side, now, |stamp| stamp > foreign_until, observer)?;
         let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pool, observer);
         if let Some(rate) = &change.rate {
@@ -120,6 +133,7 @@ impl<P: FramePort> Engine<P> {
         if let Some(spec) = &change.qdisc {
             lane.set_spec(spec, change.at);
         }
+        Ok(())
     }
 
     /// Throws away what waits in the ports: somebody else has forwarded it. Stamps cannot tell,

@@ -233,6 +233,11 @@ impl Lane {
         due.min(self.next_start() + self.shortest_delay)
     }
 
+    /// The delay of the frames that have the least.
+    pub(crate) fn shortest_delay(&self) -> Span {
+        self.shortest_delay
+    }
+
     /// Puts everything held into `ready`, in order, whatever the rate: the end of the bridge.
     pub(crate) fn flush<O: Observer>(&mut self, now: Time, pool: &mut Pool, observer: &mut O) {
         self.transmitter = Transmitter::Infinite;

@@ -196,11 +196,12 @@ impl Bridge {
         stop: &AtomicBool,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
+        let mut now = self.config.clock.now();
         while !stop.load(Ordering::Relaxed) {
             self.wakeups += 1;
-            let now = self.config.clock.now();
             while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
-                self.engine.change(change, observer);
+                let changed = self.engine.change(change, now, observer);
+                changed.doing("forward frames")?;
                 self.changes.pop_front();
             }
             let mut wait = self.step(now, observer)?;
@@ -208,7 +209,7 @@ impl Bridge {
                 wait.until = wait.until.min(change.at);
             }
             self.serve(now);
-            self.sleep(wait)?;
+            now = self.sleep(wait, now)?;
         }
         let mut now = self.config.clock.now();
         if matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays()) {
@@ -252,11 +253,25 @@ impl Bridge {
         })
     }
 
-    /// Rests, then waits for a frame, for the next due time, or for room to send.
-    fn sleep(&mut self, wait: Wait) -> Result<(), BridgeError> {
+    /// Rests, then waits for a frame, for the next due time, or for room to send. Yields the time
+    /// up to which frames are to be looked at then.
+    fn sleep(&mut self, wait: Wait, now: Time) -> Result<Time, BridgeError> {
+        let clock = self.config.clock;
+        let patience = self.engine.patience().min(LONGEST_SLEEP);
         if self.config.busy_poll || wait.more {
-            return Ok(());
+            return Ok(clock.now());
         }
+        if clock.is_virtual() && !wait.blocked && !patience.is_zero() {
+            // Nothing that arrives can be due earlier, and sleep ends on time.
+            let until = wait.until.min(now + patience);
+            clock.sleep_until(until);
+            return Ok(until);
+        }
+        self.rest(wait)?;
+        Ok(clock.now())
+    }
+
+    fn rest(&self, wait: Wait) -> Result<(), BridgeError> {
         if !self.config.rest.is_zero() {
             std::thread::sleep(std::time::Duration::from_nanos(self.config.rest.as_nanos()));
         }

@@ -20,8 +20,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
-use std::thread;
-use std::time::Duration;
 
 use rustix::time::ClockId;
 use sojourn_qdisc::{DropReason, Ecn, Packet as _, Spec};
@@ -30,7 +28,7 @@ use sojourn_world::{Cell, Interface, Label, Line, LineRate, Transport};
 
 use super::links::{Links, capture, count_losses};
 use super::{Outcome, Run};
-use crate::bridge::{Frame, FramePort as _, Observer as _, Point, Pool, Side};
+use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
 use crate::host::Ends;
 use crate::interface;
@@ -40,8 +38,8 @@ use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
 use changes::Step;
 
-/// How often what was heard is looked at.
-const LISTEN_EVERY: Duration = Duration::from_millis(10);
+/// How often what was heard is looked at: as seldom as the sockets have room for, up to 5 Gbit/s.
+const LISTEN_EVERY: Span = Span::from_millis(25);
 /// How often the queues' counters are read.
 const COUNT_EVERY: Span = Span::from_millis(50);
 /// Most different round trips: bands of a prio queue.
@@ -289,7 +287,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
             step = steps.next();
         } else {
             let next = step.as_ref().map_or(Time::MAX, |step| step.at);
-            thread::sleep(LISTEN_EVERY.min(Duration::from_nanos((next - now).as_nanos())));
+            clock.sleep_until(next.min(now + LISTEN_EVERY));
         }
     }
     let lost = watch.ears.iter_mut().map(|ear| {
@@ -379,11 +377,13 @@ impl<'a> Watch<'a> {
         let mut all = Vec::new();
         let mut frames = Vec::new();
         for ear in &mut self.ears {
-            while ear
-                .socket
-                .receive(&mut self.pool, &self.clock, &mut frames)?
-                > 0
-            {
+            let mut more = true;
+            while more {
+                let ear = &mut *ear;
+                let received = ear
+                    .socket
+                    .receive(&mut self.pool, &self.clock, &mut frames)?;
+                more = received == BATCH;
                 all.extend(frames.drain(..).map(|frame| Heard {
                     at: frame.arrived(),
                     point: ear.point,

@@ -11,7 +11,7 @@ use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, link_recorders,
+    Cell, FlowRecorder, Instance, Label, LinkRecorder, SppRecorder, Transport, link_recorders,
 };
 
 use super::{Outcome, Run};
@@ -188,12 +188,19 @@ impl Observer for Links<'_> {
     }
 }
 
-/// The delay of each flow beyond that of the two links, half each way, by its ports.
+/// The delay of each flow beyond that of the two links, half each way, by its ports. What belongs
+/// to no flow has none, unless nobody else sends anything: then the bridge, which looks at its
+/// interfaces no sooner than something can be due, need not look for such.
 fn paths(run: &Run<'_>) -> PathDelays {
     let (cell, [(_, up), (_, down)]) = (run.cell, run.links);
     let links = up.delay + down.delay;
-    let mut paths = PathDelays::new(Span::ZERO);
     let instances = cell.instances();
+    let halves = instances
+        .iter()
+        .map(|Instance { spec, .. }| (spec.base_rtt - links) / 2);
+    let others = run.guests.client.is_some() || run.guests.server.is_some();
+    let shortest = halves.min().filter(|_| !others).unwrap_or_default();
+    let mut paths = PathDelays::new(shortest);
     for ends in Ends::of(cell, &instances) {
         let flow = &instances[ends.instance].spec;
         let half = (flow.base_rtt - links) / 2;
