@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The page's file name.
-const PAGE: &str = "fidelity.html";
+pub(crate) const PAGE: &str = "fidelity.html";
 /// The table's file name.
 const TABLE: &str = "fidelity.csv";
 /// How many of the cells that differ most are printed.
@@ -192,9 +192,20 @@ fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
 
 /// For terminals: how many cells agree, and where the worlds differ most.
 fn text(matrix: &Matrix, args: &FidelityArgs) -> String {
+    let mut text = pairs(matrix);
+    if text.is_empty() {
+        text += "The recorded matrix has none of these cells in another world.\n";
+    }
+    if let Some(dir) = &args.out {
+        let _ = writeln!(text, "{}", dir.join(PAGE).display());
+    }
+    text
+}
+
+/// The same of each pair of worlds; empty when there is none.
+pub(crate) fn pairs(matrix: &Matrix) -> String {
     let mut text = String::new();
-    let summaries = Summary::all(matrix);
-    for summary in &summaries {
+    for summary in &Summary::all(matrix) {
         let (first, other) = (summary.pair.first.world, summary.pair.other.world);
         let what = summary.pair.what();
         let _ = writeln!(
@@ -227,12 +238,6 @@ fn text(matrix: &Matrix, args: &FidelityArgs) -> String {
             let _ = writeln!(text, "  {name}: {title} {}{cause}", difference.show());
         }
         text.push('\n');
-    }
-    if summaries.is_empty() {
-        text += "The recorded matrix has none of these cells in another world.\n";
-    }
-    if let Some(dir) = &args.out {
-        let _ = writeln!(text, "{}", dir.join(PAGE).display());
     }
     text
 }

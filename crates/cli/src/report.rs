@@ -1,12 +1,19 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
+use crate::fidelity::{PAGE, pairs};
 use crate::{WrongInput, check_out, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
+use sojourn_fidelity::Matrix;
+use sojourn_report::Merged;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Rebuild a report from result folders; folders of one scenario are set side by side
+///
+/// Two worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are compared as there too, by
+/// figures of the whole run: which cells are within the tolerances, and, with three of them, whose
+/// a difference is. A page of its own, fidelity.html, shows it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn report out/sim                           rebuild out/sim/report.html
@@ -46,7 +53,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
     sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
         .with_context(|| format!("--out {}", out.display()))?;
-    let mut text = String::new();
+    let mut text = side_by_side(&merged, out)?;
     for part in sojourn_report::reading(&merged.results) {
         text += &part.to_string();
     }
@@ -56,4 +63,18 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let _ = writeln!(text, "{}", out.join(sojourn_report::PAGE).display());
     print(&text)?;
     Ok(0)
+}
+
+/// Worlds of the fidelity matrix as the matrix has them, with its figures, tolerances and causes:
+/// as text, and as a page. Empty when there are not two.
+fn side_by_side(merged: &Merged, out: &Path) -> anyhow::Result<String> {
+    let matrix = Matrix::of_scenario(&merged.info.name, &merged.results);
+    let text = pairs(&matrix);
+    if text.is_empty() {
+        return Ok(text);
+    }
+    let page = sojourn_fidelity::page(&matrix, &merged.notes, env!("SOJOURN_VERSION"))?;
+    sojourn_report::write_files(out, &[(PAGE.into(), &page)])
+        .with_context(|| format!("--out {}", out.display()))?;
+    Ok(format!("{text}{}\n\n", out.join(PAGE).display()))
 }

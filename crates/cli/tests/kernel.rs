@@ -467,3 +467,97 @@ fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
         assert!(said.contains(&wanted), "{said}");
     }
 }
+
+/// A folder of programs by which a build goes as far as fetching: those that are not looked for by
+/// what they do are empty, and `fetch` is apt's text for the shell.
+fn tools(dir: &Path, fetch: &str) -> PathBuf {
+    let tools = dir.join("tools");
+    fs::create_dir_all(&tools).unwrap();
+    let programs = [
+        "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "dpkg-deb",
+    ];
+    let all = programs.map(|name| (name, "")).into_iter();
+    for (name, text) in all.chain([("apt-get", fetch)]) {
+        let path = tools.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    tools
+}
+
+#[test]
+fn an_interrupted_build_is_cleared_away_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    let leftover = cache.join("sojourn/build-6.1");
+    let build = |fetch: &str| {
+        let path = std::env::var("PATH").unwrap();
+        let tools = tools(dir.path(), fetch);
+        let mut command = program(dir.path(), &["kernel", "build"]);
+        command
+            .env("XDG_CACHE_HOME", &cache)
+            .env("PATH", format!("{}:{path}", tools.display()))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    };
+    let mut first = build("echo half > package.deb; sleep 1000")
+        .spawn()
+        .unwrap();
+    until("it fetches", || leftover.join("package.deb").exists());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(!guests(&leftover).is_empty(), "its programs go on");
+    // No half of a kernel is taken for one.
+    let output = run(dir.path(), 1, &[])
+        .env("XDG_CACHE_HOME", &cache)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("`sojourn kernel build`"), "{said}");
+    let output = build("echo 'E: Unable to locate package' >&2; exit 100")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output.stderr);
+    for part in [
+        "removing what an interrupted build has left",
+        "cannot fetch the source",
+        "Unable to locate package",
+        "it is in bookworm (Debian 12)",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!leftover.exists() && guests(&leftover).is_empty());
+}
+
+#[test]
+fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
+    let dirs = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let out = |number: usize| dirs[number].path().join("out");
+    let mut simulated = program(dirs[2].path(), &["run"]);
+    let file = scenario(dirs[2].path(), 2);
+    simulated.arg(file).arg("--out").arg(out(2));
+    let ours = run(dirs[0].path(), 2, &[]);
+    let kernels = run(dirs[1].path(), 2, &["--queues", "kernel"]);
+    for mut command in [ours, kernels, simulated] {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let both = dirs[0].path().join("both");
+    let mut report = program(dirs[0].path(), &["report"]);
+    report.args([0, 1, 2].map(out)).arg("--out").arg(&both);
+    let output = report.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stdout);
+    for pair in [
+        "sim and kernel-tc (another TCP and queue code): cells within the tolerance",
+        "sim and kernel (another TCP): ",
+        "kernel and kernel-tc (another queue code): ",
+    ] {
+        assert!(said.contains(pair), "{pair}: {said}");
+    }
+    let page = fs::read_to_string(both.join("fidelity.html")).unwrap();
+    assert!(page.contains("kernel and kernel-tc: another queue code"));
+}

@@ -15,14 +15,17 @@ const AXES: [(&str, &str); 5] = [
     ("flows", "flow.bulk.count"),
 ];
 
-/// A cell of the grid.
+/// A cell of the grid, or of another scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Name of its phase.
+    /// Name of its phase, or of its scenario.
     pub phase: String,
     /// Rate, round-trip time, queue, congestion control, number of flows; empty where the phase
     /// has but one.
     pub values: [String; 5],
+    /// What tells a cell of another scenario from others: a field's path and its value each.
+    /// None for the grid's.
+    pub params: Option<Vec<(String, String)>>,
 }
 
 impl Place {
@@ -35,13 +38,18 @@ impl Place {
         Self {
             phase: phase.to_owned(),
             values: AXES.map(value),
+            params: None,
         }
     }
 
     /// Phase and values with `/` between them, the queue by its first word:
-    /// `steady/10mbit/50ms/codel/cubic/4`.
+    /// `steady/10mbit/50ms/codel/cubic/4`. Of another scenario its parameters:
+    /// `demo dumbbell.qdisc=fq_codel`.
     pub fn name(&self) -> String {
         let mut name = self.phase.clone();
+        for (key, value) in self.params.iter().flatten() {
+            let _ = write!(name, " {key}={value}");
+        }
         for value in self.values.iter().filter(|value| !value.is_empty()) {
             let word = value.split(' ').next().unwrap_or_default();
             let _ = write!(name, "/{word}");
@@ -70,6 +78,21 @@ pub struct Entry {
     pub seeds: usize,
     /// In the order of [`FIGURES`].
     pub figures: [Option<Mean>; FIGURES.len()],
+}
+
+impl Entry {
+    /// The same with the means of these runs, one for each seed.
+    fn over(self, runs: &[&RunResult]) -> Self {
+        Self {
+            seeds: runs.len(),
+            figures: FIGURES.map(|figure| {
+                let over = OverSeeds::of(runs.iter().map(|run| (figure.of)(run)))?;
+                let (mean, ci95) = (over.mean, over.ci95);
+                Some(Mean { mean, ci95 })
+            }),
+            ..self
+        }
+    }
 }
 
 /// What all worlds made of the grid's cells.
@@ -120,17 +143,46 @@ impl Matrix {
     pub fn of(phase: &str, results: &[RunResult]) -> Self {
         let mut entries = Vec::new();
         for runs in results.chunk_by(|a, b| a.params == b.params) {
-            entries.push(Entry {
+            let entry = Entry {
                 place: Place::of(phase, &runs[0].params),
                 world: runs[0].world.clone(),
-                seeds: runs.len(),
-                figures: FIGURES.map(|figure| {
-                    let over = OverSeeds::of(runs.iter().map(figure.of))?;
-                    let (mean, ci95) = (over.mean, over.ci95);
-                    Some(Mean { mean, ci95 })
-                }),
-            });
+                seeds: 0,
+                figures: [None; FIGURES.len()],
+            };
+            entries.push(entry.over(&runs.iter().collect::<Vec<_>>()));
         }
+        Self { entries }
+    }
+
+    /// The means over the seeds of `results`, of any scenario and of several worlds. Parameters
+    /// that all of its cells have alike are not named.
+    pub fn of_scenario(name: &str, results: &[RunResult]) -> Self {
+        let alike = |param: &&(String, String)| results.iter().all(|r| r.params.contains(param));
+        let place = |run: &RunResult| Place {
+            params: Some((run.params.iter().filter(|p| !alike(p))).cloned().collect()),
+            ..Place::of(name, &[])
+        };
+        let mut runs: Vec<&RunResult> = results.iter().collect();
+        // Stable, so that seeds and parameters stay in their order.
+        runs.sort_by_key(|run| Square::rank(&run.world));
+        let mut entries: Vec<(Entry, Vec<&RunResult>)> = Vec::new();
+        for run in runs {
+            let (place, world) = (place(run), &run.world);
+            let same = |(entry, _): &&mut (Entry, _)| entry.place == place && entry.world == *world;
+            if let Some((_, seeds)) = entries.iter_mut().find(same) {
+                seeds.push(run);
+                continue;
+            }
+            let entry = Entry {
+                place,
+                world: world.clone(),
+                seeds: 0,
+                figures: [None; FIGURES.len()],
+            };
+            entries.push((entry, vec![run]));
+        }
+        let entries = entries.into_iter();
+        let entries = entries.map(|(entry, runs)| entry.over(&runs)).collect();
         Self { entries }
     }
 
@@ -235,6 +287,7 @@ impl Matrix {
                 place: Place {
                     phase: record[0].to_owned(),
                     values: std::array::from_fn(|index| record[1 + index].to_owned()),
+                    params: None,
                 },
                 world: WorldName::parse(&record[6]).ok_or_else(|| wrong(6, "name of a world"))?,
                 seeds: record[7].parse().map_err(|_| wrong(7, "number of seeds"))?,
@@ -259,6 +312,9 @@ fn columns() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_units::Span;
+    use sojourn_world::{Cell, Network};
+    use std::iter;
 
     fn one() -> Matrix {
         let params = [
@@ -315,6 +371,38 @@ mod tests {
             error("9.2500,", "").contains("21 fields"),
             "{}",
             error("9.2500,", "")
+        );
+    }
+
+    #[test]
+    fn cells_of_any_scenario_are_told_apart_by_what_differs() {
+        let run = |world, queue: &str, seed: u64| {
+            let params = [("duration", "9s"), ("dumbbell.qdisc", queue)];
+            let params = params.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let network = Network::new(["one"]);
+            let mut cell = Cell::new("home", network, Vec::new(), Span::from_secs(9));
+            (cell.params, cell.seed) = (params.to_vec(), seed);
+            RunResult::of(WorldName::new(world), &cell, Vec::new(), iter::empty())
+        };
+        let results = [
+            run("kernel-tc", "pie", 1),
+            run("sim", "pie", 1),
+            run("sim", "tbf rate 1mbit", 1),
+            run("sim", "pie", 2),
+        ];
+        let matrix = Matrix::of_scenario("home", &results);
+        let told = matrix.entries.iter();
+        let told: Vec<_> = told
+            .map(|entry| (entry.place.name(), entry.world.as_str(), entry.seeds))
+            .collect();
+        let name = |queue: &str| format!("home dumbbell.qdisc={queue}");
+        assert_eq!(
+            told,
+            [
+                (name("pie"), "sim", 2),
+                (name("tbf rate 1mbit"), "sim", 1),
+                (name("pie"), "kernel-tc", 1),
+            ]
         );
     }
 

@@ -82,7 +82,7 @@ fn cell(worst: &Worst, other: &str) -> Value {
     context! {
         name => worst.place.name(),
         queue => worst.place.values[2].clone(),
-        command => command(&worst.place.name(), other),
+        command => worst.place.params.is_none().then(|| command(&worst.place.name(), other)),
         cause => cause.map_or("", super::Cause::name),
         figures => FIGURES.iter().map(|figure| of(figure.key).map(|(difference, cause)| context! {
             text => difference.show_relative(),

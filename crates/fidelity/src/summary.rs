@@ -12,7 +12,7 @@ pub struct Summary {
     pub pair: Pair,
     /// How many cells both have.
     pub cells: usize,
-    /// By phase, and last over all.
+    /// By phase, and last over all, if there are several.
     pub rows: Vec<Row>,
     /// Every cell with differences beyond the tolerance, the worst first.
     pub worst: Vec<Worst>,
@@ -71,7 +71,9 @@ impl Summary {
                 )
             })
             .collect();
-        rows.push(row("all", cells.iter()));
+        if rows.len() != 1 {
+            rows.push(row("all", cells.iter()));
+        }
         let mut causes: Vec<(Cause, usize)> = Vec::new();
         let mut worst: Vec<Worst> = Vec::new();
         for (place, differences) in &cells {

@@ -2,22 +2,26 @@
 //!
 //! All happens in one folder below the store's, which is removed at the end. A folder that is
 //! found at the beginning is what an interrupted build has left: it is removed too, since nothing
-//! tells which of its files are whole.
+//! tells which of its files are whole. Its compilers may still run: they are ended before.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
-use crate::recipe::{CONFIG, Edit, Version, edits};
+use crate::recipe::{Edit, Version, edits};
 use crate::store::{Image, Store, release};
 
 /// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
 const ROOM_MIB: u64 = 2600;
+/// How often what an interrupted build has left running is looked for, every 10 ms.
+const MOST_ROUNDS: u32 = 500;
 /// How much of a failed step's output is shown, in bytes.
 const SHOWN: u64 = 2000;
 /// Programs of a build, and Debian's packages with them.
@@ -64,6 +68,7 @@ pub fn build(
     let dir = store.dir().join(format!("build-{version}"));
     if dir.exists() {
         say("removing what an interrupted build has left");
+        end_all(&dir);
         remove(&dir)?;
     }
     check_room(store.dir())?;
@@ -95,6 +100,32 @@ fn remove(dir: &Path) -> Result<(), KernelError> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result.map_err(KernelError::io(format!("remove {}", dir.display()))),
+    }
+}
+
+/// Ends all processes that work in a folder. Whoever holds its lock has none of them.
+fn end_all(dir: &Path) {
+    let pids = || -> Vec<Pid> {
+        let processes = fs::read_dir("/proc").into_iter().flatten();
+        let names = processes.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names
+            .filter(|name| {
+                let place = fs::read_link(Path::new("/proc").join(name).join("cwd"));
+                place.is_ok_and(|place| place.starts_with(dir))
+            })
+            .filter_map(|name| Pid::from_raw(name.parse().ok()?))
+            .collect()
+    };
+    // While one is ended another may start a third.
+    for _ in 0..MOST_ROUNDS {
+        let working = pids();
+        if working.is_empty() {
+            return;
+        }
+        for pid in working {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -159,7 +190,7 @@ impl Building<'_> {
                 reason: format!("{}: {error}", edit.file),
             })?;
         }
-        fs::write(self.dir.join("settings"), CONFIG)
+        fs::write(self.dir.join("settings"), self.version.config())
             .map_err(KernelError::io("write the kernel's settings"))?;
         self.step(
             "configure the kernel",
@@ -167,7 +198,7 @@ impl Building<'_> {
                 .arg("KCONFIG_ALLCONFIG=../settings")
                 .arg("allnoconfig"),
         )?;
-        Self::check_settings(&tree)?;
+        self.check_settings(&tree)?;
         (self.say)("compiling: about 3 minutes on two cores");
         let jobs = thread::available_parallelism().map_or(1, usize::from);
         self.step(
@@ -198,9 +229,7 @@ impl Building<'_> {
             };
             KernelError::Step {
                 step: "fetch the source",
-                reason: format!(
-                    "{reason}\nif apt does not know {package}, `apt-get update` (as root) may help"
-                ),
+                reason: format!("{reason}\n{}", self.version.advice()),
             }
         })?;
         let fetched = fs::read_dir(self.dir).map_err(KernelError::io("find the package"))?;
@@ -226,11 +255,12 @@ impl Building<'_> {
     }
 
     /// Whether all settings were taken: `make` passes over those whose requirements are not met.
-    fn check_settings(tree: &Path) -> Result<(), KernelError> {
+    fn check_settings(&self, tree: &Path) -> Result<(), KernelError> {
         let taken = fs::read_to_string(tree.join(".config"))
             .map_err(KernelError::io("read the kernel's settings"))?;
         let lacks = |line: &&str| line.ends_with("=y") && !taken.lines().any(|l| l == *line);
-        let missing: Vec<_> = CONFIG.lines().filter(lacks).collect();
+        let config = self.version.config();
+        let missing: Vec<_> = config.lines().filter(lacks).collect();
         if missing.is_empty() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! How a guest's kernel is made: from which source, with which settings, changed in which places.
 //!
 //! Source: Debian's packages `linux-source-VERSION`, which hold Linux with Debian's patches. The
-//! settings start from `allnoconfig`, so that everything the kernel can do stands in [`CONFIG`].
+//! settings start from `allnoconfig`: everything that the kernel can do stands in `recipe/config`.
 //!
 //! Not here: the building itself (`build`), where kernels are kept (`store`).
 
@@ -44,12 +44,35 @@ impl Version {
         format!("linux-source-{}", self.name())
     }
 
+    /// The kernel's settings beyond `allnoconfig`.
+    pub(crate) fn config(self) -> String {
+        match self {
+            Self::V6_1 => CONFIG.to_owned(),
+            // There it is a word on the command line alone.
+            Self::V6_12 => CONFIG.replace("CONFIG_RANDOM_TRUST_BOOTLOADER=y\n", ""),
+        }
+    }
+
+    /// What helps when apt does not have the package.
+    pub(crate) fn advice(self) -> String {
+        let package = self.package();
+        let suites = match self {
+            Self::V6_1 => "bookworm (Debian 12)",
+            Self::V6_12 => "trixie (Debian 13), and for Debian 12 bookworm-security",
+        };
+        format!(
+            "if apt does not know {package}: it is in {suites}; with one of these in \
+             /etc/apt/sources.list.d, `apt-get update` (as root) finds it. A source that is there \
+             already, /usr/src/{package}.tar.xz, is taken as it is"
+        )
+    }
+
     /// A number that changes with everything below, in 8 hexadecimal digits: kernels made by
     /// another recipe are not taken for this one's.
     pub fn recipe(self) -> String {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
         hash.write(self.name().as_bytes());
-        hash.write(CONFIG.as_bytes());
+        hash.write(self.config().as_bytes());
         for edit in edits(self) {
             for part in [edit.file, edit.old, edit.new] {
                 hash.write(part.as_bytes());
@@ -243,5 +266,5 @@ const ONLY_6_1: [Edit; 7] = [
     },
 ];
 
-/// The kernel's settings beyond `allnoconfig`.
-pub(crate) const CONFIG: &str = include_str!("recipe/config");
+/// The settings of the first version.
+const CONFIG: &str = include_str!("recipe/config");
