@@ -29,6 +29,7 @@ mod onoff;
 mod ping;
 mod port;
 mod sink;
+mod steps;
 mod telemetry;
 mod web;
 
@@ -43,12 +44,13 @@ pub use model::{Datagrams, Ends, Kind, Model, Transport};
 pub use onoff::OnOff;
 pub use ping::Ping;
 pub use port::{App, Datagram, Input, Message, Port};
+pub use steps::Steps;
 pub use telemetry::Telemetry;
 pub use web::Web;
 
 use sojourn_random::Stream;
 
-model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web }
+model::models! { Bulk, File, Cbr, Ping, OnOff, Telemetry, Voip, Video, Game, Dash, Web, Steps }
 
 #[cfg(test)]
 mod tests;

@@ -102,7 +102,7 @@ fn links(cell: &Cell) -> Table {
     for (index, interface) in network.interfaces.iter().enumerate() {
         let medium = network.medium(index);
         let line = network.wire(index).map(|wire| &wire.line);
-        let hearers = medium.hearers().iter();
+        let hearers = medium.hearers(interface.node).iter();
         let hearers: Vec<&str> = hearers.map(|&to| network.nodes[to].name.as_str()).collect();
         let rate = match medium.rate() {
             Some(LineRate::Infinite) => "unlimited".to_owned(),

@@ -155,6 +155,7 @@ fn a_link_changes_its_queue_and_its_rate() {
             link: 0,
             rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
             qdisc: qdisc.map(|spec| spec.parse().unwrap()),
+            place: None,
         };
         cell.changes = vec![
             change(1000, None, Some("fq_codel")),

@@ -82,6 +82,10 @@ pub trait Upper {
 
     /// A frame begins. For those who look on.
     fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
+
+    /// A data frame of a station was lost at its addressee, which hears another frame. For those
+    /// who look on.
+    fn collided(&mut self, _station: u32, _now: Time) {}
 }
 
 /// A medium with its stations.
@@ -408,6 +412,7 @@ impl<P: Copy> Air<P> {
             // Another frame goes on here, or went over this one.
             if is_meant && kind == FrameKind::Data {
                 self.stations[from as usize].counts.collided += 1;
+                upper.collided(from, now);
             }
             return;
         }
@@ -438,6 +443,7 @@ impl<P: Copy> Air<P> {
             }
             if is_meant && kind == FrameKind::Data && other.hearing == Hearing::Collided {
                 self.stations[from as usize].counts.collided += 1;
+                upper.collided(from, now);
             }
         }
         self.resume(neighbour.station, now);

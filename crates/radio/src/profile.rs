@@ -165,6 +165,11 @@ impl Profile {
         self.sifs + self.difs() + self.airtime(ACK, self.basic_rate)
     }
 
+    /// The factor of power that so many dB are.
+    pub fn ratio(decibels: f64) -> f64 {
+        libm::pow(10.0, decibels / 10.0)
+    }
+
     /// Received power of a distance in m over sent power.
     pub fn power(&self, distance: f64) -> f64 {
         let wavelength = SPEED_OF_LIGHT / self.frequency;

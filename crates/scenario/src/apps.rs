@@ -4,14 +4,14 @@
 
 use crate::files::Files;
 use crate::problem::{Problem, Problems, suggestion};
-use crate::quantity::{Bytes, Duration, Speed};
+use crate::quantity::{Bytes, Duration, Factor, Speed};
 use crate::read::{Read, join, table, words, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
-    Bulk, Cbr, Dash, Datagram, File, Game, Kind, Message, Model, OnOff, Ping, Spec, Telemetry,
-    Video, Voip, Web,
+    Bulk, Cbr, Dash, Datagram, File, Game, Kind, Message, Model, OnOff, Ping, Spec, Steps,
+    Telemetry, Video, Voip, Web,
 };
 use sojourn_units::Span;
 use std::borrow::Cow;
@@ -120,6 +120,7 @@ apps! {
     Game: GameTable,
     Dash: DashTable,
     Web: WebTable,
+    Steps: StepsTable,
 }
 
 /// Declares the table of a model with its keys, and the model that it means: none after a
@@ -207,6 +208,53 @@ app! {
             (None, None) => return place.complain("", "missing key `interval` (or `rate`)"),
         };
         Some(Cbr { size, interval })
+    }
+}
+
+table! {
+    /// A change of the rate.
+    pub(crate) struct StepTable {
+        /// When, from the beginning of the run.
+        at: Duration,
+        /// To what share of `rate`, 0 to 1000: 0.5 halves it, 0 stops.
+        factor: Factor,
+    }
+}
+
+app! {
+    /// Datagrams at a constant rate that changes at given times, over UDP.
+    StepsTable: Steps {
+        /// Payload in bytes, 1 to 65 000.
+        size: Bytes,
+        /// Largest payload: sizes are uniform from `size` to this. Default: `size`.
+        size_max: Option<Bytes>,
+        /// Payload rate in the beginning.
+        rate: Speed,
+        /// Changes of the rate, up to 8, in the order of time. Default: none.
+        then: Option<Vec<StepTable>>,
+    }
+    |table, place| {
+        let least = place.payload("size", table.size)?;
+        let most = match table.size_max {
+            None => least,
+            Some(most) => place.payload("size_max", most)?,
+        };
+        if most < least {
+            return place.complain("size_max", "must not be below `size`");
+        }
+        let steps = table.then.as_deref().unwrap_or_default();
+        if steps.len() > Steps::MOST {
+            let message = format!("{} changes; at most {}", steps.len(), Steps::MOST);
+            return place.complain("then", message);
+        }
+        if !steps.is_sorted_by(|a, b| a.at.0 < b.at.0) {
+            return place.complain("then", "each change must come after the one before it");
+        }
+        let mut then = [None; Steps::MOST];
+        for (to, step) in then.iter_mut().zip(steps) {
+            *to = Some((step.at.0, step.factor.0));
+        }
+        Some(Steps { size: [least, most], rate: table.rate.0, then })
     }
 }
 

@@ -4,13 +4,16 @@
 use crate::apps::App;
 use crate::problem::Problems;
 use crate::quantity::{
-    AckDelay, Bytes, Dscp, Duration, LinkSpeed, Name, Probability, Queue, Seeds, Speed,
+    AckDelay, Bytes, Dscp, Duration, Factor, Length, LinkSpeed, Name, Probability, Queue, Seeds,
+    Speed,
 };
 use crate::read::{Read, overlay, table, words};
 use crate::tree::Node;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::Transport as Carrier;
+use sojourn_radio::{Profile, Propagation};
 use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
+use sojourn_units::Span;
 use std::borrow::Cow;
 
 /// The only format so far.
@@ -52,6 +55,9 @@ table! {
         /// The short form of a topology: clients, servers, one bottleneck each way. Either this
         /// or `node` and `link`.
         dumbbell: Option<DumbbellTable>,
+        /// Stations that share a radio medium: those of its `chain` or `grid`, or `node` with
+        /// positions. Instead of `dumbbell` and `link`.
+        radio: Option<RadioTable>,
         /// The long form of a topology: its nodes.
         node: Option<Vec<NodeTable>>,
         /// The long form of a topology: its links. Packets take the path with the fewest hops,
@@ -134,6 +140,123 @@ table! {
     pub(crate) struct NodeTable {
         /// Its name.
         name: Name,
+        /// Where it is, east and north, with a `radio`.
+        position: Option<Vec<Length>>,
+        /// The queue of its radio. Default: the `radio`'s.
+        qdisc: Option<Queue>,
+        /// Nodal delay that counts as missed above it. Default: the `radio`'s.
+        nodal_deadline: Option<Duration>,
+    }
+}
+
+table! {
+    /// A radio medium: IEEE 802.11 ad hoc stations, one in each node.
+    pub(crate) struct RadioTable {
+        /// Its constants and whose rules of access hold. Default `standard-802.11b`.
+        profile: Option<ProfileWord>,
+        /// Nodes in a row, named `n0`, `n1` and so on; flows may say `first` and `last`.
+        chain: Option<ChainTable>,
+        /// Nodes in rows and columns, row by row, named `n0`, `n1` and so on.
+        grid: Option<GridTable>,
+        /// The queue of every station, in tc's words. Default `pfifo limit 1000`.
+        qdisc: Option<Queue>,
+        /// Who decides where packets go. Default `static`.
+        routing: Option<RoutingWord>,
+        /// Longest hop of static routes. Default: as far as the radio reaches.
+        hop: Option<Length>,
+        /// Whether packets of the routing protocol pass by the queue. Default true.
+        routing_first: Option<bool>,
+        /// Distance up to which frames can be received. Default 30 m.
+        range: Option<Length>,
+        /// Distance up to which frames are heard, not below `range`. Default 66 m.
+        sense: Option<Length>,
+        /// How power falls with distance. Default `two-ray`.
+        propagation: Option<PropagationWord>,
+        /// A frame that is received survives one that is weaker by so many dB, 0 to 100. Default
+        /// 10.
+        capture_db: Option<Factor>,
+        /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s, or one of 802.11g. Default: the
+        /// profile's.
+        data_rate: Option<Speed>,
+        /// Rate of ACKs and of frames to all. Default: the profile's.
+        basic_rate: Option<Speed>,
+        /// Preamble of 802.11b. Default `long`.
+        preamble: Option<PreambleWord>,
+        /// Data frames longer than this, in bytes with their header, follow an RTS. Default: none.
+        rts_above: Option<u32>,
+        /// Attempts of a frame, 1 to 255. Default 7.
+        attempts: Option<u32>,
+        /// Smallest contention window in slots, 1 to 1023. Default: the profile's.
+        cw_min: Option<u32>,
+        /// Nodal delay that counts as missed above it: time in the queue and until the next packet
+        /// leaves. Default: none.
+        nodal_deadline: Option<Duration>,
+    }
+}
+
+table! {
+    /// Nodes in a row.
+    pub(crate) struct ChainTable {
+        /// Hops from the first to the last, 1 to 10 000: one node more.
+        hops: u32,
+        /// Distance between neighbours.
+        spacing: Length,
+    }
+}
+
+table! {
+    /// Nodes in rows and columns.
+    pub(crate) struct GridTable {
+        /// Nodes in a row, 1 to 1000.
+        columns: u32,
+        /// Rows, 1 to 1000.
+        rows: u32,
+        /// Distance between neighbours.
+        spacing: Length,
+    }
+}
+
+words! {
+    /// Constants of a radio.
+    pub(crate) enum ProfileWord: Profile {
+        /// 802.11b as ns-2.35 has it.
+        Ns2B = "ns2-802.11b" => Profile::NS2_B,
+        /// 802.11b (IEEE 802.11-2007 clause 18).
+        StandardB = "standard-802.11b" => Profile::STANDARD_B,
+        /// 802.11g without 802.11b around (IEEE 802.11-2007 clause 19).
+        StandardG = "standard-802.11g" => Profile::STANDARD_G,
+    }
+}
+
+words! {
+    /// Who decides where packets go over a radio.
+    pub(crate) enum RoutingWord {
+        /// The shortest ways from the first moment.
+        Static = "static",
+        /// AODV (RFC 3561).
+        Aodv = "aodv",
+        /// AODV with the constants of ns-2.
+        AodvNs2 = "aodv-ns2",
+    }
+}
+
+words! {
+    /// How power falls with distance.
+    pub(crate) enum PropagationWord: Propagation {
+        /// With the square.
+        Friis = "friis" => Propagation::Friis,
+        /// With the fourth power beyond the crossover distance.
+        TwoRay = "two-ray" => Propagation::TwoRay,
+    }
+}
+
+words! {
+    /// The preamble of 802.11b, with its header.
+    pub(crate) enum PreambleWord: Span {
+        /// 192 µs.
+        Long = "long" => Span::from_micros(192),
+        /// 96 µs.
+        Short = "short" => Span::from_micros(96),
     }
 }
 
@@ -184,6 +307,9 @@ table! {
         /// Round-trip time of the empty path. Default: the dumbbell's `rtt`, or in a graph the
         /// sum of the links' delays there and back, below which it must not be.
         rtt: Option<Duration>,
+        /// One-way delay above which a datagram counts as late (`late_ratio`, `data_yield`).
+        /// Default: none.
+        deadline: Option<Duration>,
         /// DiffServ code point of its packets, both ways. Default 0.
         dscp: Option<Dscp>,
         /// The firewall's mark of its packets, both ways, for `fwmark`. Default 0.
@@ -214,10 +340,12 @@ table! {
         name: Option<Name>,
         /// When.
         at: Duration,
-        /// Name of the link; in a dumbbell `up` or `down`.
+        /// Name of the link; in a dumbbell `up` or `down`, of a radio the node's.
         link: Name,
         /// Its rate from then on. Either this, or `qdisc`, or both.
         rate: Option<LinkSpeed>,
+        /// Where the node is from then on, east and north, of a radio.
+        position: Option<Vec<Length>>,
         /// Its queue from then on, in tc's words. The same kind takes the new parameters and
         /// keeps its state, another kind begins afresh.
         qdisc: Option<Queue>,

@@ -79,6 +79,19 @@ quantity!(Probability(f64): Copy, "probability", {
     ],
     "examples": ["1%", 0.01],
 });
+quantity!(Factor(f64): Copy, "factor", {
+    "description": "A number from 0 to 1000.",
+    "type": "number",
+    "minimum": 0,
+    "maximum": 1000,
+    "examples": [0.5],
+});
+quantity!(Length(f64): Copy, "length", {
+    "description": "A length with its unit: m or km.",
+    "type": "string",
+    "pattern": r"^\s*-?[0-9]*\.?[0-9]+\s*k?m\s*$",
+    "examples": ["25m", "1.2km"],
+});
 quantity!(Queue(QdiscSpec), "qdisc", {
     "description": "A queue discipline in tc's words, with tc's units and defaults; \
                     `sojourn qdisc list` shows all.",
@@ -226,6 +239,55 @@ impl Read for Probability {
                 path,
                 "a probability: a string such as \"1%\", or 0.01",
             ),
+        };
+        problems.refuse(problem)
+    }
+}
+
+impl Read for Factor {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let value = match &node.value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            _ => return problems.refuse(wrong_type(node, path, "a number")),
+        };
+        if !(0.0..=1000.0).contains(&value) {
+            let message = format!("`{}` is not a number from 0 to 1000", node.text);
+            return problems.refuse(Problem::new(node.at, path, message));
+        }
+        Some(Self(value))
+    }
+}
+
+impl Read for Length {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let example = "for example \"25m\"";
+        let problem = match &node.value {
+            Value::Text(text) => {
+                let text = text.trim();
+                let (number, unit) = match (text.strip_suffix("km"), text.strip_suffix('m')) {
+                    (Some(number), _) => (number, 1000.0),
+                    (None, Some(number)) => (number, 1.0),
+                    (None, None) => (text, f64::NAN),
+                };
+                let metres = number.trim_end().parse::<f64>().map(|number| number * unit);
+                match metres {
+                    Ok(metres) if metres.is_finite() && metres.abs() <= 1e6 => {
+                        return Some(Self(metres));
+                    }
+                    Ok(metres) if metres.is_nan() => {
+                        Problem::new(node.at, path, format!("`{text}` needs a unit")).help(example)
+                    }
+                    Ok(_) => Problem::new(node.at, path, "must be within 1000 km"),
+                    Err(_) => {
+                        Problem::new(node.at, path, format!("`{text}` is no length")).help(example)
+                    }
+                }
+            }
+            Value::Integer(_) | Value::Float(_) => {
+                Problem::new(node.at, path, format!("`{}` needs a unit", node.text)).help(example)
+            }
+            _ => wrong_type(node, path, "a string such as \"25m\""),
         };
         problems.refuse(problem)
     }

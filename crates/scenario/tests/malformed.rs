@@ -169,7 +169,7 @@ const CASES: &[Case] = &[
         "app = \"bulk\"",
         "app = { size = \"1mb\" }",
         &["test.toml:15:7: flow.upload.app: missing key `kind` \
-           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web"],
+           | one of: bulk, file, cbr, ping, onoff, telemetry, voip, video, game, dash, web, steps"],
     ),
     (
         "interval = \"20ms\"",

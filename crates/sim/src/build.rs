@@ -11,6 +11,7 @@ use crate::interface::Interface;
 use crate::label::Labels;
 use crate::layout::Layout;
 use crate::medium::Medium;
+use crate::mesh::Mesh;
 use crate::net::Net;
 use crate::packet::Way;
 use crate::passage::Passage;
@@ -20,6 +21,7 @@ use sojourn_tcp::{Algorithm, Config, Connection};
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
+use std::collections::VecDeque;
 
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
@@ -38,7 +40,14 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
         .collect();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
-    let layout = Layout::of(cell, &instances)?;
+    let mesh = cell
+        .network
+        .radio()
+        .map(|radio| Mesh::new(cell, radio, &instances));
+    let layout = match mesh {
+        Some(_) => Layout::default(),
+        None => Layout::of(cell, &instances)?,
+    };
     let access = cell.network.access;
     let most = [interfaces.len(), layout.pipes.len(), ways];
     if most.into_iter().any(|count| count > MAX_OWNERS) {
@@ -49,7 +58,14 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };
-    let counts = [media.len(), layout.pipes.len(), uplinks, ways];
+    let counts = [
+        media.len(),
+        layout.pipes.len(),
+        uplinks,
+        ways,
+        1,
+        interfaces.len(),
+    ];
     let mut numbers = [0; 8];
     for (kind, count) in counts.into_iter().enumerate() {
         numbers[kind + 1] = numbers[kind] + count as u64;
@@ -67,7 +83,11 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
                 calendar: Calendar::default(),
                 interfaces,
                 pipes: layout.pipes,
-                forwarding: Forwarding::Table(layout.table),
+                forwarding: match mesh {
+                    Some(mesh) => Forwarding::Mesh(Box::new(mesh)),
+                    None => Forwarding::Table(layout.table),
+                },
+                mail: VecDeque::new(),
                 access: access.map(|rate| AccessLinks::new(rate, ways)),
                 tapped: None,
             },

@@ -23,6 +23,10 @@ pub(crate) enum Owner {
     Endpoint(usize),
     /// Links that change.
     Changes,
+    /// A station of a radio, by the index of its interface.
+    Station(usize),
+    /// The routing protocol.
+    Routing,
 }
 
 const INDEX_BITS: u32 = 24;
@@ -35,8 +39,8 @@ pub(crate) struct Source(u32);
 
 impl Source {
     const BITS: u32 = INDEX_BITS + 3;
-    /// From here on they have timers, most of which are moved before they are due.
-    const FAR: Self = Self::new(3, 0);
+    /// The kinds that have timers, most of which are moved before they are due.
+    const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 6;
 
     const fn new(kind: u32, index: usize) -> Self {
         Self(kind << INDEX_BITS | index as u32)
@@ -50,6 +54,8 @@ impl Source {
             Owner::Uplink(way) => Self::new(2, way.index()),
             Owner::Endpoint(index) => Self::new(3, index),
             Owner::Changes => Self::new(4, 0),
+            Owner::Station(index) => Self::new(5, index),
+            Owner::Routing => Self::new(6, 0),
         }
     }
 
@@ -60,6 +66,8 @@ impl Source {
             1 => Owner::Pipe(self.index()),
             2 => Owner::Uplink(Way(self.index() as u32)),
             3 => Owner::Endpoint(self.index()),
+            5 => Owner::Station(self.index()),
+            6 => Owner::Routing,
             _ => Owner::Changes,
         }
     }
@@ -90,7 +98,7 @@ pub(crate) struct Calendar {
 impl Calendar {
     #[inline]
     fn heap(&mut self, source: Source) -> &mut Heap {
-        if source < Source::FAR {
+        if Source::FAR >> source.kind() & 1 == 0 {
             &mut self.near
         } else {
             &mut self.far

@@ -96,11 +96,23 @@ impl Engine {
             Owner::Uplink(way) => self.net.uplink_event(way, now),
             Owner::Endpoint(index) => self.endpoint_event(index, now),
             Owner::Changes => self.net.change_event(now),
+            Owner::Station(index) => self.net.station_event(index, now),
+            Owner::Routing => self.net.routing_event(now),
         };
+        if !self.net.passage.mail.is_empty() {
+            self.settle(now);
+        }
         let calendar = &mut self.net.passage.calendar;
         match again {
             Some(time) => calendar.move_first(time, source),
             None => calendar.pop_first(source),
+        }
+    }
+
+    /// Hands on what a radio has brought.
+    fn settle(&mut self, now: Time) {
+        while let Some(packet) = self.net.settle(now) {
+            self.receive(packet, now);
         }
     }
 

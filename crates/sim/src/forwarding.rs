@@ -2,6 +2,7 @@
 //!
 //! A border: what decides is a variant. A table of fixed ways is the first.
 
+use crate::mesh::Mesh;
 use crate::packet::{Packet, Way};
 use std::collections::BTreeMap;
 
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Forwarding {
     /// Every direction has its way for the whole run.
     Table(Table),
+    /// From station to station over a radio.
+    Mesh(Box<Mesh>),
 }
 
 impl Forwarding {
@@ -18,6 +21,7 @@ impl Forwarding {
     pub(crate) fn first(&self, packet: &Packet) -> usize {
         match self {
             Self::Table(table) => table.first(packet.way),
+            Self::Mesh(_) => usize::MAX,
         }
     }
 
@@ -26,6 +30,16 @@ impl Forwarding {
     pub(crate) fn leg(&self, interface: usize, packet: &Packet) -> Leg {
         match self {
             Self::Table(table) => table.leg(interface, packet.way),
+            Self::Mesh(_) => Leg::NOWHERE,
+        }
+    }
+
+    /// That over a radio, where there is one.
+    #[inline]
+    pub(crate) fn mesh(&mut self) -> Option<&mut Mesh> {
+        match self {
+            Self::Table(_) => None,
+            Self::Mesh(mesh) => Some(mesh),
         }
     }
 }
@@ -50,6 +64,13 @@ pub(crate) struct Leg {
     pub(crate) next: Next,
 }
 
+impl Leg {
+    const NOWHERE: Self = Self {
+        pipe: u32::MAX,
+        next: Next::Nowhere,
+    };
+}
+
 /// From a sender to a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
@@ -62,13 +83,9 @@ pub(crate) struct Route {
 impl Route {
     /// To the interface `first`, and nowhere from there, over a network of so many interfaces.
     pub(crate) fn new(interfaces: usize, first: usize) -> Self {
-        let nowhere = Leg {
-            pipe: u32::MAX,
-            next: Next::Nowhere,
-        };
         Self {
             first: first as u32,
-            legs: vec![nowhere; interfaces],
+            legs: vec![Leg::NOWHERE; interfaces],
         }
     }
 }

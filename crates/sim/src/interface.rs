@@ -5,15 +5,20 @@ use crate::packet::Packet;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet as _, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, LinkRecorder};
+use std::collections::VecDeque;
 
 /// Largest IP packet of a link: the default quantum is made from it.
 const MTU: u32 = 1500;
+/// Most packets of the routing protocol that wait before others.
+const MOST_ROUTING: usize = 64;
 
 pub(crate) struct Interface {
     pub(crate) qdisc: Box<dyn Qdisc<Packet>>,
     /// Index of what it sends into.
     pub(crate) medium: u32,
     pub(crate) recorder: LinkRecorder,
+    /// Packets of the routing protocol, which go before all others; None: they queue as others do.
+    routing: Option<VecDeque<Packet>>,
     /// The name of its random streams.
     name: String,
     /// What its queue is built with, but for the name.
@@ -64,6 +69,9 @@ impl Interface {
             },
             medium: interface.medium as u32,
             recorder,
+            routing: (cell.network.radio())
+                .filter(|radio| radio.routing_first)
+                .map(|_| VecDeque::new()),
             name,
             setting,
         }
@@ -77,7 +85,16 @@ impl Interface {
     /// Whether a packet waits.
     #[inline]
     pub(crate) fn waits(&self) -> bool {
-        self.qdisc.backlog().packets > 0
+        self.qdisc.backlog().packets > 0 || self.routing.as_ref().is_some_and(|r| !r.is_empty())
+    }
+
+    /// Queues a packet of the routing protocol.
+    pub(crate) fn offer_routing(&mut self, packet: Packet, now: Time) {
+        match &mut self.routing {
+            Some(first) if first.len() < MOST_ROUTING => first.push_back(packet),
+            Some(_) => {} // lost
+            None => self.offer(packet, now),
+        }
     }
 
     /// Offers a packet to the queue.
@@ -92,6 +109,11 @@ impl Interface {
     /// Takes the next packet from the queue.
     #[inline]
     pub(crate) fn take(&mut self, now: Time) -> Taken {
+        if let Some(first) = &mut self.routing
+            && let Some(packet) = first.pop_front()
+        {
+            return Taken::Packet(packet);
+        }
         let recorder = &mut self.recorder;
         let mut watch = Watch { recorder, now };
         let dequeued = self.qdisc.dequeue(now, &mut watch);

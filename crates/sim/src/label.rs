@@ -35,6 +35,14 @@ struct Entry {
     translated: Option<Translated>,
 }
 
+/// Of packets of no flow: those of a routing protocol.
+const NOBODY: Entry = Entry {
+    hosts: [GATEWAY; 2],
+    mark: 0,
+    class: 0,
+    translated: None,
+};
+
 /// The table of a cell, by direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Labels(Rc<[Entry]>);
@@ -80,7 +88,7 @@ impl Labels {
     fn label(&self, packet: Packet) -> Labelled {
         Labelled {
             packet,
-            entry: self.0[packet.way.index()],
+            entry: *self.0.get(packet.way.index()).unwrap_or(&NOBODY),
         }
     }
 }

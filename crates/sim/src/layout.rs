@@ -8,6 +8,7 @@ use sojourn_world::{Cell, Flow, Instance};
 use std::collections::BTreeMap;
 
 /// Pipes and routes while they are being laid out.
+#[derive(Default)]
 pub(crate) struct Layout {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) table: Table,

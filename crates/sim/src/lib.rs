@@ -25,10 +25,12 @@ mod interface;
 mod label;
 mod layout;
 mod medium;
+mod mesh;
 mod net;
 mod packet;
 mod passage;
 mod pipe;
+mod radio;
 mod tap;
 mod wire;
 

@@ -6,12 +6,14 @@
 
 use crate::interface::stream_name;
 use crate::passage::Passage;
+use crate::radio::Radio;
 use crate::wire::{Ends, Wire};
 use sojourn_units::Time;
-use sojourn_world::{Cell, LineRate, Medium as Spec};
+use sojourn_world::{Cell, LineRate, Medium as Spec, Place};
 
 pub(crate) enum Medium {
     Wire(Wire),
+    Radio(Box<Radio>),
 }
 
 impl Medium {
@@ -31,15 +33,17 @@ impl Medium {
                 };
                 Self::Wire(Wire::new(cell, &wire.line, ends, &dice))
             }
+            Spec::Radio(radio) => Self::Radio(Box::new(Radio::new(cell, radio, index))),
         };
         network.media.iter().enumerate().map(medium).collect()
     }
 
     /// A packet waits at an interface.
     #[inline]
-    pub(crate) fn waited_for(&mut self, _interface: usize, passage: &mut Passage, now: Time) {
+    pub(crate) fn waited_for(&mut self, interface: usize, passage: &mut Passage, now: Time) {
         match self {
             Self::Wire(wire) => wire.waited_for(passage, now),
+            Self::Radio(radio) => radio.waited_for(interface, passage, now),
         }
     }
 
@@ -48,6 +52,30 @@ impl Medium {
     pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
         match self {
             Self::Wire(wire) => wire.event(passage, now),
+            Self::Radio(radio) => radio.event(passage, now),
+        }
+    }
+
+    /// A time has come for which one of its stations has set an event. Returns that of its next
+    /// one.
+    #[inline]
+    pub(crate) fn station_event(
+        &mut self,
+        interface: usize,
+        passage: &mut Passage,
+        now: Time,
+    ) -> Option<Time> {
+        match self {
+            Self::Wire(_) => None,
+            Self::Radio(radio) => radio.station_event(interface, passage, now),
+        }
+    }
+
+    /// The node of an interface is elsewhere from now on.
+    pub(crate) fn put(&mut self, interface: usize, place: Place) {
+        match self {
+            Self::Wire(_) => {}
+            Self::Radio(radio) => radio.put(interface, place),
         }
     }
 
@@ -55,6 +83,7 @@ impl Medium {
     pub(crate) fn set_rate(&mut self, rate: &LineRate) {
         match self {
             Self::Wire(wire) => wire.set_rate(rate),
+            Self::Radio(_) => {}
         }
     }
 }

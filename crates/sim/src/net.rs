@@ -2,10 +2,14 @@
 
 use crate::calendar::{Owner, Source};
 use crate::change::Changes;
+use crate::forwarding::Forwarding;
 use crate::medium::Medium;
+use crate::mesh::Mail;
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
+use sojourn_radio::Lost;
 use sojourn_units::Time;
+use sojourn_world::RadioEvent;
 
 pub(crate) struct Net {
     pub(crate) media: Vec<Medium>,
@@ -21,6 +25,9 @@ impl Net {
             tapped.emitted(&packet, now);
         }
         let way = packet.way;
+        if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
+            return mesh.emit(packet, now, &mut passage.mail);
+        }
         if let Some(access) = &mut passage.access {
             if let Some(arrival) = access.send_up(packet, now) {
                 passage
@@ -43,6 +50,80 @@ impl Net {
         interface.offer(packet, now);
         let medium = interface.medium as usize;
         self.media[medium].waited_for(index, passage, now);
+    }
+
+    /// Does what the last event has left to be done over a radio, until a packet has come to its
+    /// host, or nothing is left.
+    pub(crate) fn settle(&mut self, now: Time) -> Option<Packet> {
+        while let Some(mail) = self.passage.mail.pop_front() {
+            let passage = &mut self.passage;
+            let Forwarding::Mesh(mesh) = &mut passage.forwarding else {
+                return None;
+            };
+            match mail {
+                Mail::Arrived { from, to, packet } => {
+                    let mail = &mut passage.mail;
+                    if let Some(packet) = mesh.arrived((from, to), packet, now, mail) {
+                        return Some(packet);
+                    }
+                }
+                Mail::Broken { station, to } => mesh.broken(station, to, &mut passage.mail),
+                Mail::Queue { station, packet } => self.queue(station as usize, packet, now),
+                Mail::Lost { station, why } => {
+                    let recorder = &mut passage.interfaces[station as usize].recorder;
+                    recorder.radio(
+                        now,
+                        match why {
+                            Lost::NoRoute => RadioEvent::NoRoute,
+                            Lost::Buffer => RadioEvent::Buffer,
+                        },
+                    );
+                }
+            }
+        }
+        self.arm_routing();
+        None
+    }
+
+    /// Queues a packet at a station.
+    fn queue(&mut self, station: usize, packet: Packet, now: Time) {
+        if !packet.is_routing() {
+            return self.offer(station, packet, now);
+        }
+        let interface = &mut self.passage.interfaces[station];
+        interface.offer_routing(packet, now);
+        let medium = interface.medium as usize;
+        self.media[medium].waited_for(station, &mut self.passage, now);
+    }
+
+    fn arm_routing(&mut self) {
+        if let Forwarding::Mesh(mesh) = &mut self.passage.forwarding
+            && let Some(due) = mesh.due()
+            && due < mesh.armed
+        {
+            mesh.armed = due;
+            let source = Source::of(Owner::Routing);
+            self.passage.calendar.push(due, source);
+        }
+    }
+
+    /// Something is due at the routing protocol. Returns when the next thing is.
+    pub(crate) fn routing_event(&mut self, now: Time) -> Option<Time> {
+        let mesh = self.passage.forwarding.mesh()?;
+        if mesh.armed != now {
+            return None; // stale
+        }
+        mesh.run(now, &mut self.passage.mail);
+        let next = mesh.due();
+        mesh.armed = next.unwrap_or(Time::MAX);
+        next
+    }
+
+    /// Something is due at a station of a radio. Returns when the next thing is.
+    #[inline]
+    pub(crate) fn station_event(&mut self, interface: usize, now: Time) -> Option<Time> {
+        let medium = self.passage.interfaces[interface].medium as usize;
+        self.media[medium].station_event(interface, &mut self.passage, now)
     }
 
     /// Something is due at a medium. Returns when the next thing is.
@@ -68,6 +149,9 @@ impl Net {
             if let Some(rate) = &change.rate {
                 interface.recorder.rate(now, rate.fixed());
                 medium.set_rate(rate);
+            }
+            if let Some(place) = change.place {
+                medium.put(change.link, place);
             }
             if let Some(spec) = &change.qdisc {
                 interface.change(spec, now);

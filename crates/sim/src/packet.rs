@@ -5,7 +5,7 @@
 use sojourn_apps::Datagram;
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
 use sojourn_random::mix;
-use sojourn_tcp::{Flags, Segment};
+use sojourn_tcp::{Flags, SackBlock, Segment};
 use sojourn_units::Time;
 
 /// One direction of a connection, counted over all flows: `2 · connection` from the flow's first
@@ -66,6 +66,11 @@ pub(crate) enum Body<'a> {
 
 const SEGMENT: u8 = 0;
 const DATAGRAM: u8 = 1;
+const ROUTING: u8 = 2;
+/// The way of routing messages: of no flow.
+const NO_WAY: Way = Way(u32::MAX);
+/// Addressee of a routing message to all.
+const ALL: u32 = u32::MAX;
 
 impl Packet {
     /// With a segment of TCP.
@@ -96,6 +101,69 @@ impl Packet {
             tos,
             kind: DATAGRAM,
         }
+    }
+
+    /// With a message of the routing protocol to a station, or to all.
+    pub(crate) fn route(words: [u32; 12], to: Option<u32>, len: u16) -> Self {
+        let pair =
+            |at: usize| Time::from_nanos(u64::from(words[at]) << 32 | u64::from(words[at + 1]));
+        let block = |at: usize| SackBlock {
+            start: words[at],
+            end: words[at + 1],
+        };
+        let fields = Segment {
+            ts: pair(0),
+            ts_echo: pair(2),
+            seq: words[4],
+            ack: words[5],
+            sack: [block(6), block(8), block(10)],
+            window: to.unwrap_or(ALL),
+            ..Segment::default()
+        };
+        Self {
+            fields,
+            way: NO_WAY,
+            len,
+            tos: 0,
+            kind: ROUTING,
+        }
+    }
+
+    /// The message of the routing protocol that it carries; none when it carries something else.
+    pub(crate) fn routing(&self) -> Option<[u32; 12]> {
+        if self.kind != ROUTING {
+            return None;
+        }
+        let f = &self.fields;
+        let high = |time: Time| (time.as_nanos() >> 32) as u32;
+        let low = |time: Time| time.as_nanos() as u32;
+        let [a, b, c] = f.sack;
+        Some([
+            high(f.ts),
+            low(f.ts),
+            high(f.ts_echo),
+            low(f.ts_echo),
+            f.seq,
+            f.ack,
+            a.start,
+            a.end,
+            b.start,
+            b.end,
+            c.start,
+            c.end,
+        ])
+    }
+
+    /// To whom a message of the routing protocol goes, or to all; none when it is something else.
+    #[inline]
+    pub(crate) fn routed(&self) -> Option<Option<u32>> {
+        (self.kind == ROUTING).then(|| (self.fields.window != ALL).then_some(self.fields.window))
+    }
+
+    /// Whether it carries a message of the routing protocol.
+    #[inline]
+    pub(crate) fn is_routing(&self) -> bool {
+        self.kind == ROUTING
     }
 
     /// What it carries.

@@ -4,10 +4,12 @@ use crate::access::AccessLinks;
 use crate::calendar::{Calendar, Owner, Source};
 use crate::forwarding::{Forwarding, Leg, Next};
 use crate::interface::Interface;
+use crate::mesh::Mail;
 use crate::packet::Packet;
 use crate::pipe::Pipe;
 use crate::tap::Tapped;
 use sojourn_units::Time;
+use std::collections::VecDeque;
 
 pub(crate) struct Passage {
     pub(crate) calendar: Calendar,
@@ -16,6 +18,8 @@ pub(crate) struct Passage {
     pub(crate) forwarding: Forwarding,
     /// The hosts' access links, if their rate is limited.
     pub(crate) access: Option<AccessLinks>,
+    /// What is to be done after the event that goes on; only radios have any.
+    pub(crate) mail: VecDeque<Mail>,
     /// Who wants to see packets; seldom anybody.
     pub(crate) tapped: Option<Box<Tapped>>,
 }

@@ -165,6 +165,7 @@ fn marks_and_classes_choose_tins_both_ways_and_outlive_the_queue() {
         link: 0,
         rate: None,
         qdisc: Some(qdisc.parse().expect("a test's own spec")),
+        place: None,
     };
     cell.changes = vec![change(300, "fq_codel"), change(502, cake)];
     let result = run(&cell);

@@ -18,6 +18,7 @@ fn rate(millis: u64, rate: LineRate) -> Change {
         link: 0,
         rate: Some(rate),
         qdisc: None,
+        place: None,
     }
 }
 
@@ -27,6 +28,7 @@ fn queue(millis: u64, spec: &str) -> Change {
         link: 0,
         rate: None,
         qdisc: Some(spec.parse::<QdiscSpec>().expect("a test's own spec")),
+        place: None,
     }
 }
 

@@ -138,6 +138,7 @@ fn a_link_that_drops_to_a_fifth_is_followed_both_ways() {
         link: 0,
         rate: Some(mbit(rate)),
         qdisc: None,
+        place: None,
     };
     (cell.duration, cell.warmup) = (ms(180_000), Span::ZERO);
     cell.changes = vec![rate(60, 20.0), rate(120, LINK)];

@@ -3,6 +3,7 @@
 use crate::{LineRate, Network};
 use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_radio::Place;
 use sojourn_tcp::Config as TcpConfig;
 use sojourn_units::{Span, Time};
 use std::path::PathBuf;
@@ -132,6 +133,8 @@ pub struct Change {
     pub rate: Option<LineRate>,
     /// The queue from then on; no packet is lost by the change itself.
     pub qdisc: Option<QdiscSpec>,
+    /// Where its node is from then on, of a radio.
+    pub place: Option<Place>,
 }
 
 /// What carries a flow, with its parameters.
@@ -164,6 +167,8 @@ pub struct Flow {
     /// Round-trip time of the empty path without serialisation. It must not be below the sum of
     /// the links' delays; the rest is added at the far end, half each way.
     pub base_rtt: Span,
+    /// One-way delay above which a datagram is late; none where nobody asks.
+    pub deadline: Option<Span>,
     /// The TOS byte's DSCP, 0 to 63.
     pub dscp: u8,
     /// What a queue is told of its packets, both ways, that stands in no header.
@@ -187,6 +192,7 @@ impl Flow {
             stop: None,
             every: None,
             base_rtt: Span::ZERO,
+            deadline: None,
             dscp: 0,
             label: Label::default(),
             transport,

@@ -28,8 +28,8 @@ pub use figure::{
 };
 pub use line::{Impairment, Line, LineRate, RateTrace};
 pub use name::{ByWorld, WorldName};
-pub use network::{Interface, Medium, Network, Node, Wire};
-pub use record::{Control, FlowRecorder, LinkRecorder, SppRecorder, Window};
+pub use network::{Interface, Medium, Network, Node, Radio, Routing, Wire};
+pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};
 pub use scenario::{Axis, ScenarioInfo};
@@ -37,6 +37,7 @@ pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
 pub use tap::{NoSuchPoint, Tap, TapPoint, Taps};
 
 pub use sojourn_apps::{Gathering, Metric};
+pub use sojourn_radio::{AodvParams, Place, Profile, Propagation, Rules};
 use std::ops::ControlFlow;
 pub use transmit::{TraceClock, Transmitter};
 

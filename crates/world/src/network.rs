@@ -4,6 +4,7 @@
 
 use crate::{Line, LineRate};
 use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_radio::{AodvParams, Neighbours, Place, Profile};
 use sojourn_units::{Rate, Span};
 use std::collections::VecDeque;
 
@@ -50,13 +51,16 @@ pub struct Interface {
 pub enum Medium {
     /// From one interface to one node.
     Wire(Wire),
+    /// Shared by the stations of many nodes.
+    Radio(Box<Radio>),
 }
 
 impl Medium {
-    /// Indices of the nodes that hear what is sent.
-    pub fn hearers(&self) -> &[usize] {
+    /// Indices of the nodes that can receive what a node sends into it.
+    pub fn hearers(&self, node: usize) -> &[usize] {
         match self {
             Self::Wire(wire) => std::slice::from_ref(&wire.to),
+            Self::Radio(radio) => radio.reach.get(node).map_or(&[], Vec::as_slice),
         }
     }
 
@@ -64,6 +68,7 @@ impl Medium {
     pub const fn rate(&self) -> Option<&LineRate> {
         match self {
             Self::Wire(wire) => Some(&wire.line.rate),
+            Self::Radio(_) => None,
         }
     }
 
@@ -71,6 +76,7 @@ impl Medium {
     pub const fn delay(&self) -> Span {
         match self {
             Self::Wire(wire) => wire.line.delay,
+            Self::Radio(_) => Span::ZERO,
         }
     }
 }
@@ -82,6 +88,69 @@ pub struct Wire {
     pub to: usize,
     /// What it does to packets.
     pub line: Line,
+}
+
+/// A radio medium: the station of each of a network's nodes, which all have one interface, in their
+/// order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radio {
+    /// Constants of all stations.
+    pub profile: Profile,
+    /// Who decides where packets go.
+    pub routing: Routing,
+    /// Whether packets of the routing protocol pass by the queue.
+    pub routing_first: bool,
+    /// Nodal delay that counts as missed above it, by node; none where nobody asks.
+    pub nodal_deadlines: Vec<Option<Span>>,
+    /// Where each station is.
+    places: Vec<Place>,
+    /// By node those to which packets may be sent in one hop.
+    reach: Vec<Vec<usize>>,
+}
+
+/// Who decides where packets go over a radio.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Routing {
+    /// The shortest ways from the first moment, over hops of up to so many metres.
+    Static {
+        /// Longest hop in m; none: as far as the radio reaches.
+        hop: Option<f64>,
+    },
+    /// A protocol whose packets are packets.
+    Aodv(AodvParams),
+}
+
+impl Radio {
+    /// Stations at these places; routing packets first, no deadlines.
+    pub fn new(profile: Profile, places: Vec<Place>, routing: Routing) -> Self {
+        let neighbours = Neighbours::new(&profile, &places);
+        let longest = match routing {
+            // What is laid out in steps of this length is meant, whatever the last bit says.
+            Routing::Static { hop: Some(hop) } => hop * 1.0001,
+            _ => f64::INFINITY,
+        };
+        let reach = |node: usize| {
+            let near = neighbours.of(node as u32).iter();
+            let near = near.filter(|neighbour| {
+                let there = places[neighbour.station as usize];
+                neighbour.decodes && places[node].distance(there) <= longest
+            });
+            near.map(|neighbour| neighbour.station as usize).collect()
+        };
+        Self {
+            reach: (0..places.len()).map(reach).collect(),
+            nodal_deadlines: vec![None; places.len()],
+            routing_first: true,
+            profile,
+            routing,
+            places,
+        }
+    }
+
+    /// Where each station is.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
 }
 
 impl Network {
@@ -108,6 +177,28 @@ impl Network {
         self.media.push(Medium::Wire(Wire { to, line }));
     }
 
+    /// The radio of all nodes; none where there is none.
+    pub fn radio(&self) -> Option<&Radio> {
+        self.media.iter().find_map(|medium| match medium {
+            Medium::Radio(radio) => Some(&**radio),
+            Medium::Wire(_) => None,
+        })
+    }
+
+    /// Gives every node an interface of its own name into one radio medium.
+    pub fn share(&mut self, radio: Radio, qdiscs: impl IntoIterator<Item = QdiscSpec>) {
+        let medium = self.media.len();
+        for (node, qdisc) in qdiscs.into_iter().enumerate().take(self.nodes.len()) {
+            self.interfaces.push(Interface {
+                name: self.nodes[node].name.clone(),
+                node,
+                medium,
+                qdisc,
+            });
+        }
+        self.media.push(Medium::Radio(Box::new(radio)));
+    }
+
     /// What an interface sends into.
     pub fn medium(&self, interface: usize) -> &Medium {
         &self.media[self.interfaces[interface].medium]
@@ -117,6 +208,7 @@ impl Network {
     pub fn wire(&self, interface: usize) -> Option<&Wire> {
         match self.medium(interface) {
             Medium::Wire(wire) => Some(wire),
+            Medium::Radio(_) => None,
         }
     }
 
@@ -124,6 +216,7 @@ impl Network {
     pub fn line_mut(&mut self, interface: usize) -> Option<&mut Line> {
         match &mut self.media[self.interfaces[interface].medium] {
             Medium::Wire(wire) => Some(&mut wire.line),
+            Medium::Radio(_) => None,
         }
     }
 
@@ -141,7 +234,9 @@ impl Network {
     }
 
     fn hears(&self, interface: &Interface, node: usize) -> bool {
-        self.media[interface.medium].hearers().contains(&node)
+        self.media[interface.medium]
+            .hearers(interface.node)
+            .contains(&node)
     }
 
     /// Indices of the interfaces on the way from one node to another, with the fewest hops and the
@@ -165,7 +260,7 @@ impl Network {
         while hops != 0 {
             let nearer = |to: &&usize| left[**to] == hops - 1;
             let next = |i: &Interface| {
-                let hearer = self.media[i.medium].hearers().iter().find(nearer);
+                let hearer = self.media[i.medium].hearers(i.node).iter().find(nearer);
                 hearer.filter(|_| i.node == node).copied()
             };
             // The earlier listed interface among equals.

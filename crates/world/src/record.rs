@@ -1,15 +1,18 @@
 //! Recorders: observations in, results out, streaming, with memory that does not grow with the
 //! length of the run.
 
+mod radio;
 mod samples;
 mod spp;
 mod spread;
 mod window;
 
+pub use radio::RadioEvent;
 pub use spp::SppRecorder;
 pub use window::Window;
 
 use crate::figure::{self, Amount, Distribution, FlowResult, Kind, LinkResult, Measured, Series};
+use radio::RadioRecorder;
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
@@ -54,6 +57,8 @@ pub struct LinkRecorder {
     drops: Bins,
     sojourns: Bins,
     backlogs: Bins,
+    /// Of a radio's interface.
+    radio: Option<Box<RadioRecorder>>,
     /// The queue's own variables, as they come.
     gauges: Vec<(Gauge, Bins)>,
     /// When they are next wanted.
@@ -78,8 +83,24 @@ impl LinkRecorder {
             drops: bins.clone(),
             sojourns: bins.clone(),
             backlogs: bins,
+            radio: None,
             gauges: Vec::new(),
             gauges_due: Time::ZERO,
+        }
+    }
+
+    /// Gives the link the figures of a radio; nodal delays above `deadline` are counted.
+    pub fn set_radio(&mut self, deadline: Option<Span>) {
+        self.radio = Some(Box::new(RadioRecorder::new(deadline)));
+    }
+
+    /// Tells of a radio what happened to it.
+    #[inline]
+    pub fn radio(&mut self, now: Time, event: RadioEvent) {
+        if let Some(radio) = &mut self.radio
+            && self.window.holds(now)
+        {
+            radio.tell(event);
         }
     }
 
@@ -132,6 +153,9 @@ impl LinkRecorder {
     pub fn dequeued(&mut self, now: Time, len: u32, sojourn: Span) {
         self.throughput.add(now, f64::from(len) * 8.0);
         self.sojourns.add(now, sojourn.as_millis_f64());
+        if let Some(radio) = &mut self.radio {
+            radio.left(now, sojourn, self.window.holds(now));
+        }
         if self.window.holds(now) {
             self.result.dequeued_packets += 1;
             self.result.dequeued_bytes += u64::from(len);
@@ -182,6 +206,9 @@ impl LinkRecorder {
             series.push(bins.series(to, (gauge.name, gauge.unit), mean));
         }
         let bits = self.result.dequeued_bytes as f64 * 8.0;
+        if let Some(radio) = self.radio {
+            radio.finish(&mut self.result, window.length());
+        }
         LinkResult {
             utilisation: self.capacity.map(|capacity| bits / capacity),
             backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
@@ -224,6 +251,9 @@ struct Seldom {
     retransmitted: u64,
     datagrams_sent: u64,
     datagrams_received: u64,
+    datagrams_late: u64,
+    /// Above it they are.
+    deadline: Option<Span>,
     delay: Spread,
     blocked: u64,
     completed: Option<Span>,
@@ -236,6 +266,7 @@ struct Seldom {
 /// would look at, they would be most of the memory, and far from everything in it.
 #[derive(Clone, Debug)]
 struct FlowSeries {
+    delays: Bins,
     goodputs: Bins,
     rtts: Bins,
     windows: Bins,
@@ -247,6 +278,7 @@ impl FlowSeries {
     fn new(window: &Window) -> Self {
         let bins = Bins::new(window);
         Self {
+            delays: bins.clone(),
             goodputs: bins.clone(),
             rtts: bins.clone(),
             windows: bins.clone(),
@@ -270,13 +302,15 @@ impl FlowSeries {
         let of = |bins: Bins, key, value: &dyn Fn(f64, u32) -> f64| {
             bins.series(to, named(Kind::Flow, key), value)
         };
-        vec![
+        let delays = self.delays.any().then(|| of(self.delays, "delay", &mean));
+        let others = [
             of(self.goodputs, "goodput", &|sum, _| sum / per_second),
             of(self.rtts, "rtt", &mean),
             of(self.windows, "cwnd", &mean),
             of(self.thresholds, "ssthresh", &mean),
             of(self.pacing_rates, "pacing_rate", &mean),
-        ]
+        ];
+        others.into_iter().chain(delays).collect()
     }
 }
 
@@ -308,6 +342,8 @@ impl FlowRecorder {
                 retransmitted: 0,
                 datagrams_sent: 0,
                 datagrams_received: 0,
+                datagrams_late: 0,
+                deadline: None,
                 delay: Spread::new(Span::ZERO),
                 blocked: 0,
                 completed: None,
@@ -320,6 +356,11 @@ impl FlowRecorder {
 
     fn holds(&self, now: Time) -> bool {
         now >= self.from && now <= self.to
+    }
+
+    /// Counts datagrams that take longer than `deadline`.
+    pub fn set_deadline(&mut self, deadline: Option<Span>) {
+        self.seldom.deadline = deadline;
     }
 
     /// Keeps the flow's figures only.
@@ -425,8 +466,17 @@ impl FlowRecorder {
     /// they were sent, so those under way at the end must still be let in.
     pub fn datagram_received(&mut self, now: Time, sent: Time) {
         if self.holds(sent) {
-            self.seldom.datagrams_received += 1;
-            self.seldom.delay.add(now - sent);
+            let seldom = &mut self.seldom;
+            seldom.datagrams_received += 1;
+            seldom.delay.add(now - sent);
+            if let Some(deadline) = seldom.deadline {
+                seldom.datagrams_late += u64::from(now - sent > deadline);
+            }
+        }
+        if self.seldom.deadline.is_some()
+            && let Some(series) = &mut self.series
+        {
+            series.delays.add(now, (now - sent).as_millis_f64());
         }
     }
 
@@ -462,6 +512,11 @@ impl FlowRecorder {
         let (to, base_rtt) = (self.to, self.seldom.base_rtt);
         let active = to - self.from.max(flow.start);
         let datagrams = flow.transport == crate::Transport::Udp && self.seldom.datagrams_sent > 0;
+        let arrived = self.seldom.datagrams_received as f64;
+        let late = self
+            .seldom
+            .deadline
+            .map(|_| self.seldom.datagrams_late as f64);
         let mut spp = self.spp.take();
         let starts = flow.instances(to).map(|instance| instance.start);
         FlowResult {
@@ -481,6 +536,10 @@ impl FlowRecorder {
             loss_ratio: datagrams.then(|| {
                 1.0 - self.seldom.datagrams_received as f64 / self.seldom.datagrams_sent as f64
             }),
+            late_ratio: late.filter(|_| arrived > 0.0).map(|late| late / arrived),
+            data_yield: late
+                .filter(|_| datagrams)
+                .map(|late| (arrived - late) / self.seldom.datagrams_sent as f64),
             blocked_messages: self.seldom.blocked,
             completed: self.seldom.completed,
             started: starts.filter(|&at| at < to && window.holds(at)).count() as u64,

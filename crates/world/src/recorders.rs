@@ -1,7 +1,7 @@
 //! All recorders of a run: made from its cell, and put together to its result.
 
 use crate::{
-    Aggregate, Cell, Cost, FlowRecorder, LineRate, LinkRecorder, LinkResult, RunResult,
+    Aggregate, Cell, Cost, FlowRecorder, LineRate, LinkRecorder, LinkResult, Medium, RunResult,
     SppRecorder, Window, WorldName,
 };
 use sojourn_qdisc::Report;
@@ -11,9 +11,15 @@ pub fn link_recorders(cell: &Cell) -> Vec<LinkRecorder> {
     let (window, network) = (Window::of(cell), &cell.network);
     let rate = |index| network.medium(index).rate().and_then(LineRate::fixed);
     let links = 0..network.interfaces.len();
-    links
-        .map(|index| LinkRecorder::new(window, rate(index)))
-        .collect()
+    let recorder = |index: usize| {
+        let mut recorder = LinkRecorder::new(window, rate(index));
+        if let Medium::Radio(radio) = network.medium(index) {
+            let deadlines = &radio.nodal_deadlines;
+            recorder.set_radio(deadlines.get(index).copied().flatten());
+        }
+        recorder
+    };
+    links.map(recorder).collect()
 }
 
 /// The recorders of the flows of a cell, in their order.
@@ -21,6 +27,7 @@ pub fn flow_recorders(cell: &Cell) -> Vec<FlowRecorder> {
     let window = Window::of(cell);
     let recorder = |flow: &crate::Flow| {
         let mut recorder = FlowRecorder::new(window, flow.base_rtt);
+        recorder.set_deadline(flow.deadline);
         if !cell.flow_series {
             recorder.omit_series();
         }

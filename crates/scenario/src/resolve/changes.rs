@@ -43,10 +43,26 @@ impl Resolver<'_> {
             let message = format!("no link has the name `{name}`");
             return self.advise(&path, message, suggestion(name, names));
         };
-        if table.rate.is_none() && table.qdisc.is_none() {
-            let help = "give a `rate`, a `qdisc` or both";
+        if table.rate.is_none() && table.qdisc.is_none() && table.position.is_none() {
+            let help = match &file.radio {
+                None => "give a `rate`, a `qdisc` or both",
+                Some(_) => "give a `position`, a `qdisc` or both",
+            };
             return self.advise(&path, "it changes nothing", help);
         }
+        let whole = path.trim_end_matches(".link");
+        if file.radio.is_some() && table.rate.is_some() {
+            let message = "a radio's rate stays; its `position` may change";
+            return self.refuse(&format!("{whole}.rate"), message);
+        }
+        let place = match &table.position {
+            Some(_) if file.radio.is_none() => {
+                let message = "only the stations of a `[radio]` have it";
+                return self.refuse(&format!("{whole}.position"), message);
+            }
+            Some(position) => Some(self.position(position, &format!("{whole}.position"))?),
+            None => None,
+        };
         Some(Change {
             at: Time::ZERO + at,
             link,
@@ -54,6 +70,7 @@ impl Resolver<'_> {
                 .rate
                 .map(|rate| rate.0.map_or(LineRate::Infinite, LineRate::Fixed)),
             qdisc: table.qdisc.as_ref().map(|queue| queue.0.clone()),
+            place,
         })
     }
 }

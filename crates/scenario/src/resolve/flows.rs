@@ -107,6 +107,7 @@ impl Resolver<'_> {
             stop,
             every,
             base_rtt: base_rtt?,
+            deadline: table.deadline.map(|deadline| deadline.0),
             dscp: table.dscp.map_or(0, |dscp| dscp.0),
             label: label?,
             transport: transport?,
@@ -155,8 +156,13 @@ impl Resolver<'_> {
             (Some(Direction::Up), None, None) => (CLIENT, SERVER),
             (Some(Direction::Down), None, None) => (SERVER, CLIENT),
             (None, Some(from), Some(to)) => {
-                let from = self.node(&names, from, &told.key("from"));
-                let to = self.node(&names, to, &told.key("to"));
+                let named = |name: &Name| match name.0.as_str() {
+                    "first" if told.file.radio.is_some() => Some(0),
+                    "last" if told.file.radio.is_some() => Some(names.len() - 1),
+                    _ => None,
+                };
+                let from = named(from).or_else(|| self.node(&names, from, &told.key("from")));
+                let to = named(to).or_else(|| self.node(&names, to, &told.key("to")));
                 from.zip(to)?
             }
             (Some(_), _, _) => {
@@ -177,8 +183,16 @@ impl Resolver<'_> {
         }
         for (a, b) in [(from, to), (to, from)] {
             if told.network.path(a, b).is_none() {
-                let message = format!("no links lead from `{}` to `{}`", names[a], names[b]);
-                let help = "a link is one-way without `duplex = true`";
+                let (message, help) = match &told.file.radio {
+                    None => (
+                        format!("no links lead from `{}` to `{}`", names[a], names[b]),
+                        "a link is one-way without `duplex = true`",
+                    ),
+                    Some(_) => (
+                        format!("no stations lead from `{}` to `{}`", names[a], names[b]),
+                        "put some between them, or give `range`",
+                    ),
+                };
                 return self.advise(&told.path, message, help);
             }
         }
@@ -196,6 +210,10 @@ impl Resolver<'_> {
 
     /// The base RTT, not below what the links' own delays give.
     fn base_rtt(&mut self, told: &Told<'_>, (from, to): (usize, usize)) -> Option<Span> {
+        if told.table.rtt.is_some() && told.file.radio.is_some() {
+            let message = "over a radio nothing is added to what its hops take";
+            return self.refuse(&told.key("rtt"), message);
+        }
         let links = told.network.path_rtt(from, to)?;
         let dumbbell = told.file.dumbbell.as_ref();
         let (rtt, path) = match (told.table.rtt, dumbbell.and_then(|dumbbell| dumbbell.rtt)) {

@@ -9,7 +9,7 @@ use sojourn_units::Span;
 use sojourn_world::{Line, LineRate, Network};
 
 /// The queue of a link without one: what `tc` calls pfifo, with its usual length.
-const DEFAULT_QDISC: QdiscSpec = QdiscSpec::pfifo(1000);
+pub(super) const DEFAULT_QDISC: QdiscSpec = QdiscSpec::pfifo(1000);
 
 /// Indices of a dumbbell's nodes.
 pub(super) const CLIENT: usize = 0;
@@ -17,6 +17,10 @@ pub(super) const SERVER: usize = 1;
 
 impl Resolver<'_> {
     pub(super) fn network(&mut self, file: &ScenarioFile) -> Option<Network> {
+        if let Some(radio) = &file.radio {
+            return self.radio(file, radio);
+        }
+        self.check_stations(file);
         match (&file.dumbbell, &file.node, &file.link) {
             (Some(dumbbell), None, None) => self.dumbbell(dumbbell),
             (Some(_), nodes, _) => {
@@ -32,6 +36,22 @@ impl Resolver<'_> {
                 "no topology",
                 "give `[dumbbell]` (one bottleneck each way), or `[[node]]` and `[[link]]`",
             ),
+        }
+    }
+
+    /// Keys of nodes that only stations have.
+    fn check_stations(&mut self, file: &ScenarioFile) {
+        for node in file.node.iter().flatten() {
+            for (key, is_there) in [
+                ("position", node.position.is_some()),
+                ("qdisc", node.qdisc.is_some()),
+                ("nodal_deadline", node.nodal_deadline.is_some()),
+            ] {
+                if is_there {
+                    let path = format!("node.{}.{key}", node.name.0);
+                    self.complain(&path, "only the stations of a `[radio]` have it");
+                }
+            }
         }
     }
 

@@ -23,7 +23,7 @@ fn next(engine: &Engine) -> Option<(Time, Owner, Option<String>)> {
     let packet = match source.owner() {
         Owner::Pipe(index) => passage.pipes[index].head(),
         Owner::Uplink(way) => passage.access.as_ref().and_then(|access| access.head(way)),
-        Owner::Medium(_) | Owner::Endpoint(_) | Owner::Changes => None,
+        _ => None,
     };
     Some((now, source.owner(), packet.map(|p| format!("{p:?}"))))
 }
@@ -85,6 +85,7 @@ fn cell(seed: u64) -> Cell {
         link: 0,
         rate: None,
         qdisc: Some("fq_pie".parse().expect("a test's own spec")),
+        place: None,
     };
     Cell {
         seed,

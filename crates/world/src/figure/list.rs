@@ -108,6 +108,39 @@ part! {
             "Time from enqueue to dequeue of every packet that the queue gave to the link. \
              Dropped packets do not count.",
             "RFC 8289 section 2";
+        mac_delay: Distribution, "mac_delay_ms" later, Ms, "MAC delay",
+            "Time between two packets that left the queue of a radio while others waited: \
+             contention, transmission and repetitions.",
+            "";
+        nodal_delay: Distribution, "nodal_delay_ms" later, Ms, "Nodal delay",
+            "Sojourn time and MAC delay of a packet at a radio.",
+            "";
+        nodal_miss_ratio: Option<f64>, "nodal_miss_ratio" later, Share, "Nodal delay missed",
+            "Packets whose nodal delay is above the node's deadline over those whose is known. No \
+             value without a deadline.",
+            "";
+        frames: Option<f64>, "frames" later, None, "Data frames",
+            "Data frames that a radio sent, repetitions included.",
+            "";
+        repeated_frames: Option<f64>, "repeated_frames" later, None, "Repeated frames",
+            "Those of them that were repetitions.",
+            "";
+        collided_frames: Option<f64>, "collided_frames" later, None, "Collided frames",
+            "Data frames of a radio that were lost at their addressee because it heard another \
+             one.",
+            "";
+        retry_drops: Option<f64>, "retry_drops" later, Packets, "Given up",
+            "Packets that a radio gave up after the last attempt.",
+            "IEEE 802.11-2007 section 9.2.5.3";
+        no_route_drops: Option<f64>, "no_route_drops" later, Packets, "Without a route",
+            "Packets lost at a radio because there is no route, or the link of theirs is broken.",
+            "RFC 3561";
+        routing_buffer_drops: Option<f64>, "routing_buffer_drops" later, Packets, "Routing buffer",
+            "Packets lost while they waited for a route: too many, or too long.",
+            "";
+        airtime: Option<f64>, "airtime" later, Share, "Airtime",
+            "Share of the time in which the radio sends, ACKs included.",
+            "";
     } beside {
         /// The queue's own statistics at the end of the run, from its beginning.
         qdisc: Report,
@@ -150,6 +183,13 @@ part! {
         delay: Distribution, "delay_ms", Ms, "One-way delay",
             "From sending a datagram to its arrival, of those that arrived (UDP).",
             "RFC 7679 section 3";
+        late_ratio: Option<f64>, "late_ratio" later, Share, "Late",
+            "Datagrams that arrived later than the flow's deadline over those that arrived. No \
+             value without a deadline.",
+            "";
+        data_yield: Option<f64>, "data_yield" later, Share, "Data yield",
+            "Datagrams that arrived in time over those sent. No value without a deadline.",
+            "";
         throughput: Distribution, "throughput_bps", Bps, "IP-layer throughput",
             "Bytes of IP packets that came to the flow's receiver, retransmitted copies included, \
              in a window of 5 s that slides by 0.25 s. Empty when the measured time is shorter.",
@@ -299,6 +339,9 @@ pub(super) const SERIES: &[Figure] = series! {
     Link "probability", Share, "Drop probability",
         "PIE's.",
         "RFC 8033";
+    Flow "delay", Ms, "One-way delay",
+        "Mean of the datagrams that arrive in each interval, of flows with a deadline.",
+        "RFC 7679 section 3";
     Flow "goodput", Bps, "Goodput",
         "Payload bits delivered in each interval, per second.",
         "RFC 2647 section 3.17";

@@ -74,6 +74,11 @@ impl Bins {
         self.current.1 += 1;
     }
 
+    /// Whether anything was added.
+    pub(super) fn any(&self) -> bool {
+        self.current.1 > 0 || !self.done.is_empty()
+    }
+
     /// Only the last value of an interval counts.
     pub(super) fn set(&mut self, now: Time, value: f64) {
         self.add(now, 0.0);

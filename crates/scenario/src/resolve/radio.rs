@@ -1,0 +1,257 @@
+//! A radio medium and its stations.
+
+use super::Resolver;
+use super::network::DEFAULT_QDISC;
+use crate::format::{NodeTable, PreambleWord, ProfileWord, PropagationWord};
+use crate::format::{RadioTable, RoutingWord, ScenarioFile};
+use crate::quantity::Length;
+use sojourn_radio::{AodvParams, Place, Profile, Rules};
+use sojourn_units::{Rate, show_rate};
+use sojourn_world::{Network, Radio, Routing};
+
+/// Most stations.
+const MOST: u32 = 10_001;
+
+impl Resolver<'_> {
+    /// The network of a scenario with `[radio]`.
+    pub(super) fn radio(&mut self, file: &ScenarioFile, table: &RadioTable) -> Option<Network> {
+        for (path, is_there) in [
+            ("dumbbell", file.dumbbell.is_some()),
+            ("link", file.link.is_some()),
+        ] {
+            if is_there {
+                let message = "the stations of a radio need no links: leave it out";
+                return self.refuse(path, message);
+            }
+        }
+        let profile = self.profile(table);
+        let routing = self.routing(table);
+        let (names, places) = self.stations(file, table)?;
+        self.check_places(&names, &places, table);
+        let nodes = file.node.as_deref().unwrap_or_default();
+        let mut radio = Radio::new(profile?, places, routing?);
+        radio.routing_first = table.routing_first.unwrap_or(true);
+        let deadline = |index: usize| {
+            let own = nodes
+                .get(index)
+                .and_then(|node: &NodeTable| node.nodal_deadline);
+            own.or(table.nodal_deadline).map(|deadline| deadline.0)
+        };
+        radio.nodal_deadlines = (0..names.len()).map(deadline).collect();
+        let qdisc = |index: usize| {
+            let own = nodes.get(index).and_then(|node| node.qdisc.as_ref());
+            let queue = own.or(table.qdisc.as_ref());
+            queue.map_or(DEFAULT_QDISC, |queue| queue.0.clone())
+        };
+        let mut network = Network::new(names.iter().map(String::as_str));
+        network.share(radio, (0..names.len()).map(qdisc));
+        Some(network)
+    }
+
+    /// Names and places of the stations: one of the three ways to give them.
+    fn stations(
+        &mut self,
+        file: &ScenarioFile,
+        table: &RadioTable,
+    ) -> Option<(Vec<String>, Vec<Place>)> {
+        let numbered = |places: Vec<Place>| {
+            let names = (0..places.len()).map(|number| format!("n{number}"));
+            (names.collect(), places)
+        };
+        match (&table.chain, &table.grid, &file.node) {
+            (Some(chain), None, None) => {
+                let hops = self.count("radio.chain.hops", chain.hops, MOST - 1)?;
+                let spacing = self.apart("radio.chain.spacing", chain.spacing)?;
+                let place = |hop| Place {
+                    x: f64::from(hop) * spacing,
+                    y: 0.0,
+                };
+                Some(numbered((0..=hops).map(place).collect()))
+            }
+            (None, Some(grid), None) => {
+                let columns = self.count("radio.grid.columns", grid.columns, 1000)?;
+                let rows = self.count("radio.grid.rows", grid.rows, 1000)?;
+                let spacing = self.apart("radio.grid.spacing", grid.spacing)?;
+                if columns * rows > MOST {
+                    let message = format!("{} stations; at most {MOST}", columns * rows);
+                    return self.refuse("radio.grid", message);
+                }
+                let place = |number: u32| Place {
+                    x: f64::from(number % columns) * spacing,
+                    y: f64::from(number / columns) * spacing,
+                };
+                Some(numbered((0..columns * rows).map(place).collect()))
+            }
+            (None, None, Some(nodes)) => self.placed(nodes),
+            (None, None, None) => self.advise(
+                "radio",
+                "a radio without stations",
+                "give `chain`, `grid`, or `[[node]]` with a `position` each",
+            ),
+            _ => self.refuse("radio", "give one of `chain`, `grid` and `[[node]]`"),
+        }
+    }
+
+    fn placed(&mut self, nodes: &[NodeTable]) -> Option<(Vec<String>, Vec<Place>)> {
+        if !self.check_unique("node", nodes.iter().map(|node| Some(&node.name))) {
+            return None;
+        }
+        let mut places = Vec::new();
+        for node in nodes {
+            let path = format!("node.{}", node.name.0);
+            let Some(position) = &node.position else {
+                let help = "for example `position = [\"25m\", \"0m\"]`";
+                return self.advise(&path, "missing key `position`, which a radio needs", help);
+            };
+            places.push(self.position(position, &format!("{path}.position"))?);
+        }
+        let names = nodes.iter().map(|node| node.name.0.clone()).collect();
+        Some((names, places))
+    }
+
+    /// East and north.
+    pub(super) fn position(&mut self, position: &[Length], path: &str) -> Option<Place> {
+        let [x, y] = position else {
+            let message = format!("{} lengths; a position has two", position.len());
+            return self.advise(path, message, "for example `[\"25m\", \"0m\"]`");
+        };
+        Some(Place { x: x.0, y: y.0 })
+    }
+
+    /// Two stations at one place, and those that nobody can receive.
+    fn check_places(&mut self, names: &[String], places: &[Place], table: &RadioTable) {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        let key = |index: &usize| (places[*index].x, places[*index].y);
+        order.sort_by(|a, b| {
+            key(a)
+                .0
+                .total_cmp(&key(b).0)
+                .then(key(a).1.total_cmp(&key(b).1))
+        });
+        for pair in order.windows(2) {
+            if places[pair[0]] == places[pair[1]] {
+                let (one, other) = (&names[pair[0]], &names[pair[1]]);
+                let path = match self.tree.has("node") {
+                    true => format!("node.{other}.position"),
+                    false => "radio".to_owned(),
+                };
+                let message = format!("`{one}` and `{other}` are at one place");
+                return self.complain(&path, message);
+            }
+        }
+        let range = table.range.map_or(Profile::NS2_B.range, |range| range.0);
+        let reaches = |at: usize| {
+            let others = places.iter().enumerate().filter(|(other, _)| *other != at);
+            others
+                .into_iter()
+                .any(|(_, place)| places[at].distance(*place) <= range * 1.001)
+        };
+        // Chains and grids are alike everywhere.
+        let some = if self.tree.has("node") {
+            places.len()
+        } else {
+            1
+        };
+        if let Some(alone) = (0..some).find(|&at| !reaches(at)) {
+            let path = match (&table.chain, &table.grid) {
+                (Some(_), _) => "radio.chain.spacing".to_owned(),
+                (_, Some(_)) => "radio.grid.spacing".to_owned(),
+                _ => format!("node.{}.position", names[alone]),
+            };
+            let message = format!("no station is within {range} m of `{}`", names[alone]);
+            self.complain(&path, message);
+        }
+    }
+
+    fn count(&mut self, path: &str, number: u32, most: u32) -> Option<u32> {
+        if (1..=most).contains(&number) {
+            return Some(number);
+        }
+        self.refuse(path, format!("{number} is not a number from 1 to {most}"))
+    }
+
+    fn apart(&mut self, path: &str, spacing: Length) -> Option<f64> {
+        if spacing.0 > 0.0 {
+            return Some(spacing.0);
+        }
+        self.refuse(path, "must be above zero")
+    }
+
+    fn routing(&mut self, table: &RadioTable) -> Option<Routing> {
+        let hop = match table.hop {
+            Some(hop) => Some(self.apart("radio.hop", hop)?),
+            None => None,
+        };
+        let routing = match table.routing.unwrap_or(RoutingWord::Static) {
+            RoutingWord::Static => return Some(Routing::Static { hop }),
+            RoutingWord::Aodv => Routing::Aodv(AodvParams::RFC),
+            RoutingWord::AodvNs2 => Routing::Aodv(AodvParams::NS2),
+        };
+        if hop.is_some() {
+            return self.refuse("radio.hop", "only `static` routes have a longest hop");
+        }
+        Some(routing)
+    }
+
+    /// The constants of all stations.
+    fn profile(&mut self, table: &RadioTable) -> Option<Profile> {
+        let before = self.problems.len();
+        let mut profile = table
+            .profile
+            .map_or(Profile::STANDARD_B, ProfileWord::value);
+        if let Some(range) = table.range {
+            profile.range = self.apart("radio.range", range)?;
+            // In the proportion of the profile's own.
+            profile.sense = profile.range * 2.2;
+        }
+        if let Some(Length(sense)) = table.sense {
+            if sense < profile.range {
+                let message = format!("must not be below the range of {} m", profile.range);
+                self.complain("radio.sense", message);
+            }
+            profile.sense = sense;
+        }
+        profile.propagation =
+            (table.propagation).map_or(profile.propagation, PropagationWord::value);
+        if let Some(decibels) = table.capture_db {
+            profile.capture = Profile::ratio(decibels.0.min(100.0));
+        }
+        for (path, given, rate) in [
+            ("radio.data_rate", table.data_rate, &mut profile.data_rate),
+            (
+                "radio.basic_rate",
+                table.basic_rate,
+                &mut profile.basic_rate,
+            ),
+        ] {
+            if let Some(given) = given {
+                *rate = self.rate(path, given.0)?;
+            }
+        }
+        profile.preamble = table.preamble.map_or(profile.preamble, PreambleWord::value);
+        profile.rts_above = table.rts_above;
+        if let Some(attempts) = table.attempts {
+            let attempts = self.count("radio.attempts", attempts, 255)?;
+            (profile.short_retries, profile.long_retries) = (attempts, attempts);
+        } else if profile.rules == Rules::Standard {
+            profile.long_retries = 4;
+        }
+        if let Some(window) = table.cw_min {
+            profile.cw_min = self.count("radio.cw_min", window, profile.cw_max)?;
+        }
+        (self.problems.len() == before).then_some(profile)
+    }
+
+    /// A rate that the standard has.
+    fn rate(&mut self, path: &str, rate: Rate) -> Option<Rate> {
+        if Profile::RATES
+            .iter()
+            .any(|kbps| kbps * 1000 == rate.as_bps())
+        {
+            return Some(rate);
+        }
+        let known = Profile::RATES.map(|kbps| show_rate(Rate::from_bps(kbps * 1000)));
+        let message = format!("IEEE 802.11 has no rate of {}", show_rate(rate));
+        self.advise(path, message, format!("it has {}", known.join(", ")))
+    }
+}

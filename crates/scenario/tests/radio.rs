@@ -1,0 +1,140 @@
+//! Radios in scenarios: what they mean, and what is said of mistakes.
+
+use sojourn_scenario::{Options, Scenario};
+use sojourn_units::{Rate, Span};
+use sojourn_world::{Place, Routing, Rules};
+use std::path::Path;
+
+const GOOD: &str = r#"format = "sojourn-scenario/1"
+name = "radio"
+duration = "10s"
+[radio]
+profile = "ns2-802.11b"
+chain = { hops = 2, spacing = "25m" }
+routing = "aodv-ns2"
+nodal_deadline = "200ms"
+[[flow]]
+name = "forth"
+from = "first"
+to = "last"
+deadline = "400ms"
+app = { kind = "steps", size = 1000, rate = "1.8mbit", then = [{ at = "5s", factor = 0.5 }] }
+"#;
+
+fn parse(text: &str) -> Result<Scenario, String> {
+    let options = Options::default();
+    let scenario = Scenario::parse("test.toml", text, Path::new("."), &options);
+    scenario.map_err(|problems| problems.to_string())
+}
+
+#[test]
+fn a_chain_is_stations_in_a_row() {
+    let scenario = parse(GOOD).expect("a good one");
+    let cell = &scenario.cells[0];
+    let radio = cell.network.radio().expect("it has a radio");
+    assert_eq!(radio.profile.rules, Rules::Ns2);
+    assert!(matches!(radio.routing, Routing::Aodv(_)));
+    assert_eq!(radio.places()[2], Place { x: 50.0, y: 0.0 });
+    assert_eq!(radio.nodal_deadlines, [Some(Span::from_millis(200)); 3]);
+    assert_eq!(cell.network.link_names(), ["n0", "n1", "n2"]);
+    assert_eq!((cell.flows[0].from, cell.flows[0].to), (0, 2));
+    assert_eq!(cell.flows[0].deadline, Some(Span::from_millis(400)));
+    assert_eq!(radio.profile.data_rate, Rate::from_bps(11_000_000));
+}
+
+#[test]
+fn each_mistake_has_its_message() {
+    let cases = [
+        (
+            "hops = 2",
+            "hops = 0",
+            "radio.chain.hops: 0 is not a number from 1 to 10000",
+        ),
+        (
+            "\"25m\"",
+            "\"25\"",
+            "radio.chain.spacing: `25` needs a unit",
+        ),
+        (
+            "\"25m\"",
+            "\"40m\"",
+            "radio.chain.spacing: no station is within 30 m of `n0`",
+        ),
+        (
+            "ns2-802.11b",
+            "ns2",
+            "radio.profile: `ns2` is not known here",
+        ),
+        (
+            "routing = \"aodv-ns2\"",
+            "data_rate = \"7mbit\"",
+            "radio.data_rate: IEEE 802.11 has no rate of 7Mbit",
+        ),
+        (
+            "routing = \"aodv-ns2\"",
+            "sense = \"20m\"",
+            "radio.sense: must not be below the range of 30 m",
+        ),
+        (
+            "routing = \"aodv-ns2\"",
+            "routing = \"aodv\"\nhop = \"5m\"",
+            "radio.hop: only `static` routes have a longest hop",
+        ),
+        (
+            "factor = 0.5",
+            "factor = -1",
+            "`-1` is not a number from 0 to 1000",
+        ),
+        (
+            "size = 1000",
+            "size = 1000, size_max = 9",
+            "app.size_max: must not be below `size`",
+        ),
+        (
+            "chain = { hops = 2, spacing = \"25m\" }",
+            "",
+            "radio: a radio without stations",
+        ),
+        (
+            "deadline = \"400ms\"",
+            "rtt = \"1ms\"",
+            "nothing is added to what its hops take",
+        ),
+        (
+            "[[flow]]",
+            "[[change]]\nat = \"1s\"\nlink = \"n1\"\nrate = \"1mbit\"\n[[flow]]",
+            "change[1].rate: a radio's rate stays",
+        ),
+        (
+            "[[flow]]",
+            "[[change]]\nat = \"1s\"\nlink = \"n1\"\nposition = [\"1m\"]\n[[flow]]",
+            "change[1].position: 1 lengths; a position has two",
+        ),
+    ];
+    for (from, to, wanted) in cases {
+        assert!(GOOD.contains(from), "{from}");
+        let found = parse(&GOOD.replacen(from, to, 1)).expect_err(to);
+        assert!(
+            found.contains(wanted),
+            "{to}\n  found:  {found}\n  wanted: {wanted}"
+        );
+        assert!(found.starts_with("test.toml:"), "{found}");
+    }
+}
+
+#[test]
+fn two_stations_at_one_place_and_one_out_of_reach() {
+    let nodes = |b: &str| {
+        let nodes = format!(
+            "[[node]]\nname = \"a\"\nposition = [\"0m\", \"0m\"]\n\
+             [[node]]\nname = \"b\"\nposition = [\"{b}\", \"0m\"]\n[[flow]]"
+        );
+        let text = GOOD.replacen("chain = { hops = 2, spacing = \"25m\" }\n", "", 1);
+        parse(&text.replacen("[[flow]]", &nodes, 1))
+    };
+    assert!(nodes("20m").is_ok(), "{:?}", nodes("20m").err());
+    let same = nodes("0m").expect_err("one place");
+    assert!(same.contains("`a` and `b` are at one place"), "{same}");
+    let far = nodes("100m").expect_err("far");
+    assert!(far.contains("no station is within 30 m"), "{far}");
+}

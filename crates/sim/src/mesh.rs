@@ -1,0 +1,230 @@
+//! Forwarding over a radio: the next station of every packet, by static routes or by AODV.
+
+use crate::packet::{Packet, Way};
+use sojourn_qdisc::Packet as _;
+use sojourn_radio::{Aodv, AodvParams, Lost, Message, Outbox};
+use sojourn_random::Stream;
+use sojourn_units::Time;
+use sojourn_world::{Cell, Instance, Radio, Routing};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes of IPv4 and UDP headers of a routing message.
+const HEADERS: u16 = 28;
+
+/// Something to be done once whoever has found it is through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mail {
+    /// A packet has come to a station.
+    Arrived { from: u32, to: u32, packet: Packet },
+    /// A station has given up a neighbour.
+    Broken { station: u32, to: u32 },
+    /// A packet is to be queued at a station; of the routing protocol, before all others.
+    Queue { station: u32, packet: Packet },
+    /// Routing has lost a packet.
+    Lost { station: u32, why: Lost },
+}
+
+/// Where packets go over a radio.
+#[derive(Debug)]
+pub(crate) struct Mesh {
+    /// By way: the station where it ends.
+    targets: Vec<u32>,
+    /// By way: the station where it begins.
+    sources: Vec<u32>,
+    routes: Routes,
+    link_header: u16,
+    /// Time of the event that the calendar holds for routing; `Time::MAX` for none.
+    pub(crate) armed: Time,
+}
+
+#[derive(Debug)]
+enum Routes {
+    /// By target: the next station from each; none where there is no way.
+    Static(BTreeMap<u32, Vec<Option<u32>>>),
+    Aodv(Box<Aodv<Packet>>),
+}
+
+impl Mesh {
+    pub(crate) fn new(cell: &Cell, radio: &Radio, instances: &[Instance]) -> Self {
+        let (mut targets, mut sources) = (Vec::new(), Vec::new());
+        for Instance { spec, .. } in instances {
+            for _ in 0..spec.app.connections() {
+                sources.extend([spec.from as u32, spec.to as u32]);
+                targets.extend([spec.to as u32, spec.from as u32]);
+            }
+        }
+        let routes = match &radio.routing {
+            Routing::Static { .. } => Routes::Static(nearest(cell, &targets)),
+            Routing::Aodv(params) => Routes::Aodv(Box::new(aodv(cell, *params))),
+        };
+        Self {
+            targets,
+            sources,
+            routes,
+            link_header: cell.link_header,
+            armed: Time::MAX,
+        }
+    }
+
+    /// To whom a station sends a packet, or to all; none when it cannot.
+    #[inline]
+    pub(crate) fn next(&self, station: u32, packet: &Packet) -> Option<Option<u32>> {
+        if let Some(routed) = packet.routed() {
+            return Some(routed);
+        }
+        let target = self.targets[packet.way.index()];
+        let next = match &self.routes {
+            Routes::Static(next) => *next.get(&target)?.get(station as usize)?,
+            Routes::Aodv(aodv) => aodv.next(station, target),
+        };
+        next.map(Some)
+    }
+
+    /// The station where a way ends.
+    #[inline]
+    fn target(&self, way: Way) -> u32 {
+        self.targets[way.index()]
+    }
+
+    /// A host sends a packet.
+    pub(crate) fn emit(&mut self, packet: Packet, now: Time, mail: &mut VecDeque<Mail>) {
+        let source = self.sources[packet.way.index()];
+        self.submit((source, true), packet, now, mail);
+    }
+
+    /// A packet is to be sent from a station, its source or on its way.
+    fn submit(
+        &mut self,
+        (station, is_source): (u32, bool),
+        packet: Packet,
+        now: Time,
+        mail: &mut VecDeque<Mail>,
+    ) {
+        let target = self.target(packet.way);
+        let mut out = Post {
+            mail,
+            params: None,
+            link_header: self.link_header,
+        };
+        match &mut self.routes {
+            Routes::Static(_) => out.forward(station, packet),
+            Routes::Aodv(aodv) => {
+                out.params = Some(*aodv.params());
+                aodv.submit((station, is_source), (packet, target), now, &mut out);
+            }
+        }
+    }
+
+    /// A packet has come to a station. Returns it when its host is there.
+    pub(crate) fn arrived(
+        &mut self,
+        (from, to): (u32, u32),
+        packet: Packet,
+        now: Time,
+        mail: &mut VecDeque<Mail>,
+    ) -> Option<Packet> {
+        let Some(words) = packet.routing() else {
+            if self.target(packet.way) == to {
+                return Some(packet);
+            }
+            self.submit((to, false), packet, now, mail);
+            return None;
+        };
+        let message = Message::from_words(&words);
+        self.aodv(mail, |aodv, out| aodv.receive(to, from, &message, now, out));
+        None
+    }
+
+    /// A station has given up a neighbour.
+    pub(crate) fn broken(&mut self, station: u32, to: u32, mail: &mut VecDeque<Mail>) {
+        self.aodv(mail, |aodv, out| aodv.broken(station, to, out));
+    }
+
+    /// Does what is due.
+    pub(crate) fn run(&mut self, now: Time, mail: &mut VecDeque<Mail>) {
+        self.aodv(mail, |aodv, out| aodv.run(now, out));
+    }
+
+    /// When something is next due.
+    pub(crate) fn due(&self) -> Option<Time> {
+        match &self.routes {
+            Routes::Static(_) => None,
+            Routes::Aodv(aodv) => aodv.due(),
+        }
+    }
+
+    fn aodv(
+        &mut self,
+        mail: &mut VecDeque<Mail>,
+        act: impl FnOnce(&mut Aodv<Packet>, &mut Post<'_>),
+    ) {
+        if let Routes::Aodv(aodv) = &mut self.routes {
+            let mut out = Post {
+                mail,
+                params: Some(*aodv.params()),
+                link_header: self.link_header,
+            };
+            act(aodv, &mut out);
+        }
+    }
+}
+
+/// The next station from each to every target: fewest hops, the lower number among equals.
+fn nearest(cell: &Cell, targets: &[u32]) -> BTreeMap<u32, Vec<Option<u32>>> {
+    let network = &cell.network;
+    let nodes = network.nodes.len();
+    let mut all = BTreeMap::new();
+    for &target in targets {
+        all.entry(target).or_insert_with(|| {
+            let mut next = vec![None; nodes];
+            let mut queue = VecDeque::from([target as usize]);
+            while let Some(node) = queue.pop_front() {
+                // Hearing is mutual.
+                for &other in network.medium(node).hearers(node) {
+                    if other != target as usize && next[other].is_none() {
+                        next[other] = Some(node as u32);
+                        queue.push_back(other);
+                    }
+                }
+            }
+            next
+        });
+    }
+    all
+}
+
+fn aodv(cell: &Cell, params: AodvParams) -> Aodv<Packet> {
+    let nodes = &cell.network.nodes;
+    Aodv::new(params, nodes.len(), |node| {
+        Stream::named(cell.seed, &format!("aodv.{}", nodes[node].name))
+    })
+}
+
+/// Puts what routing wants into the mail.
+struct Post<'a> {
+    mail: &'a mut VecDeque<Mail>,
+    params: Option<AodvParams>,
+    link_header: u16,
+}
+
+impl Outbox<Packet> for Post<'_> {
+    fn control(&mut self, station: u32, message: Message, to: Option<u32>) {
+        let bytes = self
+            .params
+            .as_ref()
+            .map_or(0, |params| message.bytes(params));
+        let len = bytes + HEADERS + self.link_header;
+        let packet = Packet::route(message.words(), to, len);
+        debug_assert!(packet.len() == u32::from(len));
+        self.mail.push_back(Mail::Queue { station, packet });
+    }
+
+    fn forward(&mut self, station: u32, packet: Packet) {
+        self.mail.push_back(Mail::Queue { station, packet });
+    }
+
+    fn lost(&mut self, station: u32, packet: Packet, why: Lost) {
+        let _ = packet;
+        self.mail.push_back(Mail::Lost { station, why });
+    }
+}

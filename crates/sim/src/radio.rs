@@ -1,0 +1,183 @@
+//! A radio medium: its stations' queues below, the access to the air above them.
+//!
+//! Every node of a network with a radio has one interface, and a station of the same index. A frame
+//! that has come through is handed on after the way through its station; what becomes of the packet
+//! then is forwarding's business ([`crate::mesh`]).
+
+use crate::calendar::{Owner, Source};
+use crate::interface::Taken;
+use crate::mesh::Mail;
+use crate::packet::Packet;
+use crate::passage::Passage;
+use sojourn_qdisc::Packet as _;
+use sojourn_radio::{Air, Frame, FrameKind, Outgoing, Place, Upper};
+use sojourn_random::Stream;
+use sojourn_units::Time;
+use sojourn_world::{Cell, Radio as Spec, RadioEvent};
+use std::collections::VecDeque;
+
+pub(crate) struct Radio {
+    air: Air<Packet>,
+    /// Its index among the media.
+    medium: u32,
+    /// Bytes of link header in a packet's length, which a radio has none of.
+    link_header: u32,
+    /// What has come through, by the time at which it is handed on.
+    delivered: VecDeque<(Time, Mail)>,
+    /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
+    armed: Time,
+}
+
+impl Radio {
+    pub(crate) fn new(cell: &Cell, spec: &Spec, medium: usize) -> Self {
+        let dice = |station: usize| {
+            let name = &cell.network.nodes[station].name;
+            Stream::named(cell.seed, &format!("radio.{name}"))
+        };
+        Self {
+            air: Air::new(spec.profile, spec.places(), dice),
+            medium: medium as u32,
+            link_header: cell.link_header.into(),
+            delivered: VecDeque::new(),
+            armed: Time::MAX,
+        }
+    }
+
+    /// A packet waits at a station.
+    #[inline]
+    pub(crate) fn waited_for(&mut self, station: usize, passage: &mut Passage, now: Time) {
+        let (air, mut above) = self.split(passage);
+        air.waited_for(station as u32, now, &mut above);
+    }
+
+    /// Something is due at a station. Returns when the next thing is.
+    #[inline]
+    pub(crate) fn station_event(
+        &mut self,
+        station: usize,
+        passage: &mut Passage,
+        now: Time,
+    ) -> Option<Time> {
+        let (air, mut above) = self.split(passage);
+        let again = air.event(station as u32, now, &mut above);
+        if again.is_none() && above.passage.interfaces[station].waits() {
+            // A shaper's time may have come.
+            air.waited_for(station as u32, now, &mut above);
+        }
+        again
+    }
+
+    /// What has come through is handed on.
+    pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
+        if self.armed != now {
+            return None; // stale
+        }
+        while let Some((_, mail)) = self.delivered.pop_front_if(|(at, _)| *at <= now) {
+            passage.mail.push_back(mail);
+        }
+        let next = self.delivered.front().map(|(at, _)| *at);
+        self.armed = next.unwrap_or(Time::MAX);
+        next
+    }
+
+    /// Puts a station elsewhere.
+    pub(crate) fn put(&mut self, station: usize, place: Place) {
+        self.air.put(station as u32, place);
+    }
+
+    fn split<'a>(&'a mut self, passage: &'a mut Passage) -> (&'a mut Air<Packet>, Above<'a>) {
+        let above = Above {
+            passage,
+            delivered: &mut self.delivered,
+            armed: &mut self.armed,
+            medium: self.medium,
+            link_header: self.link_header,
+        };
+        (&mut self.air, above)
+    }
+}
+
+/// What lies above the stations.
+struct Above<'a> {
+    passage: &'a mut Passage,
+    delivered: &'a mut VecDeque<(Time, Mail)>,
+    armed: &'a mut Time,
+    medium: u32,
+    link_header: u32,
+}
+
+impl Upper for Above<'_> {
+    type Packet = Packet;
+
+    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Packet>> {
+        let index = station as usize;
+        loop {
+            let interface = &mut self.passage.interfaces[index];
+            let packet = match interface.take(now) {
+                Taken::Packet(packet) => packet,
+                Taken::NotBefore(time) => {
+                    let source = Source::of(Owner::Station(index));
+                    self.passage.calendar.push(time, source);
+                    return None;
+                }
+                Taken::Nothing => return None,
+            };
+            let bytes = packet.len().saturating_sub(self.link_header);
+            let mesh = self.passage.forwarding.mesh()?;
+            if let Some(to) = mesh.next(station, &packet) {
+                if let Some(tapped) = &mut self.passage.tapped {
+                    tapped.dequeued(index, &packet, now);
+                }
+                return Some(Outgoing { packet, bytes, to });
+            }
+            // The link that it was to take has broken while it waited.
+            let recorder = &mut self.passage.interfaces[index].recorder;
+            recorder.radio(now, RadioEvent::NoRoute);
+        }
+    }
+
+    fn deliver(&mut self, from: u32, to: u32, packet: Packet, at: Time) {
+        let mail = (at, Mail::Arrived { from, to, packet });
+        if self.delivered.back().is_none_or(|(last, _)| *last <= at) {
+            self.delivered.push_back(mail);
+        } else {
+            let place = self.delivered.partition_point(|(other, _)| *other <= at);
+            self.delivered.insert(place, mail);
+        }
+        if at < *self.armed {
+            *self.armed = at;
+            let source = Source::of(Owner::Medium(self.medium as usize));
+            self.passage.calendar.push(at, source);
+        }
+    }
+
+    fn fail(&mut self, station: u32, to: u32, packet: Packet, now: Time) {
+        let recorder = &mut self.passage.interfaces[station as usize].recorder;
+        recorder.radio(now, RadioEvent::GivenUp);
+        self.passage.mail.push_back(Mail::Broken { station, to });
+        let _ = packet; // lost
+    }
+
+    fn wake(&mut self, station: u32, at: Time) {
+        let source = Source::of(Owner::Station(station as usize));
+        self.passage.calendar.push(at, source);
+    }
+
+    fn sent(&mut self, frame: &Frame<Packet>) {
+        let airtime = frame.airtime;
+        let event = match frame.kind {
+            FrameKind::Data => RadioEvent::Data {
+                airtime,
+                repeated: frame.repeated,
+            },
+            FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => RadioEvent::Answer(airtime),
+        };
+        let recorder = &mut self.passage.interfaces[frame.from as usize].recorder;
+        recorder.radio(frame.start, event);
+    }
+
+    fn collided(&mut self, station: u32, now: Time) {
+        let recorder = &mut self.passage.interfaces[station as usize].recorder;
+        recorder.radio(now, RadioEvent::Collided);
+    }
+}

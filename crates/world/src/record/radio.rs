@@ -1,0 +1,123 @@
+//! What a radio's interface has beside a link's: delays of the access to the medium, losses by
+//! place, airtime.
+
+use super::spread::Spread;
+use crate::figure::LinkResult;
+use sojourn_units::{Span, Time};
+
+/// Something that happened to a radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RadioEvent {
+    /// It sent a data frame of this airtime, for the first time or again.
+    Data {
+        /// How long it took.
+        airtime: Span,
+        /// Whether it had been sent before.
+        repeated: bool,
+    },
+    /// It sent an answer of this airtime.
+    Answer(Span),
+    /// A data frame of it was lost at its addressee, which heard another one.
+    Collided,
+    /// It gave a packet up after the last attempt.
+    GivenUp,
+    /// A packet was lost for want of a route.
+    NoRoute,
+    /// A packet was lost while it waited for a route.
+    Buffer,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RadioRecorder {
+    mac: Spread,
+    nodal: Spread,
+    deadline: Option<Span>,
+    known: u64,
+    missed: u64,
+    /// The last departure, and how long that packet had waited.
+    last: Option<(Time, Span)>,
+    frames: u64,
+    repeated: u64,
+    collided: u64,
+    given_up: u64,
+    no_route: u64,
+    buffer: u64,
+    airtime: Span,
+}
+
+impl RadioRecorder {
+    pub(super) fn new(deadline: Option<Span>) -> Self {
+        Self {
+            mac: Spread::new(Span::ZERO),
+            nodal: Spread::new(Span::ZERO),
+            deadline,
+            known: 0,
+            missed: 0,
+            last: None,
+            frames: 0,
+            repeated: 0,
+            collided: 0,
+            given_up: 0,
+            no_route: 0,
+            buffer: 0,
+            airtime: Span::ZERO,
+        }
+    }
+
+    #[inline]
+    pub(super) fn tell(&mut self, event: RadioEvent) {
+        match event {
+            RadioEvent::Data { airtime, repeated } => {
+                self.frames += 1;
+                self.repeated += u64::from(repeated);
+                self.airtime += airtime;
+            }
+            RadioEvent::Answer(airtime) => self.airtime += airtime,
+            RadioEvent::Collided => self.collided += 1,
+            RadioEvent::GivenUp => self.given_up += 1,
+            RadioEvent::NoRoute => self.no_route += 1,
+            RadioEvent::Buffer => self.buffer += 1,
+        }
+    }
+
+    /// A packet has left the queue after `sojourn`. The MAC delay of the one before it ends.
+    #[inline]
+    pub(super) fn left(&mut self, now: Time, sojourn: Span, counts: bool) {
+        if let Some((left, waited)) = self.last
+            && counts
+            && !sojourn.is_zero()
+        {
+            let mac = now - left;
+            self.mac.add(mac);
+            self.nodal.add(waited + mac);
+            self.known += 1;
+            let is_missed = self
+                .deadline
+                .is_some_and(|deadline| waited + mac > deadline);
+            self.missed += u64::from(is_missed);
+        }
+        self.last = Some((now, sojourn));
+    }
+
+    /// Puts its figures into the result of so much time.
+    pub(super) fn finish(mut self, result: &mut LinkResult, length: Span) {
+        result.mac_delay = self.mac.distribution();
+        result.nodal_delay = self.nodal.distribution();
+        let missed = self.missed as f64 / self.known as f64;
+        result.nodal_miss_ratio = self
+            .deadline
+            .map(|_| missed)
+            .filter(|share| share.is_finite());
+        for (figure, count) in [
+            (&mut result.frames, self.frames),
+            (&mut result.repeated_frames, self.repeated),
+            (&mut result.collided_frames, self.collided),
+            (&mut result.retry_drops, self.given_up),
+            (&mut result.no_route_drops, self.no_route),
+            (&mut result.routing_buffer_drops, self.buffer),
+        ] {
+            *figure = Some(count as f64);
+        }
+        result.airtime = Some(self.airtime.as_secs_f64() / length.as_secs_f64());
+    }
+}
