@@ -24,8 +24,8 @@ impl Steps {
 
     /// The payload rate at a time of the run.
     fn rate_at(&self, now: Time) -> Rate {
-        let over = self.then.iter().flatten();
-        let last = over.filter(|(at, _)| Time::ZERO + *at <= now).last();
+        let mut latest = self.then.iter().flatten().rev();
+        let last = latest.find(|(at, _)| Time::ZERO + *at <= now);
         last.map_or(self.rate, |(_, share)| {
             Rate::from_bps_f64(self.rate.as_bps() as f64 * share)
         })

@@ -21,6 +21,75 @@ deadline = "400ms"
 app = { kind = "steps", size = 1000, rate = "1.8mbit", then = [{ at = "5s", factor = 0.5 }] }
 "#;
 
+/// Changes of the good scenario, each with what is said of it.
+const MISTAKES: [(&str, &str, &str); 13] = [
+    (
+        "hops = 2",
+        "hops = 0",
+        "radio.chain.hops: 0 is not a number from 1 to 10000",
+    ),
+    (
+        "\"25m\"",
+        "\"25\"",
+        "radio.chain.spacing: `25` needs a unit",
+    ),
+    (
+        "\"25m\"",
+        "\"40m\"",
+        "radio.chain.spacing: no station is within 30 m of `n0`",
+    ),
+    (
+        "ns2-802.11b",
+        "ns2",
+        "radio.profile: `ns2` is not known here",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "data_rate = \"7mbit\"",
+        "radio.data_rate: IEEE 802.11 has no rate of 7Mbit",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "sense = \"20m\"",
+        "radio.sense: must not be below the range of 30 m",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "routing = \"aodv\"\nhop = \"5m\"",
+        "radio.hop: only `static` routes have a longest hop",
+    ),
+    (
+        "factor = 0.5",
+        "factor = -1",
+        "`-1` is not a number from 0 to 1000",
+    ),
+    (
+        "size = 1000",
+        "size = 1000, size_max = 9",
+        "app.size_max: must not be below `size`",
+    ),
+    (
+        "chain = { hops = 2, spacing = \"25m\" }",
+        "",
+        "radio: a radio without stations",
+    ),
+    (
+        "deadline = \"400ms\"",
+        "rtt = \"1ms\"",
+        "nothing is added to what its hops take",
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"1s\"\nlink = \"n1\"\nrate = \"1mbit\"\n[[flow]]",
+        "change[1].rate: a radio's rate stays",
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"1s\"\nlink = \"n1\"\nposition = [\"1m\"]\n[[flow]]",
+        "change[1].position: 1 lengths; a position has two",
+    ),
+];
+
 fn parse(text: &str) -> Result<Scenario, String> {
     let options = Options::default();
     let scenario = Scenario::parse("test.toml", text, Path::new("."), &options);
@@ -44,74 +113,7 @@ fn a_chain_is_stations_in_a_row() {
 
 #[test]
 fn each_mistake_has_its_message() {
-    let cases = [
-        (
-            "hops = 2",
-            "hops = 0",
-            "radio.chain.hops: 0 is not a number from 1 to 10000",
-        ),
-        (
-            "\"25m\"",
-            "\"25\"",
-            "radio.chain.spacing: `25` needs a unit",
-        ),
-        (
-            "\"25m\"",
-            "\"40m\"",
-            "radio.chain.spacing: no station is within 30 m of `n0`",
-        ),
-        (
-            "ns2-802.11b",
-            "ns2",
-            "radio.profile: `ns2` is not known here",
-        ),
-        (
-            "routing = \"aodv-ns2\"",
-            "data_rate = \"7mbit\"",
-            "radio.data_rate: IEEE 802.11 has no rate of 7Mbit",
-        ),
-        (
-            "routing = \"aodv-ns2\"",
-            "sense = \"20m\"",
-            "radio.sense: must not be below the range of 30 m",
-        ),
-        (
-            "routing = \"aodv-ns2\"",
-            "routing = \"aodv\"\nhop = \"5m\"",
-            "radio.hop: only `static` routes have a longest hop",
-        ),
-        (
-            "factor = 0.5",
-            "factor = -1",
-            "`-1` is not a number from 0 to 1000",
-        ),
-        (
-            "size = 1000",
-            "size = 1000, size_max = 9",
-            "app.size_max: must not be below `size`",
-        ),
-        (
-            "chain = { hops = 2, spacing = \"25m\" }",
-            "",
-            "radio: a radio without stations",
-        ),
-        (
-            "deadline = \"400ms\"",
-            "rtt = \"1ms\"",
-            "nothing is added to what its hops take",
-        ),
-        (
-            "[[flow]]",
-            "[[change]]\nat = \"1s\"\nlink = \"n1\"\nrate = \"1mbit\"\n[[flow]]",
-            "change[1].rate: a radio's rate stays",
-        ),
-        (
-            "[[flow]]",
-            "[[change]]\nat = \"1s\"\nlink = \"n1\"\nposition = [\"1m\"]\n[[flow]]",
-            "change[1].position: 1 lengths; a position has two",
-        ),
-    ];
-    for (from, to, wanted) in cases {
+    for (from, to, wanted) in MISTAKES {
         assert!(GOOD.contains(from), "{from}");
         let found = parse(&GOOD.replacen(from, to, 1)).expect_err(to);
         assert!(

@@ -23,8 +23,8 @@ use sojourn_world::{
 };
 use std::collections::VecDeque;
 
-/// Makes the engine for a cell.
-pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
+/// Refuses congestion control that the simulator does not have.
+fn check_algorithms(cell: &Cell) -> Result<(), Unfit> {
     for flow in &cell.flows {
         if let CellTransport::Tcp(config) = flow.transport
             && let Algorithm::Linux(name) = config.algorithm
@@ -33,6 +33,21 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
             return Err(Unfit::Algorithm { flow, name });
         }
     }
+    Ok(())
+}
+
+/// Where the sources of each kind begin, of so many each, when all are counted.
+fn numbers(counts: [usize; 6]) -> [u64; 8] {
+    let mut numbers = [0; 8];
+    for (kind, count) in counts.into_iter().enumerate() {
+        numbers[kind + 1] = numbers[kind] + count as u64;
+    }
+    numbers
+}
+
+/// Makes the engine for a cell.
+pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
+    check_algorithms(cell)?;
     let instances = cell.instances();
     let labels = Labels::of(cell);
     let interfaces: Vec<Interface> = (link_recorders(cell).into_iter().enumerate())
@@ -58,18 +73,14 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };
-    let counts = [
+    let numbers = numbers([
         media.len(),
         layout.pipes.len(),
         uplinks,
         ways,
         1,
         interfaces.len(),
-    ];
-    let mut numbers = [0; 8];
-    for (kind, count) in counts.into_iter().enumerate() {
-        numbers[kind + 1] = numbers[kind] + count as u64;
-    }
+    ]);
     let (endpoints, apps) = ends(cell, &instances);
     let flow = |instance: &Instance| {
         let connections = usize::from(instance.spec.app.connections());

@@ -1,6 +1,6 @@
 //! Forwarding over a radio: the next station of every packet, by static routes or by AODV.
 
-use crate::packet::{Packet, Way};
+use crate::packet::{Addressee, Packet, Way};
 use sojourn_qdisc::Packet as _;
 use sojourn_radio::{Aodv, AodvParams, Lost, Message, Outbox};
 use sojourn_random::Stream;
@@ -68,7 +68,7 @@ impl Mesh {
 
     /// To whom a station sends a packet, or to all; none when it cannot.
     #[inline]
-    pub(crate) fn next(&self, station: u32, packet: &Packet) -> Option<Option<u32>> {
+    pub(crate) fn next(&self, station: u32, packet: &Packet) -> Option<Addressee> {
         if let Some(routed) = packet.routed() {
             return Some(routed);
         }
@@ -77,7 +77,7 @@ impl Mesh {
             Routes::Static(next) => *next.get(&target)?.get(station as usize)?,
             Routes::Aodv(aodv) => aodv.next(station, target),
         };
-        next.map(Some)
+        next.map(Addressee::Station)
     }
 
     /// The station where a way ends.

@@ -34,6 +34,13 @@ impl Way {
     }
 }
 
+/// To whom a station sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    Station(u32),
+    All,
+}
+
 /// A packet under way: what it carries in 56 bytes, and what queues and links ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -156,8 +163,12 @@ impl Packet {
 
     /// To whom a message of the routing protocol goes, or to all; none when it is something else.
     #[inline]
-    pub(crate) fn routed(&self) -> Option<Option<u32>> {
-        (self.kind == ROUTING).then(|| (self.fields.window != ALL).then_some(self.fields.window))
+    pub(crate) fn routed(&self) -> Option<Addressee> {
+        match self.fields.window {
+            _ if self.kind != ROUTING => None,
+            ALL => Some(Addressee::All),
+            station => Some(Addressee::Station(station)),
+        }
     }
 
     /// Whether it carries a message of the routing protocol.

@@ -7,7 +7,7 @@
 use crate::calendar::{Owner, Source};
 use crate::interface::Taken;
 use crate::mesh::Mail;
-use crate::packet::Packet;
+use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use sojourn_qdisc::Packet as _;
 use sojourn_radio::{Air, Frame, FrameKind, Outgoing, Place, Upper};
@@ -72,7 +72,10 @@ impl Radio {
         if self.armed != now {
             return None; // stale
         }
-        while let Some((_, mail)) = self.delivered.pop_front_if(|(at, _)| *at <= now) {
+        while let Some(&(at, mail)) = self.delivered.front()
+            && at <= now
+        {
+            self.delivered.pop_front();
             passage.mail.push_back(mail);
         }
         let next = self.delivered.front().map(|(at, _)| *at);
@@ -125,6 +128,10 @@ impl Upper for Above<'_> {
             let bytes = packet.len().saturating_sub(self.link_header);
             let mesh = self.passage.forwarding.mesh()?;
             if let Some(to) = mesh.next(station, &packet) {
+                let to = match to {
+                    Addressee::Station(to) => Some(to),
+                    Addressee::All => None,
+                };
                 if let Some(tapped) = &mut self.passage.tapped {
                     tapped.dequeued(index, &packet, now);
                 }

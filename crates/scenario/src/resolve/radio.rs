@@ -131,9 +131,10 @@ impl Resolver<'_> {
         for pair in order.windows(2) {
             if places[pair[0]] == places[pair[1]] {
                 let (one, other) = (&names[pair[0]], &names[pair[1]]);
-                let path = match self.tree.has("node") {
-                    true => format!("node.{other}.position"),
-                    false => "radio".to_owned(),
+                let path = if self.tree.has("node") {
+                    format!("node.{other}.position")
+                } else {
+                    "radio".to_owned()
                 };
                 let message = format!("`{one}` and `{other}` are at one place");
                 return self.complain(&path, message);
