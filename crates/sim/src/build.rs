@@ -45,6 +45,12 @@ fn numbers(counts: [usize; 6]) -> [u64; 8] {
     numbers
 }
 
+/// Where packets go over the cell's radio, if it has one.
+fn mesh(cell: &Cell, instances: &[Instance]) -> Option<Box<Mesh>> {
+    let radio = cell.network.radio()?;
+    Some(Box::new(Mesh::new(cell, radio, instances)))
+}
+
 /// Makes the engine for a cell.
 pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     check_algorithms(cell)?;
@@ -55,10 +61,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
         .collect();
     let connections = |instance: &Instance| usize::from(instance.spec.app.connections());
     let ways = 2 * instances.iter().map(connections).sum::<usize>();
-    let mesh = cell
-        .network
-        .radio()
-        .map(|radio| Mesh::new(cell, radio, &instances));
+    let mesh = mesh(cell, &instances);
     let layout = match mesh {
         Some(_) => Layout::default(),
         None => Layout::of(cell, &instances)?,
@@ -95,7 +98,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
                 interfaces,
                 pipes: layout.pipes,
                 forwarding: match mesh {
-                    Some(mesh) => Forwarding::Mesh(Box::new(mesh)),
+                    Some(mesh) => Forwarding::Mesh(mesh),
                     None => Forwarding::Table(layout.table),
                 },
                 mail: VecDeque::new(),
