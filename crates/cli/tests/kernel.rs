@@ -561,3 +561,76 @@ fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
     let page = fs::read_to_string(both.join("fidelity.html")).unwrap();
     assert!(page.contains("kernel and kernel-tc: another queue code"));
 }
+
+/// Two bottlenecks in a row, the second one narrower, and a flow over both beside one over it alone.
+#[test]
+fn packets_cross_a_chain_of_routers() {
+    let chain = r#"format = "sojourn-scenario/1"
+name = "cell"
+duration = "4s"
+warmup = "1s"
+node = [{ name = "a" }, { name = "b" }, { name = "c" }]
+[[link]]
+name = "first"
+from = "a"
+to = "b"
+duplex = true
+rate = "8mbit"
+delay = "10ms"
+qdisc = "fq_codel"
+[[link]]
+name = "second"
+from = "b"
+to = "c"
+duplex = true
+rate = "4mbit"
+delay = "5ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "long"
+from = "a"
+to = "c"
+app = "bulk"
+[[flow]]
+name = "short"
+from = "b"
+to = "c"
+app = "bulk"
+rtt = "40ms"
+[[flow]]
+name = "probe"
+from = "a"
+to = "c"
+app = { kind = "ping", size = 64, interval = "37ms" }
+"#;
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let results = dirs.each_ref().map(|dir| {
+        let mut command = run(dir.path(), 4, &[]);
+        fs::write(dir.path().join("cell.toml"), chain).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        merged.results.into_iter().next().unwrap()
+    });
+    assert_eq!(results[0].digest, results[1].digest);
+    let result = &results[0];
+    let link = |name: &str| &result.links.iter().find(|(n, _)| n == name).unwrap().1;
+    let (first, second) = (link("first"), link("second"));
+    let full = second.utilisation.unwrap();
+    assert!((0.9..1.01).contains(&full), "{full}");
+    assert!(second.dropped_packets > 0 && first.dropped_packets == 0);
+    let [long, short] = [0, 1].map(|flow| result.flows[flow].1.goodput.as_bps());
+    // Fair queueing: half each of 4 Mbit/s.
+    assert!(long.abs_diff(short) < long / 10, "{long} {short}");
+    // 106 bytes on each link, and its delay.
+    let probe = &result.flows[2].1;
+    assert!((15.3..15.4).contains(&probe.delay.min), "{:?}", probe.delay);
+    assert!((30.6..30.8).contains(&probe.rtt.min), "{:?}", probe.rtt);
+    assert!(result.flows[1].1.rtt.min >= 40.0);
+    let refused = run(dirs[0].path(), 4, &["--queues", "kernel"]);
+    fs::write(dirs[0].path().join("cell.toml"), chain).unwrap();
+    let output = { refused }.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("no queues of the kernel's own"), "{said}");
+}

@@ -25,7 +25,7 @@ use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
 
 use crate::clock::Clock;
-use crate::lab::Host;
+use crate::lab::{Host, graph};
 use crate::unfit::{Unfit, UnfitFlow};
 pub(crate) use end::locked;
 use end::{End, Outbox, Socket, Turn};
@@ -64,23 +64,29 @@ pub(crate) struct Ends {
     pub(crate) connection: u8,
     pub(crate) from: SocketAddrV4,
     pub(crate) to: SocketAddrV4,
-    /// Where the server sees the client: elsewhere than the client itself, behind a translation.
-    pub(crate) client_outside: Ipv4Addr,
+    /// Where the server sees the client, behind a translation.
+    pub(crate) client_outside: Option<Ipv4Addr>,
 }
 
 impl Ends {
     /// Those of all connections of a cell's instances, one by one.
     pub(crate) fn of(cell: &Cell, instances: &[Instance]) -> Vec<Self> {
         let nat = cell.network.nodes[0].nat;
+        let dumbbell = graph::is_dumbbell(&cell.network);
         let mut all = Vec::new();
         for (index, Instance { flow, spec }) in instances.iter().enumerate() {
             let hosts = [Host::Client, Host::Server];
-            let address = |node: usize, number| hosts[node.min(1)].address(number);
+            let address = |node: usize, number| {
+                if dumbbell {
+                    hosts[node].address(number)
+                } else {
+                    graph::address(node, number)
+                }
+            };
             for connection in 0..spec.app.connections() {
                 let port = all.len() as u16;
                 let from = address(spec.from, spec.hosts[0]);
                 let to = address(spec.to, spec.hosts[1]);
-                let client = if spec.from == 0 { from } else { to };
                 all.push(Self {
                     flow: *flow,
                     instance: index,
@@ -88,7 +94,7 @@ impl Ends {
                     from: SocketAddrV4::new(from, FROM_PORT + port),
                     to: SocketAddrV4::new(to, TO_PORT + port),
                     // A translation keeps the ports, of which no two are the same.
-                    client_outside: if nat { Host::Client.address(0) } else { client },
+                    client_outside: nat.then(|| Host::Client.address(0)),
                 });
             }
         }
@@ -107,7 +113,7 @@ pub(crate) fn check(cell: &Cell) -> Result<(), Unfit> {
         });
     }
     for flow in &cell.flows {
-        let checked = check_flow(flow).and_then(|()| check_nat(cell, flow));
+        let checked = check_flow(cell, flow).and_then(|()| check_nat(cell, flow));
         checked.map_err(|reason| Unfit::Flow {
             flow: flow.name.clone(),
             reason,
@@ -130,8 +136,9 @@ fn check_nat(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
     Ok(())
 }
 
-fn check_flow(flow: &Flow) -> Result<(), UnfitFlow> {
-    if flow.from == flow.to || flow.from > 1 || flow.to > 1 {
+fn check_flow(cell: &Cell, flow: &Flow) -> Result<(), UnfitFlow> {
+    let nodes = cell.network.nodes.len();
+    if flow.from == flow.to || flow.from >= nodes || flow.to >= nodes {
         return Err(UnfitFlow::Ends);
     }
     let (other, carrier) = match flow.transport {
@@ -203,8 +210,8 @@ pub(crate) struct Side<'a> {
 const TIMER: u64 = u64::MAX;
 
 impl<'a> Side<'a> {
-    /// Opens the sockets of all ends at `node` (0 client, 1 server). Must be called in the
-    /// host's namespace; the sockets remember it.
+    /// Opens the sockets of all ends at `node`. Must be called in the node's namespace; the
+    /// sockets remember it.
     pub(crate) fn open(cell: &Cell, node: usize, shared: &'a Shared) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = rustix::time::timerfd_create(
@@ -242,6 +249,9 @@ impl<'a> Side<'a> {
         }
         for at in Ends::of(cell, &instances) {
             let flow = &instances[at.instance].spec;
+            if node != flow.from && node != flow.to {
+                continue;
+            }
             side.add(flow, at, node).map_err(|error| {
                 io::Error::new(error.kind(), format!("flow {:?}: {error}", flow.name))
             })?;
@@ -257,8 +267,8 @@ impl<'a> Side<'a> {
         } else {
             (at.to, at.from)
         };
-        if node == 1 {
-            peer.set_ip(at.client_outside);
+        if let (1, Some(outside)) = (node, at.client_outside) {
+            peer.set_ip(outside);
         }
         let socket = match flow.transport {
             Transport::Udp => Socket::Open(socket::datagram(local, peer, flow.dscp)?),

@@ -9,6 +9,7 @@
 //! stands in the queues under test); the bridge itself.
 
 mod ethtool;
+pub(crate) mod graph;
 mod namespace;
 mod netfilter;
 pub(crate) mod netlink;
@@ -183,15 +184,15 @@ impl Lab {
     fn end(place: usize, port: &'static str, last: usize) -> VethEnd {
         match place {
             0 => VethEnd {
-                name: Self::HOST,
+                name: Self::HOST.to_owned(),
                 mac: CLIENT_MAC,
             },
             _ if place == last => VethEnd {
-                name: Self::HOST,
+                name: Self::HOST.to_owned(),
                 mac: SERVER_MAC,
             },
             _ => VethEnd {
-                name: port,
+                name: port.to_owned(),
                 mac: [
                     2,
                     0,

@@ -3,12 +3,23 @@
 /// Why the live world cannot run a cell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// Its network is more than two nodes with a link each way.
+    /// A link does not lead back.
     #[error(
-        "the live world runs a dumbbell (one bottleneck each way), not a graph of nodes and links; \
-         run this scenario with --world sim"
+        "the live world's links lead back too: give each `duplex`, or one the other way; or run \
+         this scenario with --world sim"
     )]
-    Graph,
+    OneWay,
+    /// More nodes than networks.
+    #[error("{count} nodes are too many: the live world has networks for {most}")]
+    Nodes {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Something that only two nodes have.
+    #[error("beyond a dumbbell the live world has no {0}; run this scenario with --world sim")]
+    Graph(&'static str),
     /// The second node has a network address translation.
     #[error("the live world translates addresses on the first node's side only")]
     Nat,

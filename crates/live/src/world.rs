@@ -34,7 +34,8 @@ use sojourn_world::{
 
 use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
-use crate::lab::{Host, Lab, Plan};
+use crate::lab::graph::{self, Graph, Joint, is_dumbbell};
+use crate::lab::{Host, Lab, Namespace, Plan};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::Gauge;
@@ -103,26 +104,79 @@ impl World for Guests {
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
-        let links = check(cell).map_err(WorldError::unfit)?;
+        let joints = check(cell).map_err(WorldError::unfit)?;
         let plan = self.plan(cell).map_err(WorldError::unfit)?;
-        let lab = Lab::new(&plan).map_err(WorldError::machine)?;
+        if !is_dumbbell(&cell.network) && !taps.is_empty() {
+            return Err(WorldError::unfit(Unfit::Graph("captures")));
+        }
+        let bed = Bed::new(cell, &plan, &joints).map_err(WorldError::machine)?;
         let shared = Shared {
             recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
             stop: AtomicBool::new(false),
         };
-        let run = Run {
+        let mut taps = Some(taps);
+        let runs = joints.iter().zip(&bed.labs).map(|(&numbers, lab)| Run {
             cell,
-            links,
-            lab: &lab,
+            numbers,
+            links: numbers.map(|link| link_of(&cell.network, link)),
+            lab,
             shared: &shared,
             gauge: Gauge::default(),
-            taps: Mutex::new(taps),
+            taps: Mutex::new(taps.take().unwrap_or_else(no_taps)),
+            guests: self,
+        });
+        let whole = Whole {
+            cell,
+            nodes: &bed.nodes,
+            runs: runs.collect(),
+            shared: &shared,
             guests: self,
         };
-        let outcome = run.go(progress)?;
+        let outcome = whole.go(progress)?;
         let digest = if self.repeats { outcome.digest } else { 0 };
         let result = result(cell, shared, outcome, began);
         Ok(RunResult { digest, ..result })
+    }
+}
+
+fn no_taps() -> Taps {
+    Taps {
+        points: Vec::new(),
+        snap_len: 0,
+    }
+}
+
+/// The namespaces of a run: by node, and for each joint those around its bridge.
+struct Bed {
+    nodes: Vec<Namespace>,
+    labs: Vec<Lab>,
+}
+
+impl Bed {
+    fn new(cell: &Cell, plan: &Plan, joints: &[Joint]) -> io::Result<Self> {
+        let network = &cell.network;
+        if is_dumbbell(network) {
+            let lab = Lab::new(plan)?;
+            return Ok(Self {
+                nodes: vec![lab.client.clone(), lab.server.clone()],
+                labs: vec![lab],
+            });
+        }
+        let graph = Graph::new(plan, network, joints)?;
+        let lab = |(&[up, down], bridge): (&Joint, &Namespace)| {
+            let node = |link: usize| graph.nodes[network.interfaces[link].node].clone();
+            Lab {
+                client: node(up),
+                bridge: bridge.clone(),
+                server: node(down),
+                stages: [Vec::new(), Vec::new()],
+            }
+        };
+        let labs = joints.iter().zip(&graph.bridges).map(lab).collect();
+        Ok(Self {
+            nodes: graph.nodes,
+            labs,
+        })
     }
 }
 
@@ -148,24 +202,21 @@ impl Guests {
     }
 }
 
-/// The two links of a cell: from its first node, and back.
-type Links<'a> = [(&'a Interface, &'a Line); 2];
-
-/// The links of two nodes that are joined by one each way, the first node's before the other's.
-fn links(network: &Network) -> Option<Links<'_>> {
-    let ([_, _], [up, down]) = (&network.nodes[..], &network.interfaces[..]) else {
-        return None;
-    };
-    let [there, back] = [network.wire(0)?, network.wire(1)?];
-    let in_order = (up.node, there.to, down.node, back.to) == (0, 1, 1, 0);
-    in_order.then_some([(up, &there.line), (down, &back.line)])
+/// A link and what it does to packets.
+fn link_of(network: &Network, link: usize) -> (&Interface, &Line) {
+    let wire = network.wire(link).expect("it was checked");
+    (&network.interfaces[link], &wire.line)
 }
 
-/// The links of a cell that can run here.
-fn check(cell: &Cell) -> Result<Links<'_>, Unfit> {
-    let links = links(&cell.network).ok_or(Unfit::Graph)?;
-    if cell.network.nodes[1].nat {
+/// The joints of a cell that can run here.
+fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
+    let network = &cell.network;
+    let joints = graph::joints(network).ok_or(Unfit::OneWay)?;
+    if network.nodes.iter().skip(1).any(|node| node.nat) {
         return Err(Unfit::Nat);
+    }
+    if !is_dumbbell(network) {
+        check_graph(cell)?;
     }
     if cell.link_header != ETHERNET_HEADER {
         return Err(Unfit::LinkHeader {
@@ -174,7 +225,22 @@ fn check(cell: &Cell) -> Result<Links<'_>, Unfit> {
         });
     }
     host::check(cell)?;
-    Ok(links)
+    Ok(joints)
+}
+
+/// What only a dumbbell has.
+fn check_graph(cell: &Cell) -> Result<(), Unfit> {
+    let (count, most) = (cell.network.nodes.len(), graph::MOST_NODES);
+    if count > most {
+        return Err(Unfit::Nodes { count, most });
+    }
+    if cell.network.nodes[0].nat {
+        return Err(Unfit::Graph("translation of addresses"));
+    }
+    if cell.spp {
+        return Err(Unfit::Graph("packet pairs"));
+    }
+    Ok(())
 }
 
 /// What the hosts must be like for a cell.
@@ -237,11 +303,13 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     ];
     let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
     let hosts = hosts.unwrap_or(0).saturating_add(1);
-    if hosts > Host::MOST {
-        return Err(Unfit::Hosts {
-            count: hosts,
-            most: Host::MOST,
-        });
+    let most = if is_dumbbell(&cell.network) {
+        Host::MOST
+    } else {
+        graph::MOST_HOSTS
+    };
+    if hosts > most {
+        return Err(Unfit::Hosts { count: hosts, most });
     }
     let initial_window = first.initial_window;
     let usual = initial_window == Config::default().initial_window;
@@ -255,9 +323,22 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
 }
 
 /// A run under way.
+struct Whole<'a> {
+    cell: &'a Cell,
+    /// Where the hosts are, by node.
+    nodes: &'a [Namespace],
+    /// By joint.
+    runs: Vec<Run<'a>>,
+    shared: &'a Shared,
+    guests: &'a Guests,
+}
+
+/// What of it happens at the queues of a joint.
 struct Run<'a> {
     cell: &'a Cell,
-    links: Links<'a>,
+    /// The numbers of its two links.
+    numbers: Joint,
+    links: [(&'a Interface, &'a Line); 2],
     lab: &'a Lab,
     shared: &'a Shared,
     gauge: Gauge,
@@ -276,42 +357,61 @@ struct Outcome {
     digest: u64,
 }
 
-impl Run<'_> {
-    /// Runs the cell on three threads: client, server and bridge.
+impl Outcome {
+    /// This one and another joint's.
+    fn and(self, other: Self) -> Self {
+        Self {
+            links: self.links.into_iter().chain(other.links).collect(),
+            frames: self.frames + other.frames,
+            bottleneck_packets: self.bottleneck_packets.max(other.bottleneck_packets),
+            cpu_nanos: self.cpu_nanos + other.cpu_nanos,
+            digest: sojourn_random::mix(self.digest) ^ other.digest,
+        }
+    }
+}
+
+impl Whole<'_> {
+    /// Runs the cell on a thread for each node and each bridge.
     fn go(&self, progress: Progress<'_>) -> Result<Outcome, WorldError> {
         thread::scope(|scope| {
             let (ready, readiness) = mpsc::channel();
             let mut sides = Vec::new();
             let mut starters = Vec::new();
-            for host in [Host::Client, Host::Server] {
+            for node in 0..self.nodes.len() {
                 let (starter, start) = mpsc::channel();
                 let ready = ready.clone();
                 starters.push(starter);
-                sides.push(scope.spawn(move || self.side(host, &ready, &start)));
+                sides.push(scope.spawn(move || self.side(node, &ready, &start)));
             }
-            // Two sides, then the bridge: each says once that it is ready.
-            let both = (0..2).all(|_| readiness.recv() == Ok(true));
+            // The sides, then the bridges: each says once that it is ready.
+            let hosts = self.nodes.iter().all(|_| readiness.recv() == Ok(true));
             let clock = self.clock();
-            let bridge = scope.spawn(move || match self.guests.queues {
-                Queues::Ours => links::run(self, clock, &ready),
-                Queues::Kernel => kernel::run(self, clock, &ready),
-            });
-            let all = both && readiness.recv() == Ok(true);
+            let bridge = |run| {
+                let ready = ready.clone();
+                scope.spawn(move || match self.guests.queues {
+                    Queues::Ours => links::run(run, clock, &ready),
+                    Queues::Kernel => kernel::run(run, clock, &ready),
+                })
+            };
+            let bridges: Vec<_> = self.runs.iter().map(bridge).collect();
+            let all = hosts && bridges.iter().all(|_| readiness.recv() == Ok(true));
             let mut broken_off = false;
             if all {
                 for starter in starters {
                     // A side that is gone has an error to tell below.
                     let _ = starter.send(clock);
                 }
-                let alive =
-                    || !bridge.is_finished() && !sides.iter().any(ScopedJoinHandle::is_finished);
+                let alive = || {
+                    !bridges.iter().any(ScopedJoinHandle::is_finished)
+                        && !sides.iter().any(ScopedJoinHandle::is_finished)
+                };
                 broken_off = self.watch(clock, progress, alive).is_break();
             } else {
                 drop(starters);
             }
             self.shared.stop.store(true, Ordering::Relaxed);
             let sides: Vec<_> = sides.into_iter().map(joined).collect();
-            let bridge = joined(bridge);
+            let bridges: Vec<_> = bridges.into_iter().map(joined).collect();
             if broken_off {
                 return Err(WorldError::Interrupted);
             }
@@ -319,7 +419,14 @@ impl Run<'_> {
             for side in sides {
                 cpu_nanos += side?;
             }
-            let mut outcome = bridge?;
+            let bridges = bridges.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let whole = bridges.into_iter().reduce(Outcome::and);
+            let mut outcome = whole.expect("a cell has links");
+            // In the order of the scenario's links.
+            let numbers = self.runs.iter().flat_map(|run| run.numbers);
+            let mut links: Vec<_> = numbers.zip(outcome.links).collect();
+            links.sort_by_key(|(number, _)| *number);
+            outcome.links = links.into_iter().map(|(_, link)| link).collect();
             outcome.cpu_nanos += cpu_nanos;
             Ok(outcome)
         })
@@ -348,15 +455,21 @@ impl Run<'_> {
             .flows
             .iter()
             .any(|f| f.transport == Transport::Udp);
-        let [up, down] = self.links.map(|(_, line)| line);
-        let path = |f: &sojourn_world::Flow| f.base_rtt.max(up.delay + down.delay);
+        let lines = || {
+            self.runs
+                .iter()
+                .flat_map(|run| run.links)
+                .map(|(_, line)| line)
+        };
+        let links = lines().fold(Span::ZERO, |sum, line| sum + line.delay);
+        let path = |f: &sojourn_world::Flow| f.base_rtt.max(links);
         let longest = self.cell.flows.iter().map(path).max().unwrap_or_default();
-        let quiet = longest + up.jitter + down.jitter + QUIET;
+        let quiet = lines().fold(longest + QUIET, |sum, line| sum + line.jitter);
         let mut busy_until = end;
         while alive() {
             let now = clock.now();
             progress(now.min(end))?;
-            if self.gauge.backlog() > 0 {
+            if self.runs.iter().any(|run| run.gauge.backlog() > 0) {
                 busy_until = now.max(end);
             }
             let drained = !needs_drain || now >= busy_until + quiet || now >= end + LONGEST_DRAIN;
@@ -369,20 +482,21 @@ impl Run<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The thread of one host; returns its processor time in nanoseconds.
-    fn side(&self, host: Host, ready: &Sender<bool>, start: &Receiver<Clock>) -> io::Result<u64> {
-        let node = match host {
-            Host::Client => 0,
-            Host::Server => 1,
-        };
-        let opened = self.lab.namespace(host).enter();
+    /// The thread of one node's hosts; returns its processor time in nanoseconds.
+    fn side(&self, node: usize, ready: &Sender<bool>, start: &Receiver<Clock>) -> io::Result<u64> {
+        let opened = self.nodes[node].enter();
         let opened = opened.and_then(|()| Side::open(self.cell, node, self.shared));
         // The other end of the channel waits for exactly this.
         let _ = ready.send(opened.is_ok());
         let mut side = opened?;
         // Without a clock something else has failed, and tells so.
         if let Ok(clock) = start.recv() {
-            let _guest = self.guests.start(host)?;
+            let last = self.nodes.len() - 1;
+            let host = match node {
+                0 => Some(Host::Client),
+                _ => (node == last).then_some(Host::Server),
+            };
+            let _guest = host.map(|host| self.guests.start(host)).transpose()?;
             side.run(clock)?;
         }
         Ok(read_nanos(rustix::time::ClockId::ThreadCPUTime))

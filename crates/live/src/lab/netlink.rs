@@ -26,14 +26,14 @@ pub(super) type Mac = [u8; 6];
 
 /// One end of a veth pair.
 pub(super) struct VethEnd {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) mac: Mac,
 }
 
 impl VethEnd {
     fn attributes(&self) -> Vec<LinkAttribute> {
         vec![
-            LinkAttribute::IfName(self.name.to_owned()),
+            LinkAttribute::IfName(self.name.clone()),
             LinkAttribute::Address(self.mac.to_vec()),
             LinkAttribute::Mtu(super::MTU),
             // One segment per skb, as on a wire: the queues under test must see packets of at

@@ -32,6 +32,7 @@ use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Si
 use crate::clock::{Clock, read_nanos};
 use crate::host::Ends;
 use crate::interface;
+use crate::lab::graph::is_dumbbell;
 use crate::lab::{Lab, Plan};
 use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
@@ -44,11 +45,16 @@ const LISTEN_EVERY: Span = Span::from_millis(25);
 const COUNT_EVERY: Span = Span::from_millis(50);
 /// Most different round trips: bands of a prio queue.
 const MOST_PATHS: usize = 16;
+/// What they cannot do.
+const GRAPH: &str = "queues of the kernel's own";
 /// Frames in memory at a time, of all sockets.
 const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
 pub(super) fn check(cell: &Cell) -> Result<(), Unfit> {
+    if !is_dumbbell(&cell.network) {
+        return Err(Unfit::Graph(GRAPH));
+    }
     for (interface, line) in links_of(cell) {
         refused_queue(&interface.qdisc)?;
         refused_line(line)?;

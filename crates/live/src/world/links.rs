@@ -11,7 +11,8 @@ use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, FlowRecorder, Instance, Label, LinkRecorder, SppRecorder, Transport, link_recorders,
+    Cell, Change, Flow, FlowRecorder, Interface, Label, Line, LinkRecorder, SppRecorder, Transport,
+    link_recorders,
 };
 
 use super::{Outcome, Run};
@@ -55,6 +56,10 @@ pub(super) struct Links<'a> {
 /// What the frames at the bridge's two ports tell of the flows. Between a port and the host beyond
 /// it is a veth pair, so the ports stand for the two ends of the path.
 struct Flows<'a> {
+    /// The link of each side.
+    links: [usize; 2],
+    /// By flow: the last link on its way.
+    last: Vec<Option<usize>>,
     /// A flow's index, and whether it is the direction from its `from`, by source and destination
     /// port; and whether the connection is the flow's first, whose packets are matched.
     ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
@@ -66,7 +71,10 @@ struct Flows<'a> {
 }
 
 impl<'a> Flows<'a> {
-    fn new(cell: &Cell, recorders: &'a [Mutex<FlowRecorder>]) -> Self {
+    fn new(cell: &Cell, links: [usize; 2], recorders: &'a [Mutex<FlowRecorder>]) -> Self {
+        let way = |flow: &Flow| cell.network.path(flow.from, flow.to);
+        let last = cell.flows.iter();
+        let last = last.map(|flow| way(flow)?.last().copied()).collect();
         let mut ways = BTreeMap::new();
         for ends in Ends::of(cell, &cell.instances()) {
             let (from, to) = (ends.from.port(), ends.to.port());
@@ -75,6 +83,8 @@ impl<'a> Flows<'a> {
             ways.insert((to, from), (ends.flow, false, first));
         }
         Self {
+            links,
+            last,
             ways,
             pairs: (recorders.iter())
                 .filter_map(|recorder| locked(recorder).take_spp())
@@ -84,7 +94,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    fn frame(&mut self, point: Point, now: Time, frame: &Frame) {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
         if !matches!(point, Point::Left | Point::Sent) {
             return;
         }
@@ -93,7 +103,8 @@ impl<'a> Flows<'a> {
         let Some(&(flow, forth, first)) = self.ways.get(&ports) else {
             return;
         };
-        if point == Point::Sent && forth {
+        let link = Some(self.links[side as usize]);
+        if point == Point::Sent && forth && self.last[flow] == link {
             let len = frame
                 .len()
                 .saturating_sub(u32::from(super::ETHERNET_HEADER));
@@ -120,11 +131,14 @@ impl<'a> Flows<'a> {
 impl<'a> Links<'a> {
     pub(super) fn new(run: &'a Run<'_>) -> Self {
         let cell = run.cell;
+        let recorders = link_recorders(cell).into_iter().enumerate();
+        let mut recorders: BTreeMap<_, _> = recorders.collect();
+        let mut recorder = |link| recorders.remove(&link).expect("each link has one");
         Self {
-            recorders: link_recorders(cell),
+            recorders: run.numbers.map(&mut recorder).into(),
             gauge: &run.gauge,
             sent: [0; 2],
-            flows: Flows::new(cell, &run.shared.recorders),
+            flows: Flows::new(cell, run.numbers, &run.shared.recorders),
             capture: None,
             digest: 0,
         }
@@ -144,7 +158,7 @@ impl Observer for Links<'_> {
         if let Some(capture) = &mut self.capture {
             capture.frame(point, side, now, frame);
         }
-        self.flows.frame(point, now, frame);
+        self.flows.frame(point, side, now, frame);
         let what = (point as u64) << 34 | (side as u64) << 32 | u64::from(frame.len());
         self.digest = mix(mix(self.digest ^ now.as_nanos()) ^ what);
     }
@@ -188,24 +202,36 @@ impl Observer for Links<'_> {
     }
 }
 
-/// The delay of each flow beyond that of the two links, half each way, by its ports. What belongs
-/// to no flow has none, unless nobody else sends anything: then the bridge, which looks at its
-/// interfaces no sooner than something can be due, need not look for such.
-fn paths(run: &Run<'_>) -> PathDelays {
-    let (cell, [(_, up), (_, down)]) = (run.cell, run.links);
-    let links = up.delay + down.delay;
-    let instances = cell.instances();
-    let halves = instances
-        .iter()
-        .map(|Instance { spec, .. }| (spec.base_rtt - links) / 2);
-    let others = run.guests.client.is_some() || run.guests.server.is_some();
-    let shortest = halves.min().filter(|_| !others).unwrap_or_default();
-    let mut paths = PathDelays::new(shortest);
-    for ends in Ends::of(cell, &instances) {
+/// The delay of each flow beyond that of the links on its way, by its ports: half where it enters
+/// its first link, and half where what comes back enters its first one. What belongs to no flow has
+/// the shortest of them: then the bridge, which looks at its interfaces no sooner than something
+/// can be due, need not look for such. Where others send too, theirs is none.
+fn paths(run: &Run<'_>, link: usize) -> PathDelays {
+    let network = &run.cell.network;
+    let mut delays = Vec::new();
+    let instances = run.cell.instances();
+    for ends in Ends::of(run.cell, &instances) {
         let flow = &instances[ends.instance].spec;
-        let half = (flow.base_rtt - links) / 2;
+        let ways = [(flow.from, flow.to), (flow.to, flow.from)];
+        let ways = ways.map(|(from, to)| network.path(from, to).unwrap_or_default());
+        if !ways.iter().any(|way| way.contains(&link)) {
+            continue;
+        }
+        let links = network.path_rtt(flow.from, flow.to).unwrap_or_default();
+        let enters = ways.iter().any(|way| way.first() == Some(&link));
+        let half = if enters {
+            (flow.base_rtt - links) / 2
+        } else {
+            Span::ZERO
+        };
+        delays.push((half, ends, flow.transport));
+    }
+    let others = run.guests.client.is_some() || run.guests.server.is_some();
+    let shortest = delays.iter().map(|(half, ..)| *half).min();
+    let mut paths = PathDelays::new(shortest.filter(|_| !others).unwrap_or_default());
+    for (half, ends, transport) in delays {
         for port in [ends.from.port(), ends.to.port()] {
-            paths = match flow.transport {
+            paths = match transport {
                 Transport::Tcp(_) => paths.tcp(port, half),
                 Transport::Udp => paths.udp(port, half),
             };
@@ -287,19 +313,25 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
 }
 
 fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
-    let paths = paths(run);
     let labels = labels(run.cell);
-    let [up, down] = run.links.map(|(interface, line)| Direction {
+    let direction = |link: usize, (interface, line): (&Interface, &Line)| Direction {
         name: interface.name.clone(),
         qdisc: interface.qdisc.clone(),
         line: line.clone(),
-        paths: paths.clone(),
+        paths: paths(run, link),
         labels: labels.clone(),
-    });
+    };
+    let [up, down] = [0, 1].map(|side| direction(run.numbers[side], run.links[side]));
+    // The bridge has two links, by their sides.
+    let change = |change: &Change| {
+        let link = run.numbers.iter().position(|&link| link == change.link)?;
+        let change = change.clone();
+        Some(Change { link, ..change })
+    };
     BridgeConfig {
         up,
         down,
-        changes: run.cell.changes.clone(),
+        changes: run.cell.changes.iter().filter_map(change).collect(),
         seed: run.cell.seed,
         gateway: run.cell.network.nodes[0]
             .nat

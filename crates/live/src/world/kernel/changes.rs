@@ -34,7 +34,7 @@ pub(super) fn steps(cell: &Cell) -> Result<Vec<Step>, Unfit> {
     let mut steps = Vec::new();
     for change in &cell.changes {
         let Some((spec, line)) = links.get_mut(change.link) else {
-            return Err(Unfit::Graph);
+            return Err(Unfit::Graph(super::GRAPH));
         };
         let side = Side::BOTH[change.link];
         let device = device(side);

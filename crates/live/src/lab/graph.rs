@@ -1,0 +1,216 @@
+//! A test bed of any shape: a namespace for each node, which passes packets on as a router, and
+//! between two nodes that are joined one for the bridge with their two queues.
+//!
+//! Hosts of a node are addresses on its loopback device, so that they do not belong to one of its
+//! links. Every node knows the way to every other one's hosts, which is the simulator's: with the
+//! fewest hops. Neighbours are known, as in [`Lab`].
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use sojourn_world::Network;
+
+use super::{IPV6_OFF, Lab, Mac, Namespace, Netlink, Plan, VethEnd, ethtool, index, said};
+use super::{sysctl, sysctls, wait_until_operational};
+
+/// Of the hosts of one node.
+const PREFIX: u8 = 20;
+/// Most nodes: those of 198.18.0.0/15, the block for benchmarks.
+pub(crate) const MOST_NODES: usize = 32;
+/// Most hosts of a node.
+pub(crate) const MOST_HOSTS: u32 = (1 << (32 - PREFIX)) - 2;
+
+/// The test bed. Dropping it removes everything.
+pub(crate) struct Graph {
+    /// Where the hosts' sockets are, by node.
+    pub(crate) nodes: Vec<Namespace>,
+    /// Where the bridges' ports are, by joint.
+    pub(crate) bridges: Vec<Namespace>,
+}
+
+/// Two nodes with a link each way: both links' numbers.
+pub(crate) type Joint = [usize; 2];
+
+/// The address of a host of a node.
+pub(crate) fn address(node: usize, number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(network(node).to_bits() + 1 + number)
+}
+
+fn network(node: usize) -> Ipv4Addr {
+    let first = Ipv4Addr::new(198, 18, 0, 0).to_bits();
+    Ipv4Addr::from_bits(first + ((node as u32) << (32 - PREFIX)))
+}
+
+fn device(joint: usize) -> String {
+    format!("link{joint}")
+}
+
+fn mac(joint: usize, node: usize) -> Mac {
+    [2, 1, 0, joint as u8, 0, node as u8]
+}
+
+/// Pairs of links that lead back where the other comes from, each in the order of its first link.
+/// None when a link has no such other one, or something else than a wire.
+pub(crate) fn joints(network: &Network) -> Option<Vec<Joint>> {
+    let ends = |link: usize| Some((network.interfaces[link].node, network.wire(link)?.to));
+    let mut open: Vec<usize> = (0..network.interfaces.len()).collect();
+    let mut joints = Vec::new();
+    while let Some(&link) = open.first() {
+        let (from, to) = ends(link)?;
+        let back = open.iter().find(|&&back| ends(back) == Some((to, from)));
+        let back = *back?;
+        open.retain(|&other| other != link && other != back);
+        joints.push([link, back]);
+    }
+    Some(joints)
+}
+
+/// Whether a network is two nodes with a link each way, the first node's first: what [`Lab`] is
+/// made for.
+pub(crate) fn is_dumbbell(network: &Network) -> bool {
+    network.nodes.len() == 2
+        && network.interfaces[..]
+            .first()
+            .is_some_and(|up| up.node == 0)
+        && joints(network).is_some_and(|joints| joints == [[0, 1]])
+}
+
+impl Graph {
+    /// Builds the test bed.
+    pub(crate) fn new(plan: &Plan, network: &Network, joints: &[Joint]) -> io::Result<Self> {
+        let make = |_| Namespace::new().map_err(|error| said("make a network namespace", error));
+        let graph = Self {
+            nodes: (0..network.nodes.len())
+                .map(make)
+                .collect::<io::Result<_>>()?,
+            bridges: (0..joints.len()).map(make).collect::<io::Result<_>>()?,
+        };
+        for place in graph.nodes.iter().chain(&graph.bridges) {
+            place.run(|| sysctls(&IPV6_OFF))?;
+        }
+        for (number, &[up, down]) in joints.iter().enumerate() {
+            let ends = [up, down].map(|link| network.interfaces[link].node);
+            graph.join(number, ends)?;
+        }
+        for node in 0..network.nodes.len() {
+            graph.nodes[node].run(|| set_up(node, plan, network, joints))?;
+        }
+        let ports = joints.iter().enumerate().flat_map(|(number, joint)| {
+            let ends =
+                joint.map(|link| (&graph.nodes[network.interfaces[link].node], device(number)));
+            let bridge =
+                [Lab::LEFT, Lab::RIGHT].map(|port| (&graph.bridges[number], port.to_owned()));
+            ends.into_iter().chain(bridge)
+        });
+        for (place, device) in ports {
+            place.run(|| wait_until_operational(&mut Netlink::open()?, index(&device)?))?;
+        }
+        Ok(graph)
+    }
+
+    /// Cables from two nodes to the bridge between them.
+    fn join(&self, number: usize, ends: [usize; 2]) -> io::Result<()> {
+        let bridge = &self.bridges[number];
+        for (port, node) in [Lab::LEFT, Lab::RIGHT].into_iter().zip(ends) {
+            let near = VethEnd {
+                name: device(number),
+                mac: mac(number, node),
+            };
+            let far = VethEnd {
+                name: port.to_owned(),
+                mac: [2, 2, 0, number as u8, 0, node as u8],
+            };
+            self.nodes[node].run(|| {
+                Netlink::open()?
+                    .veth(&near, &far, bridge.raw_fd())
+                    .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))
+            })?;
+        }
+        bridge.run(|| {
+            let mut netlink = Netlink::open()?;
+            for port in [Lab::LEFT, Lab::RIGHT] {
+                ethtool::offloads_off(port)?;
+                netlink.up(index(port)?)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sets up a node, in its namespace.
+fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::Result<()> {
+    for (path, value) in &plan.sysctls {
+        sysctl(path, value)?;
+    }
+    sysctl("ipv4/ip_forward", "1")?;
+    // The way there and the way back may be different ones.
+    sysctl("ipv4/conf/all/rp_filter", "0")?;
+    sysctl("ipv4/conf/default/rp_filter", "0")?;
+    let mut netlink = Netlink::open()?;
+    let loopback = index("lo")?;
+    netlink.up(loopback)?;
+    let hosts = plan.hosts.max(1);
+    for number in 0..hosts {
+        netlink.address(loopback, address(node, number), 32)?;
+    }
+    for (number, joint) in joints.iter().enumerate() {
+        if joint
+            .iter()
+            .any(|&link| network.interfaces[link].node == node)
+        {
+            ethtool::offloads_off(&device(number))?;
+            netlink.up(index(&device(number))?)?;
+        }
+    }
+    for other in 0..network.nodes.len() {
+        let way = network.path(node, other).unwrap_or_default();
+        let Some((&link, wire)) = way
+            .first()
+            .and_then(|link| Some((link, network.wire(*link)?)))
+        else {
+            continue;
+        };
+        let joint = joints.iter().position(|joint| joint.contains(&link));
+        let joint = joint.expect("every link is one of a joint's");
+        let device = index(&device(joint))?;
+        let window = plan.initial_window.unwrap_or(USUAL_WINDOW);
+        netlink.route(device, self::network(other), PREFIX, window)?;
+        for number in 0..hosts {
+            netlink.neighbour(device, address(other, number), mac(joint, wire.to))?;
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's own initial window, in segments.
+const USUAL_WINDOW: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_qdisc::Spec;
+    use sojourn_world::{Line, LineRate};
+
+    fn chain(links: &[[usize; 2]]) -> Network {
+        let mut network = Network::new(["a", "b", "c"]);
+        for (number, ends) in links.iter().enumerate() {
+            let line = Line::new(LineRate::Infinite);
+            network.join(*ends, &format!("link{number}"), Spec::pfifo(9), line);
+        }
+        network
+    }
+
+    #[test]
+    fn links_are_joined_with_those_that_lead_back() {
+        let network = chain(&[[0, 1], [1, 2], [2, 1], [1, 0]]);
+        assert_eq!(joints(&network), Some(vec![[0, 3], [1, 2]]));
+        assert_eq!(joints(&chain(&[[0, 1], [1, 0], [1, 2]])), None);
+    }
+
+    #[test]
+    fn nodes_have_networks_of_their_own() {
+        assert_eq!(address(0, 0), Ipv4Addr::new(198, 18, 0, 1));
+        assert_eq!(address(1, MOST_HOSTS - 1), Ipv4Addr::new(198, 18, 31, 254));
+        assert_eq!(address(MOST_NODES - 1, 0), Ipv4Addr::new(198, 19, 240, 1));
+    }
+}
