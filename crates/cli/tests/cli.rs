@@ -225,7 +225,9 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     let holds = one_claim("T1", "\"for aqm: link.utilisation > 10%\"");
     let known = one_claim(
         "T2",
-        "{ holds = \"link.utilisation[fq] > 2\", deviation = \"no link carries so much\" }",
+        "{ holds = \"link.utilisation[fq] > 2\", deviation = { why = \"No link carries so \
+         much.\", within = \"link.utilisation[fq] < 1.1\", reference = { agrees = \"us\", says = \
+         \"ns-3 says so.\" } } }",
     );
     let name = study(&folder, &(holds.clone() + &known));
     let output = sojourn(&["reproduce", &name, "--quick", "--json"]);
@@ -237,7 +239,10 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     assert_eq!(json["claims"][0]["interval"], serde_json::Value::Null);
     assert_eq!(json["claims"][0]["worlds"][0]["world"], "sim");
     assert_eq!(json["claims"][1]["status"], "deviation");
-    assert_eq!(json["claims"][1]["reason"], "no link carries so much");
+    let reason = "No link carries so much. ns-3 says so.";
+    assert_eq!(json["claims"][1]["reason"], reason);
+    assert_eq!(json["headline"][0]["deviation"], 1);
+    assert_eq!(json["headline"][0]["references"]["us"], 1);
     assert_eq!(json["cost"]["runs"], 2);
 
     let name = study(
@@ -246,7 +251,7 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     );
     let failing = sojourn(&["reproduce", &name]);
     assert_eq!(failing.status.code(), Some(1));
-    assert!(text(&failing.stdout).contains("1 pass, 1 fail, 0 known deviations"));
+    assert!(text(&failing.stdout).contains("1 pass, 0 deviate, 1 fail"));
     let chosen = sojourn(&["reproduce", &name, "--claims", "T1"]);
     assert_eq!(chosen.status.code(), Some(0));
     let live = sojourn(&["reproduce", &name, "--world", "both"]);

@@ -89,7 +89,7 @@ pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
-    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts,
+    AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
     GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};

@@ -1,7 +1,7 @@
 //! Parameters of the parts, with tc's names and defaults.
 
 use crate::{AckFilter, DiffServ, End, Isolation, LinkLayer};
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Rate, Span, words};
 
 /// Makes a structure of parameters and its default, each value beside its field.
 macro_rules! params {
@@ -32,6 +32,21 @@ pub enum FifoParams {
     HeadDrop(u32),
 }
 
+words! {
+    /// Whose CoDel: they differ in when the next drop is due.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum CodelLaw {
+        /// Linux 6.1: times of 1024 ns and a coarse 1/√count.
+        #[default]
+        Linux = "linux",
+        /// RFC 8289 to the letter.
+        Rfc8289 = "rfc8289",
+        /// ns-2's of 2012, by Nichols and Jacobson: it resumes after less than 8 intervals, and then
+        /// at two drops fewer.
+        Ns2 = "ns2",
+    }
+}
+
 params! {
     /// CoDel (RFC 8289 section 4; `tc-codel(8)`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +59,8 @@ params! {
         pub ecn: bool = false,
         /// Mark every ECN-capable packet that waited longer than this. Default off.
         pub ce_threshold: Option<Span> = None,
-        /// RFC 8289 to the letter, where Linux's arithmetic is coarser; an extension (`rfc8289`).
-        pub rfc8289: bool = false,
+        /// Whose law says when the next drop is due; an extension.
+        pub law: CodelLaw = CodelLaw::Linux,
     }
 }
 

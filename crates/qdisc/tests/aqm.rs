@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp)]
 
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, CodelState, Facts, Pie, PieParams, PieState, QueueView, Red,
+    Aqm, Codel, CodelLaw, CodelParams, CodelState, Facts, Pie, PieParams, PieState, QueueView, Red,
     RedParams, RedState, RedUnit, RedWeight, Verdict, red_plog, red_wlog,
 };
 use sojourn_random::Stream;
@@ -61,7 +61,7 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
     let params = CodelParams {
         ecn: true,
         ce_threshold: Some(Span::from_millis(2)),
-        rfc8289: true,
+        law: CodelLaw::Rfc8289,
         ..CodelParams::default()
     };
     let mut codel = Codel::new(params, 1514);
@@ -89,7 +89,7 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
 #[test]
 fn codel_keeps_its_schedule_when_a_drop_ends_the_dropping() {
     let params = CodelParams {
-        rfc8289: true,
+        law: CodelLaw::Rfc8289,
         ..CodelParams::default()
     };
     let mut codel = Codel::new(params, 1514);

@@ -5,8 +5,8 @@ mod common;
 
 use common::{Log, TestPacket};
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, Facts, Limit, Pie, PieParams, PieState, Qdisc, QueueView, Red,
-    RedParams, RedUnit, RedWeight, SingleQueue,
+    Aqm, Codel, CodelLaw, CodelParams, Facts, Limit, Pie, PieParams, PieState, Qdisc, QueueView,
+    Red, RedParams, RedUnit, RedWeight, SingleQueue,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -20,17 +20,22 @@ fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
 
 #[test]
 fn codel_drops_the_packets_of_the_rfc_at_its_times() {
-    codel_drops(true, include_str!("golden/codel.csv"));
+    codel_drops(CodelLaw::Rfc8289, include_str!("golden/codel.csv"));
 }
 
 #[test]
 fn codel_drops_the_packets_of_linux_at_its_times() {
-    codel_drops(false, include_str!("golden/codel-linux.csv"));
+    codel_drops(CodelLaw::Linux, include_str!("golden/codel-linux.csv"));
 }
 
-fn codel_drops(rfc8289: bool, table: &str) {
+#[test]
+fn codel_drops_the_packets_of_ns2_at_its_times() {
+    codel_drops(CodelLaw::Ns2, include_str!("golden/codel-ns2.csv"));
+}
+
+fn codel_drops(law: CodelLaw, table: &str) {
     let params = CodelParams {
-        rfc8289,
+        law,
         ..CodelParams::default()
     };
     let mut queue = SingleQueue::new(Limit::Packets(100_000), Codel::new(params, 1514));
@@ -59,7 +64,7 @@ fn codel_control_law_is_interval_over_root_of_count() {
     // Marks do not move the queue, so drop_next can be read after each of 2000 signals.
     let params = CodelParams {
         ecn: true,
-        rfc8289: true,
+        law: CodelLaw::Rfc8289,
         ..CodelParams::default()
     };
     let mut codel = Codel::new(params, 1514);

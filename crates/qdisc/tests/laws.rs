@@ -6,9 +6,9 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    AdthParams, Aimed, Aqm, Codel, CodelParams, Dequeue, DropReason, Ecn, End, FlowParams,
-    FlowParts, GspParams, Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams, RedUnit,
-    RedWeight, Setting, SingleQueue, Spec, SteerParams,
+    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, Ecn, End,
+    FlowParams, FlowParts, GspParams, Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams,
+    RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -52,14 +52,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn codel() -> impl Strategy<Value = CodelParams> {
-    let switches = (any::<bool>(), any::<bool>());
-    (0_u64..20, 0_u64..200, switches, any::<Option<u8>>()).prop_map(|(t, i, (ecn, rfc8289), ce)| {
+    let switches = (any::<bool>(), proptest::sample::select(&CodelLaw::ALL[..]));
+    (0_u64..20, 0_u64..200, switches, any::<Option<u8>>()).prop_map(|(t, i, (ecn, law), ce)| {
         CodelParams {
             target: Span::from_millis(t),
             interval: Span::from_millis(i),
             ecn,
             ce_threshold: ce.map(|ms| Span::from_millis(u64::from(ms))),
-            rfc8289,
+            law,
         }
     })
 }

@@ -323,6 +323,8 @@ table! {
         /// Adds a random time from 0 to below this to `start`, drawn from the seed for each flow.
         /// Default 0.
         start_spread: Option<Duration>,
+        /// How much later than the one before each of the flows of `count` begins. Default 0.
+        start_step: Option<Duration>,
         /// When its app is stopped. Default: at the end of the run.
         stop: Option<Duration>,
         /// Begins anew after each such time until the end of the run, on a connection of its own,
@@ -379,6 +381,9 @@ table! {
         /// Congestion control. Default `cubic`. `newreno` and `sack` are Reno with that recovery:
         /// without SACK (RFC 6582), or by SACK without RACK (RFC 6675).
         cc: Option<CongestionControl>,
+        /// Whose sender. Default `linux`. `ns2`: ns-2's, whatever else is set but `mss`,
+        /// `min_rto`, `initial_rto`, `max_rto` and `timestamps`, before a receiver without SACK.
+        agent: Option<AgentWord>,
         /// How slow start ends when nothing is lost. Default `hystart`; of use with cubic only.
         slow_start: Option<SlowStartWord>,
         /// Payload of a full segment in bytes, 1 to 65 000. Default 1448.
@@ -490,6 +495,18 @@ words! {
         Linux = "linux" => RtoRule::Linux,
         /// The smoothed round trip and four deviations, at least `min_rto` in all; ns-2 and ns-3.
         Rfc6298 = "rfc6298" => RtoRule::Rfc6298,
+    }
+}
+
+words! {
+    /// Whose sender a connection has.
+    pub(crate) enum AgentWord {
+        /// As Linux combines the RFCs.
+        Linux = "linux",
+        /// ns-2 2.35's one-way agents with a window of 20 packets: `Newreno` for newreno and reno,
+        /// `Sack1` for sack, `Linux` for vegas, westwood, compound and cubic. Without SACK blocks
+        /// only NewReno repairs losses before a timeout. Vegas's timestamps are on by default.
+        Ns2 = "ns2",
     }
 }
 

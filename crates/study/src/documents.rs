@@ -54,14 +54,16 @@ fn claims(study: &Study) -> String {
     rows.join("\n")
 }
 
-/// Whether a claim must hold in a world, or is marked.
+/// Whether a claim must hold in a world, or is marked. A mark for few seeds alone counts as none.
 fn expected(study: &Study, claim: &Claim, world: &WorldName) -> String {
     let scenario = study.settings[claim.setting].scenarios.get(world);
     if !scenario.is_some_and(|scenario| claim.finds(scenario, &study.words)) {
         return "not run".to_owned();
     }
-    let all = claim.deviations.get(world).is_some();
-    let known = |check: &&Expected| all || check.deviations.get(world).is_some();
+    let known = |check: &&Expected| {
+        let mut marks = check.marks.iter();
+        marks.any(|mark| mark.applies(world, usize::MAX))
+    };
     let checks = claim.checks.len();
     match claim.checks.iter().filter(known).count() {
         0 => "holds".to_owned(),
@@ -70,34 +72,30 @@ fn expected(study: &Study, claim: &Claim, world: &WorldName) -> String {
     }
 }
 
-/// Why claims deviate, each reason once: the claims that share it, and the worlds it is for.
+/// Why claims deviate, each reason once: the claims that share it, what it is for, how far it may
+/// go, and what a reference says.
 fn reasons(study: &Study) -> String {
-    let worlds = worlds(study);
-    let mut reasons: IndexMap<&str, IndexSet<String>> = IndexMap::new();
+    let mut reasons: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for claim in &study.claims {
-        let own = std::iter::once(&claim.deviations);
-        for deviations in own.chain(claim.checks.iter().map(|check| &check.deviations)) {
-            let mut shared: IndexMap<&str, Vec<&str>> = IndexMap::new();
-            for (world, title) in &worlds {
-                if let Some(reason) = deviations.get(world) {
-                    shared.entry(reason).or_default().push(title);
-                }
-            }
-            for (reason, titles) in shared {
-                let everywhere = titles.len() == worlds.len();
-                let titles = if everywhere {
-                    vec![]
-                } else {
-                    vec![titles.join(", ")]
-                };
-                let place = [vec![claim.id.clone()], titles].concat().join(", ");
-                reasons.entry(reason).or_default().insert(place);
-            }
+        for mark in claim.checks.iter().flat_map(|check| &check.marks) {
+            let titles = WORLDS
+                .iter()
+                .filter(|(world, _)| mark.worlds.contains(world));
+            let mut place = vec![claim.id.clone()];
+            place.extend(titles.map(|(_, title)| (*title).to_owned()));
+            place.extend(Some(mark.condition()).filter(|condition| !condition.is_empty()));
+            let says = match &mark.reference {
+                Some(reference) => format!(" *Reference:* {}", reference.says),
+                None => String::new(),
+            };
+            let reason = format!("{} Up to: `{}`.{says}", mark.why, mark.bound);
+            let places = reasons.entry(reason).or_default();
+            places.insert(place.join(", "));
         }
     }
-    let line = |(reason, places): (&str, IndexSet<String>)| {
+    let line = |(reason, places): (String, IndexSet<String>)| {
         let places: Vec<String> = places.into_iter().collect();
-        format!("- **{}**: {reason}\n", places.join(", "))
+        format!("- **{}**: {reason}\n", places.join("; "))
     };
     reasons.into_iter().map(line).collect()
 }

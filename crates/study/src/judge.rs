@@ -1,11 +1,15 @@
 //! Claims held against results.
 
-use crate::claims::{Case, Cells, Evaluator, Missing, Unit, Vocabulary};
+use crate::claims::{Case, Cells, Check, Evaluator, Missing, Unit, Vocabulary};
+use crate::mark::{Agreement, Mark, Reference};
 use crate::study::{Claim, Expected, Outcomes, Study};
 use sojourn_report::OverSeeds;
 use sojourn_scenario::Scenario;
 use sojourn_world::{ByWorld, WorldName};
 use std::cmp::Reverse;
+
+/// What is said of a deviation that nobody else has measured.
+const NO_REFERENCE: &str = "No independent reference has measured it.";
 
 /// How a claim came out; the greater outweighs the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,9 +18,9 @@ pub enum Status {
     NotRun,
     /// Every check holds that could be made, and one could.
     Pass,
-    /// Every check that fails is a known deviation.
+    /// Every check that fails is a known deviation, and within its bound.
     Deviation,
-    /// A check fails, and nobody has said why.
+    /// A check fails, and nobody has said why, or it fails by more than was said.
     Fail,
 }
 
@@ -44,7 +48,11 @@ pub struct Verdict {
     pub unit: Unit,
     /// How the claim came out.
     pub status: Status,
-    /// Why it deviates; for a deviation that is none any more, that it is so.
+    /// Whom the references of its deviations agree with; of several the least favourable to us.
+    /// None where nothing deviates.
+    pub agrees: Option<Agreement>,
+    /// Why it deviates and what the references say; for a deviation that is none any more, that
+    /// it is so.
     pub reason: String,
     /// Its checks.
     pub checks: Vec<Checked>,
@@ -101,6 +109,19 @@ pub struct Checked {
     pub closest: String,
     /// Combinations in which it fails, with their values.
     pub failures: Vec<String>,
+    /// The mark that holds here, if there is one.
+    pub mark: Option<MarkShown>,
+}
+
+/// A mark, for those who show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkShown {
+    /// Why the check is known to fail.
+    pub why: String,
+    /// How far it may fail.
+    pub within: String,
+    /// What an independent reference says.
+    pub reference: Option<Reference>,
 }
 
 impl Study {
@@ -143,14 +164,26 @@ fn judge(claim: &Claim, world: &WorldName, mut evaluator: Evaluator<'_>) -> Verd
     let mut checks: Vec<Checked> = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut decisive: Option<Case> = None;
+    let mut agrees: Option<Agreement> = None;
+    let seeds = evaluator.seeds();
     for expected in &claim.checks {
-        let own = expected.deviations.get(world);
-        let known = own.or(claim.deviations.get(world));
-        let (checked, closest) = hold(expected, known.is_some(), &mut evaluator);
-        let reason = match (checked.status, known) {
-            (Status::Deviation, Some(reason)) => Some(reason.clone()),
-            (Status::Pass, Some(_)) if own.is_some() || claim.checks.len() == 1 => Some(format!(
-                "marked as a known deviation, but it holds: {}",
+        let mut marks = expected.marks.iter();
+        let mark = marks.find(|mark| mark.applies(world, seeds));
+        let (checked, closest) = hold(expected, mark, &mut evaluator);
+        let reason = match (checked.status, mark) {
+            (Status::Deviation, Some(mark)) => {
+                let reference = mark.reference.as_ref();
+                agrees = agrees.max(Some(reference.map_or(Agreement::None, |r| r.agrees)));
+                Some(sentences(&[
+                    mark.why.clone(),
+                    reference.map_or_else(|| NO_REFERENCE.into(), |r| r.says.clone()),
+                ]))
+            }
+            (Status::Fail, Some(mark)) => {
+                Some(format!("Outside of the mark's bound, {}.", mark.bound))
+            }
+            (Status::Pass, Some(_)) => Some(format!(
+                "Marked as a known deviation, but it holds: {}.",
                 expected.text
             )),
             _ => None,
@@ -172,6 +205,7 @@ fn judge(claim: &Claim, world: &WorldName, mut evaluator: Evaluator<'_>) -> Verd
         ours: ours.join("; "),
         unit: decisive.as_ref().map_or(Unit::None, |case| case.unit),
         seeds: decisive.map_or_else(Vec::new, |case| case.seeds),
+        agrees: agrees.filter(|_| status == Status::Deviation),
         status,
         reason: sentences(&reasons),
         checks,
@@ -194,15 +228,9 @@ fn ours(checked: &Checked) -> String {
     )
 }
 
-/// Reasons behind one another, each with its full stop.
+/// Sentences behind one another.
 fn sentences(reasons: &[String]) -> String {
-    let Some((last, others)) = reasons.split_last() else {
-        return String::new();
-    };
-    let others = others
-        .iter()
-        .map(|reason| format!("{}. ", reason.trim_end_matches('.')));
-    others.chain(std::iter::once(last.clone())).collect()
+    reasons.join(" ")
 }
 
 /// What this world could not say, in a sentence.
@@ -211,19 +239,26 @@ fn left_out(checks: &[Checked]) -> Option<String> {
     let all: usize = checks.iter().map(|checked| checked.cases).sum::<usize>() + missing;
     match missing {
         0 => None,
-        _ if missing == all => Some("this world has none of its cells".into()),
+        _ if missing == all => Some("This world has none of its cells.".into()),
         _ => Some(format!(
             "{missing} of {all} comparisons not run: this world has no such cells."
         )),
     }
 }
 
+/// Whether a bound holds in all cases that this world has, one at least.
+fn is_within(bound: &Check, evaluator: &mut Evaluator<'_>) -> bool {
+    let cases = evaluator.check(bound);
+    let mut cases = cases.iter().flatten().peekable();
+    cases.peek().is_some() && cases.all(|case| case.held)
+}
+
 fn hold(
     expected: &Expected,
-    known: bool,
+    mark: Option<&Mark>,
     evaluator: &mut Evaluator<'_>,
 ) -> (Checked, Option<Case>) {
-    let failed = if known {
+    let failed = if mark.is_some_and(|mark| is_within(&mark.within, evaluator)) {
         Status::Deviation
     } else {
         Status::Fail
@@ -266,6 +301,11 @@ fn hold(
         not_run,
         closest: closest.as_ref().map_or_else(String::new, words),
         failures,
+        mark: mark.map(|mark| MarkShown {
+            why: mark.why.clone(),
+            within: mark.bound.clone(),
+            reference: mark.reference.clone(),
+        }),
     };
     (checked, closest)
 }

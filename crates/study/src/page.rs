@@ -4,7 +4,7 @@
 //! the figures of every run stand in the table and the summary.
 
 use crate::draw::Chart;
-use crate::judge::{Judged, Status};
+use crate::judge::Judged;
 use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
@@ -68,10 +68,7 @@ impl Reproduced<'_> {
         json!({
             "name": world.as_str(),
             "runs": self.results.iter().filter(|run| run.world == *world).count(),
-            "pass": self.count(world, Status::Pass),
-            "fail": self.count(world, Status::Fail),
-            "deviation": self.count(world, Status::Deviation),
-            "not_run": self.count(world, Status::NotRun),
+            "headline": self.headline(world),
         })
     }
 }

@@ -67,6 +67,17 @@ pub(crate) struct Log {
 pub(crate) enum TablePlan {
     Values(ValuesPlan),
     Difference(DifferencePlan),
+    Numbered(NumberedPlan),
+}
+
+/// A quantity of numbered things, such as flows, over an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct NumberedPlan {
+    pub(crate) title: String,
+    pub(crate) setting: usize,
+    pub(crate) columns: Binder,
+    /// Of each number from 1 on the quantity, and what was measured elsewhere.
+    pub(crate) rows: Vec<(Expr, Option<Expr>)>,
 }
 
 /// A quantity over two axes.

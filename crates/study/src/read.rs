@@ -1,6 +1,7 @@
 //! `study.toml`: from its text to a checked study.
 
 mod claims;
+mod marks;
 mod pictures;
 mod recorded;
 mod words;
@@ -224,13 +225,17 @@ impl Reader {
             scenario
         };
         let mut places = Vec::new();
-        for (name, written) in named {
+        for (name, slow, written) in named {
             let others = written.iter().skip(1);
             places.push(others.map(|(world, w)| (world.clone(), w.at)).collect());
             let scenarios = written.into_iter();
             let scenarios = scenarios.map(|(world, written)| Ok((world, open(&written.text)?)));
             let scenarios = scenarios.collect::<Result<_, Problems>>()?;
-            self.settings.push(Setting { name, scenarios });
+            self.settings.push(Setting {
+                name,
+                slow,
+                scenarios,
+            });
         }
         if self.settings.is_empty() {
             let message = "a study needs at least one `[[setting]]`".to_owned();
@@ -240,17 +245,25 @@ impl Reader {
         Ok(places)
     }
 
-    /// `name`, `scenario` for the first world, and a key for each other world that has one.
-    fn scenarios_named(&mut self, node: &Node, path: &str) -> Option<(String, ByWorld<Written>)> {
+    /// `name`, `slow`, `scenario` for the first world, and a key for each other world that has one.
+    fn scenarios_named(
+        &mut self,
+        node: &Node,
+        path: &str,
+    ) -> Option<(String, bool, ByWorld<Written>)> {
         let others = self.worlds.iter().skip(1).map(WorldName::as_str);
-        let known: Vec<&str> = ["name", "scenario"].into_iter().chain(others).collect();
+        let known: Vec<&str> = ["name", "slow", "scenario"]
+            .into_iter()
+            .chain(others)
+            .collect();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let name = fields.field("name", &mut self.problems)?;
+        let slow: Option<bool> = fields.field("slow", &mut self.problems)?;
         let first: Written = fields.field("scenario", &mut self.problems)?;
         let mut scenarios = ByWorld::default();
         scenarios.insert(self.worlds.first()?.clone(), first);
         scenarios.extend(self.by_world(&fields, 1)?);
-        Some((name, scenarios))
+        Some((name, slow.unwrap_or(false), scenarios))
     }
 
     /// The values of the keys that are names of worlds, from the one with this number on.

@@ -1,6 +1,7 @@
 //! `claims.json`: what a study's folder says beside its results, written and read.
 
-use crate::judge::{Judged, Verdict};
+use crate::judge::{Judged, Status, Verdict};
+use crate::mark::Agreement;
 use crate::reproduced::Reproduced;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -28,6 +29,7 @@ impl Reproduced<'_> {
         let mut root = json!({
             "format": CLAIMS_FORMAT,
             "study": self.study.name,
+            "headline": self.headlines(),
             "claims": claims,
             "cost": cost,
             "notes": self.failures,
@@ -37,6 +39,32 @@ impl Reproduced<'_> {
         }
         let text = serde_json::to_string_pretty(&root);
         text.expect("JSON values always serialise") + "\n"
+    }
+}
+
+impl Reproduced<'_> {
+    /// Of each world how many claims came out how, and what references say of the deviations.
+    fn headlines(&self) -> Vec<Value> {
+        let headline = |world: &WorldName| {
+            let references = self.agreements(world);
+            let references = Agreement::ALL.map(|agreement| {
+                let count = references.of(agreement);
+                (agreement.word().to_owned(), json!(count))
+            });
+            let mut counts = Map::new();
+            counts.insert("world".into(), json!(world.as_str()));
+            for status in [
+                Status::Pass,
+                Status::Deviation,
+                Status::Fail,
+                Status::NotRun,
+            ] {
+                counts.insert(status.name().into(), json!(self.count(world, status)));
+            }
+            counts.insert("references".into(), Map::from_iter(references).into());
+            Value::from(counts)
+        };
+        self.worlds.iter().map(headline).collect()
     }
 }
 
@@ -68,6 +96,14 @@ fn verdict_json(world: &WorldName, verdict: &Verdict) -> Value {
             "not_run": check.not_run,
             "closest": check.closest,
             "failures": check.failures,
+            "mark": check.mark.as_ref().map(|mark| json!({
+                "why": mark.why,
+                "within": mark.within,
+                "reference": mark.reference.as_ref().map(|reference| json!({
+                    "agrees": reference.agrees.word(),
+                    "says": reference.says,
+                })),
+            })),
         })
     });
     json!({

@@ -2,6 +2,7 @@
 
 use crate::draw::Chart;
 use crate::judge::{Judged, Status};
+use crate::mark::Agreements;
 use crate::study::{Outcomes, Study};
 use crate::table::Table;
 use sojourn_scenario::split;
@@ -68,6 +69,36 @@ impl<'a> Reproduced<'a> {
             tables,
             cost,
         }
+    }
+
+    /// What independent references say of the claims that deviate in a world.
+    pub fn agreements(&self, world: &WorldName) -> Agreements {
+        let mut agreements = Agreements::default();
+        let verdicts = self
+            .claims
+            .iter()
+            .filter_map(|claim| claim.verdicts.get(world));
+        for agreement in verdicts.filter_map(|verdict| verdict.agrees) {
+            agreements.add(agreement);
+        }
+        agreements
+    }
+
+    /// How a world's claims came out, in a line without its end.
+    pub fn headline(&self, world: &WorldName) -> String {
+        let count = |status: Status| self.count(world, status);
+        let mut line = format!(
+            "{} claims: {} pass, {} deviate{}, {} fail",
+            self.claims.len(),
+            count(Status::Pass),
+            count(Status::Deviation),
+            self.agreements(world),
+            count(Status::Fail),
+        );
+        if count(Status::NotRun) > 0 {
+            line += &format!(", {} not run", count(Status::NotRun));
+        }
+        line
     }
 
     /// How many claims came out so in a world.

@@ -4,6 +4,7 @@
 //! what is made of their results.
 
 use crate::claims::{Cells, Check, Vocabulary};
+use crate::mark::Mark;
 use crate::plan::{ChartPlan, TablePlan};
 use sojourn_scenario::problem::suggestion;
 use sojourn_scenario::{Outcome, Scenario};
@@ -53,6 +54,8 @@ pub struct Provenance {
 pub struct Setting {
     /// Its name in the study.
     pub name: String,
+    /// Whether `--quick` leaves it out.
+    pub slow: bool,
     /// Its scenarios. The first is that of the key `scenario`, the others may leave cells out.
     pub scenarios: ByWorld<Scenario>,
 }
@@ -77,15 +80,14 @@ pub struct Claim {
     /// The published values, in words.
     pub published: String,
     pub(crate) checks: Vec<Expected>,
-    pub(crate) deviations: ByWorld<String>,
 }
 
-/// A check, and why it is known to fail, where it is.
+/// A check, and the marks of its known deviations.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) text: String,
     pub(crate) check: Check,
-    pub(crate) deviations: ByWorld<String>,
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// An id that no claim of a study has.

@@ -1,7 +1,7 @@
 //! Tables from our results.
 
 use crate::claims::{Cells, Evaluator, Expr, Place, Quantity};
-use crate::plan::{DifferencePlan, TablePlan, ValuesPlan, name, places, rows};
+use crate::plan::{DifferencePlan, NumberedPlan, TablePlan, ValuesPlan, name, places, rows};
 use crate::study::{Outcomes, Study};
 use sojourn_world::{ByWorld, WorldName};
 
@@ -29,6 +29,7 @@ impl Study {
         for plan in &self.tables {
             match plan {
                 TablePlan::Values(plan) => tables.extend(self.values(plan, found)),
+                TablePlan::Numbered(plan) => tables.extend(self.of_numbers(plan, found)),
                 TablePlan::Difference(plan) => tables.extend(self.differences(plan, found)),
             }
         }
@@ -60,6 +61,47 @@ impl Study {
                     .iter()
                     .map(|place| name(place, &self.words))
                     .collect(),
+            });
+        }
+        tables
+    }
+
+    /// Each column with that of the reference beside it, if there is one.
+    fn of_numbers(&self, plan: &NumberedPlan, found: &ByWorld<Outcomes>) -> Vec<Table> {
+        let mut tables = Vec::new();
+        for (world, outcomes) in found {
+            let Some(cells) = self.cells(plan.setting, world, outcomes) else {
+                continue;
+            };
+            let mut evaluator = Evaluator::new(&self.words, &cells);
+            let places = places(Some(&plan.columns));
+            let has_reference = plan.rows.iter().any(|(_, reference)| reference.is_some());
+            let columns = places.iter().flat_map(|place| {
+                let name = name(place, &self.words);
+                let reference = has_reference.then(|| format!("{name}, reference"));
+                std::iter::once(name).chain(reference)
+            });
+            let columns = columns.collect();
+            let rows = plan
+                .rows
+                .iter()
+                .zip(1..)
+                .map(|((value, reference), number)| {
+                    let values = places.iter().flat_map(|place| {
+                        let exprs = std::iter::once(value).chain(reference);
+                        let shown =
+                            exprs.map(|expr| show(finite(&mut evaluator, place, expr).as_ref()));
+                        shown.collect::<Vec<_>>()
+                    });
+                    (format!("{number}"), values.collect())
+                });
+            tables.push(Table {
+                title: match found.len() {
+                    1 => plan.title.clone(),
+                    _ => format!("{}, {}", plan.title, world),
+                },
+                rows: rows.collect(),
+                columns,
             });
         }
         tables

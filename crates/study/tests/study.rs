@@ -1,7 +1,9 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
 use sojourn_scenario::{Options, Problems};
-use sojourn_study::{Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction};
+use sojourn_study::{
+    Agreement, Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction,
+};
 use sojourn_world::{Aggregate, ByWorld, Cost, RunResult, WorldName};
 use std::path::PathBuf;
 
@@ -80,8 +82,8 @@ fn what_is_built_in_reads() {
     let study = load("codel-red").expect("it is built in");
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let expected: Vec<String> = (1..=12).map(|n| format!("R{n}")).collect();
-    assert_eq!(ids, expected);
-    assert_eq!(study.settings.len(), 3);
+    assert_eq!(ids[..12], expected);
+    assert_eq!(study.settings.len(), 6);
     // Twelve cells at least in each setting, with five seeds.
     for setting in &study.settings {
         assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
@@ -169,11 +171,30 @@ fn claims_are_judged() {
     let claims = [
         ("holds", "check = [\"1 < 2\"]"),
         ("fails", "check = [\"2 < 1\"]"),
-        ("known", "check = [\"2 < 1\"]\ndeviation = \"because\""),
-        ("cured", "check = [\"1 < 2\"]\ndeviation = \"because\""),
+        (
+            "known",
+            "check = [{ holds = \"2 < 1\", deviation = { why = \"It is so.\", within = \"2 < 3\", \
+             reference = { agrees = \"us\", says = \"ns-2 has it.\" } } }]",
+        ),
+        (
+            "cured",
+            "check = [{ holds = \"1 < 2\", deviation = { why = \"It is so.\", within = \"2 < 3\" } }]",
+        ),
         (
             "half",
-            "check = [\"2 < 1\", { holds = \"3 < 1\", deviation = \"why\" }]",
+            "check = [\"2 < 1\", { holds = \"3 < 1\", deviation = { why = \"It is so.\", within = \"3 < 4\" } }]",
+        ),
+        (
+            "beyond",
+            "check = [{ holds = \"2 < 1\", deviation = { why = \"It is so.\", within = \"2 < 1.5\" } }]",
+        ),
+        (
+            "elsewhere",
+            "check = [{ holds = \"2 < 1\", deviation = { world = \"live\", why = \"It is so.\", within = \"2 < 3\" } }]",
+        ),
+        (
+            "fewer",
+            "check = [{ holds = \"2 < 1\", deviation = { seeds = 2, why = \"It is so.\", within = \"2 < 3\" } }]",
         ),
     ];
     let list: Vec<String> = claims
@@ -181,10 +202,26 @@ fn claims_are_judged() {
         .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
         .collect();
     let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let judged = study.judge(&[0, 1, 2, 3, 4], &SIM, &vec![Vec::new()]);
+    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6, 7], &SIM, &vec![Vec::new()]);
     let status: Vec<&str> = judged.iter().map(|claim| claim.status.name()).collect();
-    assert_eq!(status, ["pass", "fail", "deviation", "pass", "fail"]);
-    assert_eq!(judged[2].reason, "because");
+    let expected = [
+        "pass",
+        "fail",
+        "deviation",
+        "pass",
+        "fail",
+        "fail",
+        "fail",
+        "fail",
+    ];
+    assert_eq!(status, expected);
+    assert_eq!(judged[2].reason, "It is so. ns-2 has it.");
+    assert_eq!(judged[2].agrees, Some(Agreement::Us));
+    let beyond = &judged[5].reason;
+    assert!(
+        beyond.contains("Outside of the mark's bound, 2 < 1.5"),
+        "{beyond}"
+    );
     assert!(
         judged[3].reason.contains("but it holds"),
         "{}",
@@ -192,6 +229,57 @@ fn claims_are_judged() {
     );
     assert_eq!(judged[4].checks[0].status.name(), "fail");
     assert_eq!(judged[4].checks[1].status.name(), "deviation");
+}
+
+#[test]
+fn mistakes_in_marks_have_a_line() {
+    let head = "id = \"X1\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
+    for (mark, place, message) in [
+        (
+            "\"because\"",
+            "claim.X1.check.deviation",
+            "expected a table with `why`",
+        ),
+        (
+            "{ why = \"It is so.\" }",
+            "claim.X1.check.deviation",
+            "`within`",
+        ),
+        (
+            "{ why = \"so\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation.why",
+            "is no sentence with a full stop",
+        ),
+        (
+            "{ why = \"It is so.\", within = \"link.utilisation[fifo] < link.utilisation[codel]\" }",
+            "claim.X1.check.deviation.within",
+            "has no number, so it is no bound",
+        ),
+        (
+            "{ world = \"life\", why = \"It is so.\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation.world",
+            "did you mean `live`?",
+        ),
+        (
+            "{ seeds = \"4..2\", why = \"It is so.\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation.seeds",
+            "`4..2` is no number of seeds",
+        ),
+        (
+            "{ why = \"It is so.\", within = \"1 < 2\", reference = { agrees = \"uss\", says = \"It has it.\" } }",
+            "claim.X1.check.deviation.reference.agrees",
+            "did you mean `us`?",
+        ),
+    ] {
+        let text = study(&format!(
+            "{head}check = [{{ holds = \"2 < 1\", deviation = {mark} }}]"
+        ));
+        let error = parse(&text).expect_err(mark);
+        assert!(
+            error.contains("study.toml:17:") && error.contains(place) && error.contains(message),
+            "{mark}\n{error}"
+        );
+    }
 }
 
 /// A live scenario that sweeps `queues`.
@@ -226,7 +314,8 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
         claim("part", "\"for aqm: link.utilisation < 0\""),
         claim(
             "known",
-            "{ holds = \"link.utilisation[codel] < 0\", deviation = { live = \"w\" } }",
+            "{ holds = \"link.utilisation[codel] < 0\", deviation = { world = \"live\", \
+             why = \"It is so.\", within = \"1 < 2\" } }",
         ),
     ];
     let claims = claims.join("\n[[claim]]\n");
@@ -242,7 +331,8 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
     };
     let live = status(&LIVE);
     assert_eq!(live[0].0, Status::NotRun);
-    assert!(live[0].1.contains("has none of its cells"), "{}", live[0].1);
+    let none = &live[0].1;
+    assert!(none.contains("has none of its cells"), "{none}");
     // No result is no value, and no value fulfils nothing.
     assert_eq!(live[1].0, Status::Fail);
     assert!(
@@ -250,7 +340,8 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
         "{}",
         live[1].1
     );
-    assert_eq!(live[2], (Status::Deviation, "w".into()));
+    let alone = "It is so. No independent reference has measured it.";
+    assert_eq!(live[2], (Status::Deviation, alone.into()));
     let sim: Vec<Status> = status(&SIM).into_iter().map(|s| s.0).collect();
     assert_eq!(
         sim,
@@ -589,7 +680,8 @@ fn references_stand_in_charts_and_tables_without_a_run() {
 fn a_further_world_is_a_key_of_its_own() {
     const KERNEL: WorldName = WorldName::new("kernel");
     let claim = format!(
-        "{CLAIM}check = [\"link.utilisation[codel] < 0\"]\ndeviation = {{ kernel = \"k\" }}"
+        "{CLAIM}check = [{{ holds = \"link.utilisation[codel] < 0\", deviation = {{ world = \
+         \"kernel\", why = \"It is so.\", within = \"1 < 2\" }} }}]"
     );
     let text = study(&claim).replace("\"a.toml\"", "\"a.toml\"\nkernel = \"k.toml\"");
     let scenario = live(r#"["codel"]"#);

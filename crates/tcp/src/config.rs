@@ -126,11 +126,25 @@ pub enum RtoRule {
     Linux,
 }
 
+/// One of ns-2's one-way senders; they differ in how losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ns2Agent {
+    /// `Agent/TCP/Newreno`.
+    NewReno,
+    /// `Agent/TCP/Sack1`.
+    Sack,
+    /// `Agent/TCP/Linux` with the congestion control as its module.
+    Linux,
+}
+
 /// A connection's parameters; the default is what Linux does over Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Congestion control.
     pub algorithm: Algorithm,
+    /// The sender is one of ns-2's instead of ours: then only `mss`, the timeouts, `timestamps`
+    /// and what concerns the receiver count. Default none.
+    pub ns2: Option<Ns2Agent>,
     /// How slow start ends; HyStart applies to CUBIC only.
     pub slow_start: SlowStart,
     /// Payload bytes of a full segment, 1 to 65 000. Default 1448.
@@ -191,6 +205,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             algorithm: Algorithm::default(),
+            ns2: None,
             slow_start: SlowStart::default(),
             mss: 1448,
             initial_window: 10,

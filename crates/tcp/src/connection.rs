@@ -113,7 +113,7 @@ impl Connection {
     /// 64 random bits for what the congestion control decides by lot (BBR: when it probes).
     /// Without, connections with the same history decide alike.
     pub fn seed(&mut self, bits: u64) {
-        self.sender.control.seed(bits);
+        self.sender.seed(bits);
     }
 
     /// Opens actively: a SYN will be sent.
@@ -484,7 +484,7 @@ impl Connection {
     pub fn info(&self) -> Info {
         let sender = &self.sender;
         let window = sender.window();
-        let ssthresh = sender.control.ssthresh();
+        let ssthresh = sender.ssthresh();
         Info {
             state: self.state(),
             recovery: sender.recovery(),
@@ -494,9 +494,9 @@ impl Connection {
             srtt: sender.rtt.srtt(),
             rttvar: sender.rtt.rttvar(),
             min_rtt: sender.rtt.min(),
-            rto: sender.rtt.rto(),
+            rto: sender.rto(),
             pacing_rate: sender.paced().then(|| sender.pacing_rate()),
-            in_flight: sender.board.in_flight(),
+            in_flight: sender.in_flight(),
             sacked: sender.board.sacked(),
             lost: sender.board.lost(),
             acked_bytes: sender.acked_bytes(),
@@ -505,7 +505,7 @@ impl Connection {
             counters: Counters {
                 segments: self.segments,
                 data_segments: sender.data_segments,
-                ..sender.counters
+                ..sender.counted()
             },
         }
     }

@@ -27,6 +27,7 @@ mod config;
 mod congestion;
 mod connection;
 mod info;
+mod ns2;
 mod rate;
 mod reassembly;
 mod receiver;
@@ -38,7 +39,7 @@ mod seq;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Algorithm, Config, DelayedAck, RtoRule, SlowStart, VegasConfig};
+pub use config::{Algorithm, Config, DelayedAck, Ns2Agent, RtoRule, SlowStart, VegasConfig};
 pub use congestion::{
     AckEvent, Bbr, Bbr3, Compound, Congestion, CongestionControl, Cubic, Dctcp, HyStart,
     HyStartPlusPlus, INFINITE, Reno, Vegas, Westwood,

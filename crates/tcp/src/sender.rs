@@ -6,16 +6,19 @@
 //! Not here: the handshake (see `connection`), the receiving half (see `receiver`).
 
 mod ack;
+mod ns2;
 mod recovery;
 mod timers;
 mod writes;
 
 use crate::congestion::{CongestionControl, Control};
 use crate::info::Counters;
+use crate::ns2::Ns2;
 use crate::rate::{RateEstimator, Stamp};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::{Config, Rate, Span, Time};
+use alloc::boxed::Box;
 use recovery::{Prr, RecoveryState, Undo};
 use timers::Timer;
 use writes::Writes;
@@ -118,6 +121,8 @@ pub(crate) struct Sender {
     initial_window: u32,
     frto: bool,
     writes: Writes,
+    /// Decides instead of all the rest, where it is there.
+    ns2: Option<Box<Ns2>>,
 }
 
 impl Sender {
@@ -168,6 +173,7 @@ impl Sender {
             sent_new: false,
             window_limited: false,
             writes: Writes::default(),
+            ns2: config.ns2.map(|agent| Box::new(Ns2::new(agent, config))),
         }
     }
 
@@ -281,6 +287,9 @@ impl Sender {
 
     /// The window in force: the control's, or recovery's on the way down to it.
     pub(crate) fn window(&self) -> u32 {
+        if let Some(ns2) = &self.ns2 {
+            return ns2.window();
+        }
         if self.recovery.reducing() && !self.control.controls_recovery() {
             self.prr.window
         } else {
@@ -315,6 +324,9 @@ impl Sender {
 
     /// The next segment, if one may go now. `room`: the payload that options leave.
     pub(crate) fn poll(&mut self, room: u16, now: Time) -> Option<Outgoing> {
+        if self.ns2.is_some() {
+            return self.ns2_poll(now);
+        }
         let sent = self.next_segment(room, now);
         if sent.is_none() {
             self.after_burst(now);

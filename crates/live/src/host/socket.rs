@@ -118,6 +118,7 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
         });
     }
     let choices = [
+        (config.ns2.is_some(), "the kernel has no agent of ns-2"),
         (
             !config.tick.is_zero(),
             "the kernel's clock has a fixed tick",

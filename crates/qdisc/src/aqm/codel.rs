@@ -10,26 +10,35 @@
 //! - "no more than one packet is left" compares with the link's MTU, not with the largest packet
 //!   seen; in a flow queue it is the backlog of all flows that counts, not the flow's own.
 //!
-//! As Linux, and not with `rfc8289`:
+//! As Linux, and not with `law rfc8289` or `law ns2`:
 //! - 1/√count is a number of 16 bits that Newton's method moves by one step whenever the count
 //!   changes: after 1 follow 0.5 for a count of two, where 0.71 would be right, and 0.56 for three,
 //!   so that second drops come sooner. Where a drop rate is resumed it may still be far off;
 //! - times count in units of 1024 ns;
 //! - the first drop comes later than one interval, not at exactly one.
 //!
+//! With `law ns2`, as ns-2's `queue/codel.cc` of the distribution of Nichols and Jacobson (2012),
+//! which differs from RFC 8289 in this:
+//! - a delay that has come back less than 8 intervals after the last scheduled drop, with a count
+//!   above one, is standing after interval/√count already;
+//! - the dropping state resumes when the last scheduled drop is less than 8 intervals ago and the
+//!   count above two: at two less, from 127 on at 0.9844 of the count (rounded down);
+//! - the count grows when the drop after is scheduled, so not with one that ends the state;
+//! - the queue is small up to the largest packet seen, 256 bytes at least.
+//!
 //! Not here: flow isolation (`FlowQueue`).
 
 use crate::accounts::{Counters, DropReason, FlowStatistics};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
-use crate::params::CodelParams;
+use crate::params::{CodelLaw, CodelParams};
 use crate::report::{Field, int, micros};
 use crate::spec::{Aim, Aimed, Policy};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 
-/// Re-entering the dropping state within this many intervals resumes the last drop rate.
-const RESUME_INTERVALS: u64 = 16;
+/// Largest packet that ns-2 has seen before the first one, in bytes.
+const NS2_PACKET: u32 = 256;
 
 /// CoDel's parameters and what it counts over all its queues.
 #[derive(Clone, Debug)]
@@ -121,10 +130,33 @@ impl Codel {
         &self.counters
     }
 
+    /// Roots and times without Linux's rounding.
+    fn is_exact(&self) -> bool {
+        self.params.law != CodelLaw::Linux
+    }
+
+    /// Re-entering the dropping state within this time resumes the last drop rate.
+    fn resumes_within(&self) -> Span {
+        let intervals = if self.params.law == CodelLaw::Ns2 {
+            8
+        } else {
+            16
+        };
+        self.unit(self.params.interval) * intervals
+    }
+
+    /// Up to this many bytes are no standing queue.
+    fn small_queue(&self) -> u32 {
+        match self.params.law {
+            CodelLaw::Ns2 => self.counters.maxpacket.max(NS2_PACKET),
+            CodelLaw::Linux | CodelLaw::Rfc8289 => self.mtu,
+        }
+    }
+
     /// `t + interval/√count`.
     fn control_law(&self, t: Time, state: &CodelState) -> Time {
         let interval = self.params.interval;
-        if self.params.rfc8289 {
+        if self.is_exact() {
             // `libm::sqrt` rounds correctly, so this is the same everywhere.
             return t + interval.mul_f64(1.0 / libm::sqrt(f64::from(state.count.max(1))));
         }
@@ -135,7 +167,7 @@ impl Codel {
     /// Sojourn time and time in the units that the law reckons with.
     #[inline]
     fn clock(&self, sojourn: Span, now: Time) -> (Span, Time) {
-        if self.params.rfc8289 {
+        if self.is_exact() {
             return (sojourn, now);
         }
         let arrived = coarse((now - sojourn).as_nanos());
@@ -145,7 +177,7 @@ impl Codel {
 
     /// A parameter in those units.
     fn unit(&self, span: Span) -> Span {
-        if self.params.rfc8289 {
+        if self.is_exact() {
             return span;
         }
         Span::from_nanos(coarse(span.as_nanos()))
@@ -160,17 +192,37 @@ impl Codel {
         sojourn: Span,
         now: Time,
     ) -> bool {
-        if sojourn < self.unit(self.params.target) || queue.total_bytes <= u64::from(self.mtu) {
+        if sojourn < self.unit(self.params.target)
+            || queue.total_bytes <= u64::from(self.small_queue())
+        {
             state.first_above = Time::ZERO;
             return false;
         }
         if state.first_above == Time::ZERO {
             // Zero means "below", so an interval of zero at time zero needs a nanosecond.
-            let due = now + self.unit(self.params.interval);
+            let is_ns2 = self.params.law == CodelLaw::Ns2 && state.count > 1;
+            let due = if is_ns2 && now - state.drop_next < self.resumes_within() {
+                self.control_law(now, state)
+            } else {
+                now + self.unit(self.params.interval)
+            };
             state.first_above = due.max(Time::from_nanos(1));
             return false;
         }
-        now > state.first_above || (self.params.rfc8289 && now == state.first_above)
+        now > state.first_above || (self.is_exact() && now == state.first_above)
+    }
+
+    /// The count with which the dropping state begins again soon after it ended.
+    fn resumed(&self, state: &CodelState) -> Option<u32> {
+        if self.params.law != CodelLaw::Ns2 {
+            let drops = state.count.wrapping_sub(state.lastcount);
+            return (drops > 1).then_some(drops);
+        }
+        let decayed = |count: u32| match count {
+            0..=128 => count - 2,
+            _ => (0.9844 * f64::from(count)) as u32,
+        };
+        (state.count > 2).then(|| decayed(state.count))
     }
 
     /// The delay is standing: drop or mark now?
@@ -178,14 +230,13 @@ impl Codel {
     fn standing(&mut self, state: &mut CodelState, packet: Facts, now: Time) -> Verdict {
         if !state.dropping {
             // Near to the last dropping state, its drop rate is a good one to start with.
-            let drops = state.count.wrapping_sub(state.lastcount);
-            let window = self.unit(self.params.interval) * RESUME_INTERVALS;
-            let recent = now - state.drop_next < window;
-            if drops > 1 && recent {
-                state.count = drops;
-                state.step();
-            } else {
-                (state.count, state.inverse_root) = (1, u16::MAX);
+            let recent = now - state.drop_next < self.resumes_within();
+            match self.resumed(state).filter(|_| recent) {
+                Some(count) => {
+                    state.count = count;
+                    state.step();
+                }
+                None => (state.count, state.inverse_root) = (1, u16::MAX),
             }
             state.lastcount = state.count;
             state.dropping = true;
@@ -193,20 +244,30 @@ impl Codel {
             return self.signal(packet);
         }
         if state.rescheduling {
-            state.rescheduling = false;
-            state.drop_next = self.control_law(state.drop_next, state);
+            self.reschedule(state);
         }
         if now < state.drop_next {
             return Verdict::Pass;
         }
-        state.advance();
+        if self.params.law != CodelLaw::Ns2 {
+            state.advance();
+        }
         let verdict = self.signal(packet);
         if verdict == Verdict::Drop {
             state.rescheduling = true;
         } else {
-            state.drop_next = self.control_law(state.drop_next, state);
+            self.reschedule(state);
         }
         verdict
+    }
+
+    /// The next drop follows the one that was due.
+    fn reschedule(&self, state: &mut CodelState) {
+        state.rescheduling = false;
+        if self.params.law == CodelLaw::Ns2 {
+            state.advance();
+        }
+        state.drop_next = self.control_law(state.drop_next, state);
     }
 
     fn signal(&mut self, packet: Facts) -> Verdict {
@@ -269,7 +330,7 @@ impl Aqm for Codel {
     }
 
     fn is_forgettable(&mut self, state: &mut CodelState, now: Time) -> bool {
-        let resumes = now - state.drop_next < self.params.interval * RESUME_INTERVALS;
+        let resumes = now - state.drop_next < self.resumes_within();
         // The queue is empty, so `first_above` and `dropping` are only stale, if set at all.
         state.count == 0 || !resumes
     }

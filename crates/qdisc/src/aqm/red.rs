@@ -78,7 +78,7 @@ enum Idle {
     /// Never used, or packets wait.
     #[default]
     No,
-    /// The last packet left then, and may still be on its way out.
+    /// The last packet will have been sent then, if `bandwidth` is the link's.
     Emptied(Time),
     /// The link asked for more then.
     Since(Time),
@@ -256,15 +256,33 @@ impl Red {
     }
 
     /// Makes the distance between two hits uniform (section 7 of the paper, method 2): from 1 to
-    /// 1/probability, or with `wait` from there to twice that. With `bytemode` the distance counts
-    /// mean packets, and a packet of twice the mean is twice as likely to be hit.
+    /// 1/probability, or with `wait` from there to twice that; then the first packet counts too, as in
+    /// ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a packet
+    /// of twice the mean is twice as likely to be hit.
     fn is_hit(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
         let weight = if self.params.bytemode {
             f64::from(packet.len) / f64::from(self.params.avpkt.max(1))
         } else {
             1.0
         };
-        let count = state.count.map_or(0.0, |count| count + weight);
+        let Some(before) = state.count else {
+            if self.params.wait {
+                state.count = Some(weight);
+                return false;
+            }
+            return self.is_hit_after(state, 0.0, weight, probability);
+        };
+        self.is_hit_after(state, before + weight, weight, probability)
+    }
+
+    /// The same at a distance of `count` from the last hit.
+    fn is_hit_after(
+        &mut self,
+        state: &mut RedState,
+        count: f64,
+        weight: f64,
+        probability: f64,
+    ) -> bool {
         let passed = count * probability;
         let (early, rest) = if self.params.wait {
             (passed < 1.0, 2.0 - passed)
@@ -344,12 +362,13 @@ impl Aqm for Red {
         &mut self,
         state: &mut RedState,
         queue: QueueView,
-        _packet: Facts,
+        packet: Facts,
         _sojourn: Span,
         now: Time,
     ) -> Verdict {
         if queue.packets == 0 {
-            state.idle = Idle::Emptied(now);
+            let sent = now + self.params.bandwidth.time_for(u64::from(packet.len));
+            state.idle = Idle::Emptied(sent);
         }
         Verdict::Pass
     }

@@ -63,6 +63,8 @@ pub struct SteerStatus {
     pub deviation: Span,
     /// Rate of the virtual queue; None while the AQM sees the real one.
     pub virtual_rate: Option<Rate>,
+    /// Length of the virtual queue as time at its rate; None while the AQM sees the real one.
+    pub virtual_delay: Option<Span>,
     /// What was decided last.
     pub decision: Decision,
     /// When that was.
@@ -112,6 +114,9 @@ impl SteerStatus {
         }
         if let Some(rate) = self.virtual_rate {
             tell("virtual_rate", Unit::Bps, bps(rate));
+        }
+        if let Some(delay) = self.virtual_delay {
+            tell("virtual_delay", Unit::Ms, delay.as_millis_f64());
         }
         tell("decision", Unit::None, f64::from(self.decision as u8));
         let unmet = self.unmet.map_or(0, |unmet| unmet as u8 + 1);

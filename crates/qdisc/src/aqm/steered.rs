@@ -159,6 +159,7 @@ impl<A: Setpoint> Steered<A> {
             swing: Span::from_secs_f64(swing),
             deviation: Span::from_secs_f64(deviation),
             virtual_rate: self.virtual_queue.map(|queue| bits(queue.rate)),
+            virtual_delay: self.virtual_queue.map(|queue| queue.delay()),
             decision: self.decision,
             decided: self.decided,
             unmet: self.unmet,

@@ -1,7 +1,8 @@
 """CoDel drop times, from the pseudocode of RFC 8289 section 5 (deque, dodeque, control_law) or,
 with the argument `linux`, in the arithmetic of Linux 6.1 (`codel_impl.h`): times in units of
 1024 ns, 1/sqrt(count) in 16 bits by one step of Newton's method a change, a first drop later than
-an interval.
+an interval; or, with the argument `ns2`, by ns-2's law of 2012 as it is described in
+`crates/qdisc/src/aqm/codel.rs`.
 
 Packets of 1500 bytes leave every 1 ms. They arrive every 0.8 ms until 2 s (a standing queue that
 grows), not at all until the queue is empty, every 0.8 ms from 3.2 s to 4.2 s (within 16 intervals
@@ -106,6 +107,51 @@ class Linux(CoDel):
         return now > self.first_above_time
 
 
+class Ns2(CoDel):
+    """Counts after a drop, resumes within 8 intervals two lower, and sooner above the target."""
+
+    largest = 256
+
+    def recent(self, now):
+        return now - self.drop_next < 8 * INTERVAL
+
+    def dodeque(self, now):
+        if not self.q:
+            self.first_above_time = 0
+            return None, False
+        p = self.q.popleft()
+        self.largest = max(self.largest, 1500)
+        if now - p[0] < TARGET or 1500 * len(self.q) <= self.largest:
+            self.first_above_time = 0
+        elif self.first_above_time == 0:
+            soon = self.recent(now) and self.count > 1
+            self.first_above_time = now + (INTERVAL / math.sqrt(self.count) if soon else INTERVAL)
+        elif now >= self.first_above_time:
+            return p, True
+        return p, False
+
+    def deque(self, now):
+        p, ok = self.dodeque(now)
+        if self.dropping:
+            self.dropping = ok
+            while self.dropping and now >= self.drop_next:
+                self.drop(p, now)
+                p, self.dropping = self.dodeque(now)
+                if self.dropping:
+                    self.count += 1
+                    self.drop_next = self.control_law(self.drop_next, self.count)
+        elif ok:
+            self.drop(p, now)
+            p, ok = self.dodeque(now)
+            self.dropping = True
+            if self.count > 2 and self.recent(now):
+                self.count = self.count - 2 if self.count <= 128 else int(0.9844 * self.count)
+            else:
+                self.count = 1
+            self.drop_next = self.control_law(now, self.count)
+        return p
+
+
 def arrivals():
     for start, end in ((0, 2000), (3200, 4200), (7000, 8000)):
         t = start * MS
@@ -117,7 +163,7 @@ def arrivals():
 def main():
     global TARGET, INTERVAL
     linux = sys.argv[1:] == ["linux"]
-    codel = Linux() if linux else CoDel()
+    codel = {"linux": Linux, "ns2": Ns2}.get("".join(sys.argv[1:]), CoDel)()
     shift = 10 if linux else 0
     TARGET, INTERVAL = TARGET >> shift, INTERVAL >> shift
     pending = deque(enumerate(arrivals()))

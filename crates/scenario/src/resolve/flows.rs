@@ -4,13 +4,13 @@ use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
 use crate::apps::Place;
-use crate::format::{CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
+use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
 use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, Name};
 use sojourn_apps::{Datagram, Transport as Carrier};
 use sojourn_random::Stream;
-use sojourn_tcp::{Config, DelayedAck};
+use sojourn_tcp::{Algorithm, Config, DelayedAck, Ns2Agent};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
@@ -34,6 +34,16 @@ impl Told<'_> {
 
     fn start(&self) -> Span {
         self.table.start.map_or(Span::ZERO, |start| start.0)
+    }
+
+    /// What each further flow of a count starts later.
+    fn step(&self) -> Span {
+        self.table.start_step.map_or(Span::ZERO, |step| step.0)
+    }
+
+    /// Most by which a flow starts later than the first.
+    fn latest(&self) -> Span {
+        self.spread() + self.step() * u64::from(self.table.count.unwrap_or(1).saturating_sub(1))
     }
 
     /// Most of what is added to the start.
@@ -113,18 +123,19 @@ impl Resolver<'_> {
             transport: transport?,
             app: app?,
         };
-        let named = |name: String| {
+        let named = |name: String, before: u32| {
             let mut dice = Stream::named(seed, &format!("flow.{name}.start"));
+            let step = told.step() * u64::from(before);
             Flow {
-                start: start + dice.span_below(told.spread()),
+                start: start + step + dice.span_below(told.spread()),
                 name,
                 ..model.clone()
             }
         };
         Some(match table.count {
-            None => vec![named(model.name.clone())],
+            None => vec![named(model.name.clone(), 0)],
             Some(count) => (1..=count)
-                .map(|number| named(format!("{}-{number}", model.name)))
+                .map(|number| named(format!("{}-{number}", model.name), number - 1))
                 .collect(),
         })
     }
@@ -235,10 +246,13 @@ impl Resolver<'_> {
     /// Start and stop.
     fn times(&mut self, told: &Told<'_>) -> Option<(Time, Option<Time>)> {
         let (start, end) = (told.start(), told.file.duration.0);
-        let latest = start + told.spread();
+        let latest = start + told.latest();
         if latest >= end && !end.is_zero() {
-            let late = start >= end;
-            let key = if late { "start" } else { "start_spread" };
+            let key = match () {
+                () if start >= end => "start",
+                () if start + told.spread() >= end => "start_spread",
+                () => "start_step",
+            };
             return self.refuse(
                 &told.key(key),
                 format!("the run ends at {}", show_span(end)),
@@ -345,8 +359,24 @@ impl Resolver<'_> {
             *field = key.unwrap_or(*field);
         }
         self.tcp_buffers(keys, &mut config, path);
+        if keys.agent == Some(AgentWord::Ns2) {
+            self.tcp_of_ns2(keys, &mut config, path);
+        }
         self.tcp_sense(&config, path);
         (self.problems.len() == before).then_some(config)
+    }
+
+    /// ns-2's sender, and a receiver as its own.
+    fn tcp_of_ns2(&mut self, keys: &TcpTable, config: &mut Config, path: &str) {
+        config.ns2 = Ns2Agent::of(config.algorithm, config.sack && !config.rack);
+        if config.ns2.is_none() {
+            let path = self.tcp_path(path, "agent");
+            let message = format!("ns-2 2.35 has no {}", config.algorithm.name());
+            self.complain(&path, message);
+        }
+        let vegas = config.algorithm == Algorithm::Vegas;
+        config.timestamps = keys.timestamps.unwrap_or(vegas);
+        (config.sack, config.rack, config.frto) = (false, false, false);
     }
 
     /// How losses are found and repaired; two words for `cc` say it by themselves.

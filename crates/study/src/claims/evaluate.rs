@@ -227,6 +227,12 @@ impl<'a> Evaluator<'a> {
         self
     }
 
+    /// The number of seeds of a cell.
+    pub(crate) fn seeds(&self) -> usize {
+        let groups = self.cells.groups.iter();
+        groups.map(|group| group.runs.len()).max().unwrap_or(0)
+    }
+
     /// A place in words.
     pub(crate) fn show(&self, place: &Place) -> String {
         show(self.words, place)

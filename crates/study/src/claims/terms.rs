@@ -186,7 +186,24 @@ impl Reference {
     }
 }
 
+impl Check {
+    /// Whether a number stands in it: then it can be a bound.
+    pub(crate) fn has_number(&self) -> bool {
+        self.relation.has_number()
+    }
+}
+
 impl Expr {
+    fn has_number(&self) -> bool {
+        match self {
+            Self::Number(_) => true,
+            Self::Figure(_) => false,
+            Self::Reduce(_, _, body) => body.has_number(),
+            Self::Count(_, relation) => relation.has_number(),
+            Self::Binary(_, left, right) => left.has_number() || right.has_number(),
+        }
+    }
+
     /// Every figure in it.
     pub(super) fn figures(&mut self) -> Vec<&mut Reference> {
         match self {
@@ -204,6 +221,19 @@ impl Expr {
 }
 
 impl Relation {
+    fn has_number(&self) -> bool {
+        match self {
+            Self::Chain { first, rest } => {
+                first.has_number() || rest.iter().any(|(_, expr)| expr.has_number())
+            }
+            Self::Within { value, low, high } => {
+                [value, low, high].iter().any(|expr| expr.has_number())
+            }
+            Self::About { .. } => true,
+            Self::Monotone { slack, body, .. } => *slack > 0.0 || body.has_number(),
+        }
+    }
+
     pub(super) fn figures(&mut self) -> Vec<&mut Reference> {
         let parts = match self {
             Self::Chain { first, rest } => {

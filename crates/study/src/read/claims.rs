@@ -4,9 +4,9 @@ use super::{Reader, Written, keys};
 use crate::claims::{Cells, Check, Evaluator, Missing};
 use crate::study::{Claim, Expected};
 use sojourn_scenario::problem::Origin;
-use sojourn_scenario::read::{Fields, Read, join, wrong_type};
-use sojourn_scenario::tree::{Node, Value};
-use sojourn_world::{ByWorld, WorldName};
+use sojourn_scenario::read::{Fields, Read, join};
+use sojourn_scenario::tree::Node;
+use sojourn_world::ByWorld;
 
 impl Reader {
     pub(super) fn claims(&mut self, top: &Fields<'_>) -> Vec<Claim> {
@@ -23,20 +23,11 @@ impl Reader {
     }
 
     fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let known = [
-            "id",
-            "setting",
-            "statement",
-            "published",
-            "check",
-            "deviation",
-        ];
+        let known = ["id", "setting", "statement", "published", "check"];
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
-        let deviation = fields.field("deviation", &mut self.problems)?;
-        let deviations = self.deviations(deviation, path);
         let checks: Option<Vec<Node>> = fields.field("check", &mut self.problems);
         let setting = self.setting(&fields)?;
         let path = join(path, "check");
@@ -53,19 +44,18 @@ impl Reader {
             statement: statement?,
             published: published?,
             checks: expected,
-            deviations: deviations?,
         })
     }
 
-    /// A check alone, or `{ holds = "...", deviation = "..." }`.
+    /// A check alone, or `{ holds = "...", deviation = { ... } }`.
     fn expected(&mut self, node: &Node, path: &str, setting: usize) -> Option<Expected> {
-        let (written, deviations) = if node.is_table() {
+        let (written, marks) = if node.is_table() {
             keys!(self, node, path; holds, deviation);
             let holds: Option<Written> = holds;
-            (holds?, self.deviations(deviation?, path)?)
+            (holds?, self.marks(deviation?, path, setting)?)
         } else {
             let written = Written::read(node, path, &mut self.problems)?;
-            (written, ByWorld::default())
+            (written, Vec::new())
         };
         let read = crate::claims::check(&written.text, &self.words);
         let check = self.understood(read, &written, path)?;
@@ -73,34 +63,18 @@ impl Reader {
         Some(Expected {
             text: written.text,
             check,
-            deviations,
+            marks,
         })
     }
 
-    /// Why something is known to fail: in all worlds (a string), or in some (a table).
-    fn deviations(&mut self, node: Option<Node>, path: &str) -> Option<ByWorld<String>> {
-        let path = join(path, "deviation");
-        let Some(node) = node else {
-            return Some(ByWorld::default());
-        };
-        let (worlds, problems) = (self.worlds.iter(), &mut self.problems);
-        match &node.value {
-            Value::Text(reason) => Some(worlds.map(|w| (w.clone(), reason.clone())).collect()),
-            Value::Table(_) => {
-                let known: Vec<&str> = worlds.map(WorldName::as_str).collect();
-                let fields = Fields::open(&node, &path, &known, problems)?;
-                self.by_world(&fields, 0)
-            }
-            _ => {
-                let names: Vec<String> = worlds.map(|world| format!("`{world}`")).collect();
-                let wanted = format!("a string, or a table with {}", names.join(" or "));
-                problems.refuse(wrong_type(&node, &path, &wanted))
-            }
-        }
-    }
-
     /// A check must find its cells before anything is run.
-    fn finds_cells(&mut self, check: &Check, written: &Written, path: &str, setting: usize) {
+    pub(super) fn finds_cells(
+        &mut self,
+        check: &Check,
+        written: &Written,
+        path: &str,
+        setting: usize,
+    ) {
         let setting = &self.settings[setting];
         let cells = Cells::new(&setting.scenario().cells, &[]);
         let cases = Evaluator::new(&self.words, &cells).check(check);

@@ -2,7 +2,9 @@
 
 use super::{Reader, Written};
 use crate::claims::{self, Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
-use crate::plan::{Along, ChartPlan, DifferencePlan, Log, Shape, TablePlan, ValuesPlan, Why};
+use crate::plan::{
+    Along, ChartPlan, DifferencePlan, Log, NumberedPlan, Shape, TablePlan, ValuesPlan, Why,
+};
 use sojourn_scenario::read::{Fields, Read, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
 
@@ -227,12 +229,15 @@ impl Reader {
         if node.text_at("kind") == Some("difference") {
             return self.difference(node, path).map(TablePlan::Difference);
         }
+        if node.text_at("kind") == Some("numbered") {
+            return self.numbered(node, path).map(TablePlan::Numbered);
+        }
         let known = ["title", "setting", "kind", "rows", "columns", "value"];
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let kind: Option<Written> = fields.field("kind", &mut self.problems)?;
         if let Some(Written { text, at }) = kind {
             let message = format!("`{text}` is no kind of table");
-            let help = "`difference`, or no `kind` at all".to_owned();
+            let help = "`difference`, `numbered`, or no `kind` at all".to_owned();
             self.add(at, &fields.path("kind"), message, Some(help));
         }
         let plan = ValuesPlan {
@@ -251,6 +256,52 @@ impl Reader {
             |evaluator, place| evaluator.quantity_at(place, &plan.value).map(drop),
         );
         Some(TablePlan::Values(plan))
+    }
+
+    /// `{}` in `value` and `reference` stands for the number.
+    fn numbered(&mut self, node: &Node, path: &str) -> Option<NumberedPlan> {
+        let known = [
+            "title",
+            "setting",
+            "kind",
+            "count",
+            "columns",
+            "value",
+            "reference",
+        ];
+        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+        let count: u32 = fields.field("count", &mut self.problems)?;
+        let value: Written = fields.field("value", &mut self.problems)?;
+        let reference: Option<Written> = fields.field("reference", &mut self.problems)?;
+        let mut plan = NumberedPlan {
+            title: fields.field("title", &mut self.problems)?,
+            setting: self.setting(&fields)?,
+            columns: self.says(&fields, "columns", claims::binder)?,
+            rows: Vec::new(),
+        };
+        for number in 1..=count {
+            let mut quantity = |written: &Written, key: &str| {
+                let text = written.text.replace("{}", &number.to_string());
+                let read = claims::quantity(&text, &self.words);
+                let expr = self.understood(read, written, &fields.path(key))?;
+                let binders = [plan.columns.clone()];
+                self.finds(
+                    false,
+                    plan.setting,
+                    &binders,
+                    (&fields, key),
+                    |evaluator, place| evaluator.quantity_at(place, &expr).map(drop),
+                );
+                Some(expr)
+            };
+            let ours = quantity(&value, "value")?;
+            let theirs = match &reference {
+                Some(reference) => Some(quantity(reference, "reference")?),
+                None => None,
+            };
+            plan.rows.push((ours, theirs));
+        }
+        Some(plan)
     }
 
     fn difference(&mut self, node: &Node, path: &str) -> Option<DifferencePlan> {

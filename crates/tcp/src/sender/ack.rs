@@ -49,6 +49,9 @@ impl Sender {
         if ack > self.next {
             return Acked::default();
         }
+        if self.ns2.is_some() {
+            return self.ns2_ack(ack, segment.ts_echo, now);
+        }
         let prior_una = self.una;
         let stale = ack < self.una;
         let ack = ack.max(self.una);

@@ -16,6 +16,7 @@ enum Kind {
     TailProbe,
     Reorder,
     Persist,
+    Ns2,
 }
 
 /// What the timer is armed for.
@@ -47,6 +48,11 @@ impl Timer {
 
     fn clear(&mut self) {
         self.set(Kind::Idle, Time::MAX);
+    }
+
+    /// The timer of ns-2's sender; [`Time::MAX`] when it does not run.
+    pub(super) fn follow(&mut self, at: Time) {
+        self.set(Kind::Ns2, at);
     }
 
     pub(crate) fn is_armed(&self) -> bool {
@@ -142,6 +148,7 @@ impl Sender {
             Kind::Retransmission => self.on_timeout(now),
             Kind::TailProbe => self.on_tail_probe(now),
             Kind::Reorder => self.on_reorder_timer(now),
+            Kind::Ns2 => self.ns2_timeout(now),
             Kind::Persist => {
                 self.timer.probes += 1;
                 self.counters.window_probes += 1;

@@ -313,6 +313,10 @@ pub(super) const SERIES: &[Figure] = series! {
     Link "virtual_rate", Bps, "Virtual rate",
         "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
         STEERING;
+    Link "virtual_delay", Ms, "Virtual queue",
+        "Length of Steering's virtual queue, as time at its rate; a gap while the AQM sees the real \
+         one.",
+        STEERING;
     Link "decision", None, "Decision",
         "What Steering decided last: 0 none, 1 lowered, 2 raised, 3 stepped down, 4 virtual \
          queue, 5 virtual rate, 6 real queue; kept: 7 swing, 8 under-used, 9 standing, 10 \

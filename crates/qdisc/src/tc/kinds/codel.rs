@@ -5,19 +5,32 @@ use super::flows::{
     ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, DROP_BATCH, FLOW_LIMIT, FLOWS, ISOLATION,
     MEMORY_LIMIT, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
-use crate::params::{CodelParams, FlowParams};
+use crate::params::{CodelLaw, CodelParams, FlowParams};
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Opt, Unit, When, field, options, ours, stats, when};
+use crate::tc::opt::{Amount, Opt, Unit, When, field, kept, opt, options, ours, stats, when};
 
 options! { CodelParams;
     pub(super) TARGET: time target, "standing delay that is acceptable";
     pub(super) INTERVAL: time interval,
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
-    RFC8289: switch(None) rfc8289,
-        "reckon roots and times exactly, as RFC 8289 and not as Linux, which drops again sooner";
 }
+const LAW: Opt = ours(when(
+    opt(
+        "law",
+        Unit::Word(&CodelLaw::WORDS),
+        (0, CodelLaw::WORDS.len() as u64 - 1),
+        kept!(
+            CodelParams;
+            |codel| Some(Amount::Word(codel.law.word()));
+            |codel, amount| codel.law = CodelLaw::ALL[amount.number() as usize]
+        ),
+        "whose arithmetic: Linux drops again sooner than RFC 8289 says, ns-2's (2012) resumes otherwise",
+    ),
+    When::Changed,
+    When::Changed,
+));
 const ECN: Opt = ecn(Some("noecn"), field!(CodelParams, ecn));
 
 pub(super) const CODEL: Kind = Kind {
@@ -25,7 +38,7 @@ pub(super) const CODEL: Kind = Kind {
     summary: "controlled delay: drops at the head while a standing delay exceeds the target",
     source: "RFC 8289; tc-codel(8)",
     example: "codel limit 1000 target 5ms interval 100ms ecn",
-    options: &[LIMIT, TARGET, CE_THRESHOLD, INTERVAL, ECN, ours(RFC8289)],
+    options: &[LIMIT, TARGET, CE_THRESHOLD, INTERVAL, ECN, LAW],
     stats: stats! {
         [count: "drops since this dropping state was entered";
          lastcount: "count when it was entered";
@@ -56,7 +69,7 @@ pub(super) const FQ_CODEL: Kind = Kind {
         MEMORY_LIMIT,
         when(ECN, When::Always, When::On),
         DROP_BATCH,
-        ours(RFC8289),
+        LAW,
         ISOLATION,
         ASSOCIATIVE,
         NAT,

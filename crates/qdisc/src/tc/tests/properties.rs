@@ -3,7 +3,7 @@
 use super::read;
 use crate::End;
 use crate::params::{
-    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, FlowParts,
+    AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
     GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
@@ -38,13 +38,13 @@ fn size() -> impl Strategy<Value = u64> {
 
 fn codel() -> impl Strategy<Value = CodelParams> {
     let rest = (span(), span(), any::<bool>(), proptest::option::of(span()));
-    (rest, any::<bool>()).prop_map(
-        |((target, interval, ecn, ce_threshold), rfc8289)| CodelParams {
+    (rest, proptest::sample::select(&CodelLaw::ALL[..])).prop_map(
+        |((target, interval, ecn, ce_threshold), law)| CodelParams {
             target,
             interval,
             ecn,
             ce_threshold,
-            rfc8289,
+            law,
         },
     )
 }

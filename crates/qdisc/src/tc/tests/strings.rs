@@ -329,7 +329,7 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "codel alpha 2",
         "`alpha` is not an option of codel; it has limit, target, ce_threshold, interval, \
-             ecn, noecn, rfc8289",
+             ecn, noecn, law",
         "alpha",
     ),
     (
