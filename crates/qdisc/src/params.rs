@@ -41,8 +41,8 @@ words! {
         Linux = "linux",
         /// RFC 8289 to the letter.
         Rfc8289 = "rfc8289",
-        /// ns-2's of 2012, by Nichols and Jacobson: it resumes after less than 8 intervals, and then
-        /// at two drops fewer.
+        /// ns-2's of 2012, by Nichols and Jacobson: it resumes after less than 8 intervals, and
+        /// then at two drops fewer.
         Ns2 = "ns2",
     }
 }

@@ -87,18 +87,18 @@ impl<'a> Reproduced<'a> {
     /// How a world's claims came out, in a line without its end.
     pub fn headline(&self, world: &WorldName) -> String {
         let count = |status: Status| self.count(world, status);
-        let mut line = format!(
-            "{} claims: {} pass, {} deviate{}, {} fail",
+        let not_run = match count(Status::NotRun) {
+            0 => String::new(),
+            not_run => format!(", {not_run} not run"),
+        };
+        format!(
+            "{} claims: {} pass, {} deviate{}, {} fail{not_run}",
             self.claims.len(),
             count(Status::Pass),
             count(Status::Deviation),
             self.agreements(world),
             count(Status::Fail),
-        );
-        if count(Status::NotRun) > 0 {
-            line += &format!(", {} not run", count(Status::NotRun));
-        }
-        line
+        )
     }
 
     /// How many claims came out so in a world.

@@ -1,5 +1,8 @@
 //! Study files: what is built in reads, and mistakes are reported with file and line.
 
+#[path = "study/marks.rs"]
+mod marks;
+
 use sojourn_scenario::{Options, Problems};
 use sojourn_study::{
     Agreement, Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction,
@@ -229,76 +232,6 @@ fn claims_are_judged() {
     );
     assert_eq!(judged[4].checks[0].status.name(), "fail");
     assert_eq!(judged[4].checks[1].status.name(), "deviation");
-}
-
-#[test]
-fn mistakes_in_marks_have_a_line() {
-    let head = "id = \"X1\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
-    for (mark, place, message) in [
-        (
-            "\"because\"",
-            "claim.X1.check.deviation",
-            "expected a table with `why`",
-        ),
-        (
-            "{ why = \"It is so.\" }",
-            "claim.X1.check.deviation",
-            "`within`",
-        ),
-        (
-            "{ why = \"so\", within = \"1 < 2\" }",
-            "claim.X1.check.deviation.why",
-            "is no sentence with a full stop",
-        ),
-        (
-            "{ why = \"It is so.\", within = \"link.utilisation[fifo] < link.utilisation[codel]\" }",
-            "claim.X1.check.deviation.within",
-            "has no number, so it is no bound",
-        ),
-        (
-            "{ world = \"life\", why = \"It is so.\", within = \"1 < 2\" }",
-            "claim.X1.check.deviation.world",
-            "did you mean `live`?",
-        ),
-        (
-            "{ seeds = \"4..2\", why = \"It is so.\", within = \"1 < 2\" }",
-            "claim.X1.check.deviation.seeds",
-            "`4..2` is no number of seeds",
-        ),
-        (
-            "{ why = \"It is so.\", within = \"1 < 2\", reference = { agrees = \"uss\", says = \"It has it.\" } }",
-            "claim.X1.check.deviation.reference.agrees",
-            "did you mean `us`?",
-        ),
-    ] {
-        let text = study(&format!(
-            "{head}check = [{{ holds = \"2 < 1\", deviation = {mark} }}]"
-        ));
-        let error = parse(&text).expect_err(mark);
-        assert!(
-            error.contains("study.toml:17:") && error.contains(place) && error.contains(message),
-            "{mark}\n{error}"
-        );
-    }
-}
-
-/// A live scenario that sweeps `queues`.
-fn live(queues: &str) -> String {
-    let sim = r#"["codel", "pfifo limit 100"]"#;
-    assert!(SCENARIO.contains(sim));
-    SCENARIO.replace(sim, queues)
-}
-
-fn both(claim: &str, live: &str) -> Result<Study, String> {
-    let text = study(claim).replace(
-        "scenario = \"a.toml\"",
-        "scenario = \"a.toml\"\nlive = \"live.toml\"",
-    );
-    read(&[
-        ("study.toml", &text),
-        ("a.toml", SCENARIO),
-        ("live.toml", live),
-    ])
 }
 
 #[test]

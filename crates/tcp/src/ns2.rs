@@ -1,11 +1,11 @@
 //! ns-2's one-way senders before receivers that send no SACK blocks.
 //!
-//! Source: ns-2 2.35, `tcp/tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`, `tcp-sack1.cc`, `tcp-linux.cc`,
-//! `scoreboard1.cc` and `tcl/lib/ns-default.tcl`, read for what they do; parameters as the scripts of
-//! the study `codel-red` set them.
+//! Source: ns-2 2.35, `tcp/tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`, `tcp-sack1.cc`,
+//! `tcp-linux.cc`, `scoreboard1.cc` and `tcl/lib/ns-default.tcl`, read for what they do; parameters
+//! as the scripts of the study `codel-red` set them.
 //! Units: windows and sequence numbers count packets of one size, from 0; `Time` for the clock.
-//! Invariants: no more than [`WINDOW`] packets above the highest acknowledged one are sent; what was
-//! sent stays a prefix; an ACK never lowers the highest acknowledged packet.
+//! Invariants: no more than [`WINDOW`] packets above the highest acknowledged one are sent; what
+//! was sent stays a prefix; an ACK never lowers the highest acknowledged packet.
 //!
 //! Before such a receiver (`Agent/TCPSink`) only NewReno repairs losses before a timeout:
 //! - `Agent/TCP/Sack1` counts a duplicate ACK only when its blocks are news;

@@ -231,12 +231,11 @@ impl Codel {
         if !state.dropping {
             // Near to the last dropping state, its drop rate is a good one to start with.
             let recent = now - state.drop_next < self.resumes_within();
-            match self.resumed(state).filter(|_| recent) {
-                Some(count) => {
-                    state.count = count;
-                    state.step();
-                }
-                None => (state.count, state.inverse_root) = (1, u16::MAX),
+            if let Some(count) = self.resumed(state).filter(|_| recent) {
+                state.count = count;
+                state.step();
+            } else {
+                (state.count, state.inverse_root) = (1, u16::MAX);
             }
             state.lastcount = state.count;
             state.dropping = true;

@@ -256,9 +256,9 @@ impl Red {
     }
 
     /// Makes the distance between two hits uniform (section 7 of the paper, method 2): from 1 to
-    /// 1/probability, or with `wait` from there to twice that; then the first packet counts too, as in
-    /// ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a packet
-    /// of twice the mean is twice as likely to be hit.
+    /// 1/probability, or with `wait` from there to twice that; then the first packet counts too, as
+    /// in ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a
+    /// packet of twice the mean is twice as likely to be hit.
     fn is_hit(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
         let weight = if self.params.bytemode {
             f64::from(packet.len) / f64::from(self.params.avpkt.max(1))

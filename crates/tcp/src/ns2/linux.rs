@@ -89,7 +89,7 @@ impl Cubic {
             self.reno_window = window;
         }
         // 8·(1024 + 819)/3/(1024 - 819), in integers.
-        let delta = window * 23 >> 3;
+        let delta = (window * 23) >> 3;
         while self.acks > delta {
             self.acks -= delta;
             self.reno_window += 1;

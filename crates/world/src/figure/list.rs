@@ -314,8 +314,8 @@ pub(super) const SERIES: &[Figure] = series! {
         "Rate of Steering's virtual queue; a gap while the AQM sees the real one.",
         STEERING;
     Link "virtual_delay", Ms, "Virtual queue",
-        "Length of Steering's virtual queue, as time at its rate; a gap while the AQM sees the real \
-         one.",
+        "Length of Steering's virtual queue, as time at its rate; a gap while the AQM sees the \
+         real one.",
         STEERING;
     Link "decision", None, "Decision",
         "What Steering decided last: 0 none, 1 lowered, 2 raised, 3 stepped down, 4 virtual \

@@ -26,7 +26,7 @@ const LAW: Opt = ours(when(
             |codel| Some(Amount::Word(codel.law.word()));
             |codel, amount| codel.law = CodelLaw::ALL[amount.number() as usize]
         ),
-        "whose arithmetic: Linux drops again sooner than RFC 8289 says, ns-2's (2012) resumes otherwise",
+        "whose arithmetic: Linux drops again sooner than RFC 8289 says; ns-2's is that of 2012",
     ),
     When::Changed,
     When::Changed,
