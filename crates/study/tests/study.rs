@@ -234,6 +234,25 @@ fn claims_are_judged() {
     assert_eq!(judged[4].checks[1].status.name(), "deviation");
 }
 
+/// A live scenario that sweeps `queues`.
+fn live(queues: &str) -> String {
+    let sim = r#"["codel", "pfifo limit 100"]"#;
+    assert!(SCENARIO.contains(sim));
+    SCENARIO.replace(sim, queues)
+}
+
+fn both(claim: &str, live: &str) -> Result<Study, String> {
+    let text = study(claim).replace(
+        "scenario = \"a.toml\"",
+        "scenario = \"a.toml\"\nlive = \"live.toml\"",
+    );
+    read(&[
+        ("study.toml", &text),
+        ("a.toml", SCENARIO),
+        ("live.toml", live),
+    ])
+}
+
 #[test]
 fn a_claim_is_not_run_where_the_world_has_no_cell() {
     let claim = |id: &str, check: &str| {

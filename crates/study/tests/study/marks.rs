@@ -52,22 +52,3 @@ fn mistakes_in_marks_have_a_line() {
         );
     }
 }
-
-/// A live scenario that sweeps `queues`.
-fn live(queues: &str) -> String {
-    let sim = r#"["codel", "pfifo limit 100"]"#;
-    assert!(SCENARIO.contains(sim));
-    SCENARIO.replace(sim, queues)
-}
-
-fn both(claim: &str, live: &str) -> Result<Study, String> {
-    let text = study(claim).replace(
-        "scenario = \"a.toml\"",
-        "scenario = \"a.toml\"\nlive = \"live.toml\"",
-    );
-    read(&[
-        ("study.toml", &text),
-        ("a.toml", SCENARIO),
-        ("live.toml", live),
-    ])
-}
