@@ -83,6 +83,10 @@ pub trait Upper {
     /// A frame begins. For those who look on.
     fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
 
+    /// A station is done with the packet that it took last: acknowledged, sent to all or given up.
+    /// For those who look on.
+    fn finished(&mut self, _station: u32, _now: Time) {}
+
     /// A data frame of a station was lost at its addressee, which hears another frame. For those
     /// who look on.
     fn collided(&mut self, _station: u32, _now: Time) {}
@@ -521,6 +525,7 @@ impl<P: Copy> Air<P> {
         (own.packet, own.short, own.long) = (None, 0, 0);
         own.window = self.profile.cw_min;
         self.back_off(station, now);
+        upper.finished(station, now);
         self.fetch(station, now, upper);
     }
 
@@ -563,6 +568,7 @@ impl<P: Copy> Air<P> {
         if let Some(to) = packet.to {
             upper.fail(station, to, packet.packet, now);
         }
+        upper.finished(station, now);
         if self.profile.rules == Rules::Standard {
             self.back_off(station, now);
         }

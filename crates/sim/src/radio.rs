@@ -183,6 +183,12 @@ impl Upper for Above<'_> {
         recorder.radio(frame.start, event);
     }
 
+    fn finished(&mut self, station: u32, now: Time) {
+        self.passage.interfaces[station as usize]
+            .recorder
+            .radio_done(now);
+    }
+
     fn collided(&mut self, station: u32, now: Time) {
         let recorder = &mut self.passage.interfaces[station as usize].recorder;
         recorder.radio(now, RadioEvent::Collided);

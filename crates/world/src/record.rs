@@ -104,6 +104,14 @@ impl LinkRecorder {
         }
     }
 
+    /// A radio is done with the packet that left the queue last.
+    #[inline]
+    pub fn radio_done(&mut self, now: Time) {
+        if let Some(radio) = &mut self.radio {
+            radio.done(now, self.window.holds(now));
+        }
+    }
+
     /// Whether the queue's own variables are to be told now: a few times an interval.
     #[inline]
     pub fn wants_gauges(&mut self, now: Time) -> bool {

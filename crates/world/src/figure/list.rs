@@ -113,7 +113,7 @@ part! {
              contention, transmission and repetitions.",
             "";
         nodal_delay: Distribution, "nodal_delay_ms" later, Ms, "Nodal delay",
-            "Sojourn time and MAC delay of a packet at a radio.",
+            "Time from a packet's coming to a radio's queue until it is acknowledged or given up.",
             "";
         nodal_miss_ratio: Option<f64>, "nodal_miss_ratio" later, Share, "Nodal delay missed",
             "Packets whose nodal delay is above the node's deadline over those whose is known. No \

@@ -34,8 +34,10 @@ pub(super) struct RadioRecorder {
     deadline: Option<Span>,
     known: u64,
     missed: u64,
-    /// The last departure, and how long that packet had waited.
-    last: Option<(Time, Span)>,
+    /// The last departure.
+    last: Option<Time>,
+    /// When the packet was queued that the radio is busy with.
+    queued: Option<Time>,
     frames: u64,
     repeated: u64,
     collided: u64,
@@ -54,6 +56,7 @@ impl RadioRecorder {
             known: 0,
             missed: 0,
             last: None,
+            queued: None,
             frames: 0,
             repeated: 0,
             collided: 0,
@@ -83,20 +86,28 @@ impl RadioRecorder {
     /// A packet has left the queue after `sojourn`. The MAC delay of the one before it ends.
     #[inline]
     pub(super) fn left(&mut self, now: Time, sojourn: Span, counts: bool) {
-        if let Some((left, waited)) = self.last
+        if let Some(left) = self.last
             && counts
             && !sojourn.is_zero()
         {
-            let mac = now - left;
-            self.mac.add(mac);
-            self.nodal.add(waited + mac);
+            self.mac.add(now - left);
+        }
+        self.last = Some(now);
+        self.queued = Some(now - sojourn);
+    }
+
+    /// The radio is done with that packet.
+    #[inline]
+    pub(super) fn done(&mut self, now: Time, counts: bool) {
+        if let Some(queued) = self.queued.take()
+            && counts
+        {
+            let nodal = now - queued;
+            self.nodal.add(nodal);
             self.known += 1;
-            let is_missed = self
-                .deadline
-                .is_some_and(|deadline| waited + mac > deadline);
+            let is_missed = self.deadline.is_some_and(|deadline| nodal > deadline);
             self.missed += u64::from(is_missed);
         }
-        self.last = Some((now, sojourn));
     }
 
     /// Puts its figures into the result of so much time.
