@@ -21,6 +21,11 @@ macro_rules! study {
 /// In alphabetical order.
 pub(crate) const STUDIES: &[BuiltIn] = &[
     study!(
+        "adth": "study.toml", "one.toml", "own.toml", "two.toml", "three.toml", "four.toml",
+        "five.toml", "voice.toml", "sizes.toml", "random.toml", "six.toml", "tcp.toml",
+        "wire.toml", "wire-live.toml",
+    ),
+    study!(
         "cake": "study.toml", "rrul-be.toml", "rrul.toml", "host-isolation.toml",
         "ack-filter.toml", "ef-call.toml", "home.toml", "collisions.toml", "shaper.toml",
         "after-idle.toml", "overhead.toml", "linux-rrul-be.csv", "linux-rrul.csv",
