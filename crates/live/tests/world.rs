@@ -326,7 +326,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     };
     let mut graph = cell(1000, Vec::new());
     graph.network = Network::new(["a", "b", "c"]);
-    assert!(refused(&graph).contains("dumbbell"));
+    assert!(refused(&graph).contains("lead back"));
     let mut bare = cell(1000, Vec::new());
     bare.link_header = 0;
     assert!(refused(&bare).contains("link_header"));

@@ -50,7 +50,7 @@ fn mac(joint: usize, node: usize) -> Mac {
 }
 
 /// Pairs of links that lead back where the other comes from, each in the order of its first link.
-/// None when a link has no such other one, or something else than a wire.
+/// None when a link has no such other one, or something else than a wire, or there is none.
 pub(crate) fn joints(network: &Network) -> Option<Vec<Joint>> {
     let ends = |link: usize| Some((network.interfaces[link].node, network.wire(link)?.to));
     let mut open: Vec<usize> = (0..network.interfaces.len()).collect();
@@ -62,7 +62,7 @@ pub(crate) fn joints(network: &Network) -> Option<Vec<Joint>> {
         open.retain(|&other| other != link && other != back);
         joints.push([link, back]);
     }
-    Some(joints)
+    (!joints.is_empty()).then_some(joints)
 }
 
 /// Whether a network is two nodes with a link each way, the first node's first: what [`Lab`] is
