@@ -57,7 +57,7 @@ pub(crate) struct FidelityArgs {
     cell: Vec<String>,
 
     /// Number of seeds; of more than one, intervals are shown
-    #[arg(long, value_name = "N", default_value_t = 1,
+    #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
 

@@ -24,7 +24,7 @@ pub struct Difference {
     pub other: Mean,
 }
 
-/// Whose a difference between the simulator and the kernel is.
+/// Whose a difference beyond the tolerance is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The model's: with the kernel's TCP over our queues it is gone.
@@ -35,6 +35,8 @@ pub enum Cause {
     Both,
     /// Nobody knows: the kernel's TCP was not run over our queues.
     Unknown,
+    /// Nobody's that these seeds could name: its 95 % interval holds zero.
+    Chance,
 }
 
 impl Cause {
@@ -45,6 +47,7 @@ impl Cause {
             Self::Queue => "queue code",
             Self::Both => "both",
             Self::Unknown => "not separated",
+            Self::Chance => "may be chance",
         }
     }
 }
@@ -77,6 +80,11 @@ impl Difference {
     /// Half the width of the 95 % confidence interval of the difference, where both have one.
     pub fn ci95(&self) -> Option<f64> {
         Some(libm::hypot(self.first.ci95?, self.other.ci95?))
+    }
+
+    /// Whether the seeds show that the two differ by more than the tolerance allows.
+    pub fn is_shown(&self) -> bool {
+        !self.within() && self.ci95().is_none_or(|ci| ci < self.absolute().abs())
     }
 }
 
@@ -126,8 +134,12 @@ impl Pair {
         list
     }
 
-    /// Whose a difference of this pair is; none unless both TCP and queues differ.
+    /// Whose a difference of this pair is that is beyond the tolerance: chance's, or, where both
+    /// TCP and queues differ, one of theirs.
     pub fn cause(&self, matrix: &Matrix, place: &Place, difference: &Difference) -> Option<Cause> {
+        if !difference.is_shown() {
+            return Some(Cause::Chance);
+        }
         if self.first.tcp == self.other.tcp || self.first.queues == self.other.queues {
             return None;
         }
@@ -141,14 +153,21 @@ impl Pair {
             let entry = matrix.get(place, square.world)?;
             let figures = FIGURES.iter().zip(&entry.figures);
             let mut found = figures.filter(|(figure, _)| figure.key == difference.figure.key);
-            found.next()?.1.as_ref().map(|mean| (square, mean.mean))
+            Some((square, (*found.next()?.1)?))
         });
         let Some((square, middle)) = value else {
             return Some(Cause::Unknown);
         };
-        let tolerance = difference.figure.tolerance(difference.other.mean);
-        let to_first = (difference.first.mean - middle).abs() > tolerance;
-        let to_other = (difference.other.mean - middle).abs() > tolerance;
+        let is_apart = |end: Mean| {
+            let (first, other) = (middle, end);
+            let part = Difference {
+                first,
+                other,
+                ..*difference
+            };
+            part.is_shown()
+        };
+        let (to_first, to_other) = (is_apart(difference.first), is_apart(difference.other));
         // From the first world to the middle one either TCP changes or the queues do.
         let by_tcp = square.queues == self.first.queues;
         Some(match (to_first, to_other) {
@@ -178,13 +197,15 @@ mod tests {
     use super::*;
     use sojourn_world::WorldName;
 
+    const INTERVAL: f64 = 0.03;
+
     /// A cell with so much goodput in each world.
     fn matrix(values: &[(&'static str, f64)]) -> Matrix {
         let entry = |&(world, mean): &(&'static str, f64)| {
             let mut figures = [None; FIGURES.len()];
             figures[0] = Some(Mean {
                 mean,
-                ci95: Some(0.3),
+                ci95: Some(INTERVAL),
             });
             Entry {
                 place: Place::of("steady", &[]),
@@ -218,6 +239,14 @@ mod tests {
     }
 
     #[test]
+    fn what_the_interval_holds_may_be_chance() {
+        // Two intervals of 0.03 make one of 0.042, where the tolerance at 1 Mbit/s is 0.01.
+        assert_eq!(cause(0.96, Some(0.99), 1.0), Some(Cause::Chance));
+        assert_eq!(cause(0.95, Some(0.99), 1.0), Some(Cause::Both));
+        assert_eq!(cause(0.94, Some(0.99), 1.0), Some(Cause::Tcp));
+    }
+
+    #[test]
     fn sizes_are_counted_in_tolerances() {
         let matrix = matrix(&[("sim", 9.8), ("kernel", 10.0)]);
         let pair = Pair::all(&matrix)[0];
@@ -226,7 +255,10 @@ mod tests {
         assert!((difference.size() - 2.0).abs() < 1e-9);
         assert!(!difference.within());
         assert!((difference.relative().expect("not zero") + 0.02).abs() < 1e-9);
-        assert!((difference.ci95().expect("both have one") - libm::hypot(0.3, 0.3)).abs() < 1e-12);
+        assert!(
+            (difference.ci95().expect("both have one") - libm::hypot(INTERVAL, INTERVAL)).abs()
+                < 1e-12
+        );
         assert_eq!(pair.what(), "TCP");
         assert_eq!(pair.cause(&matrix, list[0].0, difference), None);
     }

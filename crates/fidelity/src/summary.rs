@@ -14,7 +14,8 @@ pub struct Summary {
     pub cells: usize,
     /// By phase, and last over all, if there are several.
     pub rows: Vec<Row>,
-    /// Every cell with differences beyond the tolerance, the worst first.
+    /// Every cell with differences beyond the tolerance, the worst first, behind them those
+    /// whose differences may be chance.
     pub worst: Vec<Worst>,
     /// How many of these differences are whose, in the order of first mention.
     pub causes: Vec<(Cause, usize)>,
@@ -42,10 +43,13 @@ pub struct Worst {
 }
 
 impl Worst {
-    /// Its largest difference.
+    /// Its largest difference, among those that the seeds show where there is one.
     pub fn largest(&self) -> (&Difference, Option<Cause>) {
         let sizes = self.differences.iter();
-        let largest = sizes.max_by(|a, b| a.0.size().total_cmp(&b.0.size()));
+        let largest = sizes.max_by(|(a, _), (b, _)| {
+            let shown = a.is_shown().cmp(&b.is_shown());
+            shown.then(a.size().total_cmp(&b.size()))
+        });
         let (difference, cause) = largest.expect("a cell in this list has a difference");
         (difference, *cause)
     }
@@ -97,7 +101,11 @@ impl Summary {
             worst.push(Worst { place, differences });
         }
         // Stable: equal ones stay in the grid's order.
-        worst.sort_by(|a, b| b.largest().0.size().total_cmp(&a.largest().0.size()));
+        worst.sort_by(|a, b| {
+            let (a, b) = (a.largest().0, b.largest().0);
+            let shown = b.is_shown().cmp(&a.is_shown());
+            shown.then(b.size().total_cmp(&a.size()))
+        });
         Self {
             pair,
             cells: cells.len(),

@@ -18,6 +18,7 @@ use netlink_packet_route::link::{
 };
 use sojourn_units::Time;
 use std::io;
+use thiserror::Error;
 
 /// Bridges of this name are ours, also those that a killed process left behind.
 const NAME: &str = "sojourn";
@@ -36,8 +37,42 @@ pub(crate) struct FailOpenBridge {
     pub(crate) forwarded_until: Time,
 }
 
-/// Why there can be no way round; a clause for the user.
-type Refusal = String;
+/// Why there can be no way round.
+#[derive(Debug, Error)]
+pub enum FailOpenError {
+    /// The interface is one of the host's own.
+    #[error("`{0}` has an IP address, which a kernel bridge over it would cut off")]
+    Address(String),
+    /// Something that the kernel must have.
+    #[error("this kernel has no {0}")]
+    Kernel(&'static str),
+    /// The interfaces are ports of something else.
+    #[error("both interfaces belong to `{0}`, which is no bridge")]
+    OtherMaster(String),
+    /// One interface is a port of a bridge to which the other one does not belong.
+    #[error("`{0}` and `{1}` do not belong to the same bridge, but one of them belongs to some")]
+    TwoMasters(String, String),
+    /// No name is left for the bridge.
+    #[error("there are {MOST} bridges named {NAME} already")]
+    TooMany,
+    /// The operating system refused something.
+    #[error("{doing}: {error}")]
+    Failed {
+        /// What we wanted to do.
+        doing: String,
+        /// Its answer.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl FailOpenError {
+    /// For `map_err`: an error while `doing` something.
+    fn of(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        |error| Self::Failed { doing, error }
+    }
+}
 
 impl FailOpenBridge {
     /// Puts the kernel bridge in place, or adopts the one that holds both interfaces already.
@@ -47,30 +82,27 @@ impl FailOpenBridge {
         right: &Interface,
         keep: bool,
         clock: Clock,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, FailOpenError> {
         for interface in [left, right] {
             if has_ipv4_address(&interface.name) {
-                return Err(format!(
-                    "`{}` has an IP address, which a kernel bridge over it would cut off",
-                    interface.name
-                ));
+                return Err(FailOpenError::Address(interface.name.clone()));
             }
         }
-        let mut netlink = Netlink::open().map_err(|error| format!("netlink: {error}"))?;
+        let mut netlink = Netlink::open().map_err(FailOpenError::of("netlink"))?;
         let mut master_of = |interface| master_of(&mut netlink, interface);
         let masters = (master_of(left)?, master_of(right)?);
         let closed_gate = || {
             let gate = Gate::new([left.index, right.index]).map_err(|error| {
                 match error.raw_os_error() {
-                    Some(libc::EINVAL) => "this kernel has no tcx (Linux 6.6)".to_owned(),
-                    Some(libc::ENOSYS) => "this kernel has no bpf(2)".to_owned(),
-                    _ => format!("attach BPF programs: {error}"),
+                    Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
+                    Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
+                    _ => FailOpenError::of("attach BPF programs")(error),
                 }
             })?;
             gate.close();
             // Afterwards: rather lose a frame than send it twice.
             let closed = clock.now();
-            Ok::<_, Refusal>((gate, closed))
+            Ok::<_, FailOpenError>((gate, closed))
         };
         match masters {
             (Some(master), Some(other)) if master == other => {
@@ -99,13 +131,13 @@ impl FailOpenBridge {
                 // What was made goes again when `bridge` is dropped.
                 build.map_err(|error| {
                     remove(&mut netlink, index);
-                    format!("build the bridge `{}`: {error}", bridge.name)
+                    FailOpenError::of(format!("build the bridge `{}`", bridge.name))(error)
                 })?;
                 Ok(bridge)
             }
-            _ => Err(format!(
-                "`{}` and `{}` do not belong to the same bridge, but one of them belongs to some",
-                left.name, right.name
+            _ => Err(FailOpenError::TwoMasters(
+                left.name.clone(),
+                right.name.clone(),
             )),
         }
     }
@@ -153,9 +185,9 @@ fn get(netlink: &mut Netlink, index: u32) -> io::Result<LinkMessage> {
 }
 
 /// What the interface is enslaved to.
-fn master_of(netlink: &mut Netlink, interface: &Interface) -> Result<Option<u32>, Refusal> {
+fn master_of(netlink: &mut Netlink, interface: &Interface) -> Result<Option<u32>, FailOpenError> {
     let link = get(netlink, interface.index)
-        .map_err(|error| format!("ask about `{}`: {error}", interface.name))?;
+        .map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
     let mut attributes = link.attributes.iter();
     Ok(attributes.find_map(|attribute| match attribute {
         LinkAttribute::Controller(index) => Some(*index),
@@ -164,8 +196,8 @@ fn master_of(netlink: &mut Netlink, interface: &Interface) -> Result<Option<u32>
 }
 
 /// The name of the master, which must be a bridge.
-fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, Refusal> {
-    let link = get(netlink, index).map_err(|error| format!("ask about the bridge: {error}"))?;
+fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, FailOpenError> {
+    let link = get(netlink, index).map_err(FailOpenError::of("ask about the bridge"))?;
     let mut name = String::new();
     let mut is_bridge = false;
     for attribute in link.attributes {
@@ -178,15 +210,13 @@ fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, Refusal> {
         }
     }
     if !is_bridge {
-        return Err(format!(
-            "both interfaces belong to `{name}`, which is no bridge"
-        ));
+        return Err(FailOpenError::OtherMaster(name));
     }
     Ok(name)
 }
 
 /// Makes a bridge that forwards at once, learns nothing from us and says nothing of its own.
-fn create(netlink: &mut Netlink) -> Result<(u32, String), Refusal> {
+fn create(netlink: &mut Netlink) -> Result<(u32, String), FailOpenError> {
     for number in 0..MOST {
         let name = format!("{NAME}{number}");
         let mut link = LinkMessage::default();
@@ -208,17 +238,17 @@ fn create(netlink: &mut Netlink) -> Result<(u32, String), Refusal> {
                 // is no IPv6.
                 let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
                 let index = Interface::index_of(&name)
-                    .map_err(|error| format!("look up the bridge `{name}`: {error}"))?;
+                    .map_err(FailOpenError::of(format!("look up the bridge `{name}`")))?;
                 return Ok((index, name));
             }
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-                return Err("this kernel has no bridge device".to_owned());
+                return Err(FailOpenError::Kernel("bridge device"));
             }
-            Err(error) => return Err(format!("make a bridge device: {error}")),
+            Err(error) => return Err(FailOpenError::of("make a bridge device")(error)),
         }
     }
-    Err(format!("there are {MOST} bridges named {NAME} already"))
+    Err(FailOpenError::TooMany)
 }
 
 fn build(netlink: &mut Netlink, bridge: &FailOpenBridge, ports: [&Interface; 2]) -> io::Result<()> {

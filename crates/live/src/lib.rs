@@ -23,6 +23,7 @@ mod unfit;
 mod world;
 
 pub use clock::Clock;
+pub use fail_open::FailOpenError;
 pub use lab::{Host, Lab, Namespace, Plan};
 pub use sys::catch_signals;
 pub use unfit::{Unfit, UnfitFlow};

@@ -1,5 +1,6 @@
 //! Why a bridge could not start or go on.
 
+use crate::fail_open::FailOpenError;
 use std::io;
 
 /// A sentence for the user, with what would help.
@@ -30,7 +31,7 @@ pub enum BridgeError {
     },
     /// Fail open was required, but this kernel or set-up cannot do it.
     #[error("fail open is required but not possible: {0}")]
-    FailOpen(String),
+    FailOpen(#[source] FailOpenError),
     /// An interface was removed while we ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

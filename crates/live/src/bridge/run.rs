@@ -7,7 +7,7 @@ use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
-use crate::fail_open::FailOpenBridge;
+use crate::fail_open::{FailOpenBridge, FailOpenError};
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
 use crate::sys;
@@ -50,8 +50,8 @@ pub struct Bridge {
 enum WayRound {
     /// It goes down, as was asked for.
     NotWanted,
-    /// It goes down, because there is no way round: a clause that says why.
-    Impossible(String),
+    /// It goes down, because there is no way round.
+    Impossible(FailOpenError),
     /// A kernel bridge forwards.
     Bridge(FailOpenBridge),
 }
