@@ -25,10 +25,11 @@ fn cake(words: &str) -> Qdisc {
 
 /// Probes of 20 requests a second for two seconds, from hosts with these numbers.
 fn probes(labels: &[(u32, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
-    let ping = Ping {
-        size: 64,
-        interval: Span::from_millis(50),
-    };
+    probes_every(Span::from_millis(50), labels, nat, qdisc)
+}
+
+fn probes_every(interval: Span, labels: &[(u32, Label)], nat: bool, qdisc: &Qdisc) -> Cell {
+    let ping = Ping { size: 64, interval };
     let flow = |(index, &(host, label)): (usize, &(u32, Label))| Flow {
         hosts: [host, 0],
         base_rtt: Span::from_millis(4),
@@ -100,6 +101,21 @@ fn a_cell_behind_a_translation_runs_and_its_opposite_is_refused() {
         reason.contains("probe-1") && reason.contains("the server sends first"),
         "{reason}"
     );
+}
+
+/// As many hosts as CAKE tells apart only since it counts them in more than a byte.
+#[test]
+fn three_hundred_hosts_cross_one_link() {
+    let hosts: Vec<_> = (0..300).map(|host| (host, Label::default())).collect();
+    for nat in [false, true] {
+        let queue = cake("unlimited nat dual-srchost");
+        let cell = probes_every(Span::from_millis(500), &hosts, nat, &queue);
+        let flows = run(&cell).flows;
+        assert_eq!(flows.len(), hosts.len());
+        for (name, probe) in &flows {
+            assert_eq!(probe.loss_ratio, Some(0.0), "{name}, nat {nat}");
+        }
+    }
 }
 
 /// What frames of one direction say of their source host: outside, and inside where known.
