@@ -258,7 +258,11 @@ fn hold(
     mark: Option<&Mark>,
     evaluator: &mut Evaluator<'_>,
 ) -> (Checked, Option<Case>) {
-    let failed = if mark.is_some_and(|mark| is_within(&mark.within, evaluator)) {
+    let mut bounds = |mark: &Mark| {
+        let within = mark.within.as_ref();
+        within.is_none_or(|within| is_within(within, evaluator))
+    };
+    let failed = if mark.is_some_and(&mut bounds) {
         Status::Deviation
     } else {
         Status::Fail

@@ -63,7 +63,16 @@ impl Study {
         options: &Options,
         worlds: &[WorldName],
     ) -> Result<Self, Problems> {
-        read::study(files, options, worlds)
+        read::study(files, options, worlds, false)
+    }
+
+    /// Reads a study that stands beside results, perhaps of an older program: its marks may be a
+    /// reason alone.
+    ///
+    /// # Errors
+    /// As [`Study::load`].
+    pub fn kept(name: &str, options: &Options, worlds: &[WorldName]) -> Result<Self, Problems> {
+        read::study(&find(name)?, options, worlds, true)
     }
 }
 

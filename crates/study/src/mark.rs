@@ -15,8 +15,9 @@ pub(crate) struct Mark {
     pub(crate) worlds: Vec<WorldName>,
     /// The numbers of seeds that it holds for.
     pub(crate) seeds: RangeInclusive<usize>,
-    /// How far the deviation may go: outside of it the check fails.
-    pub(crate) within: Check,
+    /// How far the deviation may go: outside of it the check fails. None in the copies of studies
+    /// that older programs kept beside results.
+    pub(crate) within: Option<Check>,
     /// That as it was written.
     pub(crate) bound: String,
     /// What was measured elsewhere.

@@ -71,11 +71,12 @@ macro_rules! keys {
 
 use keys;
 
-/// Reads a study; see [`Study::read`].
+/// Reads a study; see [`Study::read`], if it is `kept` [`Study::kept`].
 pub(crate) fn study(
     files: &dyn Files,
     options: &Options,
     worlds: &[WorldName],
+    kept: bool,
 ) -> Result<Study, Problems> {
     let file = files.shown(FILE);
     let text = files.read(FILE);
@@ -83,6 +84,7 @@ pub(crate) fn study(
     let (tree, problems) = Node::of_file(&file, &text)?;
     let mut reader = Reader {
         problems,
+        kept,
         worlds: worlds.to_vec(),
         settings: Vec::new(),
         words: Vocabulary::default(),
@@ -115,6 +117,8 @@ pub(crate) fn study(
 
 struct Reader {
     problems: Problems,
+    /// It stands beside results.
+    kept: bool,
     /// The worlds that the file may name; the first is that of the key `scenario`.
     worlds: Vec<WorldName>,
     settings: Vec<Setting>,

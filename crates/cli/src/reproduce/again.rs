@@ -54,7 +54,7 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
 /// The study as it was when it was run, with as many seeds as the results have.
 fn load(dir: &Path, results: &[RunResult]) -> Result<Study, Problems> {
     let name = dir.join(STUDY).display().to_string();
-    let study = Study::load(&name, &Options::default(), &worlds::names())?;
+    let study = Study::kept(&name, &Options::default(), &worlds::names())?;
     let known = |run: &RunResult| {
         let settings = study.settings.iter();
         let cells = settings.filter_map(|setting| Some(&setting.scenarios.get(&run.world)?.cells));
@@ -67,7 +67,7 @@ fn load(dir: &Path, results: &[RunResult]) -> Result<Study, Problems> {
         seeds: results.iter().map(|run| run.seed).max(),
         ..Options::default()
     };
-    Study::load(&name, &options, &worlds::names())
+    Study::kept(&name, &options, &worlds::names())
 }
 
 /// Takes the results of one world, in the order of the study's cells.

@@ -26,6 +26,15 @@ impl Reader {
                 let marks = items.iter();
                 marks.map(|item| self.mark(item, &path, setting)).collect()
             }
+            // A reason alone is what older programs had.
+            Value::Text(why) if self.kept => Some(vec![Mark {
+                why: why.clone(),
+                worlds: Vec::new(),
+                seeds: 1..=usize::MAX,
+                within: None,
+                bound: String::new(),
+                reference: None,
+            }]),
             _ => {
                 let wanted = "a table with `why`, `within` and, where they apply, `world`, \
                      `seeds` and `reference`, or a list of such tables";
@@ -57,7 +66,7 @@ impl Reader {
             why,
             worlds,
             seeds,
-            within: check,
+            within: Some(check),
             bound: within.text,
             reference,
         })
