@@ -1,5 +1,6 @@
 //! The accounts that every discipline keeps, and what it tells of itself for series.
 
+use crate::report::{Field, int};
 use sojourn_units::Unit;
 
 /// Packets and bytes, always both.
@@ -124,4 +125,19 @@ pub struct FlowStatistics {
     pub drop_overlimit: u64,
     /// Those of them for which it was the memory limit.
     pub drop_overmemory: u64,
+}
+
+impl FlowStatistics {
+    /// As rows of `tc -s`, for policies that tc does not have: it shows those of each of its own in
+    /// another order.
+    pub(crate) fn fields(&self) -> [Field; 6] {
+        [
+            int("drop_overlimit", self.drop_overlimit),
+            int("drop_overmemory", self.drop_overmemory),
+            int("new_flow_count", self.new_flow_count),
+            int("memory_used", self.memory_used),
+            int("new_flows_len", self.new_flows_len),
+            int("old_flows_len", self.old_flows_len),
+        ]
+    }
 }

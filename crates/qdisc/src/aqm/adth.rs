@@ -268,14 +268,7 @@ impl Aqm for Adth {
     }
 
     fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
-        Vec::from([
-            int("drop_overlimit", flows.drop_overlimit),
-            int("drop_overmemory", flows.drop_overmemory),
-            int("new_flow_count", flows.new_flow_count),
-            int("memory_used", flows.memory_used),
-            int("new_flows_len", flows.new_flows_len),
-            int("old_flows_len", flows.old_flows_len),
-        ])
+        flows.fields().into()
     }
 }
 

@@ -282,17 +282,13 @@ impl Aqm for Gsp {
 
     fn flow_statistics(&self, flows: &FlowStatistics) -> Vec<Field> {
         let own = &self.counters;
-        Vec::from([
+        let mut fields = Vec::from([
             int("dropped", own.dropped),
             int("ecn_mark", own.ecn_mark),
             int("overflows", own.overflows),
-            int("drop_overlimit", flows.drop_overlimit),
-            int("drop_overmemory", flows.drop_overmemory),
-            int("new_flow_count", flows.new_flow_count),
-            int("memory_used", flows.memory_used),
-            int("new_flows_len", flows.new_flows_len),
-            int("old_flows_len", flows.old_flows_len),
-        ])
+        ]);
+        fields.extend(flows.fields());
+        fields
     }
 }
 

@@ -317,10 +317,10 @@ macro_rules! named {
 /// The statistics of a discipline, line by line as `tc -s` prints them.
 macro_rules! stats {
     ($([$first:ident $(as $style:ident)?: $meaning:literal
-        $(; $name:ident $(as $other:ident)?: $what:literal)*])+ $(..$($more:ident),+)?) => {
+        $(; $name:ident $(as $other:ident)?: $what:literal)*])* $(..$($more:expr),+)?) => {
         &[
             $($crate::tc::opt::first($crate::tc::opt::stats!(@ $first $(as $style)?: $meaning)),
-            $($crate::tc::opt::stats!(@ $name $(as $other)?: $what),)*)+
+            $($crate::tc::opt::stats!(@ $name $(as $other)?: $what),)*)*
             $($($more),+)?
         ]
     };

@@ -3,12 +3,15 @@
 use super::common::{LIMIT, ecn};
 use super::flows::{
     ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, DROP_BATCH, FLOW_LIMIT, FLOWS, ISOLATION,
-    MEMORY_LIMIT, NAT, WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
+    MEMORY_LIMIT, NAT, NEW_FLOWS_LEN, OLD_FLOWS_LEN, WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES,
+    quantum,
 };
 use crate::params::{CodelLaw, CodelParams, FlowParams};
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{Amount, Opt, Unit, When, field, kept, opt, options, ours, stats, when};
+use crate::tc::opt::{
+    Amount, Opt, Unit, When, field, first, kept, opt, options, ours, stats, when,
+};
 
 options! { CodelParams;
     pub(super) TARGET: time target, "standing delay that is acceptable";
@@ -87,9 +90,8 @@ pub(super) const FQ_CODEL: Kind = Kind {
          ce_mark: "packets marked above `ce_threshold`";
          memory_used: "bytes held";
          drop_overmemory: "packets dropped at the memory limit"]
-        [new_flows_len: "flows on the list of new ones";
-         old_flows_len: "flows on the list of old ones"]
-        ..BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
+        ..first(NEW_FLOWS_LEN), OLD_FLOWS_LEN, BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES,
+        WAY_COLLISIONS, ACK_DROPS
     },
     initial: || {
         let codel = CodelParams {

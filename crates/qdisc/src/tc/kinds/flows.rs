@@ -75,6 +75,17 @@ pub(super) const ACKS: Opt = {
     ours(json(filter, Json::Named("ack-filter")))
 };
 
+pub(super) const DROP_OVERLIMIT: Stat = stat(
+    "drop_overlimit",
+    "packets dropped at the packet or memory limit",
+);
+pub(super) const DROP_OVERMEMORY: Stat =
+    stat("drop_overmemory", "packets dropped at the memory limit");
+pub(super) const NEW_FLOW_COUNT: Stat =
+    first(stat("new_flow_count", "times that a flow became a new one"));
+pub(super) const MEMORY_USED: Stat = stat("memory_used", "bytes held");
+pub(super) const NEW_FLOWS_LEN: Stat = stat("new_flows_len", "flows on the list of new ones");
+pub(super) const OLD_FLOWS_LEN: Stat = stat("old_flows_len", "flows on the list of old ones");
 pub(super) const BULK_FLOWS: Stat = first(stat(
     "bulk_flows",
     "with parts of cake: flows with a standing queue",

@@ -2,7 +2,8 @@
 
 use super::common::{LIMIT, ecn};
 use super::flows::{
-    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, FLOW_LIMIT, FLOWS, ISOLATION, MEMORY_LIMIT, NAT,
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, DROP_OVERLIMIT, DROP_OVERMEMORY, FLOW_LIMIT, FLOWS,
+    ISOLATION, MEMORY_LIMIT, MEMORY_USED, NAT, NEW_FLOW_COUNT, NEW_FLOWS_LEN, OLD_FLOWS_LEN,
     WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
 use crate::params::{FlowParams, GspParams};
@@ -86,14 +87,9 @@ pub(super) const FQ_GSP: Kind = Kind {
     stats: stats! {
         [dropped: "packets dropped above the threshold";
          ecn_mark: "packets marked instead of dropped";
-         overflows: "times that a queue filled up";
-         drop_overlimit: "packets dropped at the packet or memory limit";
-         drop_overmemory: "packets dropped at the memory limit"]
-        [new_flow_count: "times that a flow became a new one";
-         memory_used: "bytes held";
-         new_flows_len: "flows on the list of new ones";
-         old_flows_len: "flows on the list of old ones"]
-        ..BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
+         overflows: "times that a queue filled up"]
+        ..DROP_OVERLIMIT, DROP_OVERMEMORY, NEW_FLOW_COUNT, MEMORY_USED, NEW_FLOWS_LEN,
+        OLD_FLOWS_LEN, BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
     },
     initial: || Spec::flows(FlowParams::default(), GspParams::default()),
     rules,

@@ -2,8 +2,9 @@
 
 use super::common::{LIMIT, ecn};
 use super::flows::{
-    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, FLOW_LIMIT, FLOWS, ISOLATION, MEMORY_LIMIT, NAT,
-    WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
+    ACK_DROPS, ACKS, ASSOCIATIVE, BULK_FLOWS, FLOW_LIMIT, FLOWS, ISOLATION, MEMORY_LIMIT,
+    MEMORY_USED, NAT, NEW_FLOW_COUNT, NEW_FLOWS_LEN, OLD_FLOWS_LEN, WAY_COLLISIONS,
+    WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
 use crate::params::{FlowParams, PieParams};
 use crate::spec::{Part, Spec};
@@ -100,11 +101,8 @@ pub(super) const FQ_PIE: Kind = Kind {
          overmemory: "packets dropped at the memory limit";
          dropped: "packets dropped at random";
          ecn_mark: "packets marked instead of dropped"]
-        [new_flow_count: "times that a flow became a new one";
-         new_flows_len: "flows on the list of new ones";
-         old_flows_len: "flows on the list of old ones";
-         memory_used: "bytes held"]
-        ..BULK_FLOWS, WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
+        ..NEW_FLOW_COUNT, NEW_FLOWS_LEN, OLD_FLOWS_LEN, MEMORY_USED, BULK_FLOWS,
+        WAY_INDIRECT_HITS, WAY_MISSES, WAY_COLLISIONS, ACK_DROPS
     },
     initial: || Spec::flows(FlowParams::default(), PieParams::default()),
     moved: &[("quantum", "target")],
