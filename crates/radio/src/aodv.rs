@@ -17,7 +17,7 @@ pub use message::Message;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use message::{LOST, error};
+use message::{LOST, Reply, Request, error};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -145,10 +145,10 @@ struct Router<D> {
 
 #[derive(Clone, Copy, Debug)]
 enum Due<D> {
+    /// To all neighbours.
     Send {
         node: u32,
         message: Message,
-        to: Option<u32>,
     },
     Search {
         node: u32,
@@ -229,7 +229,7 @@ impl<D: Copy> Aodv<D> {
             self.calendar.pop();
             self.free.push(place);
             match self.dues[place].take() {
-                Some(Due::Send { node, message, to }) => out.control(node, message, to),
+                Some(Due::Send { node, message }) => out.control(node, message, None),
                 Some(Due::Search { node, target }) => self.search_again(node, target, now, out),
                 Some(Due::Release { node, packet }) => out.forward(node, packet),
                 None => debug_assert!(false, "an entry without its content"),
@@ -302,13 +302,13 @@ impl<D: Copy> Aodv<D> {
         router.searches.insert(target, Search { asked, ttl, until });
         router.number += 2;
         router.questions += 1;
-        let message = Message::Request {
+        let message = Message::Request(Request {
             id: router.questions,
             origin: (node, router.number),
             target: (target, known.map_or(0, |route| route.number)),
             hops: 1,
             ttl,
-        };
+        });
         self.schedule(until, Due::Search { node, target });
         out.control(node, message, None);
     }
@@ -352,42 +352,29 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         match *message {
-            Message::Request {
-                id,
-                origin,
-                target,
-                hops,
-                ttl,
-            } => {
-                if self.is_new(node, (origin.0, id), now) {
-                    self.learn(node, origin, (from, hops), now + self.params.reverse, now);
-                    self.answer(node, (id, origin, target), (hops, ttl), now, out);
-                    self.release(node, origin.0, now, out);
+            Message::Request(ask) => {
+                if self.is_new(node, (ask.origin.0, ask.id), now) {
+                    let until = now + self.params.reverse;
+                    self.learn(node, ask.origin, (from, ask.hops), until, now);
+                    self.answer(node, ask, now, out);
+                    self.release(node, ask.origin.0, now, out);
                 }
             }
-            Message::Reply {
-                target,
-                origin,
-                hops,
-                lifetime,
-            } => {
-                self.learn(node, target, (from, hops), now + lifetime, now);
-                self.release(node, target.0, now, out);
-                if origin != node
-                    && let Some(back) = self.next(node, origin)
+            Message::Reply(reply) => {
+                let target = reply.target.0;
+                let until = now + reply.lifetime;
+                self.learn(node, reply.target, (from, reply.hops), until, now);
+                self.release(node, target, now, out);
+                if reply.origin != node
+                    && let Some(back) = self.next(node, reply.origin)
                 {
-                    if let Some(route) = self.routers[node as usize].routes.get_mut(&target.0)
+                    if let Some(route) = self.routers[node as usize].routes.get_mut(&target)
                         && !route.precursors.contains(&back)
                     {
                         route.precursors.push(back);
                     }
-                    let hops = hops.saturating_add(1);
-                    let reply = Message::Reply {
-                        target,
-                        origin,
-                        hops,
-                        lifetime,
-                    };
+                    let hops = reply.hops.saturating_add(1);
+                    let reply = Message::Reply(Reply { hops, ..reply });
                     out.control(node, reply, Some(back));
                 }
             }
@@ -447,14 +434,8 @@ impl<D: Copy> Aodv<D> {
     }
 
     /// Answers a question that is new here, or passes it on.
-    fn answer(
-        &mut self,
-        node: u32,
-        (id, origin, target): (u32, (u32, u32), (u32, u32)),
-        (hops, ttl): (u8, u8),
-        now: Time,
-        out: &mut impl Outbox<D>,
-    ) {
+    fn answer(&mut self, node: u32, ask: Request, now: Time, out: &mut impl Outbox<D>) {
+        let (origin, target) = (ask.origin, ask.target);
         let back = self.next(node, origin.0);
         let router = &mut self.routers[node as usize];
         let known = router.routes.get_mut(&target.0);
@@ -478,33 +459,31 @@ impl<D: Copy> Aodv<D> {
         };
         if let Some((number, hops, lifetime)) = reply {
             let (target, origin) = ((target.0, number), origin.0);
-            let reply = Message::Reply {
+            let reply = Reply {
                 target,
                 origin,
                 hops,
                 lifetime,
             };
-            return out.control(node, reply, back);
+            return out.control(node, Message::Reply(reply), back);
         }
-        if ttl > 1 {
+        if ask.ttl > 1 {
             let newest = router.routes.get(&target.0).map_or(0, |route| route.number);
-            let message = Message::Request {
-                id,
-                origin,
+            let message = Message::Request(Request {
                 target: (target.0, target.1.max(newest)),
-                hops: hops.saturating_add(1),
-                ttl: ttl - 1,
-            };
-            let at = now + router.dice.span_below(self.params.jitter);
-            self.schedule(
-                at,
-                Due::Send {
-                    node,
-                    message,
-                    to: None,
-                },
-            );
+                hops: ask.hops.saturating_add(1),
+                ttl: ask.ttl - 1,
+                ..ask
+            });
+            self.tell_all(node, message, now);
         }
+    }
+
+    /// Sends a message to all neighbours, a random time from now.
+    fn tell_all(&mut self, node: u32, message: Message, now: Time) {
+        let dice = &mut self.routers[node as usize].dice;
+        let at = now + dice.span_below(self.params.jitter);
+        self.schedule(at, Due::Send { node, message });
     }
 
     /// There is a route: what has waited for it goes, one after another.
@@ -560,17 +539,7 @@ impl<D: Copy> Aodv<D> {
             }
         }
         for some in further.chunks(LOST) {
-            let router = &mut self.routers[node as usize];
-            let at = now + router.dice.span_below(self.params.jitter);
-            let message = error(some);
-            self.schedule(
-                at,
-                Due::Send {
-                    node,
-                    message,
-                    to: None,
-                },
-            );
+            self.tell_all(node, error(some), now);
         }
     }
 }

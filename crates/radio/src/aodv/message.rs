@@ -8,30 +8,10 @@ pub(super) const LOST: usize = 5;
 /// A message of the routing protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// RREQ: who knows a way to `target`?
-    Request {
-        /// Number of the question, of its origin's own.
-        id: u32,
-        /// Who asks, and its sequence number.
-        origin: (u32, u32),
-        /// Who is sought, and its last known sequence number; zero when there is none.
-        target: (u32, u32),
-        /// Hops from the origin.
-        hops: u8,
-        /// Hops that it may still go.
-        ttl: u8,
-    },
+    /// RREQ: who knows a way?
+    Request(Request),
     /// RREP: there is one here.
-    Reply {
-        /// Who was sought, and its sequence number.
-        target: (u32, u32),
-        /// Who has asked.
-        origin: u32,
-        /// Hops to the target.
-        hops: u8,
-        /// How long the route may be used.
-        lifetime: Span,
-    },
+    Reply(Reply),
     /// RERR: these are out of reach from here.
     Error {
         /// Who, with the sequence numbers of what is lost.
@@ -41,30 +21,48 @@ pub enum Message {
     },
 }
 
+/// What an RREQ says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Number of the question, of its origin's own.
+    pub id: u32,
+    /// Who asks, and its sequence number.
+    pub origin: (u32, u32),
+    /// Who is sought, and its last known sequence number; zero when there is none.
+    pub target: (u32, u32),
+    /// Hops from the origin.
+    pub hops: u8,
+    /// Hops that it may still go.
+    pub ttl: u8,
+}
+
+/// What an RREP says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Who was sought, and its sequence number.
+    pub target: (u32, u32),
+    /// Who has asked.
+    pub origin: u32,
+    /// Hops to the target.
+    pub hops: u8,
+    /// How long the route may be used.
+    pub lifetime: Span,
+}
+
 impl Message {
     /// As whole numbers, for those who carry them.
     pub fn words(&self) -> [u32; 12] {
         let mut words = [0; 12];
         match *self {
-            Self::Request {
-                id,
-                origin,
-                target,
-                hops,
-                ttl,
-            } => {
-                let rest = u32::from(hops) << 8 | u32::from(ttl);
-                words[..7].copy_from_slice(&[0, id, origin.0, origin.1, target.0, target.1, rest]);
+            Self::Request(ask) => {
+                let ((origin, its), (target, last)) = (ask.origin, ask.target);
+                let rest = u32::from(ask.hops) << 8 | u32::from(ask.ttl);
+                words[..7].copy_from_slice(&[0, ask.id, origin, its, target, last, rest]);
             }
-            Self::Reply {
-                target,
-                origin,
-                hops,
-                lifetime,
-            } => {
-                let micros = lifetime.as_micros().min(u64::from(u32::MAX)) as u32;
-                let rest = [1, target.0, target.1, origin, u32::from(hops), micros];
-                words[..6].copy_from_slice(&rest);
+            Self::Reply(reply) => {
+                let micros = reply.lifetime.as_micros().min(u64::from(u32::MAX)) as u32;
+                let ((target, number), hops) = (reply.target, u32::from(reply.hops));
+                words[..6].copy_from_slice(&[1, target, number, reply.origin, hops, micros]);
             }
             Self::Error { lost, count } => {
                 (words[0], words[1]) = (2, u32::from(count));
@@ -79,19 +77,19 @@ impl Message {
     /// Back from [`Message::words`].
     pub fn from_words(words: &[u32; 12]) -> Self {
         match words[0] {
-            0 => Self::Request {
+            0 => Self::Request(Request {
                 id: words[1],
                 origin: (words[2], words[3]),
                 target: (words[4], words[5]),
                 hops: (words[6] >> 8) as u8,
                 ttl: words[6] as u8,
-            },
-            1 => Self::Reply {
+            }),
+            1 => Self::Reply(Reply {
                 target: (words[1], words[2]),
                 origin: words[3],
                 hops: words[4] as u8,
                 lifetime: Span::from_micros(words[5].into()),
-            },
+            }),
             _ => {
                 let mut lost = [(0, 0); LOST];
                 for (pair, to) in words[2..].chunks_exact(2).zip(&mut lost) {
@@ -108,8 +106,8 @@ impl Message {
     /// Its bytes without IP and UDP headers.
     pub fn bytes(&self, params: &AodvParams) -> u16 {
         match self {
-            Self::Request { .. } => params.bytes[0],
-            Self::Reply { .. } => params.bytes[1],
+            Self::Request(_) => params.bytes[0],
+            Self::Reply(_) => params.bytes[1],
             Self::Error { count, .. } => 4 + 8 * u16::from(*count),
         }
     }

@@ -27,7 +27,7 @@ struct World {
 
 impl Outbox<Data> for World {
     fn control(&mut self, node: u32, message: Message, to: Option<u32>) {
-        self.questions += u32::from(matches!(message, Message::Request { .. }));
+        self.questions += u32::from(matches!(message, Message::Request(_)));
         assert_eq!(Message::from_words(&message.words()), message);
         for neighbour in self.links[node as usize].clone() {
             if to.is_none_or(|to| to == neighbour) {
