@@ -122,6 +122,34 @@ mod tests {
         assert!((thirds - 1.0 / 3.0).abs() < 0.005, "{thirds}");
     }
 
+    /// Backoffs are drawn alternately for two purposes: every second draw must be as good as all.
+    /// Means of 2000 draws, over many streams, must scatter by as much as chance makes them.
+    #[test]
+    fn every_second_draw_is_as_good() {
+        let (streams, draws, values) = (2000_u32, 2000_u32, 31_u32);
+        let variance = f64::from(values * values - 1) / 12.0 / f64::from(draws);
+        let mut squares = [0.0; 2];
+        for seed in 0..streams {
+            let mut stream = Stream::named(seed.into(), "radio.0");
+            let mut sums = [0_u64; 2];
+            for draw in 0..2 * draws as usize {
+                sums[draw % 2] += stream.below(values.into());
+            }
+            for (squares, sum) in squares.iter_mut().zip(sums) {
+                let off = sum as f64 / f64::from(draws) - f64::from(values - 1) / 2.0;
+                *squares += off * off / variance;
+            }
+        }
+        for squares in squares {
+            // Chi-square with 2000 degrees of freedom: 4 standard deviations either way.
+            let share = squares / f64::from(streams);
+            assert!(
+                (share - 1.0).abs() < 4.0 * libm::sqrt(2.0 / f64::from(streams)),
+                "{share}"
+            );
+        }
+    }
+
     #[test]
     fn the_edges_hold() {
         let mut s = Stream::named(0, "");
