@@ -88,7 +88,7 @@ impl Profile {
         long_retries: 4,
         data_rate: Rate::from_bps(11_000_000),
         basic_rate: Rate::from_bps(1_000_000),
-        preamble: Span::from_micros(192),
+        preamble: LONG_PREAMBLE,
         // 34 bytes of MAC header with four addresses and FCS; no UDP header in its packets.
         header: 34 - 8,
         rts_above: None,
@@ -160,9 +160,24 @@ impl Profile {
         self.sifs + self.slot * 2
     }
 
-    /// The same after a frame in error: room for the ACK that may follow it.
+    /// The same after a frame in error: room for the slowest ACK that may follow it, whatever the
+    /// rate of ACKs here (9.2.10). ns-2 takes an ACK at the rate of preamble and PLCP header, which
+    /// are 192 bits long, 120 short.
     pub fn eifs(&self) -> Span {
-        self.sifs + self.difs() + self.airtime(ACK, self.basic_rate)
+        let bits = u64::from(ACK) * 8;
+        let ack = match self.rules {
+            _ if Self::is_ofdm(self.basic_rate) => self.airtime(ACK, Rate::from_bps(6_000_000)),
+            Rules::Standard => LONG_PREAMBLE + Span::from_micros(bits),
+            Rules::Ns2 => {
+                let header = if self.preamble < LONG_PREAMBLE {
+                    120
+                } else {
+                    192
+                };
+                self.preamble + self.preamble * bits / header
+            }
+        };
+        self.sifs + self.difs() + ack
     }
 
     /// The factor of power that so many dB are.
@@ -184,6 +199,8 @@ impl Profile {
     }
 }
 
+/// Of DSSS and CCK frames, with the PLCP header; the only one at 1 Mbit/s.
+const LONG_PREAMBLE: Span = Span::from_micros(192);
 /// Bytes of an ACK or a CTS.
 pub(crate) const ACK: u32 = 14;
 /// Bytes of an RTS.
@@ -205,6 +222,18 @@ mod tests {
         assert_eq!(nanos(14, 2_000_000), 248_000);
         assert_eq!(nanos(82, 1_000_000), 848_000, "RREQ");
         assert_eq!(b.eifs(), Span::from_micros(364));
+        let short = Profile {
+            preamble: Span::from_micros(96),
+            basic_rate: Rate::from_bps(11_000_000),
+            ..b
+        };
+        // 120 bits in 96 us, and 112 of the ACK at this rate.
+        assert_eq!(short.eifs(), Span::from_nanos(60_000 + 96_000 + 89_600));
+        let standard_short = Profile {
+            rules: Rules::Standard,
+            ..short
+        };
+        assert_eq!(standard_short.eifs(), Span::from_micros(364));
         let standard = Profile::STANDARD_B;
         let rate = Rate::from_bps(11_000_000);
         assert_eq!(standard.airtime(1064, rate), Span::from_micros(192 + 774));
@@ -216,6 +245,7 @@ mod tests {
         );
         assert_eq!(g.airtime(14, g.basic_rate), Span::from_micros(20 + 24 + 6));
         assert_eq!(g.difs(), Span::from_micros(28));
+        assert_eq!(g.eifs(), Span::from_micros(10 + 28 + 50));
     }
 
     /// ns-2's thresholds for 15 dBm at 2.4 GHz (`anchors`: 3.472e-9 W at 30 m).
