@@ -5,11 +5,11 @@ use crate::{FAILED, WRONG_INPUT, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_live::bridge::{
-    Bridge, BridgeConfig, BridgeError, Capture, Direction, FailOpen, NoObserver,
+    Bridge, BridgeConfig, BridgeError, Capture, Direction, FailOpen, NoObserver, parse_link_rate,
 };
 use sojourn_live::{Clock, catch_signals};
 use sojourn_qdisc::{Spec, SpecError};
-use sojourn_units::{Rate, Span, Time, parse_rate, parse_span, show_rate};
+use sojourn_units::{Rate, Span, Time, parse_span, show_rate};
 use sojourn_world::{Line, LineRate, RateTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,11 +49,11 @@ pub(crate) struct BridgeArgs {
     down: Spec,
 
     /// Rate from left to right [default: no limit]
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
     up_rate: Option<Rate>,
 
     /// Rate from right to left [default: no limit]
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
     down_rate: Option<Rate>,
 
     /// mahimahi trace as the rate from left to right

@@ -104,6 +104,11 @@ fn wrong_arguments_are_wrong_input() {
         vec!["qdisc", "explain", "fq_cobel"],
         vec!["report", "/nonexistent"],
         vec!["reprot"],
+        vec!["run", &file, "--set", "dumbbell.qdisc=fq_codel target 5"],
+        vec!["bridge", "a1", "b1", "--up-rate", "20"],
+        vec!["bridge", "a1", "b1", "--down-rate", "0"],
+        vec!["bridge", "a1", "b1", "--up-delay", "5"],
+        vec!["bridge", "a1", "b1", "--up", "fq_codel target 5"],
     ] {
         let output = sojourn(&command);
         assert_eq!(output.status.code(), Some(2), "{command:?}");

@@ -149,12 +149,12 @@ fn with_unit<T>(
     parse: fn(&str) -> Result<T, UnitError>,
 ) -> Option<T> {
     let problem = match &node.value {
-        Value::Text(text) if text.trim().parse::<f64>().is_ok() => {
-            Problem::new(node.at, path, format!("`{text}` needs a unit"))
-                .help(format!("for example \"{example}\""))
-        }
         Value::Text(text) => match parse(text) {
             Ok(value) => return Some(value),
+            Err(error) if error.lacks_unit() => {
+                Problem::new(node.at, path, format!("`{text}` needs a unit"))
+                    .help(format!("for example \"{example}\""))
+            }
             Err(error) => Problem::new(node.at, path, error.to_string()),
         },
         Value::Integer(_) | Value::Float(_) => {

@@ -1,8 +1,11 @@
 //! tc's notation for rates, sizes and times: reading and printing.
 //!
 //! Source: iproute2 `tc(8)` sections PARAMETERS and UNITS, and the way `tc -s` prints.
-//! In tc a bare rate is bit/s, a bare size is bytes and a bare time is microseconds; `kbit` is
-//! 1000 bit/s, `kibit` 1024; `kb` and `k` are 1024 bytes; `bps` is bytes per second.
+//! `kbit` is 1000 bit/s, `kibit` 1024; `kb` and `k` are 1024 bytes; `bps` is bytes per second. A
+//! bare size is bytes.
+//!
+//! Differs from tc: a bare rate (bit/s there) and a bare time (microseconds) are refused, because
+//! who writes `20` or `5` mostly means another unit. Zero is zero in any.
 
 use crate::{Rate, Span};
 use alloc::format;
@@ -14,11 +17,21 @@ use core::fmt;
 pub struct UnitError {
     text: String,
     wanted: &'static str,
+    /// It is a number, and only the unit is missing.
+    bare: bool,
+}
+
+impl UnitError {
+    /// Whether it is a number, and only the unit is missing.
+    pub const fn lacks_unit(&self) -> bool {
+        self.bare
+    }
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not {}", self.text, self.wanted)
+        let problem = if self.bare { "needs a unit:" } else { "is not" };
+        write!(f, "`{}` {problem} {}", self.text, self.wanted)
     }
 }
 
@@ -31,7 +44,6 @@ const SPAN_WANTED: &str = "a time (a number with s, ms, us or ns, for example `5
 
 /// Units of a rate: bit/s each.
 const RATE_UNITS: &[(&str, f64)] = &[
-    ("", 1.0),
     ("bit", 1.0),
     ("kbit", 1e3),
     ("mbit", 1e6),
@@ -69,7 +81,6 @@ const SIZE_UNITS: &[(&str, f64)] = &[
 
 /// Units of a time: nanoseconds each.
 const SPAN_UNITS: &[(&str, f64)] = &[
-    ("", 1e3),
     ("s", 1e9),
     ("sec", 1e9),
     ("secs", 1e9),
@@ -85,34 +96,40 @@ const SPAN_UNITS: &[(&str, f64)] = &[
 ];
 
 fn parse(text: &str, units: &[(&str, f64)], wanted: &'static str) -> Result<f64, UnitError> {
-    let error = || UnitError {
+    let error = |bare| UnitError {
         text: text.to_string(),
         wanted,
+        bare,
     };
     let trimmed = text.trim();
     let digits = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))
         .unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| error())?;
+    let number: f64 = number.parse().map_err(|_| error(false))?;
     let unit = unit.trim_start();
-    let (_, factor) = units
+    let factor = match units
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-        .ok_or_else(error)?;
+    {
+        Some((_, factor)) => *factor,
+        // Nothing is nothing in any unit.
+        None if unit.is_empty() && number == 0.0 => 1.0,
+        None => return Err(error(unit.is_empty())),
+    };
     let value = number * factor;
     // 2^63: far above any rate, size or time that means something, and exact as an integer.
     if value.is_finite() && value < 9.2e18 {
         Ok(value + 0.5)
     } else {
-        Err(error())
+        Err(error(false))
     }
 }
 
 /// Reads a rate in tc's notation.
 ///
 /// # Errors
-/// When the text is no number with a rate unit.
+/// When the text is no number with a rate unit, unless it is zero.
 pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
     parse(text, RATE_UNITS, RATE_WANTED).map(|bps| Rate::from_bps(bps as u64))
 }
@@ -125,10 +142,10 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     parse(text, SIZE_UNITS, SIZE_WANTED).map(|bytes| bytes as u64)
 }
 
-/// Reads a time in tc's notation; a bare number is microseconds.
+/// Reads a time in tc's notation.
 ///
 /// # Errors
-/// When the text is no number with a time unit.
+/// When the text is no number with a time unit, unless it is zero.
 pub fn parse_span(text: &str) -> Result<Span, UnitError> {
     parse(text, SPAN_UNITS, SPAN_WANTED).map(|nanos| Span::from_nanos(nanos as u64))
 }
@@ -185,11 +202,13 @@ mod tests {
         assert_eq!(parse_rate("20mbit").unwrap(), Rate::from_bps(20_000_000));
         assert_eq!(parse_rate("1.5Mbit").unwrap(), Rate::from_bps(1_500_000));
         assert_eq!(parse_rate("125kbps").unwrap(), Rate::from_bps(1_000_000));
-        assert_eq!(parse_rate("1000").unwrap(), Rate::from_bps(1000));
+        assert_eq!(parse_rate("1000bit").unwrap(), Rate::from_bps(1000));
+        assert_eq!(parse_rate("0").unwrap(), Rate::ZERO);
+        assert_eq!(parse_span("0").unwrap(), Span::ZERO);
         assert_eq!(parse_size("32Mb").unwrap(), 32 << 20);
         assert_eq!(parse_size("1600").unwrap(), 1600);
         assert_eq!(parse_span("5ms").unwrap(), Span::from_millis(5));
-        assert_eq!(parse_span("15000").unwrap(), Span::from_millis(15));
+        assert_eq!(parse_span("15000us").unwrap(), Span::from_millis(15));
         assert_eq!(parse_span("1.5 s").unwrap(), Span::from_millis(1500));
     }
 
@@ -209,6 +228,17 @@ mod tests {
         }
         let error = parse_span("5mbit").unwrap_err().to_string();
         assert!(error.contains("`5mbit` is not a time"), "{error}");
+        for (text, error) in [
+            ("20", parse_rate("20").unwrap_err()),
+            ("5", parse_span("5").unwrap_err()),
+            ("0.5", parse_span("0.5").unwrap_err()),
+        ] {
+            let error = error.to_string();
+            assert!(
+                error.starts_with(&format!("`{text}` needs a unit: a ")),
+                "{error}"
+            );
+        }
         assert!(parse_size("12ms").is_err());
         assert!(parse_rate("99999999999999tbit").is_err());
     }

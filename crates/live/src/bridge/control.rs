@@ -152,7 +152,29 @@ enum Wrong {
     #[error(transparent)]
     Spec(#[from] SpecError),
     #[error(transparent)]
-    Rate(#[from] UnitError),
+    Rate(#[from] RateError),
+}
+
+/// Why a text is no rate of a link.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RateError {
+    /// It is no rate at all, or its unit is missing.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// It would stop the link.
+    #[error("a rate must be above zero; for none, take the interface down")]
+    Zero,
+}
+
+/// Reads the rate of a link, in tc's notation.
+///
+/// # Errors
+/// When the unit is missing, and when it is zero.
+pub fn parse_link_rate(text: &str) -> Result<Rate, RateError> {
+    match parse_rate(text)? {
+        Rate::ZERO => Err(RateError::Zero),
+        rate => Ok(rate),
+    }
 }
 
 /// Reads a request.
@@ -183,7 +205,7 @@ fn parse(text: &str) -> Result<Request, Wrong> {
         "rate" => {
             let rate = match field("rate")? {
                 "unlimited" => None,
-                text => Some(parse_rate(text)?),
+                text => Some(parse_link_rate(text)?),
             };
             Ok(Request::Rate(side()?, rate))
         }
@@ -225,6 +247,9 @@ mod tests {
             ("stat", "`stat` is not a command"),
             ("rate left 1mbit", "`left` is not a side"),
             ("rate up fast", "`fast` is not a rate"),
+            ("rate up 20", "`20` needs a unit"),
+            ("rate up 0", "above zero"),
+            ("change up fq_codel target 5", "`target 5` needs a unit"),
             ("change up codle", "codel"),
             ("{", "not JSON"),
             ("{}", "`command` is missing"),

@@ -22,6 +22,7 @@ mod run;
 pub use by_port::{ByPort, Labels, PathDelays};
 pub use capture::{CAPTURED, Capture};
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
+pub use control::{RateError, parse_link_rate};
 pub use error::BridgeError;
 pub use frame::{Frame, Pool};
 pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};

@@ -60,9 +60,9 @@ pub enum Unit {
     Bytes,
     /// A size in bytes, or in packets with a `p` (RED).
     BytesOrPackets,
-    /// A time: `5ms`; bare numbers are microseconds.
+    /// A time: `5ms`.
     Time,
-    /// A rate: `20mbit`; bare numbers are bit/s.
+    /// A rate: `20mbit`.
     Rate,
     /// A whole number of percent.
     Percent,

@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::str::FromStr;
-use sojourn_units::{Rate, Span, parse_rate, parse_size, parse_span};
+use sojourn_units::{UnitError, parse_rate, parse_size, parse_span};
 
 impl FromStr for Spec {
     type Err = SpecError;
@@ -191,6 +191,13 @@ impl<'a> Given<'a> {
         let at = || value.at();
         let bad = |what: String| error(self.text, at(), what).of(opt.name).want(opt.wanted());
         let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
+        let unfit = |error: UnitError| {
+            if error.lacks_unit() {
+                bad(format!("`{} {text}` needs a unit", opt.name))
+            } else {
+                unreadable()
+            }
+        };
         if text.ends_with('%') && matches!(opt.unit, Unit::Rate) {
             return Err(bad(format!(
                 "`{}` cannot be {text}: the rate of the link is not known here",
@@ -211,8 +218,8 @@ impl<'a> Given<'a> {
                 }
                 None => parse_size(text).ok(),
             },
-            Unit::Time => parse_span(text).ok().map(Span::as_nanos),
-            Unit::Rate => parse_rate(text).ok().map(Rate::as_bps),
+            Unit::Time => Some(parse_span(text).map_err(unfit)?.as_nanos()),
+            Unit::Rate => Some(parse_rate(text).map_err(unfit)?.as_bps()),
             Unit::Signed(least, most) => {
                 let number: i32 = text.parse().map_err(|_| unreadable())?;
                 if (least..=most).contains(&number) {

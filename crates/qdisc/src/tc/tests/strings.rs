@@ -64,7 +64,7 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "codel limit 100 target 2ms interval 30ms ecn",
     ),
     (
-        "codel target 5000 ce_threshold 1ms",
+        "codel target 5000us ce_threshold 1ms",
         "codel limit 1000 target 5ms ce_threshold 1ms interval 100ms",
     ),
     (
@@ -414,6 +414,16 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "red limit 400000 min 30000 max 90000 avpkt 1000 burst 20",
         "`burst` of red is too small: 20 packets; it must be at least min/avpkt: 30",
+        "20",
+    ),
+    (
+        "fq_codel target 5",
+        "`target 5` needs a unit; a time with s, ms, us or ns, for example `target 5ms`",
+        "5",
+    ),
+    (
+        "htb rate 20 over fq_codel",
+        "`rate 20` needs a unit; a rate with bit, kbit, mbit or gbit, for example `rate 20mbit`",
         "20",
     ),
     (
