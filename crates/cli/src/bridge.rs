@@ -112,9 +112,10 @@ pub(crate) struct BridgeArgs {
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
 
-    /// Seed of the queues', losses' and jitter's dice
-    #[arg(long, value_name = "N", default_value = "1")]
-    seed: u64,
+    /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
+    /// that nobody knows which flows share a queue]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
     /// Capture what the hosts beyond both ports send and get, with the ports as two interfaces
     #[arg(long, value_name = "FILE")]
@@ -155,7 +156,7 @@ impl BridgeArgs {
         config.up.line = line(self.up_rate, &self.up_trace, self.up_delay)?;
         config.down.qdisc = self.down.clone();
         config.down.line = line(self.down_rate, &self.down_trace, self.down_delay)?;
-        config.seed = self.seed;
+        config.seed = self.seed.unwrap_or(config.seed);
         config.busy_poll = self.busy_poll;
         config.qdisc_bypass = self.qdisc_bypass;
         config.keep_bridge = self.keep_bridge;

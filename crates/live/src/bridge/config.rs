@@ -3,6 +3,7 @@
 use super::by_port::{Labels, PathDelays};
 use crate::clock::Clock;
 use crate::lab::Namespace;
+use rustix::rand::{GetRandomFlags, getrandom};
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
 use sojourn_world::{Change, Line, LineRate};
@@ -21,7 +22,8 @@ pub struct BridgeConfig {
     /// What becomes of the two directions while it runs: link 0 is `up`, 1 is `down`. In the
     /// order of time.
     pub changes: Vec<Change>,
-    /// Seed of the random streams (AQM, loss, jitter).
+    /// Seed of the random streams (AQM, loss, jitter) and of the hash of flows: who knows it can
+    /// choose ports that share a queue with others. Default random.
     pub seed: u64,
     /// Whose connection tracking queues with `nat` ask; none: that of the calling thread's
     /// network namespace.
@@ -57,7 +59,7 @@ impl BridgeConfig {
             up: Direction::transparent("up"),
             down: Direction::transparent("down"),
             changes: Vec::new(),
-            seed: 1,
+            seed: random_seed(),
             gateway: None,
             clock: Clock::start(),
             busy_poll: false,
@@ -69,6 +71,15 @@ impl BridgeConfig {
             frames: 1 << 16,
         }
     }
+}
+
+/// From the kernel's own dice.
+fn random_seed() -> u64 {
+    let mut seed = [0; 8];
+    // It waits until the kernel has gathered enough, and a signal cannot cut eight bytes short.
+    let filled = getrandom(&mut seed[..], GetRandomFlags::empty());
+    debug_assert_eq!(filled, Ok(seed.len()), "Linux has getrandom(2) since 3.17");
+    u64::from_ne_bytes(seed)
 }
 
 /// One direction of a bridge: queue, transmitter, delay.
@@ -138,5 +149,19 @@ impl Side {
             Self::Up => "up",
             Self::Down => "down",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise the same ports would share a queue in every installation.
+    #[test]
+    fn no_two_bridges_have_the_same_dice() {
+        assert_ne!(
+            BridgeConfig::new("a", "b").seed,
+            BridgeConfig::new("a", "b").seed
+        );
     }
 }
