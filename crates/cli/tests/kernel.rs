@@ -3,8 +3,10 @@
 //!
 //! Takes the user's guest kernel; `make test` builds it, `sojourn kernel build` does too.
 #![cfg(target_arch = "x86_64")]
-#![allow(clippy::disallowed_methods, reason = "patience is in real time")]
 
+mod common;
+
+use common::guest::{guests, left, program, run, scenario, text, until};
 use sojourn_kernel::Store;
 use std::fs;
 use std::hint::spin_loop;
@@ -12,15 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{scope, sleep};
-use std::time::{Duration, Instant};
-
-/// The program with a folder of its own for the guest's folders.
-fn program(temporary: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sojourn"));
-    command.args(arguments).env("TMPDIR", temporary);
-    command
-}
+use std::thread::scope;
 
 fn exec(command: &str) -> Output {
     let temporary = tempfile::tempdir().unwrap();
@@ -31,81 +25,12 @@ fn exec(command: &str) -> Output {
     output
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A short cell: both directions full, and a probe. `length` in seconds.
-fn scenario(dir: &Path, length: u32) -> PathBuf {
-    let path = dir.join("cell.toml");
-    let text = format!(
-        r#"format = "sojourn-scenario/1"
-name = "cell"
-duration = "{length}s"
-warmup = "500ms"
-dumbbell = {{ rtt = "20ms", up.rate = "1mbit", down.rate = "4mbit", qdisc = "fq_codel" }}
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-start_spread = "100ms"
-[[flow]]
-name = "download"
-direction = "down"
-app = "bulk"
-[[flow]]
-name = "probe"
-direction = "up"
-app = {{ kind = "ping", size = 64, interval = "37ms" }}
-"#
-    );
-    fs::write(&path, text).unwrap();
-    path
-}
-
-/// Runs a cell in the kernel world; what it has written stands in `out` below `dir`.
-fn run(dir: &Path, length: u32, more: &[&str]) -> Command {
-    let file = scenario(dir, length);
-    let temporary = dir.join("tmp");
-    let _ = fs::create_dir(&temporary);
-    let mut command = program(&temporary, &["run", "--world", "kernel"]);
-    command.arg(file).arg("--out").arg(dir.join("out"));
-    command.args(more);
-    command
-}
-
-/// What stands in a folder.
-fn left(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).unwrap();
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-/// Processes of guests whose folders are in `temporary`.
-fn guests(temporary: &Path) -> Vec<PathBuf> {
-    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    processes
-        .map(|entry| entry.path())
-        .filter(|process| {
-            fs::read_link(process.join("cwd")).is_ok_and(|dir| dir.starts_with(temporary))
-        })
-        .collect()
-}
-
 fn signal(name: &str, process: u32) {
     let kill = Command::new("kill")
         .args(["-s", name, &process.to_string()])
         .status()
         .unwrap();
     assert!(kill.success());
-}
-
-/// Waits until `done`, for as long as a busy machine may take.
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < patience, "not within 60 s: {what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 /// A guest that would go on for a thousand years of its time in steps of a second.
@@ -364,175 +289,6 @@ fn a_run_without_room_on_the_disk_fails_with_a_reason_and_leaves_nothing() {
 }
 
 #[test]
-fn the_kernels_own_queues_take_the_same_strings() {
-    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let results = dirs.each_ref().map(|dir| {
-        let more = [
-            "--queues",
-            "kernel",
-            "--set",
-            "dumbbell.up.qdisc=tbf rate 900kbit burst 5kb over codel",
-            "--set",
-            "flow.download.tcp.cc=htcp",
-            "--set",
-            "flow.probe.rtt=60ms",
-        ];
-        // To look for tc in another order would take another time.
-        let path = std::env::var("PATH").unwrap();
-        let output = run(dir.path(), 2, &more)
-            .env("PATH", format!("{}:{path}", dir.path().display()))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-        merged.results.into_iter().next().unwrap()
-    });
-    let table = |dir: &tempfile::TempDir| fs::read(dir.path().join("out/results.parquet")).unwrap();
-    assert!(table(&dirs[0]) == table(&dirs[1]));
-    assert_eq!(results[0].digest, results[1].digest);
-    let result = &results[0];
-    assert_eq!(result.world.as_str(), "kernel-tc");
-    let [(_, up), (_, down)] = &result.links[..] else {
-        panic!("{:?}", result.links);
-    };
-    let codel = up.qdisc.inner.as_ref().map(|inner| inner.kind.as_ref());
-    let kinds = (up.qdisc.kind.as_ref(), codel, down.qdisc.kind.as_ref());
-    assert_eq!(kinds, ("tbf", Some("codel"), "fq_codel"));
-    for link in [up, down] {
-        // What stands in the queue at the two ends of the measured time is at most its backlog.
-        let gone = link.dequeued_packets + link.dropped_packets;
-        assert!(link.offered_packets.abs_diff(gone) < 60, "{link:?}");
-        let full = link.utilisation.unwrap();
-        assert!(
-            (0.8..1.01).contains(&full) && link.sojourn.p95 > 1.0,
-            "{link:?}"
-        );
-    }
-    // Half of a round trip of its own, and what the down line takes for 106 bytes.
-    let probe = &result.flows[2].1;
-    assert!((30.0..30.5).contains(&probe.delay.min), "{:?}", probe.delay);
-    assert!(result.flows[1].1.goodput.as_bps() > 3_000_000);
-}
-
-#[test]
-fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path() {
-    let dir = tempfile::tempdir().unwrap();
-    let cell = run(dir.path(), 3, &["--queues", "kernel", "--set", "spp=true"]);
-    let path = dir.path().join("cell.toml");
-    let change = "[[change]]\nat = \"1500ms\"\nlink = \"down\"\nrate = \"2mbit\"\n\
-                  qdisc = \"fq_codel target 9ms\"\n";
-    fs::write(&path, fs::read_to_string(&path).unwrap() + change).unwrap();
-    let output = { cell }.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-    let result = &merged.results[0];
-    let down = &result.links[1].1;
-    let target = down
-        .qdisc
-        .options
-        .iter()
-        .find(|field| field.name == "target");
-    // The kernel counts in units of 1024 ns.
-    assert_eq!(target.unwrap().value, sojourn_qdisc::Value::Int(8999));
-    // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
-    let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
-    assert!((0.9..1.01).contains(&bits), "{bits}");
-    assert!((0.9..1.01).contains(&down.utilisation.unwrap()));
-    let probe = &result.flows[2].1;
-    assert!(
-        probe.spp_rtt.count > 10 && probe.spp_rtt.min >= 20.0,
-        "{:?}",
-        probe.spp_rtt
-    );
-}
-
-#[test]
-fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
-    let dir = tempfile::tempdir().unwrap();
-    let refused = |queue: &str| {
-        let set = format!("dumbbell.qdisc={queue}");
-        let more = ["--queues", "kernel", "--set", &set];
-        let output = run(dir.path(), 1000, &more).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        text(&output.stderr)
-    };
-    for (queue, word) in [
-        ("fq_gsp", "gsp"),
-        ("steer util 99% delay 30ms over codel", "steer"),
-        ("fq_codel triple-isolate", "triple-isolate"),
-        ("red limit 60000 avpkt 1000 gentle", "red's gentle"),
-    ] {
-        let said = refused(queue);
-        let wanted = format!("the kernel's own queues have no {word}; with --queues ours");
-        assert!(said.contains(&wanted), "{said}");
-    }
-}
-
-/// A folder of programs by which a build goes as far as fetching: those that are not looked for by
-/// what they do are empty, and `fetch` is apt's text for the shell.
-fn tools(dir: &Path, fetch: &str) -> PathBuf {
-    let tools = dir.join("tools");
-    fs::create_dir_all(&tools).unwrap();
-    let programs = [
-        "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "dpkg-deb",
-    ];
-    let all = programs.map(|name| (name, "")).into_iter();
-    for (name, text) in all.chain([("apt-get", fetch)]) {
-        let path = tools.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    tools
-}
-
-#[test]
-fn an_interrupted_build_is_cleared_away_by_the_next() {
-    let dir = tempfile::tempdir().unwrap();
-    let cache = dir.path().join("cache");
-    let leftover = cache.join("sojourn/build-6.1");
-    let build = |fetch: &str| {
-        let path = std::env::var("PATH").unwrap();
-        let tools = tools(dir.path(), fetch);
-        let mut command = program(dir.path(), &["kernel", "build"]);
-        command
-            .env("XDG_CACHE_HOME", &cache)
-            .env("PATH", format!("{}:{path}", tools.display()))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    };
-    let mut first = build("echo half > package.deb; sleep 1000")
-        .spawn()
-        .unwrap();
-    until("it fetches", || leftover.join("package.deb").exists());
-    first.kill().unwrap();
-    first.wait().unwrap();
-    assert!(!guests(&leftover).is_empty(), "its programs go on");
-    // No half of a kernel is taken for one.
-    let output = run(dir.path(), 1, &[])
-        .env("XDG_CACHE_HOME", &cache)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let said = text(&output.stderr);
-    assert!(said.contains("`sojourn kernel build`"), "{said}");
-    let output = build("echo 'E: Unable to locate package' >&2; exit 100")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let said = text(&output.stderr);
-    for part in [
-        "removing what an interrupted build has left",
-        "cannot fetch the source",
-        "Unable to locate package",
-        "it is in bookworm (Debian 12)",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert!(!leftover.exists() && guests(&leftover).is_empty());
-}
-
-#[test]
 fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
     let dirs = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let out = |number: usize| dirs[number].path().join("out");
@@ -560,77 +316,4 @@ fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
     }
     let page = fs::read_to_string(both.join("fidelity.html")).unwrap();
     assert!(page.contains("kernel and kernel-tc: another queue code"));
-}
-
-/// Two bottlenecks in a row, the second one narrower, and a flow over both beside one over it alone.
-#[test]
-fn packets_cross_a_chain_of_routers() {
-    let chain = r#"format = "sojourn-scenario/1"
-name = "cell"
-duration = "4s"
-warmup = "1s"
-node = [{ name = "a" }, { name = "b" }, { name = "c" }]
-[[link]]
-name = "first"
-from = "a"
-to = "b"
-duplex = true
-rate = "8mbit"
-delay = "10ms"
-qdisc = "fq_codel"
-[[link]]
-name = "second"
-from = "b"
-to = "c"
-duplex = true
-rate = "4mbit"
-delay = "5ms"
-qdisc = "fq_codel"
-[[flow]]
-name = "long"
-from = "a"
-to = "c"
-app = "bulk"
-[[flow]]
-name = "short"
-from = "b"
-to = "c"
-app = "bulk"
-rtt = "40ms"
-[[flow]]
-name = "probe"
-from = "a"
-to = "c"
-app = { kind = "ping", size = 64, interval = "37ms" }
-"#;
-    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let results = dirs.each_ref().map(|dir| {
-        let mut command = run(dir.path(), 4, &[]);
-        fs::write(dir.path().join("cell.toml"), chain).unwrap();
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-        merged.results.into_iter().next().unwrap()
-    });
-    assert_eq!(results[0].digest, results[1].digest);
-    let result = &results[0];
-    let link = |name: &str| &result.links.iter().find(|(n, _)| n == name).unwrap().1;
-    let (first, second) = (link("first"), link("second"));
-    let full = second.utilisation.unwrap();
-    assert!((0.9..1.01).contains(&full), "{full}");
-    assert!(second.dropped_packets > 0 && first.dropped_packets == 0);
-    let [long, short] = [0, 1].map(|flow| result.flows[flow].1.goodput.as_bps());
-    // Fair queueing: half each of 4 Mbit/s.
-    assert!(long.abs_diff(short) < long / 10, "{long} {short}");
-    // 106 bytes on each link, and its delay.
-    let probe = &result.flows[2].1;
-    assert!((15.3..15.4).contains(&probe.delay.min), "{:?}", probe.delay);
-    assert!((30.6..30.8).contains(&probe.rtt.min), "{:?}", probe.rtt);
-    assert!(result.flows[1].1.rtt.min >= 40.0);
-    let refused = run(dirs[0].path(), 4, &["--queues", "kernel"]);
-    fs::write(dirs[0].path().join("cell.toml"), chain).unwrap();
-    let output = { refused }.output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let said = text(&output.stderr);
-    assert!(said.contains("no queues of the kernel's own"), "{said}");
 }

@@ -100,6 +100,8 @@ pub struct Lab {
     /// Those of [`Plan::stages`], in their order from the client to the server. Their devices have
     /// the bridge's names.
     pub stages: [Vec<Namespace>; 2],
+    /// The devices of the client and the server that lead here.
+    pub hosts: [String; 2],
 }
 
 impl Lab {
@@ -115,42 +117,64 @@ impl Lab {
     /// # Errors
     /// A sentence that says what the machine refused.
     pub fn new(plan: &Plan) -> io::Result<Self> {
-        let make = || {
-            Namespace::new().map_err(|error| {
-                let error = said("make a network namespace", error);
-                let advice = "the live world needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and a \
-                              kernel with network namespaces; run it with sudo";
-                io::Error::new(error.kind(), format!("{error}; {advice}"))
-            })
-        };
-        let stages = |count| (0..count).map(|_| make()).collect::<io::Result<Vec<_>>>();
+        let hosts = [namespace()?, namespace()?];
+        for host in &hosts {
+            host.run(|| sysctls(&IPV6_OFF))?;
+        }
+        let devices = [Self::HOST, Self::HOST].map(str::to_owned);
+        let macs = [CLIENT_MAC, SERVER_MAC];
+        let lab = Self::between(hosts, devices, macs, plan.stages, |place, port| {
+            [2, 0, 0, 0, place, port]
+        })?;
+        lab.host(Host::Client, plan)?;
+        lab.host(Host::Server, plan)?;
+        if plan.nat {
+            lab.client.run(translate)?;
+        }
+        lab.wait()?;
+        Ok(lab)
+    }
+
+    /// The places between two hosts and the cables to them. A cable's ends there have the numbers
+    /// of the place, from 1, and of the port as parts of their addresses.
+    fn between(
+        [client, server]: [Namespace; 2],
+        hosts: [String; 2],
+        host_macs: [Mac; 2],
+        stages: [usize; 2],
+        mac: impl Fn(u8, u8) -> Mac,
+    ) -> io::Result<Self> {
+        let stage = |count| (0..count).map(|_| namespace()).collect::<io::Result<_>>();
         let lab = Self {
-            client: make()?,
-            bridge: make()?,
-            server: make()?,
-            stages: [stages(plan.stages[0])?, stages(plan.stages[1])?],
+            client,
+            bridge: namespace()?,
+            server,
+            stages: [stage(stages[0])?, stage(stages[1])?],
+            hosts,
         };
         let places: Vec<&Namespace> = lab.places().collect();
-        for place in &places {
+        let last = places.len() - 1;
+        let end = |place: usize, number: u8, port: &str| {
+            let host = [0, last].iter().position(|&end| end == place);
+            let (name, mac) = match host {
+                Some(host) => (&*lab.hosts[host], host_macs[host]),
+                None => (port, mac(place as u8, number)),
+            };
+            let name = name.to_owned();
+            VethEnd { name, mac }
+        };
+        for place in &places[1..last] {
             place.run(|| sysctls(&IPV6_OFF))?;
         }
-        let last = places.len() - 1;
         for (number, pair) in places.windows(2).enumerate() {
-            let near = Self::end(number, Self::RIGHT, last);
-            let far = Self::end(number + 1, Self::LEFT, last);
+            let (near, far) = (end(number, 2, Self::RIGHT), end(number + 1, 1, Self::LEFT));
             pair[0].run(|| {
                 Netlink::open()?
                     .veth(&near, &far, pair[1].raw_fd())
                     .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))
             })?;
         }
-        lab.host(Host::Client, plan)?;
-        lab.host(Host::Server, plan)?;
-        if plan.nat {
-            lab.client.run(translate)?;
-        }
-        let middle = &places[1..last];
-        for place in middle {
+        for place in &places[1..last] {
             place.run(|| {
                 let mut netlink = Netlink::open()?;
                 for device in [Self::LEFT, Self::RIGHT] {
@@ -160,14 +184,20 @@ impl Lab {
                 Ok(())
             })?;
         }
-        let hosts = [&lab.client, &lab.server].map(|host| (host, Self::HOST));
-        let ports = middle
-            .iter()
-            .flat_map(|place| [(*place, Self::LEFT), (*place, Self::RIGHT)]);
+        Ok(lab)
+    }
+
+    /// Waits until packets pass everywhere.
+    fn wait(&self) -> io::Result<()> {
+        let places: Vec<&Namespace> = self.places().collect();
+        let middle = places[1..places.len() - 1].iter();
+        let ports = middle.flat_map(|place| [(*place, Self::LEFT), (*place, Self::RIGHT)]);
+        let [near, far] = &self.hosts;
+        let hosts = [(&self.client, &**near), (&self.server, &**far)];
         for (namespace, device) in hosts.into_iter().chain(ports) {
             namespace.run(|| wait_until_operational(&mut Netlink::open()?, index(device)?))?;
         }
-        Ok(lab)
+        Ok(())
     }
 
     /// All namespaces, from the client to the server.
@@ -178,31 +208,6 @@ impl Lab {
             .into_iter()
             .chain(bridge)
             .chain([&self.server])
-    }
-
-    /// A device of the place with this number; the hosts' are the first and the last one.
-    fn end(place: usize, port: &'static str, last: usize) -> VethEnd {
-        match place {
-            0 => VethEnd {
-                name: Self::HOST.to_owned(),
-                mac: CLIENT_MAC,
-            },
-            _ if place == last => VethEnd {
-                name: Self::HOST.to_owned(),
-                mac: SERVER_MAC,
-            },
-            _ => VethEnd {
-                name: port.to_owned(),
-                mac: [
-                    2,
-                    0,
-                    0,
-                    0,
-                    place as u8,
-                    if port == Self::LEFT { 1 } else { 2 },
-                ],
-            },
-        }
     }
 
     /// The namespace of a host.
@@ -237,6 +242,15 @@ impl Lab {
             Ok(())
         })
     }
+}
+
+fn namespace() -> io::Result<Namespace> {
+    Namespace::new().map_err(|error| {
+        let error = said("make a network namespace", error);
+        let advice = "the live world needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and a kernel \
+                      with network namespaces; run it with sudo";
+        io::Error::new(error.kind(), format!("{error}; {advice}"))
+    })
 }
 
 /// Makes the calling thread's namespace a gateway with a network address translation.

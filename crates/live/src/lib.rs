@@ -15,6 +15,7 @@ mod host;
 mod interface;
 mod lab;
 mod nat;
+mod ordered;
 mod packet_socket;
 #[allow(unsafe_code)]
 mod sys;

@@ -17,11 +17,8 @@ pub enum Unfit {
         /// How many there may be.
         most: usize,
     },
-    /// Something that only two nodes have.
-    #[error("beyond a dumbbell the live world has no {0}; run this scenario with --world sim")]
-    Graph(&'static str),
-    /// The second node has a network address translation.
-    #[error("the live world translates addresses on the first node's side only")]
+    /// A node has a network address translation that is not a dumbbell's first one.
+    #[error("the live world translates addresses at the first node of a dumbbell only")]
     Nat,
     /// Its links count other headers.
     #[error(

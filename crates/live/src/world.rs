@@ -32,13 +32,14 @@ use sojourn_world::{
     World, WorldError, WorldName, flow_recorders,
 };
 
+use crate::bridge::{Between, Capture};
 use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::graph::{self, Graph, Joint, is_dumbbell};
 use crate::lab::{Host, Lab, Namespace, Plan};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
-use links::Gauge;
+use links::{Gauge, Pairs};
 
 /// How often progress is told and the threads are looked after.
 const TICK: Duration = Duration::from_millis(50);
@@ -105,24 +106,23 @@ impl World for Guests {
     ) -> Result<RunResult, WorldError> {
         let began = Instant::now();
         let joints = check(cell).map_err(WorldError::unfit)?;
-        let plan = self.plan(cell).map_err(WorldError::unfit)?;
-        if !is_dumbbell(&cell.network) && !taps.is_empty() {
-            return Err(WorldError::unfit(Unfit::Graph("captures")));
-        }
+        let plan = self.plan(cell, &joints).map_err(WorldError::unfit)?;
         let bed = Bed::new(cell, &plan, &joints).map_err(WorldError::machine)?;
         let shared = Shared {
             recorders: flow_recorders(cell).into_iter().map(Mutex::new).collect(),
             stop: AtomicBool::new(false),
         };
-        let mut taps = Some(taps);
+        let pairs = Pairs::of(&shared.recorders, joints.len()).map(Mutex::new);
+        let mut captures = captures(cell, taps, &joints).map_err(WorldError::machine)?;
         let runs = joints.iter().zip(&bed.labs).map(|(&numbers, lab)| Run {
             cell,
             numbers,
             links: numbers.map(|link| link_of(&cell.network, link)),
             lab,
             shared: &shared,
+            pairs: pairs.as_ref(),
             gauge: Gauge::default(),
-            taps: Mutex::new(taps.take().unwrap_or_else(no_taps)),
+            capture: Mutex::new(captures.next()),
             guests: self,
         });
         let whole = Whole {
@@ -133,17 +133,33 @@ impl World for Guests {
             guests: self,
         };
         let outcome = whole.go(progress)?;
+        drop(whole);
+        if let Some(pairs) = pairs {
+            let pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+            pairs.keep(&shared.recorders);
+        }
         let digest = if self.repeats { outcome.digest } else { 0 };
         let result = result(cell, shared, outcome, began);
         Ok(RunResult { digest, ..result })
     }
 }
 
-fn no_taps() -> Taps {
-    Taps {
-        points: Vec::new(),
-        snap_len: 0,
+/// What shows frames to taps, one for each joint; none when there are no taps.
+fn captures(
+    cell: &Cell,
+    taps: Taps,
+    joints: &[Joint],
+) -> io::Result<impl Iterator<Item = Capture>> {
+    if taps.is_empty() {
+        return Ok(Vec::new().into_iter());
     }
+    let between = |&links: &Joint| Between {
+        links,
+        nodes: links.map(|link| cell.network.interfaces[link].node),
+        routed: !is_dumbbell(&cell.network),
+    };
+    let bridges: Vec<Between> = joints.iter().map(between).collect();
+    Ok(Capture::of(taps, &bridges)?.into_iter())
 }
 
 /// The namespaces of a run: by node, and for each joint those around its bridge.
@@ -162,21 +178,8 @@ impl Bed {
                 labs: vec![lab],
             });
         }
-        let graph = Graph::new(plan, network, joints)?;
-        let lab = |(&[up, down], bridge): (&Joint, &Namespace)| {
-            let node = |link: usize| graph.nodes[network.interfaces[link].node].clone();
-            Lab {
-                client: node(up),
-                bridge: bridge.clone(),
-                server: node(down),
-                stages: [Vec::new(), Vec::new()],
-            }
-        };
-        let labs = joints.iter().zip(&graph.bridges).map(lab).collect();
-        Ok(Self {
-            nodes: graph.nodes,
-            labs,
-        })
+        let Graph { nodes, labs } = Graph::new(plan, network, joints)?;
+        Ok(Self { nodes, labs })
     }
 }
 
@@ -186,17 +189,17 @@ impl Guests {
     /// # Errors
     /// The first reason why it cannot.
     pub fn check(&self, cell: &Cell) -> Result<(), Unfit> {
-        check(cell)?;
-        self.plan(cell).map(drop)
+        let joints = check(cell)?;
+        self.plan(cell, &joints).map(drop)
     }
 
-    fn plan(&self, cell: &Cell) -> Result<Plan, Unfit> {
+    fn plan(&self, cell: &Cell, joints: &[Joint]) -> Result<Plan, Unfit> {
         let plan = plan(cell)?;
         match self.queues {
             Queues::Ours => Ok(plan),
             Queues::Kernel => {
-                kernel::check(cell)?;
-                Ok(kernel::plan(cell, plan))
+                kernel::check(cell, joints)?;
+                Ok(kernel::plan(cell, joints, plan))
             }
         }
     }
@@ -212,11 +215,14 @@ fn link_of(network: &Network, link: usize) -> (&Interface, &Line) {
 fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     let network = &cell.network;
     let joints = graph::joints(network).ok_or(Unfit::OneWay)?;
-    if network.nodes.iter().skip(1).any(|node| node.nat) {
+    let dumbbell = is_dumbbell(network);
+    let plain = network.nodes.iter().skip(usize::from(dumbbell));
+    if plain.into_iter().any(|node| node.nat) {
         return Err(Unfit::Nat);
     }
-    if !is_dumbbell(network) {
-        check_graph(cell)?;
+    let (count, most) = (network.nodes.len(), graph::MOST_NODES);
+    if count > most {
+        return Err(Unfit::Nodes { count, most });
     }
     if cell.link_header != ETHERNET_HEADER {
         return Err(Unfit::LinkHeader {
@@ -226,21 +232,6 @@ fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     }
     host::check(cell)?;
     Ok(joints)
-}
-
-/// What only a dumbbell has.
-fn check_graph(cell: &Cell) -> Result<(), Unfit> {
-    let (count, most) = (cell.network.nodes.len(), graph::MOST_NODES);
-    if count > most {
-        return Err(Unfit::Nodes { count, most });
-    }
-    if cell.network.nodes[0].nat {
-        return Err(Unfit::Graph("translation of addresses"));
-    }
-    if cell.spp {
-        return Err(Unfit::Graph("packet pairs"));
-    }
-    Ok(())
 }
 
 /// What the hosts must be like for a cell.
@@ -341,9 +332,10 @@ struct Run<'a> {
     links: [(&'a Interface, &'a Line); 2],
     lab: &'a Lab,
     shared: &'a Shared,
+    pairs: Option<&'a Mutex<Pairs>>,
     gauge: Gauge,
-    /// Who wants to see frames; taken by the bridge's thread.
-    taps: Mutex<Taps>,
+    /// Shows frames to whom wants to see them; taken by the bridge's thread.
+    capture: Mutex<Option<Capture>>,
     guests: &'a Guests,
 }
 

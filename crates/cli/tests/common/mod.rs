@@ -1,6 +1,7 @@
 //! What tests of the program share.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod guest;
 pub mod process;
 #[path = "../../../live/tests/common/rig.rs"]
 pub mod rig;

@@ -7,9 +7,13 @@
 use super::config::Side;
 use super::frame::Frame;
 use super::observer::{Observer, Point};
+use crate::lab::graph::node_of;
+use crate::ordered::Ordered;
 use sojourn_units::Time;
 use sojourn_world::{TapPoint, Taps};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -30,12 +34,28 @@ struct Copy {
 
 /// An observer that shows frames to taps. Dropping it ends the thread once it has seen all.
 pub struct Capture {
-    sender: Option<SyncSender<Copy>>,
-    thread: Option<JoinHandle<Taps>>,
+    // Dropped before the thread is waited for.
+    sender: SyncSender<Copy>,
+    viewer: Arc<Viewer>,
     /// Taps with their places, as the bridge names these.
     places: Vec<Place>,
-    lost: Vec<u64>,
     snap_len: usize,
+}
+
+/// The thread, which ends with the last of its captures.
+struct Viewer {
+    thread: Option<JoinHandle<Taps>>,
+    /// By tap: what was left out.
+    lost: Vec<AtomicU64>,
+}
+
+/// Which links and nodes a bridge is between, by its sides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    pub(crate) links: [usize; 2],
+    pub(crate) nodes: [usize; 2],
+    /// Whether nodes pass on what is not theirs, which their taps do not see.
+    pub(crate) routed: bool,
 }
 
 /// Where a tap sits, and whether frames go out of the node or queue there.
@@ -45,6 +65,18 @@ struct Place {
     side: Side,
     point: Point,
     outgoing: bool,
+    /// The node whose hosts' frames alone are seen.
+    hosts: Option<usize>,
+}
+
+impl Place {
+    fn sees(self, frame: &Frame) -> bool {
+        let flow = &frame.parsed().flow;
+        let address = if self.outgoing { flow.src } else { flow.dst };
+        let [.., a, b, c, d] = address;
+        self.hosts
+            .is_none_or(|node| node_of([a, b, c, d].into()) == node)
+    }
 }
 
 impl Capture {
@@ -54,31 +86,46 @@ impl Capture {
     /// # Errors
     /// When there can be no thread.
     pub fn start(taps: Taps) -> io::Result<Self> {
+        let alone = Between {
+            links: [0, 1],
+            nodes: [0, 1],
+            routed: false,
+        };
+        let capture = Self::of(taps, &[alone])?.pop();
+        Ok(capture.expect("there is one for each bridge"))
+    }
+
+    /// One for each bridge of a run, all with one thread.
+    pub(crate) fn of(taps: Taps, bridges: &[Between]) -> io::Result<Vec<Self>> {
         let (sender, receiver) = sync_channel(WAITING);
-        let points = taps.points.iter().enumerate();
-        let places = points.flat_map(|(tap, (point, _))| places(tap, *point));
-        let places = places.collect();
-        let lost = vec![0; taps.points.len()];
+        let points: Vec<TapPoint> = taps.points.iter().map(|(point, _)| *point).collect();
+        let lost = points.iter().map(|_| AtomicU64::new(0)).collect();
         let snap_len = taps.snap_len.min(CAPTURED);
+        let ordered = Ordered::of(bridges.len());
         let thread = thread::Builder::new()
             .name("capture".into())
-            .spawn(move || show(taps, &receiver))?;
-        Ok(Self {
-            sender: Some(sender),
-            thread: Some(thread),
-            places,
-            lost,
-            snap_len,
-        })
+            .spawn(move || show(taps, &receiver, ordered))?;
+        let thread = Some(thread);
+        let viewer = Arc::new(Viewer { thread, lost });
+        let of = |bridge: &Between| {
+            let points = points.iter().enumerate();
+            Self {
+                sender: sender.clone(),
+                viewer: Arc::clone(&viewer),
+                places: (points.flat_map(|(tap, point)| places(tap, *point, *bridge))).collect(),
+                snap_len,
+            }
+        };
+        Ok(bridges.iter().map(of).collect())
     }
 
     /// Packets that were left out because the taps were too slow.
     pub fn lost(&self) -> u64 {
-        self.lost.iter().sum()
+        let lost = self.viewer.lost.iter();
+        lost.map(|lost| lost.load(Ordering::Relaxed)).sum()
     }
 
     fn copy(&mut self, place: Place, at: Time, frame: &Frame) {
-        let Some(sender) = &self.sender else { return };
         let (head, tail) = frame.parts();
         let kept = head.len().min(self.snap_len);
         let mut copy = Copy {
@@ -90,7 +137,8 @@ impl Capture {
             bytes: [0; CAPTURED],
         };
         copy.bytes[..kept].copy_from_slice(&head[..kept]);
-        self.lost[place.tap] += u64::from(sender.try_send(copy).is_err());
+        let lost = u64::from(self.sender.try_send(copy).is_err());
+        self.viewer.lost[place.tap].fetch_add(lost, Ordering::Relaxed);
     }
 }
 
@@ -98,56 +146,73 @@ impl Observer for Capture {
     fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
         for index in 0..self.places.len() {
             let place = self.places[index];
-            if (place.point, place.side) == (point, side) {
+            if (place.point, place.side) == (point, side) && place.sees(frame) {
                 self.copy(place, now, frame);
             }
         }
     }
 }
 
-impl Drop for Capture {
+impl Drop for Viewer {
     fn drop(&mut self) {
-        // The thread ends when it has emptied the queue.
-        self.sender = None;
+        // All captures are gone: the thread ends when it has emptied the queue.
         let taps = self.thread.take().map(JoinHandle::join);
         if let Some(Ok(mut taps)) = taps {
             for ((_, tap), lost) in taps.points.iter_mut().zip(&self.lost) {
-                tap.lost(*lost);
+                tap.lost(lost.load(Ordering::Relaxed));
             }
         }
     }
 }
 
-fn show(mut taps: Taps, receiver: &Receiver<Copy>) -> Taps {
-    for copy in receiver {
+fn show(mut taps: Taps, receiver: &Receiver<Copy>, mut ordered: Ordered<Copy>) -> Taps {
+    let mut show = |copy: &Copy| {
         let bytes = &copy.bytes[..usize::from(copy.kept)];
         let (_, tap) = &mut taps.points[copy.tap];
         tap.frame(copy.at, copy.outgoing, bytes, copy.len);
+    };
+    for copy in receiver {
+        ordered.put(copy.at, copy);
+        while let Some((_, copy)) = ordered.take() {
+            show(&copy);
+        }
+    }
+    while let Some((_, copy)) = ordered.rest() {
+        show(&copy);
     }
     taps
 }
 
-/// The places in the bridge where a point's frames are seen.
-fn places(tap: usize, point: TapPoint) -> Vec<Place> {
-    let place = |link: usize, point, outgoing| {
-        let side = *Side::BOTH.get(link)?;
-        Some(Place {
-            tap,
-            side,
-            point,
-            outgoing,
-        })
+/// The places in a bridge where a point's frames are seen.
+fn places(tap: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
+    let place = |side: usize, point, outgoing, hosts| Place {
+        tap,
+        side: Side::BOTH[side],
+        point,
+        outgoing,
+        hosts,
     };
+    let side = |of: &[usize; 2], wanted: usize| of.iter().position(|&here| here == wanted);
     match point {
-        TapPoint::Offered(link) => Vec::from_iter(place(link, Point::Offered, false)),
-        TapPoint::Dequeued(link) => Vec::from_iter(place(link, Point::Dequeued, true)),
+        TapPoint::Offered(link) => {
+            let side = side(&bridge.links, link);
+            Vec::from_iter(side.map(|side| place(side, Point::Offered, false, None)))
+        }
+        TapPoint::Dequeued(link) => {
+            let side = side(&bridge.links, link);
+            Vec::from_iter(side.map(|side| place(side, Point::Dequeued, true, None)))
+        }
         TapPoint::Node(node) => {
-            let leaves = node.min(1);
-            let both = [
-                place(leaves, Point::Left, true),
-                place(1 - leaves, Point::Sent, false),
-            ];
-            both.into_iter().flatten().collect()
+            let hosts = bridge.routed.then_some(node);
+            let leaves = side(&bridge.nodes, node).into_iter();
+            leaves
+                .flat_map(|leaves| {
+                    [
+                        place(leaves, Point::Left, true, hosts),
+                        place(1 - leaves, Point::Sent, false, hosts),
+                    ]
+                })
+                .collect()
         }
     }
 }

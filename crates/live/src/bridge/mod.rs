@@ -20,6 +20,7 @@ mod port;
 mod run;
 
 pub use by_port::{ByPort, Labels, PathDelays};
+pub(crate) use capture::Between;
 pub use capture::{CAPTURED, Capture};
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
 pub use control::{RateError, parse_link_rate};

@@ -479,7 +479,7 @@ impl Port for LivePort<'_> {
     }
 }
 
-/// A recorder holds plain sums: one that a panicking thread left behind is still consistent.
-pub(crate) fn locked(recorder: &Mutex<FlowRecorder>) -> MutexGuard<'_, FlowRecorder> {
+/// Recorders hold plain sums: one that a panicking thread left behind is still consistent.
+pub(crate) fn locked<T>(recorder: &Mutex<T>) -> MutexGuard<'_, T> {
     recorder.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,8 +10,8 @@ use std::net::Ipv4Addr;
 
 use sojourn_world::Network;
 
-use super::{IPV6_OFF, Lab, Mac, Namespace, Netlink, Plan, VethEnd, ethtool, index, said};
-use super::{sysctl, sysctls, wait_until_operational};
+use super::{IPV6_OFF, Lab, Mac, Namespace, Netlink, Plan, ethtool, index, namespace};
+use super::{sysctl, sysctls};
 
 /// Of the hosts of one node.
 const PREFIX: u8 = 20;
@@ -24,8 +24,8 @@ pub(crate) const MOST_HOSTS: u32 = (1 << (32 - PREFIX)) - 2;
 pub(crate) struct Graph {
     /// Where the hosts' sockets are, by node.
     pub(crate) nodes: Vec<Namespace>,
-    /// Where the bridges' ports are, by joint.
-    pub(crate) bridges: Vec<Namespace>,
+    /// By joint: its two nodes and what is between them.
+    pub(crate) labs: Vec<Lab>,
 }
 
 /// Two nodes with a link each way: both links' numbers.
@@ -39,6 +39,12 @@ pub(crate) fn address(node: usize, number: u32) -> Ipv4Addr {
 fn network(node: usize) -> Ipv4Addr {
     let first = Ipv4Addr::new(198, 18, 0, 0).to_bits();
     Ipv4Addr::from_bits(first + ((node as u32) << (32 - PREFIX)))
+}
+
+/// The node that an address belongs to.
+pub(crate) fn node_of(address: Ipv4Addr) -> usize {
+    let first = network(0).to_bits();
+    (address.to_bits().wrapping_sub(first) >> (32 - PREFIX)) as usize
 }
 
 fn device(joint: usize) -> String {
@@ -78,62 +84,27 @@ pub(crate) fn is_dumbbell(network: &Network) -> bool {
 impl Graph {
     /// Builds the test bed.
     pub(crate) fn new(plan: &Plan, network: &Network, joints: &[Joint]) -> io::Result<Self> {
-        let make = |_| Namespace::new().map_err(|error| said("make a network namespace", error));
-        let graph = Self {
-            nodes: (0..network.nodes.len())
-                .map(make)
-                .collect::<io::Result<_>>()?,
-            bridges: (0..joints.len()).map(make).collect::<io::Result<_>>()?,
+        let nodes = network.nodes.iter();
+        let nodes: Vec<Namespace> = nodes.map(|_| namespace()).collect::<io::Result<_>>()?;
+        for node in &nodes {
+            node.run(|| sysctls(&IPV6_OFF))?;
+        }
+        let join = |(number, joint): (usize, &Joint)| {
+            let ends = joint.map(|link| network.interfaces[link].node);
+            let hosts = ends.map(|node| nodes[node].clone());
+            let macs = ends.map(|node| mac(number, node));
+            let devices = ends.map(|_| device(number));
+            Lab::between(hosts, devices, macs, plan.stages, |place, port| {
+                [2, 2, number as u8, 0, place, port]
+            })
         };
-        for place in graph.nodes.iter().chain(&graph.bridges) {
-            place.run(|| sysctls(&IPV6_OFF))?;
+        let labs = joints.iter().enumerate().map(join);
+        let labs: Vec<Lab> = labs.collect::<io::Result<_>>()?;
+        for (number, node) in nodes.iter().enumerate() {
+            node.run(|| set_up(number, plan, network, joints))?;
         }
-        for (number, &[up, down]) in joints.iter().enumerate() {
-            let ends = [up, down].map(|link| network.interfaces[link].node);
-            graph.join(number, ends)?;
-        }
-        for node in 0..network.nodes.len() {
-            graph.nodes[node].run(|| set_up(node, plan, network, joints))?;
-        }
-        let ports = joints.iter().enumerate().flat_map(|(number, joint)| {
-            let ends =
-                joint.map(|link| (&graph.nodes[network.interfaces[link].node], device(number)));
-            let bridge =
-                [Lab::LEFT, Lab::RIGHT].map(|port| (&graph.bridges[number], port.to_owned()));
-            ends.into_iter().chain(bridge)
-        });
-        for (place, device) in ports {
-            place.run(|| wait_until_operational(&mut Netlink::open()?, index(&device)?))?;
-        }
-        Ok(graph)
-    }
-
-    /// Cables from two nodes to the bridge between them.
-    fn join(&self, number: usize, ends: [usize; 2]) -> io::Result<()> {
-        let bridge = &self.bridges[number];
-        for (port, node) in [Lab::LEFT, Lab::RIGHT].into_iter().zip(ends) {
-            let near = VethEnd {
-                name: device(number),
-                mac: mac(number, node),
-            };
-            let far = VethEnd {
-                name: port.to_owned(),
-                mac: [2, 2, 0, number as u8, 0, node as u8],
-            };
-            self.nodes[node].run(|| {
-                Netlink::open()?
-                    .veth(&near, &far, bridge.raw_fd())
-                    .map_err(|error| said("make a veth pair (the kernel needs CONFIG_VETH)", error))
-            })?;
-        }
-        bridge.run(|| {
-            let mut netlink = Netlink::open()?;
-            for port in [Lab::LEFT, Lab::RIGHT] {
-                ethtool::offloads_off(port)?;
-                netlink.up(index(port)?)?;
-            }
-            Ok(())
-        })
+        labs.iter().try_for_each(Lab::wait)?;
+        Ok(Self { nodes, labs })
     }
 }
 
@@ -212,5 +183,10 @@ mod tests {
         assert_eq!(address(0, 0), Ipv4Addr::new(198, 18, 0, 1));
         assert_eq!(address(1, MOST_HOSTS - 1), Ipv4Addr::new(198, 18, 31, 254));
         assert_eq!(address(MOST_NODES - 1, 0), Ipv4Addr::new(198, 19, 240, 1));
+        for node in [0, 1, MOST_NODES - 1] {
+            assert_eq!(node_of(address(node, 0)), node);
+            assert_eq!(node_of(address(node, MOST_HOSTS - 1)), node);
+        }
+        assert!(node_of(Ipv4Addr::LOCALHOST) >= MOST_NODES);
     }
 }

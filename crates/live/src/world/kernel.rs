@@ -4,10 +4,11 @@
 //! client ─ [down line] ─ queues ─ [up line, paths] ─ [paths] ─ server
 //! ```
 //!
-//! The bridge's namespace hands frames from one port to the other by `mirred`, so that the queues
-//! at its two ports have them as the bridge's have. Behind a queue netem is its line: rate, delay,
-//! jitter, loss. What a flow's round trip has beyond the lines is added on the server's side, half
-//! each way; flows that differ in it are told apart by a stage of its own.
+//! In a graph client and server are the two nodes of a joint. The bridge's namespace hands frames
+//! from one port to the other by `mirred`, so that the queues at its two ports have them as the
+//! bridge's have. Behind a queue netem is its line: rate, delay, jitter, loss. What a flow's round
+//! trip has beyond the lines is added on the server's side, half each way, at the first link of
+//! either; flows that differ in it are told apart by a stage of its own.
 //!
 //! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
 //! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
@@ -24,15 +25,14 @@ use std::sync::mpsc::Sender;
 use rustix::time::ClockId;
 use sojourn_qdisc::{DropReason, Ecn, Packet as _, Spec};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Interface, Label, Line, LineRate, Transport};
+use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
-use super::links::{Links, capture, count_losses};
-use super::{Outcome, Run};
+use super::links::{Crossing, Links, count_losses, crossings};
+use super::{Outcome, Run, link_of};
 use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
-use crate::host::Ends;
 use crate::interface;
-use crate::lab::graph::is_dumbbell;
+use crate::lab::graph::Joint;
 use crate::lab::{Lab, Plan};
 use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
@@ -45,38 +45,28 @@ const LISTEN_EVERY: Span = Span::from_millis(25);
 const COUNT_EVERY: Span = Span::from_millis(50);
 /// Most different round trips: bands of a prio queue.
 const MOST_PATHS: usize = 16;
-/// What they cannot do.
-const GRAPH: &str = "queues of the kernel's own";
 /// Frames in memory at a time, of all sockets.
 const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
-pub(super) fn check(cell: &Cell) -> Result<(), Unfit> {
-    if !is_dumbbell(&cell.network) {
-        return Err(Unfit::Graph(GRAPH));
-    }
-    for (interface, line) in links_of(cell) {
+pub(super) fn check(cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
+    for &link in joints.iter().flatten() {
+        let (interface, line) = link_of(&cell.network, link);
         refused_queue(&interface.qdisc)?;
         refused_line(line)?;
         if cell.network.nodes[0].nat && interface.qdisc.asks_nat() {
             let what = "nat behind the hosts' own translation";
             return Err(Unfit::KernelQueue { what });
         }
+        let (count, most) = (Paths::of(cell, link).0.len(), MOST_PATHS);
+        if count > most {
+            return Err(Unfit::Paths { count, most });
+        }
     }
-    changes::steps(cell)?;
-    let count = paths(cell).len();
-    let most = MOST_PATHS;
-    if count > most {
-        return Err(Unfit::Paths { count, most });
+    for joint in joints {
+        changes::steps(cell, joint)?;
     }
     Ok(())
-}
-
-/// Links and their lines, in their order.
-fn links_of(cell: &Cell) -> impl Iterator<Item = (&Interface, &Line)> {
-    let network = &cell.network;
-    let interfaces = network.interfaces.iter().enumerate();
-    interfaces.filter_map(|(link, interface)| Some((interface, &network.wire(link)?.line)))
 }
 
 fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
@@ -93,32 +83,36 @@ fn refused_line(line: &Line) -> Result<(), Unfit> {
     Err(Unfit::KernelQueue { what })
 }
 
-/// What flows' round trips have beyond the lines, half of it: each once, with the flows' numbers.
-fn paths(cell: &Cell) -> BTreeMap<Span, Vec<usize>> {
-    let delays = cell.network.media.iter().map(sojourn_world::Medium::delay);
-    let links = delays.fold(Span::ZERO, |sum, delay| sum + delay);
-    let mut paths = BTreeMap::<_, Vec<usize>>::new();
-    for (number, flow) in cell.flows.iter().enumerate() {
-        let half = (flow.base_rtt - links) / 2;
-        paths.entry(half).or_default().push(number);
-    }
-    paths
-}
+/// What crosses a link, by its delay beyond the lines': each delay once.
+struct Paths(BTreeMap<Span, Vec<Crossing>>);
 
-/// The path of all flows, when it is the same.
-fn alike(cell: &Cell) -> Span {
-    let mut paths = paths(cell).into_keys();
-    match (paths.next(), paths.next()) {
-        (Some(path), None) => path,
-        _ => Span::ZERO,
+impl Paths {
+    fn of(cell: &Cell, link: usize) -> Self {
+        let mut paths = BTreeMap::<_, Vec<_>>::new();
+        for crossing in crossings(cell, link) {
+            paths.entry(crossing.delay).or_default().push(crossing);
+        }
+        Self(paths)
+    }
+
+    /// Whether a stage has to tell them apart.
+    fn differ(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// The delay of all, when it is the same.
+    fn alike(&self) -> Span {
+        let first = self.0.keys().next().copied();
+        first.filter(|_| !self.differ()).unwrap_or_default()
     }
 }
 
 /// The stages that a cell's lines and paths take.
-pub(super) fn plan(cell: &Cell, plan: Plan) -> Plan {
-    let behind = if paths(cell).len() > 1 { 2 } else { 1 };
+pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
+    let mut links = joints.iter().flatten();
+    let differ = links.any(|&link| Paths::of(cell, link).differ());
     Plan {
-        stages: [1, behind],
+        stages: [1, if differ { 2 } else { 1 }],
         ..plan
     }
 }
@@ -126,26 +120,29 @@ pub(super) fn plan(cell: &Cell, plan: Plan) -> Plan {
 /// Sets up queues, lines and paths.
 fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
     let [(up, up_line), (down, down_line)] = run.links;
-    let paths = paths(run.cell);
-    let alike = alike(run.cell);
+    let [up_paths, down_paths] = run.numbers.map(|link| Paths::of(run.cell, link));
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
     lines.extend(tc::line(Lab::LEFT, "root", down_line, Span::ZERO));
     lines.push(tc::wire(Lab::RIGHT, "root"));
     before[0].run(|| tc::run(&lines))?;
     let mut lines = handed_through();
-    lines.extend(tc::line(Lab::RIGHT, "root", up_line, alike));
-    lines.push(delay_or_wire(Lab::LEFT, "root", alike));
+    lines.extend(tc::line(Lab::RIGHT, "root", up_line, up_paths.alike()));
+    lines.push(delay_or_wire(Lab::LEFT, "root", down_paths.alike()));
     behind[0].run(|| tc::run(&lines))?;
     if let Some(place) = behind.get(1) {
-        let lines = told_apart(run.cell, &paths);
+        let mut lines = handed_through();
+        lines.extend(told_apart(Lab::RIGHT, &up_paths));
+        lines.extend(told_apart(Lab::LEFT, &down_paths));
         place.run(|| tc::run(&lines))?;
     }
     let (mut lines, up_majors) = tc::queue(Lab::RIGHT, &up.qdisc, &up_line.rate);
     let (down_lines, down_majors) = tc::queue(Lab::LEFT, &down.qdisc, &down_line.rate);
     lines.extend(down_lines);
-    lines.extend(labelled(run.cell));
     lines.extend(handed_through());
+    for ((from, to), paths) in ports().into_iter().zip([up_paths, down_paths]) {
+        lines.extend(labelled(from, to, &paths));
+    }
     run.lab.bridge.run(|| tc::run(&lines))?;
     Ok([up_majors, down_majors])
 }
@@ -174,69 +171,52 @@ fn handed_through() -> Vec<String> {
     lines
 }
 
-/// The words by which flower knows the packets of a connection that come in at the left port, and
-/// at the right one.
-fn packets_of(cell: &Cell, ends: &Ends) -> [String; 2] {
-    let flow = &cell.flows[ends.flow];
-    let protocol = match flow.transport {
+/// The words by which flower knows the packets of a connection.
+fn packets_of(crossing: &Crossing) -> String {
+    let protocol = match crossing.transport {
         Transport::Tcp(_) => "tcp",
         Transport::Udp => "udp",
     };
-    let (from, to) = (ends.from.port(), ends.to.port());
-    let (client, server) = if flow.from == 0 {
-        (from, to)
-    } else {
-        (to, from)
-    };
-    [client, server].map(|port| format!("flower ip_proto {protocol} src_port {port}"))
+    format!("flower ip_proto {protocol} src_port {}", crossing.port)
 }
 
-/// A stage in which flows have a delay by their round trip: bands of a prio queue.
-fn told_apart(cell: &Cell, paths: &BTreeMap<Span, Vec<usize>>) -> Vec<String> {
-    let mut lines = handed_through();
-    let bands = paths.len();
-    for (device, _) in ports() {
-        lines.push(format!(
-            "qdisc add dev {device} root handle 1: prio bands {bands} priomap{}",
-            " 0".repeat(16)
-        ));
-        for (band, half) in (1..).zip(paths.keys()) {
-            let parent = format!("parent 1:{band:x}");
-            lines.push(delay_or_wire(device, &parent, *half));
-        }
+/// A device behind which packets have a delay by their path: bands of a prio queue. Nothing when
+/// all have the same.
+fn told_apart(device: &str, paths: &Paths) -> Vec<String> {
+    if !paths.differ() {
+        return Vec::new();
     }
-    for ends in Ends::of(cell, &cell.instances()) {
-        let band = paths.values().position(|flows| flows.contains(&ends.flow));
-        let band = band.map_or(1, |band| band + 1);
-        for ((_, out), packets) in ports().into_iter().zip(packets_of(cell, &ends)) {
+    let mut lines = vec![format!(
+        "qdisc add dev {device} root handle 1: prio bands {} priomap{}",
+        paths.0.len(),
+        " 0".repeat(16)
+    )];
+    for (band, (delay, crossings)) in (1..).zip(&paths.0) {
+        let parent = format!("parent 1:{band:x}");
+        lines.push(delay_or_wire(device, &parent, *delay));
+        for packets in crossings.iter().map(packets_of) {
             lines.push(format!(
-                "filter add dev {out} parent 1: protocol ip prio 1 {packets} classid 1:{band:x}"
+                "filter add dev {device} parent 1: protocol ip prio 1 {packets} classid 1:{band:x}"
             ));
         }
     }
     lines
 }
 
-/// Marks and classes of the flows that have one.
-fn labelled(cell: &Cell) -> Vec<String> {
-    let mut lines = vec![
-        format!("qdisc replace dev {} clsact", Lab::LEFT),
-        format!("qdisc replace dev {} clsact", Lab::RIGHT),
-    ];
-    for ends in Ends::of(cell, &cell.instances()) {
-        let Label { mark, class } = cell.flows[ends.flow].label;
-        if (mark, class) == (0, 0) {
-            continue;
-        }
-        for ((from, to), packets) in ports().into_iter().zip(packets_of(cell, &ends)) {
-            lines.push(format!(
+/// Marks and classes of the flows that have one, on their way from one port to the other.
+fn labelled(from: &str, to: &str, paths: &Paths) -> Vec<String> {
+    let crossings = paths.0.values().flatten();
+    let crossings = crossings.filter(|crossing| crossing.label != Label::default());
+    crossings
+        .map(|crossing| {
+            let (packets, Label { mark, class }) = (packets_of(crossing), crossing.label);
+            format!(
                 "filter add dev {from} ingress protocol ip prio 1 {packets} action skbedit mark \
                  {mark} priority {:x}:{class:x} pipe action mirred egress redirect dev {to}",
                 tc::LEAF
-            ));
-        }
-    }
-    lines
+            )
+        })
+        .collect()
 }
 
 /// A socket at a place where frames of one direction arrive.
@@ -270,13 +250,11 @@ struct Watch<'a> {
 
 /// The thread that sets up the queues and listens to them.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
-    let capture = capture(run)?;
     let opened = build(run).and_then(|majors| Ok((majors, Watch::open(run, clock)?)));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
-    let (majors, mut watch) = opened?;
-    watch.links.capture = capture;
-    let mut steps = changes::steps(run.cell)
+    let (mut majors, mut watch) = opened?;
+    let mut steps = changes::steps(run.cell, &run.numbers)
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();
@@ -290,6 +268,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         let now = clock.now();
         if let Some(due) = step.take_if(|step| step.at <= now) {
             watch.change(run, &due)?;
+            majors[due.side as usize] = due.majors;
             step = steps.next();
         } else {
             let next = step.as_ref().map_or(Time::MAX, |step| step.at);
@@ -307,8 +286,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         run.lab.bridge.run(|| tc::report(device, majors))
     };
     let reports = [report(Side::Up)?, report(Side::Down)?];
-    let mut links = watch.links;
-    links.keep_pairs();
+    let links = watch.links;
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         digest: links.digest,
@@ -332,8 +310,8 @@ impl<'a> Watch<'a> {
             (Point::Offered, Side::Down, &lab.bridge, Lab::RIGHT),
             (Point::Dequeued, Side::Up, &behind[0], Lab::LEFT),
             (Point::Dequeued, Side::Down, &before[0], Lab::RIGHT),
-            (Point::Sent, Side::Up, &lab.server, Lab::HOST),
-            (Point::Sent, Side::Down, &lab.client, Lab::HOST),
+            (Point::Sent, Side::Up, &lab.server, &*lab.hosts[1]),
+            (Point::Sent, Side::Down, &lab.client, &*lab.hosts[0]),
         ] {
             let socket = place.run(|| {
                 let mut socket = PacketSocket::open(&mut pool, false)?;
@@ -371,6 +349,14 @@ impl<'a> Watch<'a> {
             Side::Up => &behind[0],
             Side::Down => &before[0],
         };
+        if step.afresh {
+            // What waits goes with the queue, and its counters do.
+            self.count(true)?;
+            let gone = std::mem::take(&mut self.counted[step.side as usize]).backlog;
+            for _ in 0..gone.packets {
+                self.links.dropped(step.side, step.at, 0, DropReason::Tail);
+            }
+        }
         run.lab.bridge.run(|| tc::run(&step.queue))?;
         line.run(|| tc::run(&step.line))?;
         self.links.rate(step.side, step.at, step.rate);

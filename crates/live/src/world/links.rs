@@ -22,6 +22,7 @@ use crate::bridge::{
 use crate::clock::{Clock, read_nanos};
 use crate::host::{Ends, locked};
 use crate::lab::Lab;
+use crate::ordered::Ordered;
 
 /// One frame in so many may be lost at the bridge's sockets before a run counts as failed.
 const TOLERATED: u64 = 1000;
@@ -49,7 +50,7 @@ pub(super) struct Links<'a> {
     /// Packets sent from the start of the run, each side.
     pub(super) sent: [u64; 2],
     flows: Flows<'a>,
-    pub(super) capture: Option<Capture>,
+    capture: Option<Capture>,
     pub(super) digest: u64,
 }
 
@@ -58,23 +59,26 @@ pub(super) struct Links<'a> {
 struct Flows<'a> {
     /// The link of each side.
     links: [usize; 2],
-    /// By flow: the last link on its way.
-    last: Vec<Option<usize>>,
+    /// By flow: the first and the last link of its way, and of the way back.
+    ways_ends: Vec<[Option<[usize; 2]>; 2]>,
     /// A flow's index, and whether it is the direction from its `from`, by source and destination
     /// port; and whether the connection is the flow's first, whose packets are matched.
     ways: BTreeMap<(u16, u16), (usize, bool, bool)>,
-    /// By flow, apart from the recorders that several threads share; empty when nobody asked.
-    pairs: Vec<SppRecorder>,
+    /// None when nobody asked.
+    pairs: Option<&'a Mutex<Pairs>>,
     /// By flow: the other direction of a call.
     other_ways: Vec<Option<usize>>,
     recorders: &'a [Mutex<FlowRecorder>],
 }
 
 impl<'a> Flows<'a> {
-    fn new(cell: &Cell, links: [usize; 2], recorders: &'a [Mutex<FlowRecorder>]) -> Self {
-        let way = |flow: &Flow| cell.network.path(flow.from, flow.to);
-        let last = cell.flows.iter();
-        let last = last.map(|flow| way(flow)?.last().copied()).collect();
+    fn new(run: &'a Run<'_>) -> Self {
+        let cell = run.cell;
+        let ends = |from, to| {
+            let way = cell.network.path(from, to)?;
+            Some([*way.first()?, *way.last()?])
+        };
+        let ways_ends = |flow: &Flow| [ends(flow.from, flow.to), ends(flow.to, flow.from)];
         let mut ways = BTreeMap::new();
         for ends in Ends::of(cell, &cell.instances()) {
             let (from, to) = (ends.from.port(), ends.to.port());
@@ -83,14 +87,12 @@ impl<'a> Flows<'a> {
             ways.insert((to, from), (ends.flow, false, first));
         }
         Self {
-            links,
-            last,
+            links: run.numbers,
+            ways_ends: cell.flows.iter().map(ways_ends).collect(),
             ways,
-            pairs: (recorders.iter())
-                .filter_map(|recorder| locked(recorder).take_spp())
-                .collect(),
+            pairs: run.pairs,
             other_ways: cell.other_ways(),
-            recorders,
+            recorders: &run.shared.recorders,
         }
     }
 
@@ -103,27 +105,91 @@ impl<'a> Flows<'a> {
         let Some(&(flow, forth, first)) = self.ways.get(&ports) else {
             return;
         };
-        let link = Some(self.links[side as usize]);
-        if point == Point::Sent && forth && self.last[flow] == link {
+        let Some([first_link, last_link]) = self.ways_ends[flow][usize::from(!forth)] else {
+            return;
+        };
+        let left = point == Point::Left;
+        let end = if left { first_link } else { last_link };
+        if self.links[side as usize] != end {
+            return;
+        }
+        if !left && forth {
             let len = frame
                 .len()
                 .saturating_sub(u32::from(super::ETHERNET_HEADER));
             locked(&self.recorders[flow]).received(now, len);
         }
-        if self.pairs.is_empty() || !first {
+        let Some(pairs) = self.pairs.filter(|_| first) else {
             return;
-        }
+        };
         let Some(identity) = sojourn_wire::identity(frame.parts().0, parsed) else {
             return;
         };
         // What one direction of a call sends forth comes back for the other.
         let other = self.other_ways[flow].map(|other| (other, !forth));
         for (flow, forth) in [Some((flow, forth)), other].into_iter().flatten() {
-            let pairs = &mut self.pairs[flow];
-            match point {
-                Point::Sent => pairs.reached(now, forth, identity),
-                _ => pairs.left(now, forth, identity),
-            }
+            let seen = Seen {
+                flow,
+                forth,
+                left,
+                identity,
+            };
+            locked(pairs).seen(now, seen);
+        }
+    }
+}
+
+/// A packet at an end of its way.
+struct Seen {
+    flow: usize,
+    forth: bool,
+    /// Whether it is the beginning.
+    left: bool,
+    identity: u64,
+}
+
+/// The packet pairs of a run, of which the bridges at both ends of a flow's way tell.
+pub(super) struct Pairs {
+    /// By flow.
+    recorders: Vec<SppRecorder>,
+    ordered: Ordered<Seen>,
+}
+
+impl Pairs {
+    /// Those that were asked for, with so many bridges.
+    pub(super) fn of(recorders: &[Mutex<FlowRecorder>], bridges: usize) -> Option<Self> {
+        let recorders: Vec<_> = (recorders.iter())
+            .filter_map(|recorder| locked(recorder).take_spp())
+            .collect();
+        (!recorders.is_empty()).then(|| Self {
+            recorders,
+            ordered: Ordered::of(bridges),
+        })
+    }
+
+    fn seen(&mut self, now: Time, seen: Seen) {
+        self.ordered.put(now, seen);
+        while let Some((at, seen)) = self.ordered.take() {
+            self.count(at, &seen);
+        }
+    }
+
+    fn count(&mut self, at: Time, seen: &Seen) {
+        let recorder = &mut self.recorders[seen.flow];
+        if seen.left {
+            recorder.left(at, seen.forth, seen.identity);
+        } else {
+            recorder.reached(at, seen.forth, seen.identity);
+        }
+    }
+
+    /// Gives the packet pairs to their flows' recorders.
+    pub(super) fn keep(mut self, recorders: &[Mutex<FlowRecorder>]) {
+        while let Some((at, seen)) = self.ordered.rest() {
+            self.count(at, &seen);
+        }
+        for (recorder, pairs) in recorders.iter().zip(self.recorders) {
+            locked(recorder).set_spp(pairs);
         }
     }
 }
@@ -138,17 +204,9 @@ impl<'a> Links<'a> {
             recorders: run.numbers.map(&mut recorder).into(),
             gauge: &run.gauge,
             sent: [0; 2],
-            flows: Flows::new(cell, run.numbers, &run.shared.recorders),
-            capture: None,
+            flows: Flows::new(run),
+            capture: locked(&run.capture).take(),
             digest: 0,
-        }
-    }
-
-    /// Gives the packet pairs to their flows' recorders.
-    pub(super) fn keep_pairs(&mut self) {
-        let pairs = std::mem::take(&mut self.flows.pairs);
-        for (recorder, pairs) in self.flows.recorders.iter().zip(pairs) {
-            locked(recorder).set_spp(pairs);
         }
     }
 }
@@ -202,40 +260,67 @@ impl Observer for Links<'_> {
     }
 }
 
-/// The delay of each flow beyond that of the links on its way, by its ports: half where it enters
-/// its first link, and half where what comes back enters its first one. What belongs to no flow has
-/// the shortest of them: then the bridge, which looks at its interfaces no sooner than something
-/// can be due, need not look for such. Where others send too, theirs is none.
-fn paths(run: &Run<'_>, link: usize) -> PathDelays {
-    let network = &run.cell.network;
-    let mut delays = Vec::new();
-    let instances = run.cell.instances();
-    for ends in Ends::of(run.cell, &instances) {
+/// One direction of a connection on its way over a link.
+pub(super) struct Crossing {
+    /// Where its packets come from.
+    pub(super) port: u16,
+    pub(super) transport: Transport,
+    pub(super) label: Label,
+    /// Its delay there beyond that of the links on its way: half of all where it enters its first
+    /// link, and the other half where what comes back enters its first one.
+    pub(super) delay: Span,
+}
+
+/// What crosses a link.
+pub(super) fn crossings(cell: &Cell, link: usize) -> Vec<Crossing> {
+    let network = &cell.network;
+    let instances = cell.instances();
+    let mut all = Vec::new();
+    for ends in Ends::of(cell, &instances) {
         let flow = &instances[ends.instance].spec;
-        let ways = [(flow.from, flow.to), (flow.to, flow.from)];
-        let ways = ways.map(|(from, to)| network.path(from, to).unwrap_or_default());
-        if !ways.iter().any(|way| way.contains(&link)) {
-            continue;
-        }
         let links = network.path_rtt(flow.from, flow.to).unwrap_or_default();
-        let enters = ways.iter().any(|way| way.first() == Some(&link));
-        let half = if enters {
-            (flow.base_rtt - links) / 2
-        } else {
-            Span::ZERO
-        };
-        delays.push((half, ends, flow.transport));
-    }
-    let others = run.guests.client.is_some() || run.guests.server.is_some();
-    let shortest = delays.iter().map(|(half, ..)| *half).min();
-    let mut paths = PathDelays::new(shortest.filter(|_| !others).unwrap_or_default());
-    for (half, ends, transport) in delays {
-        for port in [ends.from.port(), ends.to.port()] {
-            paths = match transport {
-                Transport::Tcp(_) => paths.tcp(port, half),
-                Transport::Udp => paths.udp(port, half),
+        let forth = (flow.from, flow.to, ends.from.port());
+        let back = (flow.to, flow.from, ends.to.port());
+        for (from, to, port) in [forth, back] {
+            let way = network.path(from, to).unwrap_or_default();
+            if !way.contains(&link) {
+                continue;
+            }
+            let delay = if way.first() == Some(&link) {
+                (flow.base_rtt - links) / 2
+            } else {
+                Span::ZERO
             };
+            all.push(Crossing {
+                port,
+                transport: flow.transport,
+                label: flow.label,
+                delay,
+            });
         }
+    }
+    all
+}
+
+/// The delays of what crosses a link. What belongs to no flow has the shortest of them: then the
+/// bridge, which looks at its interfaces no sooner than something can be due, need not look for
+/// such. Where others send too, theirs is none.
+fn paths(run: &Run<'_>, link: usize) -> PathDelays {
+    let crossings = crossings(run.cell, link);
+    let others = run.guests.client.is_some() || run.guests.server.is_some();
+    let shortest = crossings.iter().map(|crossing| crossing.delay).min();
+    let mut paths = PathDelays::new(shortest.filter(|_| !others).unwrap_or_default());
+    for Crossing {
+        port,
+        transport,
+        delay,
+        ..
+    } in crossings
+    {
+        paths = match transport {
+            Transport::Tcp(_) => paths.tcp(port, delay),
+            Transport::Udp => paths.udp(port, delay),
+        };
     }
     paths
 }
@@ -259,16 +344,6 @@ fn labels(cell: &Cell) -> Labels {
     labels
 }
 
-/// Those who want to see frames, if there are any.
-pub(super) fn capture(run: &Run<'_>) -> io::Result<Option<Capture>> {
-    let taps = run.taps.lock();
-    let taps = std::mem::take(&mut *taps.unwrap_or_else(std::sync::PoisonError::into_inner));
-    if taps.is_empty() {
-        return Ok(None);
-    }
-    Capture::start(taps).map(Some)
-}
-
 /// Losses that no queue has decided on make every figure of a run doubtful.
 pub(super) fn count_losses(frames: u64, lost: u64) -> io::Result<()> {
     if lost <= frames / TOLERATED {
@@ -283,14 +358,12 @@ pub(super) fn count_losses(frames: u64, lost: u64) -> io::Result<()> {
 
 /// The thread of the bridge.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
-    let capture = capture(run)?;
+    let mut links = Links::new(run);
     let opened = run.lab.bridge.enter();
     let opened = opened.and_then(|()| Bridge::open(config(run, clock)).map_err(io::Error::other));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
     let mut bridge = opened?;
-    let mut links = Links::new(run);
-    links.capture = capture;
     bridge
         .run(&run.shared.stop, &mut links)
         .map_err(io::Error::other)?;
@@ -302,7 +375,6 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         .map(|i| i.missed + i.no_buffer + i.unreadable)
         .sum();
     count_losses(frames, lost)?;
-    links.keep_pairs();
     Ok(Outcome {
         bottleneck_packets: links.sent[0].max(links.sent[1]),
         links: links.recorders.into_iter().zip(reports).collect(),

@@ -1,15 +1,16 @@
 //! Changes of links in mid-run, beside the kernel's own queues: what tc is told at which time.
 //!
-//! A queue takes new parameters and keeps its packets, as in the other worlds. It cannot become
-//! another one, since the kernel would throw away what waits in it.
+//! A queue takes new parameters and keeps its packets, as in the other worlds. Where it becomes
+//! another one the kernel throws away what waits in it, which the other worlds do not.
 
 use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Line, LineRate};
 
-use super::{alike, links_of, refused_line, refused_queue};
+use super::{Paths, link_of, refused_line, refused_queue};
 use crate::bridge::Side;
 use crate::lab::Lab;
+use crate::lab::graph::Joint;
 use crate::tc;
 use crate::unfit::Unfit;
 
@@ -22,21 +23,26 @@ pub(super) struct Step {
     pub(super) rate: Option<sojourn_units::Rate>,
     /// For tc where the queues are.
     pub(super) queue: Vec<String>,
+    /// Whether it makes another queue of the queue.
+    pub(super) afresh: bool,
+    /// The queue's numbers from then on.
+    pub(super) majors: Vec<u16>,
     /// For tc at the line behind the queue.
     pub(super) line: Vec<String>,
 }
 
-/// The changes of a cell, in the order of time.
-pub(super) fn steps(cell: &Cell) -> Result<Vec<Step>, Unfit> {
-    let mut links: Vec<(Spec, Line)> = links_of(cell)
-        .map(|(interface, line)| (interface.qdisc.clone(), line.clone()))
-        .collect();
+/// The changes of a joint's two links, in the order of time.
+pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
+    let mut links: [(Spec, Line); 2] = joint.map(|link| {
+        let (interface, line) = link_of(&cell.network, link);
+        (interface.qdisc.clone(), line.clone())
+    });
     let mut steps = Vec::new();
     for change in &cell.changes {
-        let Some((spec, line)) = links.get_mut(change.link) else {
-            return Err(Unfit::Graph(super::GRAPH));
+        let Some(number) = joint.iter().position(|&link| link == change.link) else {
+            continue;
         };
-        let side = Side::BOTH[change.link];
+        let (side, (spec, line)) = (Side::BOTH[number], &mut links[number]);
         let device = device(side);
         let (before, _) = tc::queue(device, spec, &line.rate);
         if let Some(rate) = &change.rate {
@@ -47,15 +53,19 @@ pub(super) fn steps(cell: &Cell) -> Result<Vec<Step>, Unfit> {
         }
         refused_queue(spec)?;
         refused_line(line)?;
-        let (after, _) = tc::queue(device, spec, &line.rate);
-        let what = "way from one queue to another in mid-run";
-        let queue = tc::changed(&before, &after).ok_or(Unfit::KernelQueue { what })?;
+        let (after, majors) = tc::queue(device, spec, &line.rate);
+        let changed = tc::changed(&before, &after);
+        let afresh = changed.is_none();
+        let removed = format!("qdisc del dev {device} root");
+        let queue = changed.unwrap_or_else(|| [vec![removed], after].concat());
         steps.push(Step {
             at: change.at,
             side,
             rate: line.rate.fixed(),
             queue,
-            line: at_line(cell, side, line),
+            afresh,
+            majors,
+            line: at_line(Paths::of(cell, change.link).alike(), side, line),
         });
     }
     Ok(steps)
@@ -69,9 +79,9 @@ fn device(side: Side) -> &'static str {
     }
 }
 
-fn at_line(cell: &Cell, side: Side, line: &Line) -> Vec<String> {
+fn at_line(path: Span, side: Side, line: &Line) -> Vec<String> {
     let further = match side {
-        Side::Up => alike(cell),
+        Side::Up => path,
         Side::Down => Span::ZERO,
     };
     let device = device(side);

@@ -1,0 +1,249 @@
+//! The kernel's own queues in guests, and graphs of routers with queues of either kind.
+//!
+//! Takes the user's guest kernel, as `kernel.rs` does.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::guest::{run, text};
+use sojourn_world::RunResult;
+use std::fs;
+use tempfile::TempDir;
+
+#[test]
+fn the_kernels_own_queues_take_the_same_strings() {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let results = dirs.each_ref().map(|dir| {
+        let more = [
+            "--queues",
+            "kernel",
+            "--set",
+            "dumbbell.up.qdisc=tbf rate 900kbit burst 5kb over codel",
+            "--set",
+            "flow.download.tcp.cc=htcp",
+            "--set",
+            "flow.probe.rtt=60ms",
+        ];
+        // To look for tc in another order would take another time.
+        let path = std::env::var("PATH").unwrap();
+        let output = run(dir.path(), 2, &more)
+            .env("PATH", format!("{}:{path}", dir.path().display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        merged.results.into_iter().next().unwrap()
+    });
+    let table = |dir: &TempDir| fs::read(dir.path().join("out/results.parquet")).unwrap();
+    assert!(table(&dirs[0]) == table(&dirs[1]));
+    assert_eq!(results[0].digest, results[1].digest);
+    let result = &results[0];
+    assert_eq!(result.world.as_str(), "kernel-tc");
+    let [(_, up), (_, down)] = &result.links[..] else {
+        panic!("{:?}", result.links);
+    };
+    let codel = up.qdisc.inner.as_ref().map(|inner| inner.kind.as_ref());
+    let kinds = (up.qdisc.kind.as_ref(), codel, down.qdisc.kind.as_ref());
+    assert_eq!(kinds, ("tbf", Some("codel"), "fq_codel"));
+    for link in [up, down] {
+        // What stands in the queue at the two ends of the measured time is at most its backlog.
+        let gone = link.dequeued_packets + link.dropped_packets;
+        assert!(link.offered_packets.abs_diff(gone) < 60, "{link:?}");
+        let full = link.utilisation.unwrap();
+        assert!(
+            (0.8..1.01).contains(&full) && link.sojourn.p95 > 1.0,
+            "{link:?}"
+        );
+    }
+    // Half of a round trip of its own, and what the down line takes for 106 bytes.
+    let probe = &result.flows[2].1;
+    assert!((30.0..30.5).contains(&probe.delay.min), "{:?}", probe.delay);
+    assert!(result.flows[1].1.goodput.as_bps() > 3_000_000);
+}
+
+#[test]
+fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = run(dir.path(), 3, &["--queues", "kernel", "--set", "spp=true"]);
+    let path = dir.path().join("cell.toml");
+    let change = "[[change]]\nat = \"1500ms\"\nlink = \"down\"\nrate = \"2mbit\"\n\
+                  qdisc = \"fq_codel target 9ms\"\n";
+    fs::write(&path, fs::read_to_string(&path).unwrap() + change).unwrap();
+    let output = { cell }.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let result = &merged.results[0];
+    let down = &result.links[1].1;
+    let target = down
+        .qdisc
+        .options
+        .iter()
+        .find(|field| field.name == "target");
+    // The kernel counts in units of 1024 ns.
+    assert_eq!(target.unwrap().value, sojourn_qdisc::Value::Int(8999));
+    // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
+    let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
+    assert!((0.9..1.01).contains(&bits), "{bits}");
+    assert!((0.9..1.01).contains(&down.utilisation.unwrap()));
+    let probe = &result.flows[2].1;
+    assert!(
+        probe.spp_rtt.count > 10 && probe.spp_rtt.min >= 20.0,
+        "{:?}",
+        probe.spp_rtt
+    );
+}
+
+#[test]
+fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |queue: &str| {
+        let set = format!("dumbbell.qdisc={queue}");
+        let more = ["--queues", "kernel", "--set", &set];
+        let output = run(dir.path(), 1000, &more).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        text(&output.stderr)
+    };
+    for (queue, word) in [
+        ("fq_gsp", "gsp"),
+        ("steer util 99% delay 30ms over codel", "steer"),
+        ("fq_codel triple-isolate", "triple-isolate"),
+        ("red limit 60000 avpkt 1000 gentle", "red's gentle"),
+    ] {
+        let said = refused(queue);
+        let wanted = format!("the kernel's own queues have no {word}; with --queues ours");
+        assert!(said.contains(&wanted), "{said}");
+    }
+}
+
+#[test]
+fn the_kernel_throws_away_what_waits_in_a_queue_that_becomes_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = "dumbbell.down.qdisc=pfifo limit 50";
+    let cell = run(dir.path(), 3, &["--queues", "kernel", "--set", set]);
+    let path = dir.path().join("cell.toml");
+    let change = "[[change]]\nat = \"1500ms\"\nlink = \"down\"\nrate = \"2mbit\"\n\
+                  qdisc = \"cake bandwidth 2mbit besteffort\"\n";
+    fs::write(&path, fs::read_to_string(&path).unwrap() + change).unwrap();
+    let output = { cell }.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let down = &merged.results[0].links[1].1;
+    assert_eq!(down.qdisc.kind, "cake");
+    // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
+    let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
+    assert!((0.9..1.01).contains(&bits), "{bits}");
+    let gone = down.dequeued_packets + down.dropped_packets;
+    assert!(down.offered_packets.abs_diff(gone) < 60, "{down:?}");
+    let stat = |name| down.qdisc.stats.iter().find(|field| field.name == name);
+    let Some(sojourn_qdisc::Value::Int(drops)) = stat("drops").map(|field| field.value.clone())
+    else {
+        panic!("{:?}", down.qdisc);
+    };
+    // Beside CAKE's own there are those that waited: the queue was full of them.
+    assert!(
+        down.dropped_packets >= drops as u64 + 20,
+        "{drops} {down:?}"
+    );
+}
+
+/// Two bottlenecks in a row, the second one narrower, and a flow over both beside one over it alone.
+const CHAIN: &str = r#"format = "sojourn-scenario/1"
+name = "cell"
+duration = "4s"
+warmup = "1s"
+spp = true
+node = [{ name = "a" }, { name = "b" }, { name = "c" }]
+[[link]]
+name = "first"
+from = "a"
+to = "b"
+duplex = true
+rate = "8mbit"
+delay = "10ms"
+qdisc = "fq_codel"
+[[link]]
+name = "second"
+from = "b"
+to = "c"
+duplex = true
+rate = "4mbit"
+delay = "5ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "long"
+from = "a"
+to = "c"
+app = "bulk"
+[[flow]]
+name = "short"
+from = "b"
+to = "c"
+app = "bulk"
+rtt = "40ms"
+[[flow]]
+name = "probe"
+from = "a"
+to = "c"
+app = { kind = "ping", size = 64, interval = "37ms" }
+"#;
+
+/// Runs a chain of routers twice.
+fn chain(queues: &str) -> RunResult {
+    let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let results = dirs.each_ref().map(|dir| {
+        let more = ["--queues", queues, "--pcap", "a,b,c"];
+        let mut command = run(dir.path(), 4, &more);
+        fs::write(dir.path().join("cell.toml"), CHAIN).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+        merged.results.into_iter().next().unwrap()
+    });
+    assert_eq!(results[0].digest, results[1].digest);
+    let [a, b, c] = ["a", "b", "c"].map(|place| {
+        let file = |dir: &TempDir| dir.path().join(format!("out/run-1-{place}.pcapng"));
+        let [one, other] = dirs.each_ref().map(|dir| fs::read(file(dir)).unwrap());
+        assert!(one == other, "{place}");
+        captured(&one)
+    });
+    // What only passes through `b` is not its hosts': all is either of `a` or of `b`, and to or
+    // from `c`, but for what was dropped between.
+    assert!(a > 500 && b > 500 && c > 1000, "{a} {b} {c}");
+    assert!((a + b).abs_diff(c) < 100, "{a} {b} {c}");
+    let [result, _] = results;
+    result
+}
+
+/// The packets of a capture, whose times must not decrease.
+fn captured(bytes: &[u8]) -> usize {
+    let mut packets = sojourn_capture::Reader::new(bytes).unwrap();
+    let (mut count, mut last) = (0, None);
+    while let Some(packet) = packets.next_record().unwrap() {
+        assert!(Some(packet.at) >= last);
+        (count, last) = (count + 1, Some(packet.at));
+    }
+    count
+}
+
+#[test]
+fn packets_cross_a_chain_of_routers() {
+    for queues in ["ours", "kernel"] {
+        let result = chain(queues);
+        let link = |name: &str| &result.links.iter().find(|(n, _)| n == name).unwrap().1;
+        let (first, second) = (link("first"), link("second"));
+        let full = second.utilisation.unwrap();
+        assert!((0.9..1.01).contains(&full), "{full}");
+        assert!(second.dropped_packets > 0 && first.dropped_packets == 0);
+        let [long, short] = [0, 1].map(|flow| result.flows[flow].1.goodput.as_bps());
+        // Fair queueing: half each of 4 Mbit/s.
+        assert!(long.abs_diff(short) < long / 10, "{long} {short}");
+        // 106 bytes on each link, and its delay.
+        let probe = &result.flows[2].1;
+        assert!((15.3..15.4).contains(&probe.delay.min), "{:?}", probe.delay);
+        assert!((30.6..30.8).contains(&probe.rtt.min), "{:?}", probe.rtt);
+        // Packet pairs see the whole of its way.
+        assert!(probe.spp_rtt.count > 50, "{:?}", probe.spp_rtt);
+        assert!((30.6..31.0).contains(&probe.spp_rtt.min));
+        assert!(result.flows[1].1.rtt.min >= 40.0);
+    }
+}
