@@ -1,26 +1,31 @@
 //! `sojourn bridge`: a queue between two interfaces.
 
+mod output;
+
 use crate::pcap::{BridgeCapture, SNAP_LEN};
-use crate::{FAILED, WRONG_INPUT, WrongInput, print};
+use crate::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput};
 use anyhow::Context as _;
 use clap::Args;
+use output::Output;
 use sojourn_live::bridge::{
-    Bridge, BridgeConfig, BridgeError, Capture, Direction, FailOpen, NoObserver, parse_link_rate,
+    Bridge, BridgeConfig, BridgeError, Capture, Control, Direction, FailOpen, NoObserver, Remote,
+    parse_link_rate,
 };
-use sojourn_live::{Clock, catch_signals};
+use sojourn_live::{Clock, Signal, Signals};
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_units::{Rate, Span, Time, parse_span, show_rate};
 use sojourn_world::{Line, LineRate, RateTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Put queues between two network interfaces
 ///
 /// Frames that arrive at LEFT go up to RIGHT, and those that arrive at RIGHT go down to LEFT,
 /// each direction through its own queue, transmitter and delay. Frames that are not IP pass as
-/// they are. Needs root. Ends with Ctrl-C; SIGUSR1 prints statistics.
+/// they are. Needs root. Ends with Ctrl-C, at once with a second one; SIGUSR1 prints statistics.
 ///
 /// GRO and LRO of both interfaces are off while the bridge runs. With fail open, the default, a
 /// kernel bridge over both interfaces takes over at once when this process dies, however it
@@ -108,9 +113,13 @@ pub(crate) struct BridgeArgs {
     #[arg(long)]
     qdisc_bypass: bool,
 
-    /// Listen for requests at this Unix socket
+    /// Listen for requests at this Unix socket, which its owner alone may open
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
+
+    /// Let this group open the control socket too
+    #[arg(long, value_name = "GROUP", requires = "control", value_parser = group)]
+    control_group: Option<u32>,
 
     /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
     /// that nobody knows which flows share a queue]
@@ -228,19 +237,69 @@ fn describe(direction: &Direction) -> String {
     format!("{} at {rate}", direction.qdisc)
 }
 
+/// The outputs of a bridge, and its threads beside the one that forwards.
+struct Around {
+    out: Output,
+    errors: Output,
+    signals: Signals,
+}
+
+impl Around {
+    fn start() -> anyhow::Result<Self> {
+        // Before there is a second thread.
+        let signals = Signals::block()?;
+        Ok(Self {
+            out: Output::start(std::io::stdout())?,
+            errors: Output::start(std::io::stderr())?,
+            signals,
+        })
+    }
+
+    /// A line for whoever looks after the bridge.
+    fn log(&self) -> impl Fn(String) + Send + Clone + 'static {
+        let write = self.errors.writer();
+        move |text| write(format!("sojourn: {text}\n"))
+    }
+
+    /// Does what signals ask for, to the end of the process.
+    fn follow_signals(&self, bridge: Remote, stop: Arc<AtomicBool>) -> anyhow::Result<()> {
+        let (signals, log, report) = (self.signals, self.log(), self.out.writer());
+        let thread = thread::Builder::new().name("signals".into());
+        thread.spawn(move || {
+            loop {
+                match signals.wait() {
+                    // What hangs is left to the kernel bridge.
+                    Signal::Stop if stop.swap(true, Ordering::Relaxed) => {
+                        std::process::exit(INTERRUPTED.into());
+                    }
+                    Signal::Stop => bridge.wake(),
+                    Signal::Report => match bridge.snapshot() {
+                        Ok(snapshot) => report(snapshot.text()),
+                        Err(error) => log(error.to_string()),
+                    },
+                    Signal::Reload => log("SIGHUP: there is nothing to read anew".into()),
+                }
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// Opens everything that can be refused.
+fn open(args: &BridgeArgs, config: BridgeConfig) -> Result<(Bridge, Option<Control>), BridgeError> {
+    let control = args.control.as_deref();
+    let control = control.map(|path| Control::listen(path, args.control_group));
+    let control = control.transpose()?;
+    Ok((Bridge::open(config)?, control))
+}
+
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let config = args.config()?;
     let [up, down] = [&config.up, &config.down].map(describe);
+    let around = Around::start()?;
     let capture = args.capture(config.clock)?;
-    let (stop, report) = catch_signals()?;
-    let opened = Bridge::open(config).and_then(|mut bridge| {
-        if let Some(path) = &args.control {
-            bridge.listen(path)?;
-        }
-        Ok(bridge)
-    });
-    let mut bridge = match opened {
-        Ok(bridge) => bridge,
+    let (mut bridge, control) = match open(args, config) {
+        Ok(opened) => opened,
         Err(error) => {
             eprintln!("sojourn: {error}");
             return Ok(match error {
@@ -252,21 +311,44 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
             });
         }
     };
+    let stop = Arc::new(AtomicBool::new(false));
+    around.follow_signals(bridge.remote(), Arc::clone(&stop))?;
+    let log = Box::new(around.log());
+    let control = control.map(|control| control.serve(bridge.remote(), log));
+    let control = control.transpose().context("start the control thread")?;
     let state = bridge.fail_open_state();
     let (left, right) = (&args.left, &args.right);
-    let line = format!("ready: {left} <-> {right}; up: {up}; down: {down}; {state}\n");
+    let ready = format!("ready: {left} <-> {right}; up: {up}; down: {down}; {state}\n");
     if args.json {
-        eprint!("{line}");
+        around.errors.writer()(ready);
     } else {
-        print(&line)?;
-        bridge.report_when(report);
+        around.out.writer()(ready);
     }
-    let result = forward(&mut bridge, stop, capture);
-    if args.json {
-        print(&format!("{}\n", bridge.json()))?;
+    let result = forward(&mut bridge, &stop, capture);
+    let last = bridge.snapshot();
+    // The interfaces are as they were before anybody is told, who may not listen.
+    drop((control, bridge));
+    around.out.finish(if args.json {
+        format!("{}\n", last.json())
     } else {
-        print(&bridge.text())?;
-    }
+        last.text()
+    });
+    around.errors.finish(String::new());
     result?;
     Ok(0)
+}
+
+/// A group by its name or number.
+fn group(text: &str) -> Result<u32, WrongInput> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    // group(5): name, password, number, members.
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let found = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        fields.nth(1)?.parse().ok().filter(|_| name == text)
+    });
+    found.ok_or_else(|| WrongInput(format!("there is no group `{text}` in /etc/group")))
 }

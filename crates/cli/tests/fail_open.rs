@@ -4,7 +4,7 @@
 mod common;
 
 use common::process::{Running, bridge, program};
-use common::rig::{Link, Net, Raw, StopOnDrop, available, frame};
+use common::rig::{Link, Net, OURS, Raw, StopOnDrop, available, exchange, frame, is_ours};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,6 @@ direction = "up"
 app = "bulk"
 "#;
 
-const OURS: u16 = 0x88b5;
-
-fn is_ours(frame: &[u8]) -> bool {
-    frame[12..14] == OURS.to_be_bytes()
-}
-
 fn start(link: &Link) -> Running {
     bridge(link, "a1 b1 --require-fail-open", Path::new("."))
 }
@@ -55,19 +49,6 @@ fn devices(link: &Link) -> Vec<String> {
             })
             .collect()
     })
-}
-
-/// Sends a hundred frames each way; returns how many arrived and how many came back.
-fn exchange(link: &Link) -> [usize; 4] {
-    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
-    for _ in 0..100 {
-        left.send(&frame(OURS, &[1; 100]));
-    }
-    let (up, back) = (right.count(is_ours), left.count(is_ours));
-    for _ in 0..100 {
-        right.send(&frame(OURS, &[2; 100]));
-    }
-    [up, back, left.count(is_ours), right.count(is_ours)]
 }
 
 #[test]

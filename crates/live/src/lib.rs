@@ -26,6 +26,6 @@ mod world;
 pub use clock::Clock;
 pub use fail_open::FailOpenError;
 pub use lab::{Host, Lab, Namespace, Plan};
-pub use sys::catch_signals;
+pub use sys::{Signal, Signals};
 pub use unfit::{Unfit, UnfitFlow};
 pub use world::{Guests, Live, Queues};

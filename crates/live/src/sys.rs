@@ -9,7 +9,7 @@ mod signals;
 pub(crate) use batch::{Control, receive, send};
 pub(crate) use bpf::Gate;
 pub(crate) use interface::{Request, names};
-pub use signals::catch_signals;
+pub use signals::{Signal, Signals};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;

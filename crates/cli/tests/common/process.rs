@@ -36,11 +36,21 @@ impl Running {
         self.child.wait().expect("it ends");
     }
 
-    /// As Ctrl-C, and waits for a clean end.
-    pub fn interrupt(mut self) {
-        let kill = format!("kill -INT {}", self.id());
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.expect("a shell is there").success());
+    }
+
+    /// Nobody reads its output any more.
+    pub fn close_output(&mut self) {
+        self.output = None;
+    }
+
+    /// As Ctrl-C, and waits for a clean end.
+    pub fn interrupt(mut self) {
+        self.signal("INT");
         let ended = self.child.wait().expect("it ends");
         assert!(ended.success(), "{ended:?}");
     }

@@ -1,120 +1,256 @@
-//! Control of a running bridge: a Unix socket with a request and an answer a line.
+//! Control of a running bridge: a Unix socket with a request and an answer a line, on a thread of
+//! its own.
 //!
-//! A request is a JSON object, or the same in words:
-//!
-//! | words | object |
-//! | --- | --- |
-//! | `stats` | `{"command":"stats"}` |
-//! | `text` | `{"command":"text"}` |
-//! | `change up codel limit 100` | `{"command":"change","side":"up","spec":"codel limit 100"}` |
-//! | `rate down 20mbit` | `{"command":"rate","side":"down","rate":"20mbit"}` |
-//!
-//! An answer is `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes
-//! nothing.
+//! Whoever may open the socket may change the bridge: it is its owner's alone, or a named
+//! group's too. Who changes something is logged with the credentials that the kernel knows.
 
-use super::config::Side;
 use super::error::{BridgeError, Doing};
-use serde_json::{Value, json};
-use sojourn_qdisc::{Spec, SpecError};
-use sojourn_units::{Rate, UnitError, parse_rate};
+use super::remote::Remote;
+use super::request::{parse, refusal};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::{Mode, fchmod};
+use rustix::net::socket_with;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen};
+use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-/// Most connections at once.
+/// Most connections at once; one more takes the place of the one that has been silent longest.
 const CLIENTS: usize = 16;
 /// Longest request.
 const LONGEST_LINE: usize = 64 << 10;
+/// Whoever says nothing for this long is hung up on.
+const SILENCE: Duration = Duration::from_secs(60);
 
-/// What can be asked of a bridge.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Request {
-    /// Counters and tc's JSON of both directions.
-    Stats,
-    /// The same as text.
-    Text,
-    /// Another queue, or other parameters.
-    Change(Side, Spec),
-    /// Another rate; none: no limit.
-    Rate(Side, Option<Rate>),
-}
+/// A message for whoever looks after the bridge.
+pub type Log = Box<dyn Fn(String) + Send>;
 
-/// The socket and who is connected to it.
+/// A socket at which nobody answers yet. The file is removed with it.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub struct Control {
     listener: UnixListener,
-    path: PathBuf,
-    clients: Vec<Client>,
+    file: SocketFile,
 }
 
+/// A socket's place in the file system, and its identity: it may have been replaced.
 #[derive(Debug)]
-struct Client {
-    stream: UnixStream,
-    line: Vec<u8>,
+struct SocketFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+/// Answers requests until it is dropped.
+#[derive(Debug)]
+pub struct ControlThread {
+    stop: OwnedFd,
+    thread: Option<JoinHandle<()>>,
+    _file: SocketFile,
+}
+
+/// Why no socket could be made at a path.
+#[derive(Debug, thiserror::Error)]
+enum Taken {
+    #[error("there is a file that is no socket; it stays as it is")]
+    NotASocket,
+    #[error("another process listens there")]
+    Busy,
+    #[error("a dead socket of another user (uid {0}) is in the way")]
+    Foreign(u32),
 }
 
 impl Control {
-    /// Listens at `path`. A socket file that nobody listens at is a dead one's, and is replaced.
-    pub(crate) fn listen(path: &Path) -> Result<Self, BridgeError> {
-        let listener = Self::bind(path).doing(&format!("listen at `{}`", path.display()))?;
-        Ok(Self {
+    /// A socket at `path` that its owner may open, and `group` if one is given. A dead socket of
+    /// our own user's is replaced; anything else that stands there stays.
+    ///
+    /// # Errors
+    /// When something else stands there, or the socket cannot be made.
+    pub fn listen(path: &Path, group: Option<u32>) -> Result<Self, BridgeError> {
+        let listener = make_way(path).and_then(|()| open(path, group));
+        let (listener, file) = listener.doing(&format!("listen at `{}`", path.display()))?;
+        Ok(Self { listener, file })
+    }
+
+    /// Answers for `bridge` from now on, and logs who changes what.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn serve(self, bridge: Remote, log: Log) -> io::Result<ControlThread> {
+        let Self { listener, file } = self;
+        let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let stopped = stop.try_clone()?;
+        let mut server = Server {
             listener,
-            path: path.to_owned(),
+            bridge,
+            log,
             clients: Vec::new(),
+        };
+        let thread = thread::Builder::new().name("control".into());
+        let thread = thread.spawn(move || server.run(&stopped))?;
+        Ok(ControlThread {
+            stop,
+            thread: Some(thread),
+            _file: file,
         })
-    }
-
-    fn bind(path: &Path) -> io::Result<UnixListener> {
-        let is = |kind| move |error: &io::Error| error.kind() == kind;
-        let mut bound = UnixListener::bind(path);
-        if bound.as_ref().is_err_and(is(ErrorKind::AddrInUse))
-            && UnixStream::connect(path).is_err_and(|e| is(ErrorKind::ConnectionRefused)(&e))
-        {
-            std::fs::remove_file(path)?;
-            bound = UnixListener::bind(path);
-        }
-        bound.and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-    }
-
-    /// What becomes readable when there is something to serve.
-    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let clients = self.clients.iter().map(|client| client.stream.as_fd());
-        std::iter::once(self.listener.as_fd()).chain(clients)
-    }
-
-    /// Answers what has been asked, without waiting for anybody.
-    pub(crate) fn serve(&mut self, mut answer: impl FnMut(Request) -> Value) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            // One too many is hung up on by dropping it.
-            if self.clients.len() < CLIENTS && stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client {
-                    stream,
-                    line: Vec::new(),
-                });
-            }
-        }
-        self.clients.retain_mut(|client| client.serve(&mut answer));
     }
 }
 
-impl Drop for Control {
+/// Removes a dead socket of ours.
+fn make_way(path: &Path) -> io::Result<()> {
+    let there = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        there => there?,
+    };
+    if !there.file_type().is_socket() {
+        return Err(io::Error::other(Taken::NotASocket));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+        Err(error) => return Err(error),
+        Ok(_) => return Err(io::Error::other(Taken::Busy)),
+    }
+    if there.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other(Taken::Foreign(there.uid())));
+    }
+    fs::remove_file(path)
+}
+
+fn open(path: &Path, group: Option<u32>) -> io::Result<(UnixListener, SocketFile)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file gets the socket's mode, less the umask: there is no moment at which others may.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    let made = fs::symlink_metadata(path)?;
+    let file = SocketFile {
+        path: path.to_owned(),
+        device: made.dev(),
+        inode: made.ino(),
+    };
+    if group.is_some() {
+        chown(path, None, group)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+    }
+    listen(&socket, 16)?;
+    Ok((UnixListener::from(socket), file))
+}
+
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let there = fs::symlink_metadata(&self.path);
+        if there.is_ok_and(|it| (it.dev(), it.ino()) == (self.device, self.inode)) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for ControlThread {
+    fn drop(&mut self) {
+        // One number is always taken.
+        let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            // It does not panic; if it did, control is over anyway.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+struct Server {
+    listener: UnixListener,
+    bridge: Remote,
+    log: Log,
+    clients: Vec<Client>,
+}
+
+struct Client {
+    stream: UnixStream,
+    /// Process and user, for the log.
+    who: String,
+    line: Vec<u8>,
+    heard: Instant,
+}
+
+impl Server {
+    fn run(&mut self, stop: &OwnedFd) {
+        while !self.wait(stop) {
+            self.accept();
+            let Self {
+                bridge,
+                log,
+                clients,
+                ..
+            } = self;
+            clients.retain_mut(|client| client.serve(bridge, log));
+        }
+    }
+
+    /// Waits for somebody to say something; tells whether to stop.
+    fn wait(&self, stop: &OwnedFd) -> bool {
+        let clients = self.clients.iter().map(|client| client.stream.as_fd());
+        let fds = [stop.as_fd(), self.listener.as_fd()];
+        let fds = fds.into_iter().chain(clients);
+        let mut polled: Vec<_> = fds
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
+        let timeout = Timespec {
+            tv_sec: SILENCE.as_secs().cast_signed(),
+            tv_nsec: 0,
+        };
+        // An interruption is looked at as if somebody had spoken.
+        let _ = poll(&mut polled, Some(&timeout));
+        !polled[0].revents().is_empty()
+    }
+
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.clients.len() == CLIENTS {
+                let silent = self.clients.iter().enumerate();
+                if let Some((silent, _)) = silent.min_by_key(|(_, client)| client.heard) {
+                    self.clients.swap_remove(silent);
+                }
+            }
+            let who = match socket_peercred(&stream) {
+                Ok(peer) => format!(
+                    "process {} of user {}",
+                    peer.pid.as_raw_nonzero(),
+                    peer.uid.as_raw()
+                ),
+                Err(error) => format!("somebody unknown ({error})"),
+            };
+            self.clients.push(Client {
+                stream,
+                who,
+                line: Vec::new(),
+                heard: Instant::now(),
+            });
+        }
     }
 }
 
 impl Client {
     /// Returns whether the connection goes on.
-    fn serve(&mut self, answer: &mut impl FnMut(Request) -> Value) -> bool {
+    fn serve(&mut self, bridge: &Remote, log: &Log) -> bool {
         let mut buffer = [0; 4096];
         let open = match self.stream.read(&mut buffer) {
             Ok(0) => false,
             Ok(len) => {
                 self.line.extend(&buffer[..len]);
+                self.heard = Instant::now();
                 true
             }
-            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            Err(error) => {
+                return error.kind() == ErrorKind::WouldBlock && self.heard.elapsed() < SILENCE;
+            }
         };
         if !open && !self.line.is_empty() {
             self.line.push(b'\n');
@@ -126,137 +262,21 @@ impl Client {
                 continue;
             }
             let reply = match parse(text.trim()) {
-                Ok(request) => answer(request),
-                Err(error) => json!({"ok": false, "error": error.to_string()}),
+                Ok(request) => {
+                    let changes = request.changes();
+                    let reply = request.answer(bridge);
+                    if changes {
+                        log(format!("control: {}: {}: {reply}", self.who, text.trim()));
+                    }
+                    reply
+                }
+                Err(error) => refusal(&error),
             };
-            // Who does not read is hung up on: the link must not wait for anybody.
+            // Who does not read is hung up on: the others must not wait for anybody.
             if writeln!(self.stream, "{reply}").is_err() {
                 return false;
             }
         }
         open && self.line.len() <= LONGEST_LINE
-    }
-}
-
-/// What is wrong with a request.
-#[derive(Debug, thiserror::Error)]
-enum Wrong {
-    #[error("not JSON: {0}")]
-    NotJson(#[from] serde_json::Error),
-    #[error("`{0}` is missing or not a text")]
-    Missing(&'static str),
-    #[error("`{0}` is not a side; there are `up` and `down`")]
-    Side(String),
-    #[error("`{0}` is not a command; there are `stats`, `text`, `change` and `rate`")]
-    Command(String),
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    #[error(transparent)]
-    Rate(#[from] RateError),
-}
-
-/// Why a text is no rate of a link.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RateError {
-    /// It is no rate at all, or its unit is missing.
-    #[error(transparent)]
-    Unit(#[from] UnitError),
-    /// It would stop the link.
-    #[error("a rate must be above zero; for none, take the interface down")]
-    Zero,
-}
-
-/// Reads the rate of a link, in tc's notation.
-///
-/// # Errors
-/// When the unit is missing, and when it is zero.
-pub fn parse_link_rate(text: &str) -> Result<Rate, RateError> {
-    match parse_rate(text)? {
-        Rate::ZERO => Err(RateError::Zero),
-        rate => Ok(rate),
-    }
-}
-
-/// Reads a request.
-fn parse(text: &str) -> Result<Request, Wrong> {
-    let object: Value = if text.starts_with('{') {
-        serde_json::from_str(text)?
-    } else {
-        let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let (side, value) = rest
-            .trim()
-            .split_once(char::is_whitespace)
-            .unwrap_or((rest.trim(), ""));
-        json!({"command": command, "side": side, "spec": value.trim(), "rate": value.trim()})
-    };
-    let field = |name| object[name].as_str().ok_or(Wrong::Missing(name));
-    let side = || match field("side")? {
-        "up" => Ok(Side::Up),
-        "down" => Ok(Side::Down),
-        other => Err(Wrong::Side(other.to_owned())),
-    };
-    match field("command")? {
-        "stats" => Ok(Request::Stats),
-        "text" => Ok(Request::Text),
-        "change" => {
-            let spec = field("spec")?.parse::<Spec>();
-            Ok(Request::Change(side()?, spec?))
-        }
-        "rate" => {
-            let rate = match field("rate")? {
-                "unlimited" => None,
-                text => Some(parse_link_rate(text)?),
-            };
-            Ok(Request::Rate(side()?, rate))
-        }
-        other => Err(Wrong::Command(other.to_owned())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_objects_mean_the_same() {
-        let codel: Spec = "codel limit 100".parse().unwrap();
-        for (words, object, request) in [
-            ("stats", r#"{"command":"stats"}"#, Request::Stats),
-            ("text", r#"{"command":"text"}"#, Request::Text),
-            (
-                "change up codel limit 100",
-                r#"{"command":"change","side":"up","spec":"codel limit 100"}"#,
-                Request::Change(Side::Up, codel),
-            ),
-            (
-                "rate  down  20mbit",
-                r#"{"command":"rate","side":"down","rate":"20mbit"}"#,
-                Request::Rate(Side::Down, Some(Rate::from_bps(20_000_000))),
-            ),
-        ] {
-            assert_eq!(parse(words).unwrap(), request);
-            assert_eq!(parse(object).unwrap(), request);
-        }
-        let unlimited = parse("rate up unlimited").unwrap();
-        assert_eq!(unlimited, Request::Rate(Side::Up, None));
-    }
-
-    #[test]
-    fn wrong_requests_say_what_is_wrong() {
-        for (request, part) in [
-            ("stat", "`stat` is not a command"),
-            ("rate left 1mbit", "`left` is not a side"),
-            ("rate up fast", "`fast` is not a rate"),
-            ("rate up 20", "`20` needs a unit"),
-            ("rate up 0", "above zero"),
-            ("change up fq_codel target 5", "`target 5` needs a unit"),
-            ("change up codle", "codel"),
-            ("{", "not JSON"),
-            ("{}", "`command` is missing"),
-            (r#"{"command":1}"#, "`command` is missing or not a text"),
-        ] {
-            let error = parse(request).unwrap_err().to_string();
-            assert!(error.contains(part), "{request}: {error}");
-        }
     }
 }

@@ -1,12 +1,13 @@
 //! The bridge on real interfaces: opening, the loop, closing.
 
 use super::config::{BridgeConfig, FailOpen, Side};
-use super::control::{Control, Request};
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::observer::Observer;
-use super::port::{BATCH, FramePort, PortCounters};
+use super::port::{BATCH, FramePort};
+use super::remote::{self, Answer, Inbox, Order, Remote};
+use super::snapshot::{SideStats, Snapshot};
 use crate::fail_open::{FailOpenBridge, FailOpenError};
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
@@ -14,14 +15,11 @@ use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
-use serde_json::{Value, json};
-use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
-use sojourn_units::{Span, Time, show_rate};
-use sojourn_world::{Change, LineRate};
+use sojourn_qdisc::Report;
+use sojourn_units::{Span, Time};
+use sojourn_world::Change;
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::num::NonZeroU64;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest sleep: how late a request to stop may be seen.
@@ -38,11 +36,10 @@ pub struct Bridge {
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
     way_round: WayRound,
-    control: Option<Control>,
-    /// When set, a report is due.
-    report_wanted: Option<&'static AtomicBool>,
+    remote: Remote,
+    /// Taken out while it serves.
+    inbox: Option<Inbox>,
     wakeups: u64,
-    control_due: Time,
 }
 
 /// What happens to the link when this process dies.
@@ -54,39 +51,6 @@ enum WayRound {
     Impossible(FailOpenError),
     /// A kernel bridge forwards.
     Bridge(FailOpenBridge),
-}
-
-/// What has happened in one direction since the bridge was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SideStats {
-    /// At the queue.
-    pub queue: Counters,
-    /// Held by the queue now.
-    pub backlog: Backlog,
-    /// Lost on purpose after transmission.
-    pub lost: Tally,
-    /// Frames on their way after transmission.
-    pub under_way: u64,
-    /// At the interface where frames come in.
-    pub input: PortCounters,
-    /// At the interface where they go out.
-    pub output: PortCounters,
-}
-
-impl SideStats {
-    /// What the bridge counts itself, and in what.
-    fn counts(&self) -> [(&'static str, &'static str, u64); 8] {
-        [
-            ("received", "frames", self.input.received),
-            ("sent", "frames", self.output.sent),
-            ("missed", "frames", self.input.missed),
-            ("no_buffer", "frames", self.input.no_buffer),
-            ("unreadable", "frames", self.input.unreadable),
-            ("refused", "frames", self.output.refused),
-            ("lost", "packets", self.lost.packets),
-            ("under_way", "frames", self.under_way),
-        ]
-    }
 }
 
 impl Bridge {
@@ -121,6 +85,7 @@ impl Bridge {
         }
         let way_round = way_round(&config, &left, &right)?;
         let mtu = left.mtu.min(right.mtu);
+        let (remote, inbox) = remote::pair().doing("make an event counter")?;
         let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign_until = bridge.forwarded_until;
@@ -135,10 +100,9 @@ impl Bridge {
             _offloads: offloads,
             way_round,
             config,
-            control: None,
-            report_wanted: None,
+            remote,
+            inbox: Some(inbox),
             wakeups: 0,
-            control_due: Time::ZERO,
         })
     }
 
@@ -155,19 +119,9 @@ impl Bridge {
         }
     }
 
-    /// Listens for requests at a Unix socket; see the manual for what can be asked. The file is
-    /// removed with the bridge.
-    ///
-    /// # Errors
-    /// When the socket cannot be made, or another bridge listens there.
-    pub fn listen(&mut self, path: &Path) -> Result<(), BridgeError> {
-        self.control = Some(Control::listen(path)?);
-        Ok(())
-    }
-
-    /// Prints [`Bridge::text`] on standard output whenever `flag` is found set.
-    pub fn report_when(&mut self, flag: &'static AtomicBool) {
-        self.report_wanted = Some(flag);
+    /// The bridge as other threads see it while it runs.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
     }
 
     /// Forwards until `stop` is set, then sends what is held and returns. A stop is seen within
@@ -208,7 +162,7 @@ impl Bridge {
             if let Some(change) = self.changes.front() {
                 wait.until = wait.until.min(change.at);
             }
-            self.serve(now);
+            self.serve();
             now = self.sleep(wait, now)?;
         }
         let mut now = self.config.clock.now();
@@ -240,6 +194,14 @@ impl Bridge {
                 return Ok(self.engine.last_arrival);
             }
             std::thread::sleep(std::time::Duration::from_micros(20));
+        }
+    }
+
+    /// Looks whether somebody wants something.
+    fn serve(&mut self) {
+        if let Some(inbox) = self.inbox.take() {
+            inbox.serve(|order| self.carry_out(order));
+            self.inbox = Some(inbox);
         }
     }
 
@@ -287,10 +249,9 @@ impl Bridge {
         };
         let ports = self.engine.ports.iter().filter_map(FramePort::fd);
         let ports = ports.map(|fd| (fd, events));
-        let control = self.control.iter().flat_map(Control::fds);
-        let control = control.map(|fd| (fd, PollFlags::IN));
-        let mut polled: Vec<_> = ports
-            .chain(control)
+        let bell = self.inbox.iter().map(|inbox| (inbox.bell(), PollFlags::IN));
+        let mut polled: Vec<_> = bell
+            .chain(ports)
             .map(|(fd, events)| PollFd::from_borrowed_fd(fd, events))
             .collect();
         let timeout = Timespec {
@@ -298,86 +259,37 @@ impl Bridge {
             tv_nsec: (span.as_nanos() % 1_000_000_000).cast_signed(),
         };
         match poll(&mut polled, Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(_) => {
+                let rung = polled
+                    .first()
+                    .is_some_and(|bell| !bell.revents().is_empty());
+                if let Some(inbox) = self.inbox.as_ref().filter(|_| rung) {
+                    inbox.heard();
+                }
+            }
+            Err(Errno::INTR) => {}
             Err(error) => return Err(BridgeError::io("wait for frames", error.into())),
         }
         Ok(())
     }
 
-    /// Answers requests, at most every millisecond, so that a busy link does not pay for it.
-    fn serve(&mut self, now: Time) {
-        if now < self.control_due {
-            return;
+    fn carry_out(&mut self, order: Order) -> Answer {
+        let now = self.config.clock.now();
+        let lanes = &mut self.engine.lanes;
+        match order {
+            Order::Snapshot => return Answer::Snapshot(Box::new(self.snapshot())),
+            Order::Change(side, spec) => lanes[side as usize].set_spec(&spec, now),
+            Order::Rate(side, rate) => lanes[side as usize].set_rate(&rate, now),
         }
-        self.control_due = now + Span::from_millis(1);
-        if let Some(flag) = self.report_wanted
-            && flag.swap(false, Ordering::Relaxed)
-        {
-            print!("{}", self.text());
-        }
-        if let Some(mut control) = self.control.take() {
-            control.serve(|request| self.answer(request, now));
-            self.control = Some(control);
-        }
+        Answer::Done
     }
 
-    fn answer(&mut self, request: Request, now: Time) -> Value {
-        match request {
-            Request::Stats => json!({"ok": true, "stats": self.json()}),
-            Request::Text => json!({"ok": true, "text": self.text()}),
-            Request::Change(side, spec) => {
-                let text = spec.to_string();
-                self.engine.lanes[side as usize].set_spec(&spec, now);
-                json!({"ok": true, "side": side.name(), "spec": text})
-            }
-            Request::Rate(side, rate) => {
-                let text = rate.map_or("unlimited".to_owned(), show_rate);
-                let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
-                self.engine.lanes[side as usize].set_rate(&rate, now);
-                json!({"ok": true, "side": side.name(), "rate": text})
-            }
-        }
-    }
-
-    /// Statistics of both directions: of each queue what `tc -s -j qdisc` prints, and beside it
-    /// what the bridge counts.
-    pub fn json(&mut self) -> Value {
-        let sides = Side::BOTH.map(|side| {
-            let tc = self.report(side).tc_json(self.place(side));
-            let qdisc = serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON");
-            let mut side_json = json!({"qdisc": qdisc});
-            for (name, unit, number) in self.stats(side).counts() {
-                side_json[format!("{name}_{unit}")] = number.into();
-            }
-            (side.name().to_owned(), side_json)
-        });
-        Value::Object(sides.into_iter().collect())
-    }
-
-    /// Statistics of both directions as `tc -s qdisc` prints them, and beside it what the bridge
-    /// counts.
-    pub fn text(&mut self) -> String {
-        let mut text = String::new();
-        for side in Side::BOTH {
-            text.push_str(&self.report(side).tc_text(self.place(side)));
-            let _ = write!(text, " {}", side.name());
-            for (name, _, number) in self.stats(side).counts() {
-                let _ = write!(text, " {name} {number}");
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    /// A queue stands where its frames go out.
-    fn place(&self, side: Side) -> Place<'_> {
-        let (dev, handle) = match side {
-            Side::Up => (&self.names[1], 0x8001),
-            Side::Down => (&self.names[0], 0x8002),
-        };
-        Place {
-            dev: Some(dev),
-            handle,
+    /// What has been counted up to now.
+    pub fn snapshot(&mut self) -> Snapshot {
+        Snapshot {
+            names: self.names.clone(),
+            stats: Side::BOTH.map(|side| self.stats(side)),
+            reports: Side::BOTH.map(|side| self.report(side)),
         }
     }
 

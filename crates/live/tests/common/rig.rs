@@ -257,3 +257,24 @@ pub fn frame(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     frame.extend(payload);
     frame
 }
+
+/// An EtherType for experiments (IEEE 802).
+pub const OURS: u16 = 0x88b5;
+
+/// Whether a frame has that type.
+pub fn is_ours(frame: &[u8]) -> bool {
+    frame[12..14] == OURS.to_be_bytes()
+}
+
+/// Sends a hundred frames of that type each way; returns how many arrived and how many came back.
+pub fn exchange(link: &Link) -> [usize; 4] {
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    for _ in 0..100 {
+        left.send(&frame(OURS, &[1; 100]));
+    }
+    let (up, back) = (right.count(is_ours), left.count(is_ours));
+    for _ in 0..100 {
+        right.send(&frame(OURS, &[2; 100]));
+    }
+    [up, back, left.count(is_ours), right.count(is_ours)]
+}

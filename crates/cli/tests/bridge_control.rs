@@ -1,0 +1,119 @@
+//! Whoever looks on or asks leaves the bridge alone: readers that stop, clients that say nothing,
+//! signals, and what stands where its socket should. Needs root; without it these are passed over,
+//! except in CI (`CI=true`), where a machine that cannot run them fails them.
+
+mod common;
+
+use common::process::{Running, bridge, program};
+use common::rig::{Link, available, exchange};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// All frames pass both ways, none comes back.
+fn passes(link: &Link) {
+    assert_eq!(exchange(link), [100, 0, 100, 0]);
+}
+
+#[test]
+fn nobody_need_read_what_the_bridge_prints() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let mut process = bridge(&link, "a1 b1 --up cake --down cake", Path::new("."));
+    // A pipe holds 64 KiB.
+    for _ in 0..200 {
+        process.signal("USR1");
+        thread::sleep(Duration::from_millis(2));
+    }
+    passes(&link);
+    process.close_output();
+    for _ in 0..3 {
+        process.signal("USR1");
+        thread::sleep(Duration::from_millis(20));
+    }
+    passes(&link);
+    process.interrupt();
+}
+
+#[test]
+fn a_lost_terminal_ends_nothing() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1", Path::new("."));
+    process.signal("HUP");
+    thread::sleep(Duration::from_millis(100));
+    passes(&link);
+    process.interrupt();
+}
+
+/// The answer to a request.
+fn ask(stream: &mut UnixStream, request: &str) -> String {
+    writeln!(stream, "{request}").expect("it is sent");
+    let mut answer = String::new();
+    let mut reader = BufReader::new(stream);
+    reader.read_line(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn silent_clients_lock_nobody_out() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("control");
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --control control", dir.path());
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "nobody else may");
+    let connect = || UnixStream::connect(&path).expect("somebody listens");
+    let silent: Vec<_> = (0..40).map(|_| connect()).collect();
+    let mut client = connect();
+    assert!(ask(&mut client, "stats").contains("\"ok\":true"));
+    let changed = ask(&mut client, "change up fq_codel target 7ms");
+    assert!(changed.contains("target 7ms"), "{changed}");
+    assert!(ask(&mut client, "text").contains("target 7ms"));
+    assert!(ask(&mut client, "rate up 0").contains("above zero"));
+    passes(&link);
+    drop(silent);
+    process.interrupt();
+    assert!(!path.exists(), "the socket goes with the bridge");
+}
+
+#[test]
+fn what_is_no_socket_of_ours_stays() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("control");
+    let link = Link::new();
+    let start = || {
+        let mut command = program("bridge a1 b1 --control control", dir.path());
+        link.middle.run(|| command.output().expect("it starts"))
+    };
+    fs::write(&path, "precious").unwrap();
+    let refused = start();
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success());
+    assert!(error.contains("a file that is no socket"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    fs::remove_file(&path).unwrap();
+    // Two bridges cannot have one, and a killed one's is replaced.
+    let first = bridge(&link, "a1 b1 --no-fail-open --control control", dir.path());
+    let error = String::from_utf8_lossy(&start().stderr).into_owned();
+    assert!(error.contains("another process listens"), "{error}");
+    Running::kill(first);
+    let next = bridge(&link, "a1 b1 --control control", dir.path());
+    let mut client = UnixStream::connect(&path).expect("somebody listens");
+    assert!(ask(&mut client, "stats").contains("\"ok\":true"));
+    next.interrupt();
+}

@@ -1,0 +1,273 @@
+//! Orders to a running bridge from other threads, and its answers.
+//!
+//! The forwarding thread looks once a turn, carries out at most one order, and never waits. Who
+//! may touch what the two sides share says a word of state, so that the locks are always free
+//! when somebody takes them.
+
+use super::config::Side;
+use super::snapshot::Snapshot;
+use rustix::event::{EventfdFlags, eventfd};
+use sojourn_qdisc::Spec;
+use sojourn_world::LineRate;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take: a forwarding thread that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A snapshot this young is as good as a new one: however many ask, the forwarding thread takes
+/// no more than a hundred a second.
+const YOUNG: Duration = Duration::from_millis(10);
+
+/// Nobody wants anything; the asking side may write an order.
+const IDLE: u8 = 0;
+/// The order is there; the forwarding side may take it, or the asking side back.
+const ASKED: u8 = 1;
+/// It is being carried out; the forwarding side writes the answer.
+const TAKEN: u8 = 2;
+/// The answer is there; the asking side may take it.
+const ANSWERED: u8 = 3;
+/// The bridge is gone.
+const CLOSED: u8 = 4;
+
+/// What a bridge is to do.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Say what has been counted.
+    Snapshot,
+    /// Another queue, or other parameters.
+    Change(Side, Spec),
+    /// Another rate.
+    Rate(Side, LineRate),
+}
+
+/// What comes back.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Snapshot(Box<Snapshot>),
+    Done,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: AtomicU8,
+    order: Mutex<Option<(Order, Thread)>>,
+    answer: Mutex<Option<Answer>>,
+    /// Readable when the forwarding thread is to look.
+    bell: OwnedFd,
+    /// Whoever asks holds this; the forwarding thread never does.
+    turn: Mutex<Last>,
+}
+
+/// The last snapshot, and when it was taken.
+type Last = Option<(Instant, Arc<Snapshot>)>;
+
+/// Why a bridge does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteError {
+    /// It hangs, or was stopped.
+    #[error("the forwarding thread has not answered for a second")]
+    Hangs,
+    /// It has ended.
+    #[error("the bridge has ended")]
+    Ended,
+}
+
+/// A running bridge as other threads see it.
+#[derive(Clone, Debug)]
+pub struct Remote(Arc<Shared>);
+
+/// The forwarding thread's end.
+#[derive(Debug)]
+pub(super) struct Inbox(Arc<Shared>);
+
+/// Both ends.
+pub(super) fn pair() -> io::Result<(Remote, Inbox)> {
+    let shared = Arc::new(Shared {
+        state: AtomicU8::new(IDLE),
+        order: Mutex::default(),
+        answer: Mutex::default(),
+        bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        turn: Mutex::default(),
+    });
+    Ok((Remote(Arc::clone(&shared)), Inbox(shared)))
+}
+
+impl Remote {
+    /// What has been counted, up to 10 ms ago.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>, RemoteError> {
+        let mut last = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, snapshot)) = &*last
+            && at.elapsed() < YOUNG
+        {
+            return Ok(Arc::clone(snapshot));
+        }
+        let Answer::Snapshot(snapshot) = self.ask(Order::Snapshot)? else {
+            return Err(RemoteError::Ended);
+        };
+        let snapshot = Arc::<Snapshot>::from(snapshot);
+        *last = Some((Instant::now(), Arc::clone(&snapshot)));
+        Ok(snapshot)
+    }
+
+    /// Makes one direction's queue follow another spec. It keeps every packet.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn change(&self, side: Side, spec: Spec) -> Result<(), RemoteError> {
+        self.tell(Order::Change(side, spec))
+    }
+
+    /// Gives one direction another rate.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn set_rate(&self, side: Side, rate: LineRate) -> Result<(), RemoteError> {
+        self.tell(Order::Rate(side, rate))
+    }
+
+    fn tell(&self, order: Order) -> Result<(), RemoteError> {
+        let mut last = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = None;
+        self.ask(order).map(drop)
+    }
+
+    /// Makes the forwarding thread look up at once, from whatever it waits for.
+    pub fn wake(&self) {
+        // It can only fail when the bell has been rung for 2^64 - 1 times.
+        let _ = rustix::io::write(&self.0.bell, &1_u64.to_ne_bytes());
+    }
+
+    /// One order at a time: the caller holds `turn`.
+    fn ask(&self, order: Order) -> Result<Answer, RemoteError> {
+        let shared = &*self.0;
+        let slot = |slot: &Mutex<Option<Answer>>| {
+            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.take()
+        };
+        match shared.state.load(Ordering::Acquire) {
+            CLOSED => return Err(RemoteError::Ended),
+            // The answer to somebody who has left.
+            ANSWERED => drop(slot(&shared.answer)),
+            TAKEN => return Err(RemoteError::Hangs),
+            _ => {}
+        }
+        let mut orders = shared.order.lock().unwrap_or_else(PoisonError::into_inner);
+        *orders = Some((order, thread::current()));
+        drop(orders);
+        if !shared.step(IDLE, ASKED) && !shared.step(ANSWERED, ASKED) {
+            return Err(RemoteError::Ended);
+        }
+        self.wake();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match shared.state.load(Ordering::Acquire) {
+                ANSWERED => {
+                    let answer = slot(&shared.answer).ok_or(RemoteError::Ended);
+                    shared.step(ANSWERED, IDLE);
+                    return answer;
+                }
+                CLOSED => return Err(RemoteError::Ended),
+                _ => {}
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // Not carried out later either, unless that has begun.
+                shared.step(ASKED, IDLE);
+                return Err(RemoteError::Hangs);
+            }
+            thread::park_timeout(left);
+        }
+    }
+}
+
+impl Shared {
+    fn step(&self, from: u8, to: u8) -> bool {
+        let swapped = self
+            .state
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+        swapped.is_ok()
+    }
+}
+
+impl Inbox {
+    /// What becomes readable when there is something to see.
+    pub(super) fn bell(&self) -> BorrowedFd<'_> {
+        self.0.bell.as_fd()
+    }
+
+    /// Carries out the order that is there, if one is.
+    pub(super) fn serve(&self, carry_out: impl FnOnce(Order) -> Answer) {
+        let shared = &*self.0;
+        if shared.state.load(Ordering::Acquire) != ASKED || !shared.step(ASKED, TAKEN) {
+            return;
+        }
+        // Nobody else touches either slot while the order is taken.
+        let order = shared.order.try_lock().ok().and_then(|mut o| o.take());
+        let Some((order, asker)) = order else {
+            debug_assert!(false, "an order was announced and is not there");
+            return;
+        };
+        let answer = carry_out(order);
+        if let Ok(mut slot) = shared.answer.try_lock() {
+            *slot = Some(answer);
+        }
+        shared.state.store(ANSWERED, Ordering::Release);
+        asker.unpark();
+    }
+
+    /// Makes the bell silent again.
+    pub(super) fn heard(&self) {
+        let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.0.state.store(CLOSED, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_carried_out_once_or_taken_back() {
+        let (remote, inbox) = pair().unwrap();
+        let rate = || Order::Rate(Side::Up, LineRate::Infinite);
+        // Nobody serves: the order is taken back, and is not carried out later.
+        assert_eq!(remote.tell(rate()), Err(RemoteError::Hangs));
+        inbox.serve(|_| panic!("nobody waits for it any more"));
+        thread::scope(|scope| {
+            let asker = scope.spawn(|| remote.tell(rate()));
+            while !asker.is_finished() {
+                inbox.serve(|order| {
+                    assert!(matches!(order, Order::Rate(Side::Up, LineRate::Infinite)));
+                    Answer::Done
+                });
+            }
+            assert_eq!(asker.join().unwrap(), Ok(()));
+        });
+        drop(inbox);
+        assert_eq!(remote.tell(rate()), Err(RemoteError::Ended));
+    }
+
+    #[test]
+    fn the_bell_rings_until_it_is_heard() {
+        let (remote, inbox) = pair().unwrap();
+        remote.wake();
+        remote.wake();
+        inbox.heard();
+        assert!(
+            rustix::io::read(inbox.bell(), &mut [0; 8]).is_err(),
+            "silent"
+        );
+    }
+}
