@@ -332,29 +332,4 @@ fn change(tree: &Path, edit: &Edit) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_source_that_is_not_known_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("file"), "one two two").unwrap();
-        let edit = |old| Edit {
-            file: "file",
-            old,
-            new: "three",
-        };
-        change(dir.path(), &edit("two")).unwrap();
-        let text = fs::read_to_string(dir.path().join("file")).unwrap();
-        assert_eq!(text, "one three three");
-        let error = change(dir.path(), &edit("four")).unwrap_err();
-        assert!(error.to_string().contains("four"), "{error}");
-    }
-
-    #[test]
-    fn a_recipe_has_a_number_of_its_own() {
-        let [first, second] = Version::ALL.map(Version::recipe);
-        assert_ne!(first, second);
-        assert_eq!(first.len(), 8);
-    }
-}
+mod tests;

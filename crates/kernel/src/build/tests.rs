@@ -1,0 +1,207 @@
+//! Builds with programs that stand for the real ones, which would take their minutes: what `tar`
+//! unpacks is a source with the places that the recipe changes, `make` makes a kernel that says its
+//! version, and each can be told to go on for ever, with half of its work done.
+#![allow(clippy::disallowed_methods, reason = "patience is in real time")]
+
+use super::*;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Child;
+use std::time::Instant;
+
+/// Where the child of a test finds its folder.
+const FAKE: &str = "SOJOURN_TEST_BUILD";
+/// Each program as text for the shell.
+const TOOLS: [(&str, &str); 4] = [
+    ("apt-get", "echo half > source.deb; stage fetch"),
+    (
+        "dpkg-deb",
+        "mkdir -p package; echo half > package/x; stage open",
+    ),
+    (
+        "tar",
+        "for version in 6.1 6.12; do mkdir linux-source-$version; stage unpack
+         cp -r \"$FAKE/$version/.\" linux-source-$version; done",
+    ),
+    (
+        "make",
+        "for target in \"$@\"; do :; done
+         case $target in
+         allnoconfig) echo CONFIG_64BIT=y > $2/.config; stage configure; cp settings $2/.config;;
+         linux) echo half > $2/linux; chmod +x $2/linux; stage compile
+                printf '#!/bin/sh\\necho 6.0.0\\n' > $2/linux;;
+         esac",
+    ),
+];
+/// Where a build can be interrupted.
+const STAGES: [&str; 3] = ["unpack", "configure", "compile"];
+
+#[test]
+fn a_source_that_is_not_known_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "one two two").unwrap();
+    let edit = |old| Edit {
+        file: "file",
+        old,
+        new: "three",
+    };
+    change(dir.path(), &edit("two")).unwrap();
+    let text = fs::read_to_string(dir.path().join("file")).unwrap();
+    assert_eq!(text, "one three three");
+    let error = change(dir.path(), &edit("four")).unwrap_err();
+    assert!(error.to_string().contains("four"), "{error}");
+}
+
+#[test]
+fn a_recipe_has_a_number_of_its_own() {
+    let [first, second] = Version::ALL.map(Version::recipe);
+    assert_ne!(first, second);
+    assert_eq!(first.len(), 8);
+}
+
+/// A folder with programs and sources.
+fn fake() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path();
+    fs::create_dir(path.join("tools")).unwrap();
+    for (name, text) in TOOLS {
+        let tool = path.join("tools").join(name);
+        let stage = "stage() { if [ \"$(cat \"$FAKE/hang\")\" = $1 ]; then \
+                     echo > \"$FAKE/hanging\"; sleep 1000; fi; }";
+        let text = format!(
+            "#!/bin/sh\nset -e\nFAKE='{}'\n{stage}\n{text}\n",
+            path.display()
+        );
+        fs::write(&tool, text).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for version in Version::ALL {
+        let mut files = BTreeMap::<_, String>::new();
+        for edit in edits(version) {
+            let text = files.entry(edit.file).or_default();
+            // What an earlier change has put there may be what this one looks for.
+            if !text.contains(edit.old) {
+                *text += edit.old;
+            }
+        }
+        for (file, text) in files {
+            let file = path.join(version.name()).join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+    }
+    dir
+}
+
+/// The store's folder of a fake.
+fn store(fake: &Path) -> Store {
+    Store::at(fake.join("store"))
+}
+
+/// A process that builds, of this test's program, until it comes to `hang`.
+fn building(fake: &Path, version: Version, hang: &str) -> Child {
+    fs::write(fake.join("hang"), hang).unwrap();
+    let tools = fake.join("tools");
+    let path = std::env::var("PATH").unwrap();
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "build::tests::builds_for_a_test",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("PATH", format!("{}:{path}", tools.display()))
+        .env(FAKE, format!("{} {}", version.name(), fake.display()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The process of [`building`].
+#[test]
+#[ignore = "the child of another test"]
+fn builds_for_a_test() {
+    let Ok(told) = std::env::var(FAKE) else {
+        return;
+    };
+    let (version, fake) = told.split_once(' ').unwrap();
+    let version = Version::named(version).unwrap();
+    let mut say = |text: &str| println!("said: {text}");
+    build(&store(Path::new(fake)), version, false, &mut say).unwrap();
+}
+
+#[test]
+fn a_build_after_one_that_was_killed_at_any_step_makes_a_whole_kernel() {
+    let fake = fake();
+    let store = store(fake.path());
+    for version in Version::ALL {
+        let dir = store.dir().join(format!("build-{version}"));
+        for stage in STAGES {
+            let mut killed = building(fake.path(), version, stage);
+            let patience = Instant::now() + Duration::from_secs(60);
+            while !fake.path().join("hanging").exists() {
+                assert!(Instant::now() < patience, "{stage} is not reached");
+                assert!(
+                    killed.try_wait().unwrap().is_none(),
+                    "{stage}: it has ended"
+                );
+                thread::sleep(Duration::from_millis(10));
+            }
+            killed.kill().unwrap();
+            killed.wait().unwrap();
+            fs::remove_file(fake.path().join("hanging")).unwrap();
+            assert!(dir.exists(), "{stage}");
+            assert!(store.find(Some(version)).is_err(), "{stage}: half a kernel");
+        }
+        let output = building(fake.path(), version, "")
+            .wait_with_output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            said.contains("removing what an interrupted build has left"),
+            "{said}"
+        );
+        let kernel = store.find(Some(version)).unwrap();
+        assert_eq!(kernel.release().unwrap(), "6.0.0");
+        assert!(!dir.exists());
+        // It is there: nothing is built again.
+        let output = building(fake.path(), version, "unpack")
+            .wait_with_output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    assert_eq!(store.outdated().unwrap(), Vec::<PathBuf>::new());
+}
+
+/// Each place is looked for in the source as it is by then: a change must not hide another one's.
+#[test]
+fn changes_of_a_recipe_do_not_meet() {
+    for version in Version::ALL {
+        let edits = edits(version);
+        for (number, edit) in edits.iter().enumerate() {
+            assert_ne!(edit.old, edit.new, "{version}: {edit:?}");
+            let others = edits.iter().enumerate();
+            for (_, other) in others.filter(|(n, o)| *n != number && o.file == edit.file) {
+                let meet = edit.old.contains(other.old);
+                assert!(!meet, "{version}: {edit:?} and {other:?}");
+            }
+        }
+        let config = version.config();
+        let mut lines: Vec<&str> = config.lines().collect();
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.starts_with("CONFIG_") && line.ends_with("=y"))
+        );
+        let count = lines.len();
+        lines.sort_unstable();
+        lines.dedup();
+        assert_eq!(
+            lines.len(),
+            count,
+            "{version}: a setting stands there twice"
+        );
+    }
+}
