@@ -137,6 +137,20 @@ fn a_guest_that_crashes_is_told_of() {
 }
 
 #[test]
+fn nothing_is_left_when_the_guard_is_killed() {
+    let temporary = tempfile::tempdir().unwrap();
+    let run = endless(temporary.path());
+    // The run's one child.
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let guard = fs::read_to_string(children).unwrap();
+    signal("KILL", guard.trim().parse().unwrap());
+    let output = run.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("it was killed"), "{said}");
+    assert!(left(temporary.path()).is_empty() && guests(temporary.path()).is_empty());
+}
+
+#[test]
 fn without_a_kernel_the_one_command_is_named() {
     let empty = tempfile::tempdir().unwrap();
     let exec = program(empty.path(), &["kernel", "exec", "true"]);

@@ -5,7 +5,7 @@
 //! tells which of its files are whole. Its compilers may still run: they are ended before.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -22,8 +22,8 @@ use crate::store::{Image, Store, release};
 const ROOM_MIB: u64 = 2600;
 /// How often what an interrupted build has left running is looked for, every 10 ms.
 const MOST_ROUNDS: u32 = 500;
-/// How much of a failed step's output is shown, in bytes.
-const SHOWN: u64 = 2000;
+/// How much of each of a failed step's two outputs is shown, in bytes.
+const SHOWN: usize = 1000;
 /// Programs of a build, and Debian's packages with them.
 const PROGRAMS: [(&str, &str); 10] = [
     ("gcc", "gcc"),
@@ -270,27 +270,22 @@ impl Building<'_> {
         })
     }
 
-    /// Runs a program in the build's folder; its output goes into a file there.
+    /// Runs a program in the build's folder.
     fn step(&self, step: &'static str, command: &mut Command) -> Result<(), KernelError> {
         let failed = |reason: String| KernelError::Step { step, reason };
-        let log = self.dir.join("log");
-        let output = File::create(&log).map_err(|error| failed(error.to_string()))?;
-        let errors = output
-            .try_clone()
-            .map_err(|error| failed(error.to_string()))?;
-        let status = command
+        // Its words are kept in memory: what fails may be the disk's want of room.
+        let output = command
             .current_dir(self.dir)
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors)
-            .status()
+            .output()
             .map_err(|error| failed(error.to_string()))?;
-        if status.success() {
+        if output.status.success() {
             return Ok(());
         }
-        let end = last(&log).unwrap_or_else(|error| error.to_string());
-        Err(failed(format!("{status}:\n{end}")))
+        let words = [&output.stdout, &output.stderr].map(|words| last(words));
+        let end = words.join("\n");
+        Err(failed(format!("{}:\n{}", output.status, end.trim())))
     }
 }
 
@@ -308,14 +303,10 @@ fn make(tree: &Path) -> Command {
     make
 }
 
-/// The last lines of a file.
-fn last(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let len = file.metadata()?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(SHOWN)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+/// The end of what a program has said.
+fn last(words: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&words[words.len().saturating_sub(SHOWN)..]);
+    text.trim().to_owned()
 }
 
 /// Makes one change in the source tree.

@@ -286,6 +286,8 @@ impl Drop for Guest {
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
+        // The guard has removed it, unless it was killed.
+        let _ = fs::remove_dir_all(&self.dir);
     }
 }
 

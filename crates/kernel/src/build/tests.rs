@@ -205,3 +205,18 @@ fn changes_of_a_recipe_do_not_meet() {
         );
     }
 }
+
+/// A program that fails for want of room says so, and nothing on that disk is needed for it.
+#[test]
+fn a_step_that_fails_is_told_with_its_words() {
+    let fake = fake();
+    let tar = "#!/bin/sh\necho unpacking\necho 'tar: No space left on device' >&2\nexit 2\n";
+    fs::write(fake.path().join("tools/tar"), tar).unwrap();
+    let output = building(fake.path(), Version::V6_1, "")
+        .wait_with_output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("unpack the source"), "{said}");
+    assert!(said.contains("tar: No space left on device"), "{said}");
+    assert!(!store(fake.path()).dir().join("build-6.1").exists());
+}
