@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""CPU cost of our simulator beside ns-2 and ns-3 on the same dumbbells.
+"""CPU cost of our simulator beside ns-2 and ns-3 on the same dumbbells and radios.
 
     python3 benches/peers/run.py [CASE...] [--rounds N] [--sojourn PROGRAM] [--json FILE]
 
-Prints, for each case: processor nanoseconds per packet that the bottleneck sent, simulated
-seconds per second of real time (one core), and both as a ratio to ours. Runs are interleaved
+Prints, for each case: processor nanoseconds per packet that the bottleneck sent (of radios:
+processor microseconds per simulated second), simulated seconds per second of real time (one core),
+and the first as a ratio to ours. Runs are interleaved
 (A B C A B C) and medians compared, so that a machine that changes its speed is fair to all. A
 simulator that is not installed is named and left out. Every figure is the simulator's own account
 of its run: set-up, parsing and writing results are not in it.
@@ -21,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -56,7 +58,7 @@ def execute(command):
 class Sojourn:
     name = "sojourn"
 
-    def __init__(self, program, scenario, seconds):
+    def __init__(self, program, scenario, seconds, settings=()):
         if not pathlib.Path(program).exists():
             raise Missing(f"{program} is not built: make build")
         self.seconds = seconds
@@ -64,6 +66,8 @@ class Sojourn:
             program, "run", str(ROOT / scenario), "--json", "--jobs", "1",
             "--set", f"duration={seconds}s",
         ]
+        for setting in settings:
+            self.command += ["--set", setting]
 
     def run(self):
         cost = json.loads(execute(self.command))["cells"][0]["cost"]
@@ -78,12 +82,12 @@ class Sojourn:
 class Ns2:
     name = "ns-2.35"
 
-    def __init__(self, seconds, **options):
+    def __init__(self, seconds, program="dumbbell.tcl", **options):
         if not shutil.which("ns"):
             raise Missing("not installed (Debian: ns2)")
         self.seconds = seconds
         flat = [str(x) for pair in options.items() for x in pair]
-        self.command = ["ns", str(HERE / "dumbbell.tcl"), *flat, "duration", str(seconds)]
+        self.command = ["ns", str(HERE / program), *flat, "duration", str(seconds)]
 
     def run(self):
         result = last_json_line(execute(self.command))
@@ -163,6 +167,49 @@ def rrul_case():
     ]
 
 
+def radio_options(scenario, hops):
+    """Stations and flows of a scenario, as radio.tcl wants them."""
+    file = tomllib.loads((ROOT / scenario).read_text())
+    radio = file["radio"]
+    if "chain" in radio:
+        spacing, columns, rows = radio["chain"]["spacing"], hops + 1, 1
+    else:
+        spacing, columns, rows = (radio["grid"][key] for key in ("spacing", "columns", "rows"))
+    stations, apart = columns * rows, float(spacing.removesuffix("m"))
+    units = {"kbit": 1e3, "mbit": 1e6}
+
+    def number(node):
+        return {"first": 0, "last": stations - 1}.get(node) if node[0] != "n" else int(node[1:])
+
+    def rate(text):
+        return float(text[:-4]) * units[text[-4:]]
+
+    flows = []
+    for flow in file["flow"]:
+        app = flow["app"]
+        flows += [number(flow["from"]), number(flow["to"]), app["size"], rate(app["rate"])]
+    places = ((n % columns * apart, n // columns * apart) for n in range(stations))
+    return {
+        "positions": " ".join(f"{x:g} {y:g}" for x, y in places),
+        "flows": " ".join(str(part) for part in flows),
+        "queue": int(radio["qdisc"].split()[-1]),
+    }
+
+
+def radio_case(scenario, hops=None):
+    def no_ns3(_):
+        raise Missing("seven times ns-2's CPU and more, with another MAC")
+
+    return [
+        lambda opt: Sojourn(
+            opt.sojourn, scenario, opt.seconds or 100,
+            [f"radio.chain.hops={hops}"] if hops else [],
+        ),
+        lambda opt: Ns2(opt.seconds or 100, program="radio.tcl", **radio_options(scenario, hops)),
+        no_ns3,
+    ]
+
+
 CASES = {
     "1g": (
         "1 Gbit/s, RTT 50 ms, 36 CUBIC flows, pfifo limit 2500",
@@ -184,7 +231,21 @@ CASES = {
         "10/10 Mbit/s, RTT 50 ms, 4 + 4 CUBIC flows, probe every 20 ms, fq_codel",
         rrul_case(),
     ),
+    "radio-3": (
+        "802.11b, chain of 3 hops, 3 Mbit/s offered, AODV",
+        radio_case("scenarios/radio/saturated.toml", 3),
+    ),
+    "radio-15": (
+        "802.11b, chain of 15 hops, 3 Mbit/s offered, AODV",
+        radio_case("scenarios/radio/saturated.toml", 15),
+    ),
+    "radio-50": (
+        "802.11b, grid of 50, 10 flows of 0.1 Mbit/s, AODV",
+        radio_case("scenarios/radio/grid.toml"),
+    ),
 }
+# Their packets take different ways in each simulator, so that time is what they have in common.
+PER_SECOND = ("radio-3", "radio-15", "radio-50")
 PEERS = ("sojourn", "ns-2.35", "ns-3")
 
 
@@ -207,23 +268,26 @@ def measure(case, options):
                 contestants.remove(contestant)
                 runs.pop(contestant.name, None)
     return {
-        contestant.name: summary(contestant.seconds, runs[contestant.name])
+        contestant.name: summary(contestant.seconds, runs[contestant.name], case in PER_SECOND)
         for contestant in contestants
     }
 
 
-def summary(seconds, runs):
+def summary(seconds, runs, per_second):
     def median(figure):
         return statistics.median(figure(run) for run in runs)
 
-    per_packet = [run["cpu_s"] * 1e9 / run["packets"] for run in runs]
+    if per_second:
+        name, costs = "cpu_us_per_s", [run["cpu_s"] * 1e6 / seconds for run in runs]
+    else:
+        name, costs = "cpu_ns_per_packet", [run["cpu_s"] * 1e9 / run["packets"] for run in runs]
     return {
         "simulated_s": seconds,
         "runs": len(runs),
         "packets": median(lambda run: run["packets"]),
-        "cpu_ns_per_packet": statistics.median(per_packet),
-        "cpu_ns_per_packet_min": min(per_packet),
-        "cpu_ns_per_packet_max": max(per_packet),
+        name: statistics.median(costs),
+        f"{name}_min": min(costs),
+        f"{name}_max": max(costs),
         "sim_s_per_wall_s": median(lambda run: seconds / run["wall_s"]),
         "peak_mib": median(lambda run: run["peak_mib"]),
     }
@@ -231,13 +295,16 @@ def summary(seconds, runs):
 
 def show(results):
     ours = results.get("sojourn")
-    print(f"  {'':8} {'sim s':>6} {'packets':>10} {'CPU ns/packet':>14} {'(min..max)':>17}"
+    name, title = "cpu_ns_per_packet", "CPU ns/packet"
+    if any("cpu_us_per_s" in r for r in results.values()):
+        name, title = "cpu_us_per_s", "CPU us/sim s"
+    print(f"  {'':8} {'sim s':>6} {'packets':>10} {title:>14} {'(min..max)':>17}"
           f" {'x ours':>7} {'sim s/wall s':>13} {'peak MiB':>9}")
-    for name, r in results.items():
-        ratio = r["cpu_ns_per_packet"] / ours["cpu_ns_per_packet"] if ours else float("nan")
-        spread = f"({r['cpu_ns_per_packet_min']:.0f}..{r['cpu_ns_per_packet_max']:.0f})"
-        print(f"  {name:8} {r['simulated_s']:6g} {r['packets']:10.0f}"
-              f" {r['cpu_ns_per_packet']:14.0f} {spread:>17} {ratio:7.1f}"
+    for peer, r in results.items():
+        ratio = r[name] / ours[name] if ours else float("nan")
+        spread = f"({r[f'{name}_min']:.0f}..{r[f'{name}_max']:.0f})"
+        print(f"  {peer:8} {r['simulated_s']:6g} {r['packets']:10.0f}"
+              f" {r[name]:14.0f} {spread:>17} {ratio:7.1f}"
               f" {r['sim_s_per_wall_s']:13.3g} {r['peak_mib']:9.1f}", flush=True)
 
 

@@ -3,8 +3,9 @@
 //! Source: IEEE 802.11-2007 clause 9.2 (physical and virtual carrier sense, backoff and its
 //! freezing, ACK, RTS and CTS, retries, EIFS); ns-2.35 where [`Rules::Ns2`] says so.
 //!
-//! What makes it fast: one event when a frame begins, which tells all that hear it, one when it
-//! ends, and one lazily moved timer a station. A frame reaches each station after its own delay:
+//! What makes it fast: one event when a frame begins, which tells all that hear it, and one when it
+//! ends. Each station has one timer, which may be too early and is moved when its turn comes; who
+//! drives them sees the earliest alone. A frame reaches each station after its own delay:
 //! stations learn of a frame when it is sent, but act as of the time at which it reaches them.
 //! Reservations and interframe spaces need no events: they are known when a frame ends.
 //!
@@ -14,6 +15,7 @@
 use crate::phy::{Neighbour, Neighbours, Place};
 use crate::profile::{ACK, Profile, RTS, Rules};
 use crate::station::{Answer, Counts, Hearing, Phase, Station};
+use crate::timers::Timers;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -36,10 +38,21 @@ pub enum FrameKind {
 pub struct Outgoing<P> {
     /// The packet.
     pub packet: P,
-    /// Its length as [`Profile::header`] counts it.
+    /// Bytes of its frame ([`Profile::frame`]).
     pub bytes: u32,
     /// To whom; None: to all that can receive it.
     pub to: Option<u32>,
+}
+
+/// What a station gets that asks for a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Taken<P> {
+    /// One.
+    Packet(Outgoing<P>),
+    /// None before this time, at which it asks again.
+    NotBefore(Time),
+    /// None: [`Air::waited_for`] says when there is one.
+    Nothing,
 }
 
 /// A frame on the air.
@@ -68,17 +81,14 @@ pub trait Upper {
     /// What stations carry.
     type Packet: Copy;
 
-    /// The next packet of a station; none when there is none.
-    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Self::Packet>>;
+    /// The next packet of a station.
+    fn take(&mut self, station: u32, now: Time) -> Taken<Self::Packet>;
 
     /// A packet has come to station `to` and is to be handed on there at `at`.
     fn deliver(&mut self, from: u32, to: u32, packet: Self::Packet, at: Time);
 
     /// A station has given up sending a packet to `to`.
     fn fail(&mut self, station: u32, to: u32, packet: Self::Packet, now: Time);
-
-    /// [`Air::event`] is to be called for a station at `at`.
-    fn wake(&mut self, station: u32, at: Time);
 
     /// A frame begins. For those who look on.
     fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
@@ -105,6 +115,8 @@ pub struct Air<P> {
     patience: Span,
     neighbours: Neighbours,
     stations: Vec<Station<P>>,
+    /// No later than when each station has to do something.
+    timers: Timers,
     frames: u64,
 }
 
@@ -129,6 +141,7 @@ impl<P: Copy> Air<P> {
             patience,
             neighbours: Neighbours::new(&profile, places),
             stations: stations.collect(),
+            timers: Timers::new(places.len()),
             frames: 0,
             profile,
         }
@@ -159,33 +172,45 @@ impl<P: Copy> Air<P> {
     pub fn waited_for(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         if self.stations[station as usize].packet.is_none() {
             self.fetch(station, now, upper);
-            self.arm(station, upper);
+            self.arm(station);
         }
     }
 
-    /// A time has come for which a station has asked. Returns the next one.
+    /// When a station has to do something next, if that is before `limit`, and [`Air::run`] is to
+    /// be called.
     #[inline]
-    pub fn event(
-        &mut self,
-        station: u32,
-        now: Time,
-        upper: &mut impl Upper<Packet = P>,
-    ) -> Option<Time> {
-        let slot = self.profile.slot;
-        let own = &self.stations[station as usize];
-        if own.armed != now {
-            return None; // stale
+    pub fn due_before(&mut self, limit: Time) -> Option<Time> {
+        loop {
+            let (station, at) = self.timers.first();
+            if at >= limit {
+                return None;
+            }
+            let due = self.stations[station as usize].due(self.profile.slot);
+            if due <= at {
+                return Some(at);
+            }
+            self.timers.set(station, due);
         }
-        if own.due(slot) <= now {
+    }
+
+    /// Does what is due. Returns when something is next, if ever.
+    #[inline]
+    pub fn run(&mut self, now: Time, upper: &mut impl Upper<Packet = P>) -> Option<Time> {
+        loop {
+            let next = self.due_before(Time::MAX);
+            if next.is_none_or(|at| at > now) {
+                return next;
+            }
+            let (station, _) = self.timers.first();
             self.act(station, now, upper);
+            let due = self.stations[station as usize].due(self.profile.slot);
+            self.timers.set(station, due);
         }
-        let own = &mut self.stations[station as usize];
-        own.armed = own.due(slot);
-        (own.armed < Time::MAX).then_some(own.armed)
     }
 
     /// Does what is due.
     fn act(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let slot = self.profile.slot;
         let own = &mut self.stations[station as usize];
         match own.phase {
             Phase::Sending(kind) => self.end(station, kind, now, upper),
@@ -194,8 +219,12 @@ impl<P: Copy> Air<P> {
                 if let Some(answer) = own.answer.take_if(|answer| answer.due <= now) {
                     self.answer(station, answer, now, upper);
                 } else {
-                    own.backing_off = false;
-                    if own.packet.is_some() {
+                    if own.backing_off && !own.halted && own.backoff_end(slot) <= now {
+                        own.backing_off = false;
+                    }
+                    if own.packet.is_none() && own.asks <= now {
+                        self.fetch(station, now, upper);
+                    } else if own.packet.is_some() && !own.backing_off {
                         self.attempt(station, now, upper);
                     }
                 }
@@ -203,19 +232,26 @@ impl<P: Copy> Air<P> {
         }
     }
 
-    fn arm(&mut self, station: u32, upper: &mut impl Upper<Packet = P>) {
-        let own = &mut self.stations[station as usize];
-        let due = own.due(self.profile.slot);
-        if due < own.armed {
-            own.armed = due;
-            upper.wake(station, due);
+    #[inline]
+    fn arm(&mut self, station: u32) {
+        let due = self.stations[station as usize].due(self.profile.slot);
+        if due < self.timers.of(station) {
+            self.timers.set(station, due);
         }
     }
 
     /// Takes the next packet and begins to wait for its turn.
     fn fetch(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        let Some(packet) = upper.take(station, now) else {
-            return;
+        let taken = upper.take(station, now);
+        let own = &mut self.stations[station as usize];
+        own.asks = Time::MAX;
+        let packet = match taken {
+            Taken::Packet(packet) => packet,
+            Taken::NotBefore(at) => {
+                own.asks = at;
+                return;
+            }
+            Taken::Nothing => return,
         };
         let rules = self.profile.rules;
         let own = &mut self.stations[station as usize];
@@ -257,8 +293,7 @@ impl<P: Copy> Air<P> {
     }
 
     fn needs_rts(&self, bytes: u32) -> bool {
-        let length = bytes + self.profile.header;
-        self.profile.rts_above.is_some_and(|above| length > above)
+        self.profile.rts_above.is_some_and(|above| bytes > above)
     }
 
     fn data_airtime(&self, packet: &Outgoing<P>) -> Span {
@@ -266,8 +301,7 @@ impl<P: Copy> Air<P> {
             Some(_) => self.profile.data_rate,
             None => self.profile.basic_rate,
         };
-        self.profile
-            .airtime(packet.bytes + self.profile.header, rate)
+        self.profile.airtime(packet.bytes, rate)
     }
 
     /// Its turn has come.
@@ -451,7 +485,7 @@ impl<P: Copy> Air<P> {
             }
         }
         self.resume(neighbour.station, now);
-        self.arm(neighbour.station, upper);
+        self.arm(neighbour.station);
     }
 
     /// A frame has come to its addressee.

@@ -3,13 +3,16 @@
 //! Source: RFC 3561 (RREQ, RREP, RERR, sequence numbers, expanding ring, precursors), with the
 //! constants of ns-2.35's `aodv.cc` in [`AodvParams::NS2`].
 //!
-//! Feedback of the link layer finds broken links: there are no hello messages. Answers come from
-//! the target or from a node with a route that is as new; without gratuitous RREPs, RREP-ACK, local
-//! repair and multicast. Addresses are nodes' numbers, which stations know without ARP.
+//! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where they
+//! are wanted. They say that a neighbour is there and do not prolong routes, which would never end.
+//! Answers come from the target or from a node with a route that is as new; without gratuitous
+//! RREPs, RREP-ACK and multicast. There is no local repair: ns-2 tries it only near the target, and
+//! a source that hears of the break asks within a hop's time of it. Addresses are nodes' numbers.
 //!
 //! Whoever drives it has the queues: [`Aodv`] says which packet is to go into which queue, and is
 //! asked for the next hop when one comes out, so that a packet follows the newest route.
 
+mod hello;
 mod message;
 
 pub use message::Message;
@@ -49,6 +52,8 @@ pub struct AodvParams {
     pub patience: Span,
     /// Time between packets that leave that buffer.
     pub pace: Span,
+    /// Between hello messages of a node on a route; None: there are none.
+    pub hello: Option<Span>,
     /// Bytes of an RREQ and of an RREP, without IP and UDP headers.
     pub bytes: [u16; 2],
 }
@@ -68,6 +73,7 @@ impl AodvParams {
         buffer: 64,
         patience: Span::from_secs(30),
         pace: Span::from_millis(10),
+        hello: None,
         bytes: [28, 24],
     };
 
@@ -140,6 +146,14 @@ struct Router<D> {
     seen: VecDeque<(Time, u32, u32)>,
     /// Packets that wait for a route: since when, where to.
     waiting: VecDeque<(Time, u32, D)>,
+    /// Neighbours that have said hello, and when they were last heard.
+    heard: BTreeMap<u32, Time>,
+    /// When it last sent something to all.
+    said: Time,
+    /// When a packet of a flow last came to it.
+    used: Time,
+    /// Whether it is to say hello.
+    greets: bool,
     dice: Stream,
 }
 
@@ -157,6 +171,9 @@ enum Due<D> {
     Release {
         node: u32,
         packet: D,
+    },
+    Hello {
+        node: u32,
     },
 }
 
@@ -182,6 +199,10 @@ impl<D: Copy> Aodv<D> {
             searches: BTreeMap::new(),
             seen: VecDeque::new(),
             waiting: VecDeque::new(),
+            heard: BTreeMap::new(),
+            said: Time::ZERO,
+            used: Time::ZERO,
+            greets: false,
             dice: dice(node),
         };
         Self {
@@ -229,9 +250,13 @@ impl<D: Copy> Aodv<D> {
             self.calendar.pop();
             self.free.push(place);
             match self.dues[place].take() {
-                Some(Due::Send { node, message }) => out.control(node, message, None),
+                Some(Due::Send { node, message }) => {
+                    self.routers[node as usize].said = now;
+                    out.control(node, message, None);
+                }
                 Some(Due::Search { node, target }) => self.search_again(node, target, now, out),
                 Some(Due::Release { node, packet }) => out.forward(node, packet),
+                Some(Due::Hello { node }) => self.greet(node, now, out),
                 None => debug_assert!(false, "an entry without its content"),
             }
         }
@@ -301,6 +326,7 @@ impl<D: Copy> Aodv<D> {
         let until = now + wait.min(params.silence);
         router.searches.insert(target, Search { asked, ttl, until });
         router.number += 2;
+        router.said = now;
         router.questions += 1;
         let message = Message::Request(Request {
             id: router.questions,
@@ -360,6 +386,9 @@ impl<D: Copy> Aodv<D> {
                     self.release(node, ask.origin.0, now, out);
                 }
             }
+            Message::Reply(hello) if hello.origin == hello.target.0 => {
+                self.routers[node as usize].heard.insert(from, now);
+            }
             Message::Reply(reply) => {
                 let target = reply.target.0;
                 let until = now + reply.lifetime;
@@ -407,6 +436,7 @@ impl<D: Copy> Aodv<D> {
         expires: Time,
         now: Time,
     ) {
+        self.begin_to_greet(node, now);
         let routes = &mut self.routers[node as usize].routes;
         if let Some(known) = routes.get_mut(&target) {
             let is_usable = known.is_up && known.expires > now;

@@ -3,8 +3,8 @@
 //!
 //! [`Air`] is the distributed coordination function of all stations of one medium over a physical
 //! layer with thresholds ([`Neighbours`]); [`Profile`] has their constants and whose rules hold.
-//! [`Aodv`] finds routes. Neither knows a queue: a station asks its [`Upper`] for the next packet
-//! when it can take one.
+//! [`Aodv`] finds routes, [`Arp`] addresses. None of them knows a queue: a station asks its
+//! [`Upper`] for the next packet when it can take one.
 //!
 //! Units: integer nanoseconds, bytes, metres.
 #![no_std]
@@ -16,12 +16,15 @@ extern crate std;
 
 mod air;
 mod aodv;
+mod arp;
 mod phy;
 mod profile;
 mod station;
+mod timers;
 
-pub use air::{Air, Frame, FrameKind, Outgoing, Upper};
+pub use air::{Air, Frame, FrameKind, Outgoing, Taken, Upper};
 pub use aodv::{Aodv, AodvParams, Lost, Message, Outbox};
+pub use arp::{Arp, ArpMessage, Resolution};
 pub use phy::{Neighbour, Neighbours, Place};
 pub use profile::{Profile, Propagation, Rules};
 pub use station::Counts;

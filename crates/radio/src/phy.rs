@@ -165,6 +165,23 @@ mod tests {
         assert!(!chain(30.01, 2).of(0)[0].decodes);
     }
 
+    /// Lists are as long as there are stations within hearing: 66 m in a grid of 25 m.
+    #[test]
+    fn memory_is_linear_in_neighbours() {
+        let most = |side: u32| {
+            let place = |n: u32| Place {
+                x: f64::from(n % side) * 25.0,
+                y: f64::from(n / side) * 25.0,
+            };
+            let places: Vec<Place> = (0..side * side).map(place).collect();
+            let neighbours = Neighbours::new(&Profile::NS2_B, &places);
+            let lengths = neighbours.lists.iter().map(Vec::capacity);
+            lengths.max().expect("there are stations")
+        };
+        assert_eq!(most(8), 32, "20 stations, as Vec grows");
+        assert_eq!(most(32), 32);
+    }
+
     proptest! {
         /// Against all pairs; hearing is mutual, before and after somebody has moved.
         #[test]

@@ -56,7 +56,7 @@ pub struct Profile {
     pub basic_rate: Rate,
     /// Preamble and PLCP header of DSSS and CCK frames: 192 µs long, 96 µs short.
     pub preamble: Span,
-    /// Bytes that a data frame has beside its IP packet.
+    /// Bytes that a data frame has beside its packet.
     pub header: u32,
     /// Data frames longer than this follow an RTS; None: none does.
     pub rts_above: Option<u32>,
@@ -89,8 +89,8 @@ impl Profile {
         data_rate: Rate::from_bps(11_000_000),
         basic_rate: Rate::from_bps(1_000_000),
         preamble: LONG_PREAMBLE,
-        // 34 bytes of MAC header with four addresses and FCS; no UDP header in its packets.
-        header: 34 - 8,
+        // MAC header with four addresses and FCS.
+        header: 34,
         rts_above: None,
         relay: Span::from_micros(50),
         propagation: Propagation::TwoRay,
@@ -135,6 +135,17 @@ impl Profile {
     fn is_ofdm(rate: Rate) -> bool {
         let kbps = rate.as_bps() / 1000;
         Self::RATES[4..].contains(&kbps)
+    }
+
+    /// Bytes of the data frame of a packet; `has_udp`: with a UDP header, which ns-2 does not
+    /// count.
+    pub fn frame(&self, packet: u32, has_udp: bool) -> u32 {
+        let uncounted = if has_udp && self.rules == Rules::Ns2 {
+            8
+        } else {
+            0
+        };
+        (packet + self.header).saturating_sub(uncounted)
     }
 
     /// How long a frame of so many bytes takes.

@@ -87,14 +87,14 @@ pub(crate) struct Station<P> {
     pub(crate) window: u32,
 
     // What it has to send.
+    /// When it asks for a packet again; `Time::MAX` for never.
+    pub(crate) asks: Time,
     pub(crate) packet: Option<Outgoing<P>>,
     /// Whether the addressee has had it.
     pub(crate) delivered: bool,
     pub(crate) short: u32,
     pub(crate) long: u32,
 
-    /// Time of the event that counts; `Time::MAX` for none.
-    pub(crate) armed: Time,
     pub(crate) dice: Stream,
     pub(crate) counts: Counts,
 }
@@ -120,11 +120,11 @@ impl<P> Station<P> {
             slots: 0,
             counts_from: Time::ZERO,
             window,
+            asks: Time::MAX,
             packet: None,
             delivered: false,
             short: 0,
             long: 0,
-            armed: Time::MAX,
             dice,
             counts: Counts::default(),
         }
@@ -163,10 +163,11 @@ impl<P> Station<P> {
         if matches!(self.phase, Phase::Awaiting(_)) {
             return self.patience;
         }
+        let due = answer.min(self.asks);
         if self.backing_off && !self.halted {
-            return answer.min(self.backoff_end(slot));
+            return due.min(self.backoff_end(slot));
         }
-        answer
+        due
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more.

@@ -1,9 +1,7 @@
 //! The access to the medium against Bianchi's model, against what ns-2.35 answers on the same
 //! cells, and against arithmetic.
 
-use crate::{Air, FrameKind, Outgoing, Place, Profile, Propagation, Upper};
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
+use crate::{Air, FrameKind, Outgoing, Place, Profile, Propagation, Taken, Upper};
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
 use std::format;
@@ -21,6 +19,7 @@ struct Parcel {
 #[derive(Clone, Debug)]
 struct Source {
     to: Option<u32>,
+    /// Of its packets, with IP and UDP headers.
     bytes: u32,
     /// Between packets; none: there is always one.
     gap: Option<Span>,
@@ -31,8 +30,7 @@ struct Source {
 
 /// Stations with sources and a calendar.
 struct Bed {
-    calendar: BinaryHeap<Reverse<(Time, u64, u32)>>,
-    scheduled: u64,
+    profile: Profile,
     /// By station.
     sources: Vec<Option<Source>>,
     received: Vec<(Parcel, Time)>,
@@ -43,19 +41,21 @@ struct Bed {
 impl Upper for Bed {
     type Packet = Parcel;
 
-    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Parcel>> {
-        let source = self.sources[station as usize].as_mut()?;
+    fn take(&mut self, station: u32, now: Time) -> Taken<Parcel> {
+        let Some(source) = &mut self.sources[station as usize] else {
+            return Taken::Nothing;
+        };
         let made = match source.gap {
             None => now,
-            Some(_) if source.waiting.is_empty() => return None,
+            Some(_) if source.waiting.is_empty() => return Taken::Nothing,
             Some(_) => source.waiting.remove(0),
         };
-        Some(Outgoing {
+        Taken::Packet(Outgoing {
             packet: Parcel {
                 source: station,
                 made,
             },
-            bytes: source.bytes,
+            bytes: self.profile.frame(source.bytes, true),
             to: source.to,
         })
     }
@@ -66,11 +66,6 @@ impl Upper for Bed {
 
     fn fail(&mut self, station: u32, _to: u32, _packet: Parcel, now: Time) {
         self.failed.push((station, now));
-    }
-
-    fn wake(&mut self, station: u32, at: Time) {
-        self.scheduled += 1;
-        self.calendar.push(Reverse((at, self.scheduled, station)));
     }
 
     fn sent(&mut self, frame: &crate::Frame<Parcel>) {
@@ -84,8 +79,7 @@ impl Upper for Bed {
 impl Bed {
     fn new(stations: usize) -> Self {
         Self {
-            calendar: BinaryHeap::new(),
-            scheduled: 0,
+            profile: Profile::NS2_B,
             sources: vec![None; stations],
             received: Vec::new(),
             failed: Vec::new(),
@@ -95,14 +89,12 @@ impl Bed {
 
     /// Runs to `end`.
     fn run(&mut self, air: &mut Air<Parcel>, end: Time) {
+        self.profile = *air.profile();
         for station in 0..self.sources.len() as u32 {
             air.waited_for(station, Time::ZERO, self);
         }
         loop {
-            let due = self
-                .calendar
-                .peek()
-                .map_or(Time::MAX, |Reverse((at, ..))| *at);
+            let due = air.due_before(Time::MAX).unwrap_or(Time::MAX);
             let made = (self.sources.iter().enumerate())
                 .filter_map(|(at, source)| Some((source.as_ref()?, at)))
                 .filter(|(source, _)| source.gap.is_some())
@@ -119,12 +111,7 @@ impl Bed {
                 air.waited_for(station as u32, make, self);
                 continue;
             }
-            let Some(Reverse((now, _, station))) = self.calendar.pop() else {
-                return;
-            };
-            if let Some(next) = air.event(station, now, self) {
-                self.wake(station, next);
-            }
+            air.run(due, self);
         }
     }
 
@@ -217,7 +204,7 @@ fn bianchi(profile: &Profile, n: usize, payload: u32, ns2: bool, attempts: i32) 
     let t = tau(if n == 1 { 0.0 } else { low });
     let some = 1.0 - none(t, n);
     let one = n as f64 * t * none(t, n - 1) / some;
-    let data = us(profile.airtime(payload + 28 + profile.header, profile.data_rate));
+    let data = us(profile.airtime(profile.frame(payload + 28, true), profile.data_rate));
     let ack = us(profile.airtime(14, profile.basic_rate));
     let (slot, sifs, difs) = (us(profile.slot), us(profile.sifs), us(profile.difs()));
     let success = data + sifs + ack + difs;

@@ -164,8 +164,14 @@ table! {
         routing: Option<RoutingWord>,
         /// Longest hop of static routes. Default: as far as the radio reaches.
         hop: Option<Length>,
+        /// Time between AODV's hello messages. Default: there are none, the MAC tells of broken
+        /// links.
+        hello: Option<Duration>,
         /// Whether packets of the routing protocol pass by the queue. Default true.
         routing_first: Option<bool>,
+        /// Whether stations ask for each other's addresses (ARP). Default: `ns2-802.11b` does, the
+        /// others know them.
+        arp: Option<bool>,
         /// Distance up to which frames can be received. Default 30 m.
         range: Option<Length>,
         /// Distance up to which frames are heard, not below `range`. Default 66 m.

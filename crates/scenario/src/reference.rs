@@ -54,10 +54,13 @@ fn drop_null(value: &mut Value) {
 }
 
 /// The tables of the reference: heading, and where the table stands in the schema.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("Top level", ""),
     ("`[dumbbell]`", "DumbbellTable"),
     ("`[dumbbell.up]`, `[dumbbell.down]`", "HopTable"),
+    ("`[radio]`", "RadioTable"),
+    ("`[radio]`: `chain`", "ChainTable"),
+    ("`[radio]`: `grid`", "GridTable"),
     ("`[[node]]`", "NodeTable"),
     ("`[[link]]`", "LinkTable"),
     ("`[[flow]]`", "FlowTable"),

@@ -37,7 +37,7 @@ fn check_algorithms(cell: &Cell) -> Result<(), Unfit> {
 }
 
 /// Where the sources of each kind begin, of so many each, when all are counted.
-fn numbers(counts: [usize; 6]) -> [u64; 8] {
+fn numbers(counts: [usize; 5]) -> [u64; 8] {
     let mut numbers = [0; 8];
     for (kind, count) in counts.into_iter().enumerate() {
         numbers[kind + 1] = numbers[kind] + count as u64;
@@ -76,14 +76,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };
-    let numbers = numbers([
-        media.len(),
-        layout.pipes.len(),
-        uplinks,
-        ways,
-        1,
-        interfaces.len(),
-    ]);
+    let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1]);
     let (endpoints, apps) = ends(cell, &instances);
     let flow = |instance: &Instance| {
         let connections = usize::from(instance.spec.app.connections());

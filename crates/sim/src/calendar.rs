@@ -23,8 +23,6 @@ pub(crate) enum Owner {
     Endpoint(usize),
     /// Links that change.
     Changes,
-    /// A station of a radio, by the index of its interface.
-    Station(usize),
     /// The routing protocol.
     Routing,
 }
@@ -40,7 +38,7 @@ pub(crate) struct Source(u32);
 impl Source {
     const BITS: u32 = INDEX_BITS + 3;
     /// The kinds that have timers, most of which are moved before they are due.
-    const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 6;
+    const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 5;
 
     const fn new(kind: u32, index: usize) -> Self {
         Self(kind << INDEX_BITS | index as u32)
@@ -54,8 +52,7 @@ impl Source {
             Owner::Uplink(way) => Self::new(2, way.index()),
             Owner::Endpoint(index) => Self::new(3, index),
             Owner::Changes => Self::new(4, 0),
-            Owner::Station(index) => Self::new(5, index),
-            Owner::Routing => Self::new(6, 0),
+            Owner::Routing => Self::new(5, 0),
         }
     }
 
@@ -66,8 +63,7 @@ impl Source {
             1 => Owner::Pipe(self.index()),
             2 => Owner::Uplink(Way(self.index() as u32)),
             3 => Owner::Endpoint(self.index()),
-            5 => Owner::Station(self.index()),
-            6 => Owner::Routing,
+            5 => Owner::Routing,
             _ => Owner::Changes,
         }
     }
@@ -148,10 +144,13 @@ impl Calendar {
     }
 }
 
-/// A heap of keys, four children a node.
+/// A heap of keys, four children a node. Places that a node lacks hold the greatest possible key,
+/// so that there are no nodes with fewer.
 #[derive(Debug, Default)]
 struct Heap {
     keys: Vec<Key>,
+    /// How many of them are taken.
+    len: usize,
 }
 
 impl Heap {
@@ -163,8 +162,12 @@ impl Heap {
 
     #[inline]
     fn push(&mut self, key: Key) {
-        let mut hole = self.keys.len();
-        self.keys.push(key);
+        let mut hole = self.len;
+        if hole == self.keys.len() {
+            let more = if hole == 0 { 1 } else { 4 };
+            self.keys.resize(hole + more, Key::MAX);
+        }
+        self.len += 1;
         while hole > 0 {
             let parent = (hole - 1) / 4;
             if self.keys[parent] < key {
@@ -178,10 +181,12 @@ impl Heap {
 
     #[inline]
     fn pop(&mut self) {
-        if let Some(last) = self.keys.pop()
-            && !self.keys.is_empty()
-        {
-            self.sink(last);
+        if let Some(last) = self.len.checked_sub(1) {
+            self.len = last;
+            let key = core::mem::replace(&mut self.keys[last], Key::MAX);
+            if last > 0 {
+                self.sink(key);
+            }
         }
     }
 
@@ -190,7 +195,7 @@ impl Heap {
     fn sink(&mut self, key: Key) {
         let heap = self.keys.as_mut_slice();
         let mut hole = 0;
-        // Nodes with four children: two independent comparisons and one between their winners,
+        // Of four children: two independent comparisons and one between their winners,
         // which the compiler turns into conditional moves. Guessing the winner with branches
         // would cost more than the comparisons.
         while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..4 * hole + 5) {
@@ -207,14 +212,6 @@ impl Heap {
             }
             heap[hole] = least_key;
             hole = 4 * hole + 1 + least;
-        }
-        // The last node may have fewer.
-        let rest = heap.iter().enumerate().skip(4 * hole + 1);
-        if let Some((child, &child_key)) = rest.min_by_key(|&(_, key)| *key)
-            && child_key < key
-        {
-            heap[hole] = child_key;
-            hole = child;
         }
         heap[hole] = key;
     }

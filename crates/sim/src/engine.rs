@@ -96,7 +96,6 @@ impl Engine {
             Owner::Uplink(way) => self.net.uplink_event(way, now),
             Owner::Endpoint(index) => self.endpoint_event(index, now),
             Owner::Changes => self.net.change_event(now),
-            Owner::Station(index) => self.net.station_event(index, now),
             Owner::Routing => self.net.routing_event(now),
         };
         if !self.net.passage.mail.is_empty() {

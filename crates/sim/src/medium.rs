@@ -56,21 +56,6 @@ impl Medium {
         }
     }
 
-    /// A time has come for which one of its stations has set an event. Returns that of its next
-    /// one.
-    #[inline]
-    pub(crate) fn station_event(
-        &mut self,
-        interface: usize,
-        passage: &mut Passage,
-        now: Time,
-    ) -> Option<Time> {
-        match self {
-            Self::Wire(_) => None,
-            Self::Radio(radio) => radio.station_event(interface, passage, now),
-        }
-    }
-
     /// The node of an interface is elsewhere from now on.
     pub(crate) fn put(&mut self, interface: usize, place: Place) {
         match self {

@@ -1,8 +1,9 @@
-//! Forwarding over a radio: the next station of every packet, by static routes or by AODV.
+//! Forwarding over a radio: the next station of every packet, by static routes or by AODV, and its
+//! address.
 
 use crate::packet::{Addressee, Packet, Way};
 use sojourn_qdisc::Packet as _;
-use sojourn_radio::{Aodv, AodvParams, Lost, Message, Outbox};
+use sojourn_radio::{Aodv, AodvParams, Arp, ArpMessage, Lost, Message, Outbox, Resolution};
 use sojourn_random::Stream;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Instance, Radio, Routing};
@@ -32,6 +33,8 @@ pub(crate) struct Mesh {
     /// By way: the station where it begins.
     sources: Vec<u32>,
     routes: Routes,
+    /// None: stations know each other's addresses.
+    arp: Option<Arp<Packet>>,
     link_header: u16,
     /// Time of the event that the calendar holds for routing; `Time::MAX` for none.
     pub(crate) armed: Time,
@@ -61,6 +64,7 @@ impl Mesh {
             targets,
             sources,
             routes,
+            arp: radio.arp.then(|| Arp::new(cell.network.nodes.len())),
             link_header: cell.link_header,
             armed: Time::MAX,
         }
@@ -69,8 +73,8 @@ impl Mesh {
     /// To whom a station sends a packet, or to all; none when it cannot.
     #[inline]
     pub(crate) fn next(&self, station: u32, packet: &Packet) -> Option<Addressee> {
-        if let Some(routed) = packet.routed() {
-            return Some(routed);
+        if let Some(to) = packet.told_to() {
+            return Some(to);
         }
         let target = self.targets[packet.way.index()];
         let next = match &self.routes {
@@ -123,6 +127,13 @@ impl Mesh {
         now: Time,
         mail: &mut VecDeque<Mail>,
     ) -> Option<Packet> {
+        if let Routes::Aodv(aodv) = &mut self.routes {
+            aodv.heard(to, from, packet.told_to().is_none(), now);
+        }
+        if let Some(message) = packet.asks_address() {
+            self.hear_address(to, message, mail);
+            return None;
+        }
         let Some(words) = packet.routing() else {
             if self.target(packet.way) == to {
                 return Some(packet);
@@ -133,6 +144,65 @@ impl Mesh {
         let message = Message::from_words(&words);
         self.aodv(mail, |aodv, out| aodv.receive(to, from, &message, now, out));
         None
+    }
+
+    /// A packet is to be queued at a station. Returns it when the address of the next one is known.
+    pub(crate) fn resolve(
+        &mut self,
+        station: u32,
+        packet: Packet,
+        mail: &mut VecDeque<Mail>,
+    ) -> Option<Packet> {
+        if self.arp.is_none() {
+            return Some(packet);
+        }
+        // Without a next one it is lost when its turn comes.
+        let Some(Addressee::Station(to)) = self.next(station, &packet) else {
+            return Some(packet);
+        };
+        let lost = match self.arp.as_mut()?.resolve(station, to, packet) {
+            Resolution::Known(packet) => return Some(packet),
+            Resolution::Ask { lost } => {
+                let question = ArpMessage {
+                    sender: station,
+                    target: to,
+                    is_answer: false,
+                };
+                mail.push_back(self.arp_mail(question, None));
+                [lost, None]
+            }
+            Resolution::Gone { lost } => {
+                mail.push_back(Mail::Broken { station, to });
+                lost
+            }
+        };
+        for _ in lost.into_iter().flatten() {
+            let why = Lost::Buffer;
+            mail.push_back(Mail::Lost { station, why });
+        }
+        None
+    }
+
+    fn arp_mail(&self, message: ArpMessage, to: Option<u32>) -> Mail {
+        let len = ArpMessage::BYTES as u16 + self.link_header;
+        Mail::Queue {
+            station: message.sender,
+            packet: Packet::arp(message, to, len),
+        }
+    }
+
+    /// A station has heard a question for an address, or an answer.
+    fn hear_address(&mut self, station: u32, message: ArpMessage, mail: &mut VecDeque<Mail>) {
+        let Some(arp) = &mut self.arp else {
+            return;
+        };
+        let (answer, released) = arp.receive(station, message);
+        if let Some(packet) = released {
+            mail.push_back(Mail::Queue { station, packet });
+        }
+        if let Some(answer) = answer {
+            mail.push_back(self.arp_mail(answer, Some(answer.target)));
+        }
     }
 
     /// A station has given up a neighbour.

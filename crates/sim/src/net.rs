@@ -68,7 +68,11 @@ impl Net {
                     }
                 }
                 Mail::Broken { station, to } => mesh.broken(station, to, &mut passage.mail),
-                Mail::Queue { station, packet } => self.queue(station as usize, packet, now),
+                Mail::Queue { station, packet } => {
+                    if let Some(packet) = mesh.resolve(station, packet, &mut passage.mail) {
+                        self.queue(station as usize, packet, now);
+                    }
+                }
                 Mail::Lost { station, why } => {
                     let recorder = &mut passage.interfaces[station as usize].recorder;
                     recorder.radio(
@@ -117,13 +121,6 @@ impl Net {
         let next = mesh.due();
         mesh.armed = next.unwrap_or(Time::MAX);
         next
-    }
-
-    /// Something is due at a station of a radio. Returns when the next thing is.
-    #[inline]
-    pub(crate) fn station_event(&mut self, interface: usize, now: Time) -> Option<Time> {
-        let medium = self.passage.interfaces[interface].medium as usize;
-        self.media[medium].station_event(interface, &mut self.passage, now)
     }
 
     /// Something is due at a medium. Returns when the next thing is.

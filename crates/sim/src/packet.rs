@@ -4,6 +4,7 @@
 
 use sojourn_apps::Datagram;
 use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
+use sojourn_radio::ArpMessage;
 use sojourn_random::mix;
 use sojourn_tcp::{Flags, SackBlock, Segment};
 use sojourn_units::Time;
@@ -74,9 +75,10 @@ pub(crate) enum Body<'a> {
 const SEGMENT: u8 = 0;
 const DATAGRAM: u8 = 1;
 const ROUTING: u8 = 2;
-/// The way of routing messages: of no flow.
+const ARP: u8 = 3;
+/// The way of what stations tell each other: of no flow.
 const NO_WAY: Way = Way(u32::MAX);
-/// Addressee of a routing message to all.
+/// Addressee of what is to all.
 const ALL: u32 = u32::MAX;
 
 impl Packet {
@@ -124,16 +126,43 @@ impl Packet {
             seq: words[4],
             ack: words[5],
             sack: [block(6), block(8), block(10)],
-            window: to.unwrap_or(ALL),
             ..Segment::default()
         };
+        Self::told(fields, to, len, ROUTING)
+    }
+
+    /// With a question for an address to all, or the answer to a station.
+    pub(crate) fn arp(message: ArpMessage, to: Option<u32>, len: u16) -> Self {
+        let fields = Segment {
+            seq: message.sender,
+            ack: message.target,
+            payload: message.is_answer.into(),
+            ..Segment::default()
+        };
+        Self::told(fields, to, len, ARP)
+    }
+
+    /// What a station tells another, or all.
+    fn told(fields: Segment, to: Option<u32>, len: u16, kind: u8) -> Self {
         Self {
-            fields,
+            fields: Segment {
+                window: to.unwrap_or(ALL),
+                ..fields
+            },
             way: NO_WAY,
             len,
             tos: 0,
-            kind: ROUTING,
+            kind,
         }
+    }
+
+    /// What it asks or says about addresses; none when it carries something else.
+    pub(crate) fn asks_address(&self) -> Option<ArpMessage> {
+        (self.kind == ARP).then_some(ArpMessage {
+            sender: self.fields.seq,
+            target: self.fields.ack,
+            is_answer: self.fields.payload != 0,
+        })
     }
 
     /// The message of the routing protocol that it carries; none when it carries something else.
@@ -161,11 +190,11 @@ impl Packet {
         ])
     }
 
-    /// To whom a message of the routing protocol goes, or to all; none when it is something else.
+    /// To whom a station tells it; none for packets of flows.
     #[inline]
-    pub(crate) fn routed(&self) -> Option<Addressee> {
+    pub(crate) fn told_to(&self) -> Option<Addressee> {
         match self.fields.window {
-            _ if self.kind != ROUTING => None,
+            _ if self.kind < ROUTING => None,
             ALL => Some(Addressee::All),
             station => Some(Addressee::Station(station)),
         }
@@ -175,6 +204,12 @@ impl Packet {
     #[inline]
     pub(crate) fn is_routing(&self) -> bool {
         self.kind == ROUTING
+    }
+
+    /// Whether it has a UDP header.
+    #[inline]
+    pub(crate) fn has_udp(&self) -> bool {
+        matches!(self.kind, DATAGRAM | ROUTING)
     }
 
     /// What it carries.

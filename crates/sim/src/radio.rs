@@ -10,7 +10,7 @@ use crate::mesh::Mail;
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use sojourn_qdisc::Packet as _;
-use sojourn_radio::{Air, Frame, FrameKind, Outgoing, Place, Upper};
+use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Radio as Spec, RadioEvent};
@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 
 pub(crate) struct Radio {
     air: Air<Packet>,
+    profile: Profile,
     /// Its index among the media.
     medium: u32,
     /// Bytes of link header in a packet's length, which a radio has none of.
@@ -35,6 +36,7 @@ impl Radio {
             Stream::named(cell.seed, &format!("radio.{name}"))
         };
         Self {
+            profile: spec.profile,
             air: Air::new(spec.profile, spec.places(), dice),
             medium: medium as u32,
             link_header: cell.link_header.into(),
@@ -46,41 +48,34 @@ impl Radio {
     /// A packet waits at a station.
     #[inline]
     pub(crate) fn waited_for(&mut self, station: usize, passage: &mut Passage, now: Time) {
+        let armed = self.armed;
         let (air, mut above) = self.split(passage);
         air.waited_for(station as u32, now, &mut above);
-    }
-
-    /// Something is due at a station. Returns when the next thing is.
-    #[inline]
-    pub(crate) fn station_event(
-        &mut self,
-        station: usize,
-        passage: &mut Passage,
-        now: Time,
-    ) -> Option<Time> {
-        let (air, mut above) = self.split(passage);
-        let again = air.event(station as u32, now, &mut above);
-        if again.is_none() && above.passage.interfaces[station].waits() {
-            // A shaper's time may have come.
-            air.waited_for(station as u32, now, &mut above);
+        if let Some(due) = air.due_before(armed) {
+            self.armed = due;
+            let source = Source::of(Owner::Medium(self.medium as usize));
+            passage.calendar.push(due, source);
         }
-        again
     }
 
-    /// What has come through is handed on.
+    /// Stations do what is due, and what has come through is handed on. Returns when the next thing
+    /// is due.
+    #[inline]
     pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
         if self.armed != now {
             return None; // stale
         }
+        let (air, mut above) = self.split(passage);
+        let due = air.run(now, &mut above).unwrap_or(Time::MAX);
         while let Some(&(at, mail)) = self.delivered.front()
             && at <= now
         {
             self.delivered.pop_front();
             passage.mail.push_back(mail);
         }
-        let next = self.delivered.front().map(|(at, _)| *at);
-        self.armed = next.unwrap_or(Time::MAX);
-        next
+        let handed_on = self.delivered.front().map_or(Time::MAX, |(at, _)| *at);
+        self.armed = due.min(handed_on);
+        (self.armed < Time::MAX).then_some(self.armed)
     }
 
     /// Puts a station elsewhere.
@@ -91,9 +86,8 @@ impl Radio {
     fn split<'a>(&'a mut self, passage: &'a mut Passage) -> (&'a mut Air<Packet>, Above<'a>) {
         let above = Above {
             passage,
+            profile: &self.profile,
             delivered: &mut self.delivered,
-            armed: &mut self.armed,
-            medium: self.medium,
             link_header: self.link_header,
         };
         (&mut self.air, above)
@@ -103,31 +97,27 @@ impl Radio {
 /// What lies above the stations.
 struct Above<'a> {
     passage: &'a mut Passage,
+    profile: &'a Profile,
     delivered: &'a mut VecDeque<(Time, Mail)>,
-    armed: &'a mut Time,
-    medium: u32,
     link_header: u32,
 }
 
 impl Upper for Above<'_> {
     type Packet = Packet;
 
-    fn take(&mut self, station: u32, now: Time) -> Option<Outgoing<Packet>> {
+    fn take(&mut self, station: u32, now: Time) -> air::Taken<Packet> {
         let index = station as usize;
         loop {
             let interface = &mut self.passage.interfaces[index];
             let packet = match interface.take(now) {
                 Taken::Packet(packet) => packet,
-                Taken::NotBefore(time) => {
-                    let source = Source::of(Owner::Station(index));
-                    self.passage.calendar.push(time, source);
-                    return None;
-                }
-                Taken::Nothing => return None,
+                Taken::NotBefore(time) => return air::Taken::NotBefore(time),
+                Taken::Nothing => return air::Taken::Nothing,
             };
             let bytes = packet.len().saturating_sub(self.link_header);
-            let mesh = self.passage.forwarding.mesh()?;
-            if let Some(to) = mesh.next(station, &packet) {
+            let bytes = self.profile.frame(bytes, packet.has_udp());
+            let mesh = self.passage.forwarding.mesh();
+            if let Some(to) = mesh.and_then(|mesh| mesh.next(station, &packet)) {
                 let to = match to {
                     Addressee::Station(to) => Some(to),
                     Addressee::All => None,
@@ -135,7 +125,7 @@ impl Upper for Above<'_> {
                 if let Some(tapped) = &mut self.passage.tapped {
                     tapped.dequeued(index, &packet, now);
                 }
-                return Some(Outgoing { packet, bytes, to });
+                return air::Taken::Packet(Outgoing { packet, bytes, to });
             }
             // The link that it was to take has broken while it waited.
             let recorder = &mut self.passage.interfaces[index].recorder;
@@ -151,11 +141,6 @@ impl Upper for Above<'_> {
             let place = self.delivered.partition_point(|(other, _)| *other <= at);
             self.delivered.insert(place, mail);
         }
-        if at < *self.armed {
-            *self.armed = at;
-            let source = Source::of(Owner::Medium(self.medium as usize));
-            self.passage.calendar.push(at, source);
-        }
     }
 
     fn fail(&mut self, station: u32, to: u32, packet: Packet, now: Time) {
@@ -163,11 +148,6 @@ impl Upper for Above<'_> {
         recorder.radio(now, RadioEvent::GivenUp);
         self.passage.mail.push_back(Mail::Broken { station, to });
         let _ = packet; // lost
-    }
-
-    fn wake(&mut self, station: u32, at: Time) {
-        let source = Source::of(Owner::Station(station as usize));
-        self.passage.calendar.push(at, source);
     }
 
     fn sent(&mut self, frame: &Frame<Packet>) {

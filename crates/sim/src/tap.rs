@@ -112,7 +112,7 @@ impl Tapped {
     }
 
     fn show(&mut self, point: TapPoint, outgoing: bool, packet: &Packet, now: Time) {
-        if packet.is_routing() || !self.taps.points.iter().any(|(at, _)| *at == point) {
+        if packet.told_to().is_some() || !self.taps.points.iter().any(|(at, _)| *at == point) {
             return;
         }
         let headers = self.way(packet.way).headers(packet);

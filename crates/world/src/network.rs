@@ -4,7 +4,7 @@
 
 use crate::{Line, LineRate};
 use sojourn_qdisc::Spec as QdiscSpec;
-use sojourn_radio::{AodvParams, Neighbours, Place, Profile};
+use sojourn_radio::{AodvParams, Neighbours, Place, Profile, Rules};
 use sojourn_units::{Rate, Span};
 use std::collections::VecDeque;
 
@@ -100,6 +100,8 @@ pub struct Radio {
     pub routing: Routing,
     /// Whether packets of the routing protocol pass by the queue.
     pub routing_first: bool,
+    /// Whether stations ask for each other's addresses; else they know them.
+    pub arp: bool,
     /// Nodal delay that counts as missed above it, by node; none where nobody asks.
     pub nodal_deadlines: Vec<Option<Span>>,
     /// Where each station is.
@@ -121,7 +123,8 @@ pub enum Routing {
 }
 
 impl Radio {
-    /// Stations at these places; routing packets first, no deadlines.
+    /// Stations at these places; routing packets first, ARP as the profile's rules have it, no
+    /// deadlines.
     pub fn new(profile: Profile, places: Vec<Place>, routing: Routing) -> Self {
         let neighbours = Neighbours::new(&profile, &places);
         let longest = match routing {
@@ -141,6 +144,7 @@ impl Radio {
             reach: (0..places.len()).map(reach).collect(),
             nodal_deadlines: vec![None; places.len()],
             routing_first: true,
+            arp: profile.rules == Rules::Ns2,
             profile,
             routing,
             places,

@@ -11,7 +11,7 @@ type Data = (u32, u32);
 #[derive(Clone, Copy)]
 enum Event {
     Control(u32, u32, Message),
-    Packet(u32, Data),
+    Packet(u32, u32, Data),
 }
 
 struct World {
@@ -80,7 +80,7 @@ impl World {
         while let Some((node, packet)) = self.forwards.pop() {
             match aodv.next(node, packet.1) {
                 Some(next) if self.links[node as usize].contains(&next) => {
-                    self.push(Event::Packet(next, packet));
+                    self.push(Event::Packet(next, node, packet));
                 }
                 Some(next) => aodv.broken(node, next, self),
                 None => self.lost.push((packet, Lost::NoRoute)),
@@ -111,9 +111,13 @@ impl World {
                 Event::Control(node, from, message) => {
                     aodv.receive(node, from, &message, now, self);
                 }
-                Event::Packet(node, packet) if packet.1 == node => self.arrived.push((packet, now)),
-                Event::Packet(node, packet) => {
-                    aodv.submit((node, false), (packet, packet.1), now, self);
+                Event::Packet(node, from, packet) => {
+                    aodv.heard(node, from, true, now);
+                    if packet.1 == node {
+                        self.arrived.push((packet, now));
+                    } else {
+                        aodv.submit((node, false), (packet, packet.1), now, self);
+                    }
                 }
             }
         }
@@ -200,6 +204,25 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     world.run(&mut aodv, at(400));
     assert_eq!(aodv.next(0, 2), Some(3));
     assert_eq!(world.arrived.len(), 2, "one was lost at the broken link");
+}
+
+#[test]
+fn hellos_tell_of_a_neighbour_that_is_gone_and_end_with_the_traffic() {
+    let hello = Some(Span::from_secs(1));
+    let params = AodvParams {
+        hello,
+        ..AodvParams::NS2
+    };
+    let (mut world, mut aodv) = (chain(3), aodv(params, 3));
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(4000));
+    assert_eq!(aodv.next(0, 2), Some(1));
+    world.cut(0, 1);
+    world.run(&mut aodv, at(8000));
+    assert_eq!(aodv.next(0, 2), None, "found without a packet");
+    assert_eq!(aodv.next(1, 2), Some(2), "the other link is there");
+    world.run(&mut aodv, at(60_000));
+    assert!(aodv.due().is_none(), "nobody has a route");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::format::{NodeTable, PreambleWord, ProfileWord, PropagationWord};
 use crate::format::{RadioTable, RoutingWord, ScenarioFile};
 use crate::quantity::Length;
 use sojourn_radio::{AodvParams, Place, Profile, Rules};
-use sojourn_units::{Rate, show_rate};
+use sojourn_units::{Rate, Span, show_rate};
 use sojourn_world::{Network, Radio, Routing};
 
 /// Most stations.
@@ -31,6 +31,7 @@ impl Resolver<'_> {
         let nodes = file.node.as_deref().unwrap_or_default();
         let mut radio = Radio::new(profile?, places, routing?);
         radio.routing_first = table.routing_first.unwrap_or(true);
+        radio.arp = table.arp.unwrap_or(radio.arp);
         let deadline = |index: usize| {
             let own = nodes
                 .get(index)
@@ -183,15 +184,22 @@ impl Resolver<'_> {
             Some(hop) => Some(self.apart("radio.hop", hop)?),
             None => None,
         };
-        let routing = match table.routing.unwrap_or(RoutingWord::Static) {
+        let hello = table.hello.map(|every| every.0);
+        if hello.is_some_and(Span::is_zero) {
+            return self.refuse("radio.hello", "must be above zero");
+        }
+        let params = match table.routing.unwrap_or(RoutingWord::Static) {
+            RoutingWord::Static if hello.is_some() => {
+                return self.refuse("radio.hello", "`static` routes need no messages");
+            }
             RoutingWord::Static => return Some(Routing::Static { hop }),
-            RoutingWord::Aodv => Routing::Aodv(AodvParams::RFC),
-            RoutingWord::AodvNs2 => Routing::Aodv(AodvParams::NS2),
+            RoutingWord::Aodv => AodvParams::RFC,
+            RoutingWord::AodvNs2 => AodvParams::NS2,
         };
         if hop.is_some() {
             return self.refuse("radio.hop", "only `static` routes have a longest hop");
         }
-        Some(routing)
+        Some(Routing::Aodv(AodvParams { hello, ..params }))
     }
 
     /// The constants of all stations.

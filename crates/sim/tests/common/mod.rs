@@ -1,6 +1,8 @@
 //! Cells made by hand, for tests of the simulator against arithmetic.
 #![allow(dead_code)] // each test file uses its own part
 
+pub(crate) mod radio;
+
 use sojourn_apps::{Cbr, Ping, Spec as AppSpec};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_sim::Sim;

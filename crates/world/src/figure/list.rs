@@ -136,7 +136,7 @@ part! {
             "Packets lost at a radio because there is no route, or the link of theirs is broken.",
             "RFC 3561";
         routing_buffer_drops: Option<f64>, "routing_buffer_drops" later, Packets, "Routing buffer",
-            "Packets lost while they waited for a route: too many, or too long.",
+            "Packets lost while they waited for a route or an address: too many, or too long.",
             "";
         airtime: Option<f64>, "airtime" later, Share, "Airtime",
             "Share of the time in which the radio sends, ACKs included.",
