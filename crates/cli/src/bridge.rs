@@ -97,6 +97,14 @@ pub(crate) struct BridgeArgs {
     #[arg(long)]
     no_fail_open: bool,
 
+    /// Let the kernel bridge take over when this process stands still for so long; 0: never
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_span)]
+    watchdog: Span,
+
+    /// Drop what is held and what waits when this process has stood still for longer
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_span)]
+    stale: Span,
+
     /// Leave the kernel bridge in place after a clean end
     #[arg(long, conflicts_with = "no_fail_open")]
     keep_bridge: bool,
@@ -169,6 +177,8 @@ impl BridgeArgs {
         config.busy_poll = self.busy_poll;
         config.qdisc_bypass = self.qdisc_bypass;
         config.keep_bridge = self.keep_bridge;
+        config.watchdog = self.watchdog;
+        config.stale = self.stale;
         config.keep_offloads = self.keep_offloads;
         config.fail_open = match (self.no_fail_open, self.require_fail_open) {
             (true, _) => FailOpen::Off,

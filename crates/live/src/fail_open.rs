@@ -1,10 +1,11 @@
 //! The way round us: a kernel bridge over both interfaces that forwards when we do not.
 //!
-//! While we live, a BPF program of four instructions at the ingress of both interfaces (tcx,
+//! While we live, a small BPF program at the ingress of both interfaces (tcx,
 //! Linux 6.6) drops every frame after packet sockets have seen it and before the kernel bridge
 //! does. The programs are held by file descriptors of this process alone, so when it ends,
-//! however it ends, the kernel removes them and the bridge forwards at once: no watchdog, no
-//! script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it work; the tests
+//! however it ends, the kernel removes them and the bridge forwards at once. They drop up to a
+//! time only, which the forwarding thread moves on, so that the bridge forwards too when that
+//! thread stands still: no second process, no script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it work; the tests
 //! verify it on the running kernel.
 
 use crate::clock::Clock;
@@ -150,6 +151,11 @@ impl FailOpenBridge {
     /// Lets the kernel bridge forward from now on.
     pub(crate) fn open_now(&self) {
         self.gate.open();
+    }
+
+    /// Lets it forward what comes later than `time` on `clock`, and nothing before.
+    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
+        self.gate.close_until(clock.monotonic(time));
     }
 
     /// Whatever happens now, the bridge stays: we do not end cleanly.

@@ -52,11 +52,13 @@ pub enum DropReason {
     Oversize,
     /// It was above the limit to which its policy bounds the queue ([`Bound`](crate::Bound)).
     Surplus,
+    /// The link had stood still for too long ([`Spec::restart`](crate::Spec::restart)).
+    Stale,
 }
 
 impl DropReason {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tail,
         Self::Head,
         Self::Aqm,
@@ -65,6 +67,7 @@ impl DropReason {
         Self::AckFilter,
         Self::Oversize,
         Self::Surplus,
+        Self::Stale,
     ];
 }
 

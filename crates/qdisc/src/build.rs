@@ -12,11 +12,12 @@ use crate::aqm::red::Red;
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::steered::Steered;
 use crate::{
-    Aim, Aimed, Aqm, Cake, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue, HostFair, Htb,
-    Limit, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf,
+    Aim, Aimed, Aqm, Cake, DropReason, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue,
+    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf,
 };
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::Time;
 
@@ -148,6 +149,25 @@ impl Spec {
         fresh.adopt(held, *live.counters());
         *live = fresh;
         Reconfigured::Replaced
+    }
+
+    /// Drops all that `live` holds and lets it begin anew under this spec, with its accounts: for
+    /// a link that has stood still for so long that nobody waits for the packets any more.
+    pub fn restart<P: Packet + 'static>(
+        &self,
+        live: &mut Box<dyn Qdisc<P>>,
+        setting: Setting<'_>,
+        out: &mut dyn Outlet<P>,
+    ) {
+        let (mut counters, backlog) = (*live.counters(), live.backlog());
+        counters.dropped.packets += backlog.packets;
+        counters.dropped.bytes += backlog.bytes;
+        counters.drops[DropReason::Stale as usize] += backlog.packets;
+        for (_, packet) in live.drain() {
+            out.dropped(packet, DropReason::Stale);
+        }
+        *live = self.build(setting);
+        live.adopt(Vec::new(), counters);
     }
 }
 

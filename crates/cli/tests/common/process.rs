@@ -1,7 +1,7 @@
 //! The program as a process that goes on beside the test.
 
 use super::rig::Link;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -48,11 +48,16 @@ impl Running {
         self.output = None;
     }
 
-    /// As Ctrl-C, and waits for a clean end.
-    pub fn interrupt(mut self) {
+    /// As Ctrl-C, and waits for a clean end; returns what it printed and nobody has read.
+    pub fn interrupt(mut self) -> String {
         self.signal("INT");
+        let mut rest = String::new();
+        if let Some(mut output) = self.output.take() {
+            output.read_to_string(&mut rest).expect("it writes text");
+        }
         let ended = self.child.wait().expect("it ends");
         assert!(ended.success(), "{ended:?}");
+        rest
     }
 }
 

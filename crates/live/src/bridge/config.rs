@@ -38,6 +38,12 @@ pub struct BridgeConfig {
     pub rest: Span,
     /// What happens to the link when this process dies.
     pub fail_open: FailOpen,
+    /// How long the forwarding thread may stand still before the kernel bridge of [`FailOpen`]
+    /// takes over; zero: for ever. Default 100 ms.
+    pub watchdog: Span,
+    /// When it has stood still for longer, what was held and what waits is too old to be sent: it
+    /// is dropped and counted. Default never.
+    pub stale: Span,
     /// Leave the kernel bridge of [`FailOpen`] in place on a clean stop too.
     pub keep_bridge: bool,
     /// Leave GRO and LRO of both interfaces as they are. They gather packets into bursts before
@@ -65,6 +71,8 @@ impl BridgeConfig {
             busy_poll: false,
             rest: Span::ZERO,
             fail_open: FailOpen::Off,
+            watchdog: Span::from_millis(100),
+            stale: Span::MAX,
             keep_bridge: false,
             keep_offloads: false,
             qdisc_bypass: false,
@@ -112,9 +120,10 @@ impl Direction {
 
 /// What happens to the link when this process dies, even by `kill -9`.
 ///
-/// A kernel bridge over both interfaces is the way round us. While we live, a two-instruction
-/// BPF program at the ingress of both keeps frames from it; the kernel removes that program
-/// together with our last file descriptor.
+/// A kernel bridge over both interfaces is the way round us. While we live, a BPF program at the
+/// ingress of both keeps frames from it, for the next moment only
+/// ([`BridgeConfig::watchdog`]); the kernel removes that program together with our last file
+/// descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOpen {
     /// The link goes down with us.

@@ -5,6 +5,7 @@ use super::frame::{Frame, Pool};
 use super::lane::Lane;
 use super::observer::Observer;
 use super::port::{BATCH, FramePort, PortCounters};
+use super::watchdog::Stall;
 use crate::clock::Clock;
 use sojourn_units::{Span, Time};
 use sojourn_world::Change;
@@ -12,6 +13,12 @@ use std::io;
 
 /// Most batches taken from one port before the other has its turn.
 const BATCHES: usize = 8;
+
+/// Batches that a port holds at most: 32 MiB of the smallest frames, as the kernel counts them.
+const WAITING: usize = (32 << 20) / 768 / BATCH;
+
+/// Age of a stamp that ports believe for certain.
+const BELIEVED: Span = Span::from_secs(5);
 
 /// The two ports and what is between them.
 pub(crate) struct Engine<P> {
@@ -22,10 +29,23 @@ pub(crate) struct Engine<P> {
     pub(crate) lanes: [Lane; 2],
     clock: Clock,
     arrivals: Vec<Frame>,
-    /// Frames stamped up to here are not ours: somebody else has forwarded them.
-    pub(crate) foreign_until: Time,
+    /// Frames stamped in this time are not ours: somebody else has forwarded them.
+    pub(crate) foreign: Foreign,
     /// When the last frame arrived.
     pub(crate) last_arrival: Time,
+}
+
+/// A time, without its first moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    pub(crate) after: Time,
+    pub(crate) until: Time,
+}
+
+impl Foreign {
+    fn has(self, stamp: Time) -> bool {
+        self.after < stamp && stamp <= self.until
+    }
 }
 
 /// What to wait for.
@@ -48,7 +68,7 @@ impl<P: FramePort> Engine<P> {
             lanes: Side::BOTH.map(|side| Lane::new(side, config, mtu)),
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
-            foreign_until: Time::ZERO,
+            foreign: Foreign::default(),
             last_arrival: Time::ZERO,
         }
     }
@@ -62,8 +82,8 @@ impl<P: FramePort> Engine<P> {
             more: false,
         };
         for side in Side::BOTH {
-            let foreign_until = self.foreign_until;
-            let is_ours = |stamp| stamp > foreign_until;
+            let foreign = self.foreign;
+            let is_ours = |stamp| !foreign.has(stamp);
             let more = self.take_in(side, now, is_ours, observer)?;
             let lane = &mut self.lanes[side as usize];
             // With more to come, the queue's clock must not run past what is still unread.
@@ -97,6 +117,7 @@ impl<P: FramePort> Engine<P> {
                 if is_ours(frame.arrived()) {
                     lane.arrive(frame, now, &mut self.pool, observer);
                 } else {
+                    lane.by_kernel += 1;
                     self.pool.give(frame);
                 }
             }
@@ -122,8 +143,8 @@ impl<P: FramePort> Engine<P> {
         observer: &mut O,
     ) -> io::Result<()> {
         let side = Side::BOTH[change.link];
-        let foreign_until = self.foreign_until;
-        self.take_in(side, now, |stamp| stamp > foreign_until, observer)?;
+        let foreign = self.foreign;
+        self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
         let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pool, observer);
         if let Some(rate) = &change.rate {
@@ -143,6 +164,50 @@ impl<P: FramePort> Engine<P> {
             while port.receive(&mut self.pool, &self.clock, &mut self.arrivals)? > 0 {
                 for frame in self.arrivals.drain(..) {
                     self.pool.give(frame);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on after a stall in which the kernel may have forwarded, if it can at all. After one
+    /// longer than `stale` all that is held and all that waits is dropped.
+    pub(crate) fn resume<O: Observer>(
+        &mut self,
+        stall: Stall,
+        kernel_forwards: bool,
+        stale: Span,
+        observer: &mut O,
+    ) -> io::Result<()> {
+        if kernel_forwards {
+            // What a stall before this one has left unread is not ours either.
+            let old = self.foreign;
+            let unread = old.until > Time::ZERO && self.last_arrival <= old.until;
+            self.foreign = Foreign {
+                after: if unread { old.after } else { stall.from },
+                until: stall.to,
+            };
+        }
+        // Stamps older than ports believe would pass as ours.
+        let believed = if kernel_forwards { BELIEVED } else { Span::MAX };
+        if stall.length <= stale.min(believed) {
+            return Ok(());
+        }
+        for side in Side::BOTH {
+            let lane = &mut self.lanes[side as usize];
+            lane.expire(stall.to, &mut self.pool, observer);
+            // As many as wait, and not what arrives in the meantime on a busy link.
+            for _ in 0..WAITING {
+                let port = &mut self.ports[side as usize];
+                let count = port.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+                for frame in self.arrivals.drain(..) {
+                    let foreign = kernel_forwards && self.foreign.has(frame.arrived());
+                    lane.by_kernel += u64::from(foreign);
+                    lane.stale += u64::from(!foreign);
+                    self.pool.give(frame);
+                }
+                if count < BATCH {
+                    break;
                 }
             }
         }

@@ -48,6 +48,10 @@ pub(crate) struct Lane {
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
     lost: Tally,
+    /// Frames that the kernel forwarded in our place.
+    pub(crate) by_kernel: u64,
+    /// Frames dropped before or behind the queue because they were too old.
+    pub(crate) stale: u64,
 }
 
 /// Hands a queue's drops back to the pool and tells the observer.
@@ -113,6 +117,8 @@ impl Lane {
             impairment: Impairment::of(line, config.seed, &format!("{name}.impairment")),
             ready: VecDeque::new(),
             lost: Tally::default(),
+            by_kernel: 0,
+            stale: 0,
             delay: line.delay,
             setting,
             name,
@@ -249,6 +255,30 @@ impl Lane {
             at = at.max(self.held_until);
         }
         self.release(Time::MAX, now, observer);
+    }
+
+    /// Drops everything held: it has become too old.
+    pub(crate) fn expire<O: Observer>(&mut self, now: Time, pool: &mut Pool, observer: &mut O) {
+        if let Some(spec) = self.qdisc.spec() {
+            let mut drain = Drain {
+                side: self.side,
+                now: self.queue_time,
+                pool: &mut *pool,
+                observer: &mut *observer,
+            };
+            let setting = self.setting.named(&self.name);
+            spec.restart(&mut self.qdisc, setting, &mut drain);
+            observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
+        }
+        while let Some(frame) = self.stage.release(Time::MAX) {
+            self.ready.push_back(frame);
+        }
+        self.stale += self.ready.len() as u64;
+        for frame in self.ready.drain(..) {
+            pool.give(frame);
+        }
+        self.free_at = self.free_at.min(now);
+        self.held_until = Time::ZERO;
     }
 
     /// Sends at another rate from now on. A frame that is being sent is sent as it began.

@@ -21,6 +21,7 @@ mod remote;
 mod request;
 mod run;
 mod snapshot;
+mod watchdog;
 
 pub use by_port::{ByPort, Labels, PathDelays};
 pub(crate) use capture::Between;

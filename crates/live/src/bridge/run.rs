@@ -8,6 +8,7 @@ use super::observer::Observer;
 use super::port::{BATCH, FramePort};
 use super::remote::{self, Answer, Inbox, Order, Remote};
 use super::snapshot::{SideStats, Snapshot};
+use super::watchdog::Watchdog;
 use crate::fail_open::{FailOpenBridge, FailOpenError};
 use crate::interface::{Interface, OffloadsOff};
 use crate::packet_socket::PacketSocket;
@@ -39,6 +40,8 @@ pub struct Bridge {
     remote: Remote,
     /// Taken out while it serves.
     inbox: Option<Inbox>,
+    /// Set while it forwards in real time.
+    watchdog: Option<Watchdog>,
     wakeups: u64,
 }
 
@@ -88,8 +91,8 @@ impl Bridge {
         let (remote, inbox) = remote::pair().doing("make an event counter")?;
         let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
-            engine.foreign_until = bridge.forwarded_until;
-            if engine.foreign_until > Time::ZERO {
+            engine.foreign.until = bridge.forwarded_until;
+            if engine.foreign.until > Time::ZERO {
                 engine.discard_waiting().doing("read from the interfaces")?;
             }
         }
@@ -102,6 +105,7 @@ impl Bridge {
             config,
             remote,
             inbox: Some(inbox),
+            watchdog: None,
             wakeups: 0,
         })
     }
@@ -136,7 +140,9 @@ impl Bridge {
     ) -> Result<(), BridgeError> {
         wake_precisely();
         let result = self.forward(stop, observer);
+        // Without one of its interfaces the kernel bridge is of no use either.
         if result.is_err()
+            && !matches!(result, Err(BridgeError::Gone(_)))
             && let WayRound::Bridge(bridge) = &mut self.way_round
         {
             bridge.leave_in_place();
@@ -151,8 +157,10 @@ impl Bridge {
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         let mut now = self.config.clock.now();
+        self.watchdog = self.watch(now);
         while !stop.load(Ordering::Relaxed) {
             self.wakeups += 1;
+            self.beat(now, observer)?;
             while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
                 let changed = self.engine.change(change, now, observer);
                 changed.doing("forward frames")?;
@@ -178,6 +186,40 @@ impl Bridge {
         self.engine
             .finish(now, observer)
             .doing("send the last frames")
+    }
+
+    /// In virtual time nothing stands still.
+    fn watch(&self, now: Time) -> Option<Watchdog> {
+        let config = &self.config;
+        let kernel = matches!(&self.way_round, WayRound::Bridge(_)) && !config.watchdog.is_zero();
+        let limit = if kernel {
+            config.watchdog
+        } else {
+            config.stale
+        };
+        let wanted = !config.clock.is_virtual() && limit < Span::MAX;
+        wanted.then(|| Watchdog::new(limit, now))
+    }
+
+    /// Says that this thread lives, and makes up for a time in which it did not.
+    fn beat<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<(), BridgeError> {
+        let Some(watchdog) = &mut self.watchdog else {
+            return Ok(());
+        };
+        let clock = self.config.clock;
+        let kernel = match &self.way_round {
+            WayRound::Bridge(bridge) if !self.config.watchdog.is_zero() => Some(bridge),
+            _ => None,
+        };
+        let stall = watchdog.beat(now, clock, |until| {
+            if let Some(bridge) = kernel {
+                bridge.hold_until(until, clock);
+            }
+        });
+        let Some(stall) = stall else { return Ok(()) };
+        let (kernel, stale) = (kernel.is_some(), self.config.stale);
+        let resumed = self.engine.resume(stall, kernel, stale, observer);
+        resumed.doing("read from the interfaces")
     }
 
     /// Goes on until no frame is between the socket and the gate, so that none passes both: a
@@ -219,7 +261,7 @@ impl Bridge {
     /// up to which frames are to be looked at then.
     fn sleep(&mut self, wait: Wait, now: Time) -> Result<Time, BridgeError> {
         let clock = self.config.clock;
-        let patience = self.engine.patience().min(LONGEST_SLEEP);
+        let patience = self.engine.patience().min(self.longest_sleep());
         if self.config.busy_poll || wait.more {
             return Ok(clock.now());
         }
@@ -233,12 +275,17 @@ impl Bridge {
         Ok(clock.now())
     }
 
+    fn longest_sleep(&self) -> Span {
+        let watchdog = self.watchdog.as_ref();
+        watchdog.map_or(LONGEST_SLEEP, |dog| dog.patience().min(LONGEST_SLEEP))
+    }
+
     fn rest(&self, wait: Wait) -> Result<(), BridgeError> {
         if !self.config.rest.is_zero() {
             std::thread::sleep(std::time::Duration::from_nanos(self.config.rest.as_nanos()));
         }
         let now = self.config.clock.now();
-        let span = (wait.until - now).min(LONGEST_SLEEP);
+        let span = (wait.until - now).min(self.longest_sleep());
         if span.is_zero() {
             return Ok(());
         }
@@ -302,6 +349,8 @@ impl Bridge {
             backlog: lane.qdisc().backlog(),
             lost: lane.lost(),
             under_way: lane.under_way() as u64,
+            by_kernel: lane.by_kernel,
+            stale: lane.stale,
             input,
             output,
         }

@@ -17,6 +17,10 @@ pub struct SideStats {
     pub lost: Tally,
     /// Frames on their way after transmission.
     pub under_way: u64,
+    /// Frames that the kernel bridge forwarded while this thread stood still.
+    pub by_kernel: u64,
+    /// Frames dropped before or behind the queue because it had stood still for too long.
+    pub stale: u64,
     /// At the interface where frames come in.
     pub input: PortCounters,
     /// At the interface where they go out.
@@ -25,7 +29,7 @@ pub struct SideStats {
 
 impl SideStats {
     /// What the bridge counts itself, and in what.
-    fn counts(&self) -> [(&'static str, &'static str, u64); 8] {
+    fn counts(&self) -> [(&'static str, &'static str, u64); 10] {
         [
             ("received", "frames", self.input.received),
             ("sent", "frames", self.output.sent),
@@ -35,6 +39,8 @@ impl SideStats {
             ("refused", "frames", self.output.refused),
             ("lost", "packets", self.lost.packets),
             ("under_way", "frames", self.under_way),
+            ("by_kernel", "frames", self.by_kernel),
+            ("stale", "frames", self.stale),
         ]
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is mapped of the map: at least a page, whatever its size.
 const PAGE: usize = 4096;
@@ -21,8 +21,8 @@ const BPF_PSEUDO_MAP_VALUE: u8 = 2;
 const BPF_TCX_INGRESS: u32 = 46;
 
 /// Verdicts of a tcx program: go on to the bridge, or drop.
-const TCX_NEXT: u32 = u32::MAX;
-const TCX_DROP: u32 = 2;
+const TCX_NEXT: i32 = -1;
+const TCX_DROP: i32 = 2;
 
 /// `struct bpf_insn`.
 #[repr(C)]
@@ -33,21 +33,32 @@ struct Instruction {
     immediate: i32,
 }
 
-/// A program that answers with the word at the start of the array map `map`.
-fn program(map: &OwnedFd) -> [Instruction; 4] {
+/// `bpf_ktime_get_ns`: CLOCK_MONOTONIC (linux/bpf.h).
+const BPF_FUNC_KTIME_GET_NS: i32 = 5;
+
+/// A program that lets frames pass after the time in the array map `map`.
+fn program(map: &OwnedFd) -> [Instruction; 9] {
     [
-        // r1 = address of the map's value (two slots)
-        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 1, map.as_raw_fd()),
-        (0, 0, 0),
-        // r0 = *(u32 *)r1
-        (0x61, 0x10, 0),
-        // exit
-        (0x95, 0, 0),
+        // r6 = address of the map's value (two slots)
+        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 6, 0, map.as_raw_fd()),
+        (0, 0, 0, 0),
+        // r0 = now
+        (0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
+        // r1 = *(u64 *)r6
+        (0x79, 6 << 4 | 1, 0, 0),
+        // if r0 > r1, over the next two
+        (0x2d, 1 << 4, 2, 0),
+        // r0 = drop, exit
+        (0xb7, 0, 0, TCX_DROP),
+        (0x95, 0, 0, 0),
+        // r0 = go on, exit
+        (0xb7, 0, 0, TCX_NEXT),
+        (0x95, 0, 0, 0),
     ]
-    .map(|(code, registers, immediate)| Instruction {
+    .map(|(code, registers, offset, immediate)| Instruction {
         code,
         registers,
-        offset: 0,
+        offset,
         immediate,
     })
 }
@@ -106,16 +117,17 @@ fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
 }
 
 /// Programs at the ingress of both interfaces, which let frames pass to the kernel bridge or
-/// not, and the word in shared memory that tells them. One store changes both at once.
+/// not, and the word in shared memory that tells them until when not. One store changes both at
+/// once, and when nobody stores any more, the time passes by itself.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    verdict: Word,
+    closed_until: Word,
     _links: [OwnedFd; 2],
 }
 
 /// The word at the start of a map's memory, mapped as long as this lives.
 #[derive(Debug)]
-struct Word(NonNull<AtomicU32>);
+struct Word(NonNull<AtomicU64>);
 
 impl Gate {
     /// An open gate.
@@ -125,7 +137,7 @@ impl Gate {
             &MapCreate {
                 kind: BPF_MAP_TYPE_ARRAY,
                 key_size: 4,
-                value_size: 4,
+                value_size: 8,
                 entries: 1,
                 flags: BPF_F_MMAPABLE,
                 ..MapCreate::default()
@@ -143,10 +155,10 @@ impl Gate {
                 0,
             )
         }?;
-        let verdict = Word(NonNull::new(page.cast()).expect("a mapping is not at zero"));
+        let closed_until = Word(NonNull::new(page.cast()).expect("a mapping is not at zero"));
         let [left, right] = interfaces.map(|interface| Self::attach(&map, interface));
         Ok(Self {
-            verdict,
+            closed_until,
             _links: [left?, right?],
         })
     }
@@ -176,17 +188,18 @@ impl Gate {
 
     /// Lets frames pass from now on.
     pub(crate) fn open(&self) {
-        self.set(TCX_NEXT);
+        self.close_until(0);
     }
 
     /// Lets none pass from now on.
     pub(crate) fn close(&self) {
-        self.set(TCX_DROP);
+        self.close_until(u64::MAX);
     }
 
-    fn set(&self, verdict: u32) {
+    /// Lets none pass up to this time in nanoseconds of CLOCK_MONOTONIC, and all that come later.
+    pub(crate) fn close_until(&self, nanos: u64) {
         // SAFETY: the mapping lives as long as `self`; the kernel reads it word by word.
-        unsafe { self.verdict.0.as_ref() }.store(verdict, Ordering::SeqCst);
+        unsafe { self.closed_until.0.as_ref() }.store(nanos, Ordering::SeqCst);
     }
 }
 

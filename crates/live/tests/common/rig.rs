@@ -278,3 +278,51 @@ pub fn exchange(link: &Link) -> [usize; 4] {
     }
     [up, back, left.count(is_ours), right.count(is_ours)]
 }
+
+/// Sends numbered frames up through a link while `work` runs, five thousand a second; returns how
+/// many, and the numbers that arrived, in their order.
+pub fn numbered(link: &Link, work: impl FnOnce()) -> (u32, Vec<u32>) {
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let mut number = 0_u32;
+            while !done.load(Ordering::Relaxed) {
+                let payload = [&number.to_be_bytes()[..], &[0; 50]].concat();
+                left.send(&frame(OURS, &payload));
+                number += 1;
+                thread::sleep(Duration::from_micros(200));
+            }
+            number
+        });
+        let receiver = scope.spawn(|| {
+            let (mut numbers, mut quiet) = (Vec::new(), false);
+            while !quiet {
+                quiet = done.load(Ordering::Relaxed);
+                while let Some(got) = right.read() {
+                    if is_ours(&got) {
+                        let number = got[14..18].try_into().expect("four bytes");
+                        numbers.push(u32::from_be_bytes(number));
+                        quiet = false;
+                    }
+                }
+            }
+            numbers
+        });
+        {
+            let _done = StopOnDrop(&done);
+            work();
+        }
+        let sent = sender.join().expect("the sender ends");
+        (sent, receiver.join().expect("the receiver ends"))
+    })
+}
+
+/// How many of `sent` numbers did not arrive; none did twice.
+pub fn lost_but_not_doubled(sent: u32, received: &[u32]) -> usize {
+    let mut seen = received.to_vec();
+    seen.sort_unstable();
+    let doubled: Vec<_> = seen.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(doubled.is_empty(), "frames seen twice: {doubled:?}");
+    sent as usize - received.len()
+}

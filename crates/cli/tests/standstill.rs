@@ -1,0 +1,74 @@
+//! A bridge that stands still: the kernel forwards, nothing arrives twice and nothing stale. Needs
+//! root; without it these are passed over, except in CI (`CI=true`), where a machine that cannot
+//! run them fails them.
+
+mod common;
+
+use common::process::{Running, bridge};
+use common::rig::{Link, available, exchange, lost_but_not_doubled, numbered};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+fn wait(millis: u64) {
+    thread::sleep(Duration::from_millis(millis));
+}
+
+/// Stops the process for a second, and lets it go on.
+fn stand_still(process: &Running) {
+    process.signal("STOP");
+    wait(1000);
+    process.signal("CONT");
+}
+
+/// What the bridge counted of the direction up.
+fn counted(statistics: &str, name: &str) -> usize {
+    let line = statistics.lines().find(|line| line.starts_with(" up "));
+    let mut words = line.expect("a line for up").split_whitespace();
+    words.find(|word| *word == name).expect("it is counted");
+    words.next().and_then(|n| n.parse().ok()).expect("a number")
+}
+
+#[test]
+fn the_kernel_forwards_while_a_bridge_stands_still() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --require-fail-open", Path::new("."));
+    let (sent, received) = numbered(&link, || {
+        for _ in 0..2 {
+            wait(300);
+            stand_still(&process);
+        }
+        wait(300);
+    });
+    let lost = lost_but_not_doubled(sent, &received);
+    let statistics = process.interrupt();
+    let by_kernel = counted(&statistics, "by_kernel");
+    println!("{sent} sent, {lost} lost, {by_kernel} by the kernel");
+    // The kernel's part is nine tenths of the two seconds in which it was not us.
+    assert!(by_kernel > sent as usize / 3, "{by_kernel} of {sent}");
+    assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
+    assert!(received.is_sorted(), "stale frames came after fresh ones");
+}
+
+#[test]
+fn stale_frames_are_dropped_and_counted() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --no-fail-open", Path::new("."));
+    let (sent, received) = numbered(&link, || {
+        wait(200);
+        stand_still(&process);
+        wait(200);
+    });
+    let lost = lost_but_not_doubled(sent, &received);
+    assert_eq!(exchange(&link), [100, 0, 100, 0], "and it goes on");
+    let stale = counted(&process.interrupt(), "stale");
+    println!("{sent} sent, {lost} lost, {stale} stale");
+    assert!(stale > sent as usize / 3, "{stale} of {sent}");
+    assert_eq!(stale, lost, "each is accounted for");
+}
