@@ -3,7 +3,7 @@
 mod output;
 
 use crate::pcap::{BridgeCapture, SNAP_LEN};
-use crate::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput};
+use crate::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use output::Output;
@@ -11,7 +11,7 @@ use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, Capture, Control, Direction, FailOpen, NoObserver, Remote,
     parse_link_rate,
 };
-use sojourn_live::{Clock, Signal, Signals};
+use sojourn_live::{Clock, STATE, Signal, Signals};
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_units::{Rate, Span, Time, parse_span, show_rate};
 use sojourn_world::{Line, LineRate, RateTrace};
@@ -40,10 +40,16 @@ Requests: stats, text, change up|down SPEC, rate up|down RATE|unlimited; or the 
   {\"command\":\"change\",\"side\":\"up\",\"spec\":\"codel\"}")]
 pub(crate) struct BridgeArgs {
     /// The clients' interface
-    left: String,
+    #[arg(required_unless_present = "restore")]
+    left: Option<String>,
 
     /// The servers' interface
-    right: String,
+    #[arg(required_unless_present = "restore")]
+    right: Option<String>,
+
+    /// Start no bridge: undo what killed ones have left at interfaces of this network namespace
+    #[arg(long, exclusive = true)]
+    restore: bool,
 
     /// Queue from left to right, in tc's notation
     #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
@@ -158,8 +164,15 @@ fn probability(text: &str) -> Result<f64, WrongInput> {
 }
 
 impl BridgeArgs {
+    /// Left and right; the parser has seen to it that they are there.
+    fn ports(&self) -> [&str; 2] {
+        [&self.left, &self.right].map(|port| port.as_deref().unwrap_or_default())
+    }
+
     fn config(&self) -> anyhow::Result<BridgeConfig> {
-        let mut config = BridgeConfig::new(&self.left, &self.right);
+        let [left, right] = self.ports();
+        let mut config = BridgeConfig::new(left, right);
+        config.claim = true;
         let line = |rate, trace: &Option<PathBuf>, delay| {
             anyhow::Ok(Line {
                 rate: line_rate(rate, trace.as_ref())?,
@@ -201,8 +214,7 @@ impl BridgeArgs {
         };
         let day = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let epoch = Span::from_nanos(day.as_nanos() as u64) - (clock.now() - Time::ZERO);
-        let ports = [self.left.as_str(), self.right.as_str()];
-        let (file, taps) = BridgeCapture::create(path, ports, epoch, self.snap_len)?;
+        let (file, taps) = BridgeCapture::create(path, self.ports(), epoch, self.snap_len)?;
         let capture = Capture::start(taps).context("start the capture's thread")?;
         Ok(Some((file, capture)))
     }
@@ -304,6 +316,15 @@ fn open(args: &BridgeArgs, config: BridgeConfig) -> Result<(Bridge, Option<Contr
 }
 
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
+    if args.restore {
+        let undone = sojourn_live::restore().with_context(|| format!("read {STATE}"))?;
+        print(
+            &undone
+                .iter()
+                .fold(String::new(), |all, line| all + line + "\n"),
+        )?;
+        return Ok(0);
+    }
     let config = args.config()?;
     let [up, down] = [&config.up, &config.down].map(describe);
     let around = Around::start()?;
@@ -327,7 +348,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let control = control.map(|control| control.serve(bridge.remote(), log));
     let control = control.transpose().context("start the control thread")?;
     let state = bridge.fail_open_state();
-    let (left, right) = (&args.left, &args.right);
+    let [left, right] = args.ports();
     let ready = format!("ready: {left} <-> {right}; up: {up}; down: {down}; {state}\n");
     if args.json {
         around.errors.writer()(ready);

@@ -4,11 +4,11 @@
 mod common;
 
 use common::process::{Running, bridge, program};
-use common::rig::{Link, Net, available, exchange, lost_but_not_doubled, numbered};
+use common::rig::{Link, Net, available, devices, exchange, lost_but_not_doubled, numbered};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,25 +29,6 @@ app = "bulk"
 
 fn start(link: &Link) -> Running {
     bridge(link, "a1 b1 --require-fail-open", Path::new("."))
-}
-
-/// The devices in the middle: name and master.
-fn devices(link: &Link) -> Vec<String> {
-    link.middle.run(|| {
-        let output = Command::new("ip")
-            .args(["-o", "link"])
-            .output()
-            .expect("ip runs");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.lines()
-            .map(|line| {
-                let words: Vec<&str> = line.split_whitespace().collect();
-                let master = words.iter().position(|word| *word == "master");
-                let master = master.map_or("", |at| words[at + 1]);
-                format!("{} {master}", words[1])
-            })
-            .collect()
-    })
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! The way round us: a kernel bridge over both interfaces that forwards when we do not.
 //!
-//! While we live, a small BPF program at the ingress of both interfaces (tcx,
-//! Linux 6.6) drops every frame after packet sockets have seen it and before the kernel bridge
-//! does. The programs are held by file descriptors of this process alone, so when it ends,
-//! however it ends, the kernel removes them and the bridge forwards at once. They drop up to a
-//! time only, which the forwarding thread moves on, so that the bridge forwards too when that
-//! thread stands still: no second process, no script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it work; the tests
-//! verify it on the running kernel.
+//! While we live, a small BPF program at the ingress of both interfaces (tcx, Linux 6.6) drops
+//! every frame after packet sockets have seen it and before the kernel bridge does. The programs
+//! are held by file descriptors of this process alone, so when it ends, however it ends, the
+//! kernel removes them and the bridge forwards at once. They drop up to a time only, which the
+//! forwarding thread moves on, so that the bridge forwards too when that thread stands still: no
+//! second process, no script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it
+//! work; the tests verify it on the running kernel.
 
+use crate::bridge::random_word;
+use crate::claim::{Claim, OwnBridge};
 use crate::clock::Clock;
-use crate::interface::{Interface, has_ipv4_address};
+use crate::interface::{Interface, has_address};
 use crate::lab::netlink::Netlink;
 use crate::sys::Gate;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkPayload};
@@ -21,7 +23,8 @@ use sojourn_units::Time;
 use std::io;
 use thiserror::Error;
 
-/// Bridges of this name are ours, also those that a killed process left behind.
+/// Names of our bridges begin so. Those that a killed process left behind are known by more, see
+/// [`OwnBridge`].
 const NAME: &str = "sojourn";
 /// Most bridges of ours in one namespace.
 const MOST: u32 = 1000;
@@ -30,8 +33,9 @@ const MOST: u32 = 1000;
 #[derive(Debug)]
 pub(crate) struct FailOpenBridge {
     gate: Gate,
-    index: u32,
     pub(crate) name: String,
+    /// What it is known by, if it is ours.
+    own: Option<OwnBridge>,
     /// Whether it goes with us on a clean stop.
     removable: bool,
     /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
@@ -41,8 +45,8 @@ pub(crate) struct FailOpenBridge {
 /// Why there can be no way round.
 #[derive(Debug, Error)]
 pub enum FailOpenError {
-    /// The interface is one of the host's own.
-    #[error("`{0}` has an IP address, which a kernel bridge over it would cut off")]
+    /// The interface, or a bridge over it, is one of the host's own.
+    #[error("`{0}` has an IP address, which would be cut off")]
     Address(String),
     /// Something that the kernel must have.
     #[error("this kernel has no {0}")]
@@ -83,57 +87,61 @@ impl FailOpenBridge {
         right: &Interface,
         keep: bool,
         clock: Clock,
+        claims: &mut [Claim],
     ) -> Result<Self, FailOpenError> {
         for interface in [left, right] {
-            if has_ipv4_address(&interface.name) {
+            if has_address(&interface.name) {
                 return Err(FailOpenError::Address(interface.name.clone()));
             }
         }
         let mut netlink = Netlink::open().map_err(FailOpenError::of("netlink"))?;
-        let mut master_of = |interface| master_of(&mut netlink, interface);
-        let masters = (master_of(left)?, master_of(right)?);
-        let closed_gate = || {
-            let gate = Gate::new([left.index, right.index]).map_err(|error| {
-                match error.raw_os_error() {
-                    Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
-                    Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
-                    _ => FailOpenError::of("attach BPF programs")(error),
-                }
-            })?;
-            gate.close();
-            // Afterwards: rather lose a frame than send it twice.
-            let closed = clock.now();
-            Ok::<_, FailOpenError>((gate, closed))
-        };
+        let left_over = claims.iter().find_map(Claim::left_bridge).cloned();
+        let left_over = left_over.filter(|own| is_own(&mut netlink, own));
+        let mut masters = masters(&mut netlink, left, right)?;
+        if let Some(own) = &left_over
+            && masters != (Some(own.index), Some(own.index))
+        {
+            // Half of it is gone: it forwards nothing.
+            remove(&mut netlink, own.index);
+            masters = self::masters(&mut netlink, left, right)?;
+        }
         match masters {
             (Some(master), Some(other)) if master == other => {
                 let name = bridge_name(&mut netlink, master)?;
-                let (gate, closed) = closed_gate()?;
+                if has_address(&name) {
+                    return Err(FailOpenError::Address(name));
+                }
+                let own = left_over.filter(|own| own.index == master);
+                remember(claims, own.as_ref())?;
+                let (gate, closed) = closed_gate([left, right], clock)?;
                 Ok(Self {
                     gate,
-                    index: master,
-                    removable: !keep && name.starts_with(NAME),
+                    removable: !keep && own.is_some(),
+                    own,
                     name,
                     forwarded_until: closed,
                 })
             }
             (None, None) => {
                 // First close, then build: nothing is ever forwarded twice.
-                let (gate, _) = closed_gate()?;
-                let (index, name) = create(&mut netlink)?;
-                let bridge = Self {
+                let (gate, _) = closed_gate([left, right], clock)?;
+                let (name, own) = create(&mut netlink)?;
+                let index = own.index;
+                let mut bridge = Self {
                     gate,
-                    index,
                     name,
-                    removable: !keep,
+                    own: Some(own),
+                    removable: true,
                     forwarded_until: Time::ZERO,
                 };
-                let build = build(&mut netlink, &bridge, [left, right]);
-                // What was made goes again when `bridge` is dropped.
-                build.map_err(|error| {
-                    remove(&mut netlink, index);
-                    FailOpenError::of(format!("build the bridge `{}`", bridge.name))(error)
-                })?;
+                // What was made goes again when `bridge` is dropped here.
+                remember(claims, bridge.own.as_ref())?;
+                let built = build(&mut netlink, index, [left, right]);
+                built.map_err(FailOpenError::of(format!(
+                    "build the bridge `{}`",
+                    bridge.name
+                )))?;
+                bridge.removable = !keep;
                 Ok(bridge)
             }
             _ => Err(FailOpenError::TwoMasters(
@@ -162,18 +170,79 @@ impl FailOpenBridge {
     pub(crate) fn leave_in_place(&mut self) {
         self.removable = false;
     }
+
+    /// Takes it away, unless it is not ours or is to stay; tells whether it did.
+    pub(crate) fn remove(&mut self) -> bool {
+        // Unwinding is a crash: the link must survive it.
+        if !self.removable || std::thread::panicking() {
+            return false;
+        }
+        self.removable = false;
+        self.own.as_ref().is_some_and(remove_own)
+    }
 }
 
 impl Drop for FailOpenBridge {
     fn drop(&mut self) {
-        // Unwinding is a crash: the link must survive it.
-        if self.removable
-            && !std::thread::panicking()
-            && let Ok(mut netlink) = Netlink::open()
-        {
-            remove(&mut netlink, self.index);
-        }
+        self.remove();
     }
+}
+
+/// Removes a bridge of ours, if it still is; tells whether it did.
+pub(crate) fn remove_own(own: &OwnBridge) -> bool {
+    let Ok(mut netlink) = Netlink::open() else {
+        return false;
+    };
+    let is_own = is_own(&mut netlink, own);
+    if is_own {
+        remove(&mut netlink, own.index);
+    }
+    is_own
+}
+
+/// Whether there is a bridge of this index and alias.
+fn is_own(netlink: &mut Netlink, own: &OwnBridge) -> bool {
+    let alias = LinkAttribute::IfAlias(own.alias.clone());
+    let link = get(netlink, own.index);
+    link.is_ok_and(|link| link.attributes.contains(&alias))
+}
+
+/// The name of the bridge to which both interfaces belong, if there is one.
+pub(crate) fn common_master(left: &Interface, right: &Interface) -> Option<String> {
+    let mut netlink = Netlink::open().ok()?;
+    match masters(&mut netlink, left, right).ok()? {
+        (Some(master), Some(other)) if master == other => bridge_name(&mut netlink, master).ok(),
+        _ => None,
+    }
+}
+
+fn masters(
+    netlink: &mut Netlink,
+    left: &Interface,
+    right: &Interface,
+) -> Result<(Option<u32>, Option<u32>), FailOpenError> {
+    Ok((master_of(netlink, left)?, master_of(netlink, right)?))
+}
+
+/// A gate that lets nothing pass, and when it was closed.
+fn closed_gate(ports: [&Interface; 2], clock: Clock) -> Result<(Gate, Time), FailOpenError> {
+    let gate = Gate::new(ports.map(|port| port.index));
+    let gate = gate.map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
+        Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
+        _ => FailOpenError::of("attach BPF programs")(error),
+    })?;
+    gate.close();
+    // Afterwards: rather lose a frame than send it twice.
+    let closed = clock.now();
+    Ok((gate, closed))
+}
+
+/// Has the claims remember a bridge of ours.
+fn remember(claims: &mut [Claim], own: Option<&OwnBridge>) -> Result<(), FailOpenError> {
+    let mut claims = claims.iter_mut();
+    let remembered = claims.try_for_each(|claim| claim.remember_bridge(own.cloned()));
+    remembered.map_err(FailOpenError::of("remember the bridge"))
 }
 
 /// A message about the link with this index.
@@ -221,8 +290,9 @@ fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, FailOpenErro
     Ok(name)
 }
 
-/// Makes a bridge that forwards at once, learns nothing from us and says nothing of its own.
-fn create(netlink: &mut Netlink) -> Result<(u32, String), FailOpenError> {
+/// Makes a bridge that forwards at once, learns nothing from us and says nothing of its own. It
+/// bears a word that no other has.
+fn create(netlink: &mut Netlink) -> Result<(String, OwnBridge), FailOpenError> {
     for number in 0..MOST {
         let name = format!("{NAME}{number}");
         let mut link = LinkMessage::default();
@@ -245,7 +315,14 @@ fn create(netlink: &mut Netlink) -> Result<(u32, String), FailOpenError> {
                 let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
                 let index = Interface::index_of(&name)
                     .map_err(FailOpenError::of(format!("look up the bridge `{name}`")))?;
-                return Ok((index, name));
+                let alias = format!("sojourn {:016x}", random_word());
+                let mut named = about(index);
+                named.attributes = vec![LinkAttribute::IfAlias(alias.clone())];
+                if let Err(error) = netlink.change(RouteNetlinkMessage::SetLink(named), 0) {
+                    remove(netlink, index);
+                    return Err(FailOpenError::of("give the bridge an alias")(error));
+                }
+                return Ok((name, OwnBridge { index, alias }));
             }
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -257,13 +334,13 @@ fn create(netlink: &mut Netlink) -> Result<(u32, String), FailOpenError> {
     Err(FailOpenError::TooMany)
 }
 
-fn build(netlink: &mut Netlink, bridge: &FailOpenBridge, ports: [&Interface; 2]) -> io::Result<()> {
+fn build(netlink: &mut Netlink, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
     for port in ports {
         let mut link = about(port.index);
-        link.attributes = vec![LinkAttribute::Controller(bridge.index)];
+        link.attributes = vec![LinkAttribute::Controller(bridge)];
         netlink.change(RouteNetlinkMessage::SetLink(link), 0)?;
     }
-    netlink.up(bridge.index)
+    netlink.up(bridge)
 }
 
 fn remove(netlink: &mut Netlink, index: u32) {

@@ -10,6 +10,8 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     pub(crate) index: u32,
     pub(crate) mtu: u32,
+    /// Its Ethernet address, as `ip link` shows it.
+    pub(crate) address: String,
 }
 
 const GET_GRO: u32 = 0x2b;
@@ -24,13 +26,25 @@ impl Interface {
         Request::about(name)?.index()
     }
 
-    /// Looks it up in the calling thread's namespace.
+    /// Looks it up in the calling thread's namespace, in whatever state it is.
+    pub(crate) fn look_up(name: &str) -> io::Result<Self> {
+        let mut asked = Request::about(name)?;
+        let address = asked.address()?.map(|byte| format!("{byte:02x}"));
+        Ok(Self {
+            name: name.to_owned(),
+            index: asked.index()?,
+            mtu: asked.mtu()?,
+            address: address.join(":"),
+        })
+    }
+
+    /// Looks up one that can be bridged in the calling thread's namespace.
     pub(crate) fn find(name: &str) -> Result<Self, BridgeError> {
         let find = || {
             let mut asked = Request::about(name)?;
-            Ok((asked.index()?, asked.mtu()?, asked.kind()?, asked.is_up()?))
+            Ok((Self::look_up(name)?, asked.kind()?, asked.is_up()?))
         };
-        let (index, mtu, kind, is_up) =
+        let (found, kind, is_up) =
             find().map_err(|error: io::Error| match error.raw_os_error() {
                 Some(libc::ENODEV) => BridgeError::NoSuchInterface {
                     name: name.to_owned(),
@@ -44,63 +58,84 @@ impl Interface {
         if !is_up {
             return Err(BridgeError::Down(name.to_owned()));
         }
-        Ok(Self {
-            name: name.to_owned(),
-            index,
-            mtu,
-        })
+        Ok(found)
     }
 }
 
-/// Whether the interface has an IPv4 address.
-pub(crate) fn has_ipv4_address(name: &str) -> bool {
-    Request::about(name).is_ok_and(|mut asked| asked.has_ipv4_address())
+/// Whether the host can be reached by an address of the interface: any of IPv4, and those of IPv6
+/// beyond the link.
+pub(crate) fn has_address(name: &str) -> bool {
+    /// Scopes of `/proc/net/if_inet6`: on this host, on this link.
+    const NEAR: [&str; 2] = ["10", "20"];
+    if Request::about(name).is_ok_and(|mut asked| asked.has_ipv4_address()) {
+        return true;
+    }
+    // Address, index, prefix, scope, flags, name; no such file without IPv6.
+    let list = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    list.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        matches!(words[..], [_, _, _, scope, _, device] if device == name && !NEAR.contains(&scope))
+    })
 }
 
-/// GRO and LRO of an interface, off as long as this lives.
+/// Offloads that gather packets into bursts before a queue sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offloads {
+    pub(crate) gro: bool,
+    pub(crate) lro: bool,
+}
+
+impl Offloads {
+    /// Those of an interface that are on. What a driver does not know it does not have either.
+    pub(crate) fn on(name: &str) -> io::Result<Self> {
+        let mut asked = Request::about(name)?;
+        let flags = asked.ethtool(GET_FLAGS, 0).unwrap_or(0);
+        Ok(Self {
+            gro: asked.ethtool(GET_GRO, 0).unwrap_or(0) != 0,
+            lro: flags & FLAG_LRO != 0,
+        })
+    }
+
+    /// Turns these on.
+    pub(crate) fn turn_on(self, name: &str) -> io::Result<()> {
+        self.set(name, true)
+    }
+
+    fn set(self, name: &str, on: bool) -> io::Result<()> {
+        let mut asked = Request::about(name)?;
+        if self.gro {
+            asked.ethtool(SET_GRO, on.into())?;
+        }
+        if self.lro {
+            let flags = asked.ethtool(GET_FLAGS, 0)? & !FLAG_LRO;
+            let lro = if on { FLAG_LRO } else { 0 };
+            asked.ethtool(SET_FLAGS, flags | lro)?;
+        }
+        Ok(())
+    }
+}
+
+/// Offloads of an interface that are off as long as this lives.
 #[derive(Debug)]
 pub(crate) struct OffloadsOff {
     name: String,
-    gro: bool,
-    lro: bool,
+    offloads: Offloads,
 }
 
 impl OffloadsOff {
-    /// Turns off what is on. Drivers that do not know an offload do not have it either.
-    pub(crate) fn new(name: &str) -> io::Result<Self> {
-        let mut asked = Request::about(name)?;
-        let gro = asked.ethtool(GET_GRO, 0).unwrap_or(0) != 0;
-        let flags = asked.ethtool(GET_FLAGS, 0).unwrap_or(0);
-        let lro = flags & FLAG_LRO != 0;
-        if gro {
-            asked.ethtool(SET_GRO, 0)?;
-        }
-        if lro {
-            asked.ethtool(SET_FLAGS, flags & !FLAG_LRO)?;
-        }
+    /// Turns these off.
+    pub(crate) fn new(name: &str, offloads: Offloads) -> io::Result<Self> {
+        offloads.set(name, false)?;
         Ok(Self {
             name: name.to_owned(),
-            gro,
-            lro,
+            offloads,
         })
-    }
-
-    fn restore(&self) -> io::Result<()> {
-        let mut asked = Request::about(&self.name)?;
-        if self.gro {
-            asked.ethtool(SET_GRO, 1)?;
-        }
-        if self.lro {
-            let flags = asked.ethtool(GET_FLAGS, 0)?;
-            asked.ethtool(SET_FLAGS, flags | FLAG_LRO)?;
-        }
-        Ok(())
     }
 }
 
 impl Drop for OffloadsOff {
     fn drop(&mut self) {
         // The interface may be gone by now, and its settings with it.
-        let _ = self.restore();
+        let _ = self.offloads.turn_on(&self.name);
     }
 }

@@ -9,6 +9,7 @@
 )]
 
 pub mod bridge;
+mod claim;
 mod clock;
 mod fail_open;
 mod host;
@@ -23,6 +24,7 @@ mod tc;
 mod unfit;
 mod world;
 
+pub use claim::{STATE, restore};
 pub use clock::Clock;
 pub use fail_open::FailOpenError;
 pub use lab::{Host, Lab, Namespace, Plan};

@@ -36,6 +36,11 @@ impl Running {
         self.child.wait().expect("it ends");
     }
 
+    /// Waits for it to end by itself; tells whether that went well.
+    pub fn ended(mut self) -> bool {
+        self.child.wait().expect("it ends").success()
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.id());

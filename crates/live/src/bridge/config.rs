@@ -38,6 +38,9 @@ pub struct BridgeConfig {
     pub rest: Span,
     /// What happens to the link when this process dies.
     pub fail_open: FailOpen,
+    /// Claim the interfaces in [`STATE`](crate::STATE): no other bridge may have them, and what is
+    /// changed there is remembered. Not for interfaces that nobody else sees, the default.
+    pub claim: bool,
     /// How long the forwarding thread may stand still before the kernel bridge of [`FailOpen`]
     /// takes over; zero: for ever. Default 100 ms.
     pub watchdog: Span,
@@ -65,12 +68,13 @@ impl BridgeConfig {
             up: Direction::transparent("up"),
             down: Direction::transparent("down"),
             changes: Vec::new(),
-            seed: random_seed(),
+            seed: random_word(),
             gateway: None,
             clock: Clock::start(),
             busy_poll: false,
             rest: Span::ZERO,
             fail_open: FailOpen::Off,
+            claim: false,
             watchdog: Span::from_millis(100),
             stale: Span::MAX,
             keep_bridge: false,
@@ -82,7 +86,7 @@ impl BridgeConfig {
 }
 
 /// From the kernel's own dice.
-fn random_seed() -> u64 {
+pub(crate) fn random_word() -> u64 {
     let mut seed = [0; 8];
     // It waits until the kernel has gathered enough, and a signal cannot cut eight bytes short.
     let filled = getrandom(&mut seed[..], GetRandomFlags::empty());

@@ -32,6 +32,27 @@ pub enum BridgeError {
     /// Fail open was required, but this kernel or set-up cannot do it.
     #[error("fail open is required but not possible: {0}")]
     FailOpen(#[source] FailOpenError),
+    /// Another bridge has the interface.
+    #[error(
+        "`{interface}` belongs to another bridge already{}",
+        .holder.map_or(String::new(), |process| format!(": process {process}"))
+    )]
+    Claimed {
+        /// The interface.
+        interface: String,
+        /// That bridge's process, if it is known.
+        holder: Option<u64>,
+    },
+    /// A kernel bridge that cannot be the way round forwards between the interfaces.
+    #[error(
+        "`{name}` forwards between both interfaces, and each frame would arrive twice: {reason}"
+    )]
+    Doubled {
+        /// The kernel bridge.
+        name: String,
+        /// Why it cannot be the way round.
+        reason: String,
+    },
     /// An interface was removed while we ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

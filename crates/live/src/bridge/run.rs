@@ -9,8 +9,9 @@ use super::port::{BATCH, FramePort};
 use super::remote::{self, Answer, Inbox, Order, Remote};
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Watchdog;
-use crate::fail_open::{FailOpenBridge, FailOpenError};
-use crate::interface::{Interface, OffloadsOff};
+use crate::claim::Claim;
+use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
+use crate::interface::{Interface, Offloads, OffloadsOff};
 use crate::packet_socket::PacketSocket;
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,6 +38,8 @@ pub struct Bridge {
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
     way_round: WayRound,
+    /// After everything that is undone at the end.
+    claims: Vec<Claim>,
     remote: Remote,
     /// Taken out while it serves.
     inbox: Option<Inbox>,
@@ -68,25 +71,22 @@ impl Bridge {
         }
         let left = Interface::find(&config.left)?;
         let right = Interface::find(&config.right)?;
+        let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
+        let claims = [claim(&left)?, claim(&right)?];
+        let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
         let mut pool = Pool::new(config.frames + 2 * BATCH);
         let mut open = |interface: &Interface| {
             let socket = PacketSocket::open(&mut pool, config.qdisc_bypass);
             socket.doing(&format!("open a packet socket on `{}`", interface.name))
         };
         let mut sockets = (open(&left)?, open(&right)?);
-        let mut offloads = Vec::new();
-        if !config.keep_offloads {
-            for interface in [&left, &right] {
-                let off = OffloadsOff::new(&interface.name);
-                offloads.push(off.doing(&format!("turn off GRO on `{}`", interface.name))?);
-            }
-        }
+        let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
         // Bound before the way round is closed, so that no frame falls between the two.
         for (socket, interface) in [(&mut sockets.0, &left), (&mut sockets.1, &right)] {
             let bound = socket.bind(interface);
             bound.doing(&format!("bind to `{}`", interface.name))?;
         }
-        let way_round = way_round(&config, &left, &right)?;
+        let way_round = way_round(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
         let (remote, inbox) = remote::pair().doing("make an event counter")?;
         let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
@@ -102,6 +102,7 @@ impl Bridge {
             changes: config.changes.clone().into(),
             _offloads: offloads,
             way_round,
+            claims,
             config,
             remote,
             inbox: Some(inbox),
@@ -368,19 +369,72 @@ impl Bridge {
     }
 }
 
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        if let WayRound::Bridge(bridge) = &mut self.way_round
+            && bridge.remove()
+        {
+            for claim in &mut self.claims {
+                // At worst it remembers a bridge that is gone.
+                let _ = claim.remember_bridge(None);
+            }
+        }
+    }
+}
+
+/// Turns off what spoils latency, and has it remembered before. What a killed bridge has turned
+/// off comes on first, so that it is found to be on.
+fn offloads_off(
+    config: &BridgeConfig,
+    interfaces: [&Interface; 2],
+    claims: &mut [Claim],
+) -> Result<Vec<OffloadsOff>, BridgeError> {
+    let mut off = Vec::new();
+    for (side, interface) in interfaces.into_iter().enumerate() {
+        let (name, mut claim) = (&interface.name, claims.get_mut(side));
+        let what = format!("turn off GRO on `{name}`");
+        if let Some(claim) = &mut claim {
+            claim.restore_offloads().doing(&what)?;
+        }
+        let mut offloads = Offloads::default();
+        if !config.keep_offloads {
+            offloads = Offloads::on(name).doing(&what)?;
+        }
+        if let Some(claim) = claim {
+            claim.remember_offloads(offloads).doing(&what)?;
+        }
+        off.push(OffloadsOff::new(name, offloads).doing(&what)?);
+    }
+    Ok(off)
+}
+
 /// Sets up what `config` wants to happen when this process dies.
 fn way_round(
     config: &BridgeConfig,
     left: &Interface,
     right: &Interface,
+    claims: &mut [Claim],
 ) -> Result<WayRound, BridgeError> {
-    if config.fail_open == FailOpen::Off {
-        return Ok(WayRound::NotWanted);
-    }
-    match FailOpenBridge::install(left, right, config.keep_bridge, config.clock) {
-        Ok(bridge) => Ok(WayRound::Bridge(bridge)),
-        Err(why) if config.fail_open == FailOpen::Require => Err(BridgeError::FailOpen(why)),
-        Err(why) => Ok(WayRound::Impossible(why)),
+    let without = match config.fail_open {
+        FailOpen::Off => WayRound::NotWanted,
+        wanted => {
+            let keep = config.keep_bridge;
+            match FailOpenBridge::install(left, right, keep, config.clock, claims) {
+                Ok(bridge) => return Ok(WayRound::Bridge(bridge)),
+                Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
+                Err(why) => WayRound::Impossible(why),
+            }
+        }
+    };
+    match common_master(left, right) {
+        None => Ok(without),
+        Some(name) => Err(BridgeError::Doubled {
+            name,
+            reason: match without {
+                WayRound::Impossible(why) => why.to_string(),
+                _ => "it has to be the way round, and fail open is off".to_owned(),
+            },
+        }),
     }
 }
 

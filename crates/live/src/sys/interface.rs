@@ -61,6 +61,13 @@ impl Request {
         Ok(unsafe { self.ask(libc::SIOCGIFHWADDR)?.ifru_hwaddr.sa_family })
     }
 
+    /// Its Ethernet address.
+    pub(crate) fn address(&mut self) -> io::Result<[u8; 6]> {
+        // SAFETY: as above.
+        let data = unsafe { self.ask(libc::SIOCGIFHWADDR)?.ifru_hwaddr.sa_data };
+        Ok(std::array::from_fn(|place| data[place].cast_unsigned()))
+    }
+
     /// Whether it is up.
     pub(crate) fn is_up(&mut self) -> io::Result<bool> {
         // SAFETY: as above.

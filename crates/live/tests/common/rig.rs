@@ -326,3 +326,53 @@ pub fn lost_but_not_doubled(sent: u32, received: &[u32]) -> usize {
     assert!(doubled.is_empty(), "frames seen twice: {doubled:?}");
     sent as usize - received.len()
 }
+
+/// The devices in the middle: name and master.
+pub fn devices(link: &Link) -> Vec<String> {
+    link.middle.run(|| {
+        let output = Command::new("ip")
+            .args(["-o", "link"])
+            .output()
+            .expect("ip runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines()
+            .map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let master = words.iter().position(|word| *word == "master");
+                let master = master.map_or("", |at| words[at + 1]);
+                format!("{} {master}", words[1])
+            })
+            .collect()
+    })
+}
+
+/// Whether GRO of a device is on, after it was turned so.
+pub fn offload(net: &Net, device: &str, on: Option<bool>) -> bool {
+    /// `struct ethtool_value`, its commands (linux/ethtool.h).
+    const GET_GRO: u32 = 0x2b;
+    const SET_GRO: u32 = 0x2c;
+    net.run(|| {
+        // SAFETY: plain system calls; the structures outlive them, and the name is terminated.
+        unsafe {
+            let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0);
+            assert!(socket >= 0, "a socket");
+            let mut request: libc::ifreq = std::mem::zeroed();
+            for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+                *to = from.cast_signed();
+            }
+            let mut ask = |command: u32, data: u32| {
+                let mut value = [command, data];
+                request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
+                let command = libc::SIOCETHTOOL as _;
+                assert_eq!(libc::ioctl(socket, command, &raw mut request), 0);
+                value[1] != 0
+            };
+            if let Some(on) = on {
+                ask(SET_GRO, on.into());
+            }
+            let is_on = ask(GET_GRO, 0);
+            libc::close(socket);
+            is_on
+        }
+    })
+}
