@@ -13,7 +13,7 @@ use sojourn_live::bridge::{
 };
 use sojourn_live::{Clock, STATE, Signal, Signals};
 use sojourn_qdisc::{Spec, SpecError};
-use sojourn_units::{Rate, Span, Time, parse_span, show_rate};
+use sojourn_units::{Rate, Span, Time, parse_size, parse_span, show_rate};
 use sojourn_world::{Line, LineRate, RateTrace};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,6 +119,10 @@ pub(crate) struct BridgeArgs {
     #[arg(long)]
     keep_offloads: bool,
 
+    /// Most memory that the frames of one direction may hold, in queues and on the way
+    #[arg(long, value_name = "SIZE", default_value = "144mb", value_parser = parse_size)]
+    memory: u64,
+
     /// Never sleep; costs one processor
     #[arg(long)]
     busy_poll: bool,
@@ -190,6 +194,7 @@ impl BridgeArgs {
         config.busy_poll = self.busy_poll;
         config.qdisc_bypass = self.qdisc_bypass;
         config.keep_bridge = self.keep_bridge;
+        config.memory = self.memory;
         config.watchdog = self.watchdog;
         config.stale = self.stale;
         config.keep_offloads = self.keep_offloads;

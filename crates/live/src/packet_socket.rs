@@ -62,7 +62,7 @@ impl PacketSocket {
             fd,
             index: 0,
             posted,
-            tails: (0..BATCH).map(|_| Some(pool.take_tail())).collect(),
+            tails: (0..BATCH).map(|_| Some(pool.take_tail(TAIL))).collect(),
             vnet: Box::new([[0; VnetHeader::LEN]; BATCH]),
             control: Box::new([Control([0; Control::LEN]); BATCH]),
             batch: SMALLEST_BATCH,
@@ -138,8 +138,7 @@ impl PacketSocket {
         self.counters.received += 1;
         let mut frame = std::mem::replace(&mut self.posted[slot], fresh);
         if len > HEAD {
-            let tail = self.tails[slot].replace(pool.take_tail());
-            frame.attach(tail.expect("refilled after each batch"));
+            frame.attach(self.take_tail(slot, len - HEAD, pool));
         }
         let ancillary = read_control(&self.control[slot].0);
         let arrived = stamps.on_clock(ancillary.stamp);
@@ -147,6 +146,19 @@ impl PacketSocket {
         frame.filled(len, vnet, ancillary.tag, arrived);
         frame.set_mark(ancillary.mark);
         Some(frame)
+    }
+
+    /// The second part that was received into, or a smaller one with its bytes: what a frame
+    /// holds is less than twice what it needs.
+    fn take_tail(&mut self, slot: usize, len: usize, pool: &mut Pool) -> Box<[u8]> {
+        let posted = &mut self.tails[slot];
+        if let Some(posted) = posted.as_ref().filter(|_| len <= TAIL / 2) {
+            let mut fitting = pool.take_tail(len);
+            fitting[..len].copy_from_slice(&posted[..len]);
+            return fitting;
+        }
+        let tail = posted.replace(pool.take_tail(TAIL));
+        tail.expect("refilled after each batch")
     }
 
     /// Sends as many of the first frames as fit into a batch; returns how many went.

@@ -19,7 +19,7 @@
 //! Memory: about 900 bytes for each tin before its first packet; then 4 KiB of buckets for each
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes.
 //!
-//! Differs from Linux: a packet counts its length and 256 bytes to the memory limit, not the
+//! Differs from Linux: a packet counts what it holds and 256 bytes to the memory limit, not the
 //! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); a super-packet that the
 //! world cannot cut ([`Outlet::cut`]) stays whole and is charged by its segments; `wash` clears
 //! the DSCP of what leaves, not of what arrives, so that new tins can still be chosen by it; tc
@@ -268,8 +268,8 @@ impl<P: Packet> Cake<P> {
     }
 
     fn memory(&self) -> u64 {
-        let held = self.backlog();
-        held.bytes.saturating_add(held.packets * BOOKKEEPING)
+        let bytes: u64 = self.tins.iter().map(|tin| tin.queue.memory()).sum();
+        bytes.saturating_add(self.backlog().packets * BOOKKEEPING)
     }
 
     /// Drops from the longest queues over all tins until memory is enough.

@@ -18,9 +18,10 @@
 //! per packet while overloaded, and nothing otherwise. Overload ends when the backlog falls
 //! under half the limits.
 //!
-//! Differs from Linux: memory counts packet lengths, not the kernel's `truesize`; a batch is
-//! followed by another one while a limit is still exceeded; `fq_pie` too drops from the fattest
-//! flow when it is full, where Linux drops the arrival; a packet is charged at least one byte.
+//! Differs from Linux: memory is what packets say that they hold ([`Packet::memory`], by default
+//! their length), not the kernel's `truesize`; a batch is followed by another one while a limit is
+//! still exceeded; `fq_pie` too drops from the fattest flow when it is full, where Linux drops the
+//! arrival; a packet is charged at least one byte.
 //!
 //! What differs between a plain flow queue and CAKE's is a [`FlowPolicy`]: [`Plain`] compiles to
 //! RFC 8290 and nothing more, [`HostFair`] adds set-associative hashing, host isolation, the ACK
@@ -111,6 +112,8 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     debts: Debts,
     fattest: Fattest,
     backlog: Backlog,
+    /// Bytes of memory that the packets hold.
+    memory: u64,
     counters: Counters,
     new_flow_count: u64,
     /// What `aqm` was made from.
@@ -145,6 +148,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             debts: Debts::default(),
             fattest: Fattest::default(),
             backlog: Backlog::default(),
+            memory: 0,
             counters: Counters::default(),
             new_flow_count: 0,
             aimed: None,
@@ -232,7 +236,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             new_flow_count: self.new_flow_count,
             new_flows_len: self.new.len,
             old_flows_len: self.old_flows(),
-            memory_used: self.backlog.bytes,
+            memory_used: self.memory,
             drop_overlimit: self.counters.dropped_for(DropReason::Overlimit) + overmemory,
             drop_overmemory: overmemory,
         }
@@ -310,6 +314,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         // One more than the limit: an arrival may be what makes another flow the fattest.
         let most = self.params.limit as usize + 1;
         let flow = &mut self.flows[id as usize];
+        self.memory += u64::from(packet.memory());
         self.slab.push(&mut flow.packets, packet, now, most);
         flow.count += 1;
         flow.bytes += u64::from(len);
@@ -338,6 +343,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let flow = &mut self.flows[id as usize];
         let (arrived, packet) = self.slab.take(&mut flow.packets, place)?;
         let len = packet.len();
+        self.memory -= u64::from(packet.memory());
         flow.count -= 1;
         flow.bytes -= u64::from(len);
         self.backlog.remove(len);

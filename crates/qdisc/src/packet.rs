@@ -51,6 +51,12 @@ pub trait Packet {
     /// no FCS. May be zero.
     fn len(&self) -> u32;
 
+    /// Bytes of memory that the packet holds as long as it waits, which is what memory limits
+    /// count. By default its length.
+    fn memory(&self) -> u32 {
+        self.len()
+    }
+
     /// A hash of addresses, ports and protocol under `perturbation`. Packets of one flow have
     /// equal hashes; the hash is uniform over all 32 bits.
     fn flow_hash(&self, perturbation: u64) -> u32;

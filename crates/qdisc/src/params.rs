@@ -231,7 +231,7 @@ params! {
         pub flows: u32 = 1024,
         /// Bytes a queue may send in its turn, at least 256. None: the link's MTU with its header.
         pub quantum: Option<u32> = None,
-        /// Bytes in all queues. Default 32 MiB.
+        /// Bytes that the packets in all queues hold. Default 32 MiB.
         pub memory_limit: u64 = 32 << 20,
         /// Most packets dropped at once from the fattest queue. Default 64.
         pub drop_batch: u32 = 64,

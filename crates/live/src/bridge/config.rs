@@ -54,9 +54,10 @@ pub struct BridgeConfig {
     pub keep_offloads: bool,
     /// Hand frames to the driver without the interface's own qdisc (`PACKET_QDISC_BYPASS`).
     pub qdisc_bypass: bool,
-    /// Most frames held at once in both directions, in queues and on the way. Beyond it arriving
-    /// frames are dropped and counted. A frame takes 2 KiB and its part above that.
-    pub frames: usize,
+    /// Most bytes that the frames of one direction may hold, in its queue and on the way. Beyond
+    /// it arriving frames are dropped and counted (`no_buffer`). A frame holds 2.2 KiB, and above
+    /// 2 KiB a second part of 4, 8, 16, 32 or 64 KiB. Default 144 MiB.
+    pub memory: u64,
 }
 
 impl BridgeConfig {
@@ -80,7 +81,7 @@ impl BridgeConfig {
             keep_bridge: false,
             keep_offloads: false,
             qdisc_bypass: false,
-            frames: 1 << 16,
+            memory: 144 << 20,
         }
     }
 }

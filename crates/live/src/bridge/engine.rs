@@ -24,8 +24,8 @@ const BELIEVED: Span = Span::from_secs(5);
 pub(crate) struct Engine<P> {
     /// Where each side comes in.
     pub(crate) ports: [P; 2],
-    pub(crate) pool: Pool,
-    /// By side.
+    /// By side, as what follows.
+    pub(crate) pools: [Pool; 2],
     pub(crate) lanes: [Lane; 2],
     clock: Clock,
     arrivals: Vec<Frame>,
@@ -61,10 +61,16 @@ pub(crate) struct Wait {
 
 impl<P: FramePort> Engine<P> {
     /// `mtu` is that of the narrower interface.
-    pub(crate) fn new(config: &BridgeConfig, pool: Pool, left: P, right: P, mtu: u32) -> Self {
+    pub(crate) fn new(
+        config: &BridgeConfig,
+        pools: [Pool; 2],
+        left: P,
+        right: P,
+        mtu: u32,
+    ) -> Self {
         Self {
             ports: [left, right],
-            pool,
+            pools,
             lanes: Side::BOTH.map(|side| Lane::new(side, config, mtu)),
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
@@ -89,10 +95,10 @@ impl<P: FramePort> Engine<P> {
             // With more to come, the queue's clock must not run past what is still unread.
             wait.more |= more;
             if !more {
-                lane.transmit(now, &mut self.pool, observer);
+                lane.transmit(now, &mut self.pools[side as usize], observer);
             }
             lane.release(now, now, observer);
-            self.ports[side.other()].send(&mut self.pool, &mut lane.ready)?;
+            self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());
         }
@@ -111,14 +117,18 @@ impl<P: FramePort> Engine<P> {
         let lane = &mut self.lanes[side as usize];
         for _ in 0..BATCHES {
             let port = &mut self.ports[side as usize];
-            let count = port.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+            let count = port.receive(
+                &mut self.pools[side as usize],
+                &self.clock,
+                &mut self.arrivals,
+            )?;
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
                 if is_ours(frame.arrived()) {
-                    lane.arrive(frame, now, &mut self.pool, observer);
+                    lane.arrive(frame, now, &mut self.pools[side as usize], observer);
                 } else {
                     lane.by_kernel += 1;
-                    self.pool.give(frame);
+                    self.pools[side as usize].give(frame);
                 }
             }
             if count < BATCH {
@@ -146,7 +156,7 @@ impl<P: FramePort> Engine<P> {
         let foreign = self.foreign;
         self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
         let lane = &mut self.lanes[change.link];
-        lane.transmit(change.at, &mut self.pool, observer);
+        lane.transmit(change.at, &mut self.pools[side as usize], observer);
         if let Some(rate) = &change.rate {
             observer.rate(side, change.at, rate.fixed());
             lane.set_rate(rate, change.at);
@@ -160,10 +170,16 @@ impl<P: FramePort> Engine<P> {
     /// Throws away what waits in the ports: somebody else has forwarded it. Stamps cannot tell,
     /// because the kernel begins to stamp some time after it is asked to.
     pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
-        for port in &mut self.ports {
-            while port.receive(&mut self.pool, &self.clock, &mut self.arrivals)? > 0 {
+        for side in Side::BOTH {
+            let port = &mut self.ports[side as usize];
+            while port.receive(
+                &mut self.pools[side as usize],
+                &self.clock,
+                &mut self.arrivals,
+            )? > 0
+            {
                 for frame in self.arrivals.drain(..) {
-                    self.pool.give(frame);
+                    self.pools[side as usize].give(frame);
                 }
             }
         }
@@ -195,16 +211,20 @@ impl<P: FramePort> Engine<P> {
         }
         for side in Side::BOTH {
             let lane = &mut self.lanes[side as usize];
-            lane.expire(stall.to, &mut self.pool, observer);
+            lane.expire(stall.to, &mut self.pools[side as usize], observer);
             // As many as wait, and not what arrives in the meantime on a busy link.
             for _ in 0..WAITING {
                 let port = &mut self.ports[side as usize];
-                let count = port.receive(&mut self.pool, &self.clock, &mut self.arrivals)?;
+                let count = port.receive(
+                    &mut self.pools[side as usize],
+                    &self.clock,
+                    &mut self.arrivals,
+                )?;
                 for frame in self.arrivals.drain(..) {
                     let foreign = kernel_forwards && self.foreign.has(frame.arrived());
                     lane.by_kernel += u64::from(foreign);
                     lane.stale += u64::from(!foreign);
-                    self.pool.give(frame);
+                    self.pools[side as usize].give(frame);
                 }
                 if count < BATCH {
                     break;
@@ -220,8 +240,8 @@ impl<P: FramePort> Engine<P> {
         for side in Side::BOTH {
             self.take_in(side, until, |stamp| stamp <= until, observer)?;
             let lane = &mut self.lanes[side as usize];
-            lane.flush(until, &mut self.pool, observer);
-            self.ports[side.other()].send(&mut self.pool, &mut lane.ready)?;
+            lane.flush(until, &mut self.pools[side as usize], observer);
+            self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Frames in memory, and the pool that they come from and return to.
 
+use super::port::BATCH;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
 use sojourn_wire::{FlowKey, Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
@@ -100,7 +101,7 @@ impl Frame {
         let head = bytes.len().min(HEAD);
         frame.0.head[HEADROOM..HEADROOM + head].copy_from_slice(&bytes[..head]);
         if bytes.len() > HEAD {
-            let mut tail = pool.take_tail();
+            let mut tail = pool.take_tail(bytes.len() - HEAD);
             tail[..bytes.len() - HEAD].copy_from_slice(&bytes[HEAD..]);
             frame.0.tail = Some(tail);
         }
@@ -231,6 +232,11 @@ impl Packet for Frame {
         self.0.wire_len
     }
 
+    fn memory(&self) -> u32 {
+        let tail = self.0.tail.as_ref().map_or(0, |tail| tail.len());
+        (FRAME + tail) as u32
+    }
+
     fn flow_hash(&self, perturbation: u64) -> u32 {
         self.0.parsed.flow.hash(perturbation)
     }
@@ -305,70 +311,133 @@ impl Packet for Frame {
     }
 }
 
-/// Buffers, made on first use and then used again: nothing is allocated per frame.
+/// Bytes that a frame holds, beside its second part.
+pub(crate) const FRAME: usize = size_of::<Inner>();
+/// Smallest second part.
+const LEAST_TAIL: usize = 4 * 1024;
+/// Sizes of second parts: 4, 8, 16, 32 and 64 KiB.
+const TAILS: usize = (TAIL / LEAST_TAIL).ilog2() as usize + 1;
+/// Bytes that a pool keeps for the next frames. What it gets back beyond that it gives back too.
+const SPARE: usize = 16 << 20;
+
+/// Buffers, used again: in the usual run of things nothing is allocated per frame. A buffer fits
+/// its frame, and all that is lent out is counted as what it takes.
 #[derive(Debug)]
 pub struct Pool {
     spare: Vec<Frame>,
-    spare_tails: Vec<Box<[u8]>>,
+    /// By size.
+    spare_tails: [Vec<Box<[u8]>>; TAILS],
+    spare_bytes: usize,
     out: usize,
+    bytes: usize,
     limit: usize,
 }
 
 impl Pool {
-    /// A pool that lends out up to `limit` frames.
+    /// A pool that lends out up to `limit` frames of up to 2 KiB, or the memory of so many.
     pub fn new(limit: usize) -> Self {
         Self {
             spare: Vec::new(),
-            spare_tails: Vec::new(),
+            spare_tails: std::array::from_fn(|_| Vec::new()),
+            spare_bytes: 0,
             out: 0,
-            limit,
+            bytes: 0,
+            limit: limit.saturating_mul(FRAME),
         }
     }
 
-    /// An empty frame; none when all are lent out.
+    /// A pool that lends out up to `bytes`, and as much again as a port keeps ready to receive
+    /// into: whole batches of the longest frames.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let ready = BATCH * (FRAME + TAIL);
+        let mut pool = Self::new(0);
+        pool.limit = usize::try_from(bytes)
+            .unwrap_or(usize::MAX)
+            .saturating_add(ready);
+        pool
+    }
+
+    /// An empty frame; none when all memory is lent out.
     pub(crate) fn take(&mut self) -> Option<Frame> {
-        if self.out >= self.limit {
+        if self.room() == 0 {
             return None;
         }
         self.out += 1;
-        Some(self.spare.pop().unwrap_or_else(|| {
-            Frame(Box::new(Inner {
-                parsed: Parsed::default(),
-                arrived: Time::ZERO,
-                size: 0,
-                wire_len: 0,
-                vnet: VnetHeader::default(),
-                inside: None,
-                mark: 0,
-                class: 0,
-                cut: 0,
-                start: HEADROOM as u16,
-                head: [0; HEADROOM + HEAD],
-                tail: None,
-            }))
-        }))
+        self.bytes += FRAME;
+        if let Some(frame) = self.spare.pop() {
+            self.spare_bytes -= FRAME;
+            return Some(frame);
+        }
+        Some(Frame(Box::new(Inner {
+            parsed: Parsed::default(),
+            arrived: Time::ZERO,
+            size: 0,
+            wire_len: 0,
+            vnet: VnetHeader::default(),
+            inside: None,
+            mark: 0,
+            class: 0,
+            cut: 0,
+            start: HEADROOM as u16,
+            head: [0; HEADROOM + HEAD],
+            tail: None,
+        })))
     }
 
-    /// A second part. Those are as many as long frames, so the limit on frames bounds them.
-    pub(crate) fn take_tail(&mut self) -> Box<[u8]> {
-        self.spare_tails
-            .pop()
-            .unwrap_or_else(|| vec![0; TAIL].into_boxed_slice())
+    /// How many frames there still are.
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.bytes) / FRAME
+    }
+
+    /// A second part for this many bytes. There is always one: a frame has at most one, and the
+    /// next frame is refused.
+    pub(crate) fn take_tail(&mut self, len: usize) -> Box<[u8]> {
+        let size = len.next_power_of_two().clamp(LEAST_TAIL, TAIL);
+        self.bytes += size;
+        let spare = self.spare_tails[Self::class(size)].pop();
+        if spare.is_some() {
+            self.spare_bytes -= size;
+        }
+        spare.unwrap_or_else(|| vec![0; size].into_boxed_slice())
+    }
+
+    fn class(size: usize) -> usize {
+        (size / LEAST_TAIL).ilog2() as usize
+    }
+
+    /// Whether something of this size is to be kept for the next frame.
+    fn keeps(&mut self, size: usize) -> bool {
+        let keeps = self.spare_bytes + size <= SPARE;
+        if keeps {
+            self.spare_bytes += size;
+        }
+        keeps
     }
 
     /// Takes a frame back.
     pub fn give(&mut self, mut frame: Frame) {
         debug_assert!(self.out > 0, "more frames came back than were lent out");
         self.out -= 1;
+        self.bytes -= FRAME;
         if let Some(tail) = frame.0.tail.take() {
-            self.spare_tails.push(tail);
+            self.bytes -= tail.len();
+            if self.keeps(tail.len()) {
+                self.spare_tails[Self::class(tail.len())].push(tail);
+            }
         }
-        self.spare.push(frame);
+        if self.keeps(FRAME) {
+            self.spare.push(frame);
+        }
     }
 
     /// Frames that are lent out.
     pub fn lent(&self) -> usize {
         self.out
+    }
+
+    /// Bytes that are lent out.
+    pub(crate) fn lent_bytes(&self) -> u64 {
+        self.bytes as u64
     }
 }
 

@@ -5,7 +5,7 @@ use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::observer::Observer;
-use super::port::{BATCH, FramePort};
+use super::port::FramePort;
 use super::remote::{self, Answer, Inbox, Order, Remote};
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Watchdog;
@@ -74,12 +74,14 @@ impl Bridge {
         let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
         let claims = [claim(&left)?, claim(&right)?];
         let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
-        let mut pool = Pool::new(config.frames + 2 * BATCH);
-        let mut open = |interface: &Interface| {
-            let socket = PacketSocket::open(&mut pool, config.qdisc_bypass);
+        // One for each direction, so that a flood in one leaves the other alone.
+        let mut pools = Side::BOTH.map(|_| Pool::of(config.memory));
+        let open = |interface: &Interface, pool: &mut Pool| {
+            let socket = PacketSocket::open(pool, config.qdisc_bypass);
             socket.doing(&format!("open a packet socket on `{}`", interface.name))
         };
-        let mut sockets = (open(&left)?, open(&right)?);
+        let [up, down] = &mut pools;
+        let mut sockets = (open(&left, up)?, open(&right, down)?);
         let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
         // Bound before the way round is closed, so that no frame falls between the two.
         for (socket, interface) in [(&mut sockets.0, &left), (&mut sockets.1, &right)] {
@@ -89,7 +91,7 @@ impl Bridge {
         let way_round = way_round(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
         let (remote, inbox) = remote::pair().doing("make an event counter")?;
-        let mut engine = Engine::new(&config, pool, sockets.0, sockets.1, mtu);
+        let mut engine = Engine::new(&config, pools, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign.until = bridge.forwarded_until;
             if engine.foreign.until > Time::ZERO {
@@ -350,6 +352,7 @@ impl Bridge {
             backlog: lane.qdisc().backlog(),
             lost: lane.lost(),
             under_way: lane.under_way() as u64,
+            memory: self.engine.pools[side as usize].lent_bytes(),
             by_kernel: lane.by_kernel,
             stale: lane.stale,
             input,

@@ -17,6 +17,8 @@ pub struct SideStats {
     pub lost: Tally,
     /// Frames on their way after transmission.
     pub under_way: u64,
+    /// Bytes that its frames hold, those included that are ready to be received into.
+    pub memory: u64,
     /// Frames that the kernel bridge forwarded while this thread stood still.
     pub by_kernel: u64,
     /// Frames dropped before or behind the queue because it had stood still for too long.
@@ -29,7 +31,7 @@ pub struct SideStats {
 
 impl SideStats {
     /// What the bridge counts itself, and in what.
-    fn counts(&self) -> [(&'static str, &'static str, u64); 10] {
+    fn counts(&self) -> [(&'static str, &'static str, u64); 11] {
         [
             ("received", "frames", self.input.received),
             ("sent", "frames", self.output.sent),
@@ -39,6 +41,7 @@ impl SideStats {
             ("refused", "frames", self.output.refused),
             ("lost", "packets", self.lost.packets),
             ("under_way", "frames", self.under_way),
+            ("memory", "bytes", self.memory),
             ("by_kernel", "frames", self.by_kernel),
             ("stale", "frames", self.stale),
         ]

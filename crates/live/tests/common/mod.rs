@@ -7,7 +7,7 @@ mod rig;
 
 pub use rig::{Link, Raw, StopOnDrop, available, frame};
 
-use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Side, SideStats};
+use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -42,8 +42,18 @@ impl Link {
     pub fn observed<T, O: Observer + Send>(
         &self,
         config: BridgeConfig,
-        mut observer: O,
+        observer: O,
         work: impl FnOnce() -> T,
+    ) -> (T, Stats, O) {
+        self.asked(config, observer, |_| work())
+    }
+
+    /// As `observed`, with a bridge that can be asked while it runs.
+    pub fn asked<T, O: Observer + Send>(
+        &self,
+        config: BridgeConfig,
+        mut observer: O,
+        work: impl FnOnce(&Remote) -> T,
     ) -> (T, Stats, O) {
         let stop = AtomicBool::new(false);
         let (ready, is_ready) = mpsc::channel();
@@ -51,13 +61,13 @@ impl Link {
             let runner = scope.spawn(|| {
                 self.middle.enter();
                 let mut bridge = Bridge::open(config).expect("the bridge opens");
-                ready.send(()).expect("the test waits");
+                ready.send(bridge.remote()).expect("the test waits");
                 bridge.run(&stop, &mut observer).expect("the bridge runs");
                 (Side::BOTH.map(|side| bridge.stats(side)), observer)
             });
             let _stop = StopOnDrop(&stop);
-            is_ready.recv().expect("the bridge is open");
-            let value = work();
+            let remote = is_ready.recv().expect("the bridge is open");
+            let value = work(&remote);
             stop.store(true, Ordering::Relaxed);
             let ([up, down], observer) = runner.join().expect("the bridge does not panic");
             (value, Stats { up, down }, observer)

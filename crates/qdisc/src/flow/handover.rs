@@ -32,6 +32,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.backlog
     }
 
+    /// Bytes of memory held.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.memory
+    }
+
     /// Counts since construction.
     pub(crate) const fn counts(&self) -> &Counters {
         &self.counters

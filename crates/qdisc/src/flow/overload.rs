@@ -8,7 +8,7 @@ use sojourn_units::Time;
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[inline]
     pub(super) fn is_over_memory(&self) -> bool {
-        self.backlog.bytes > self.params.memory_limit
+        self.memory > self.params.memory_limit
     }
 
     #[inline]
@@ -77,7 +77,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             return;
         }
         let few = self.backlog.packets <= u64::from(self.params.limit / 2);
-        if few && self.backlog.bytes <= self.params.memory_limit / 2 {
+        if few && self.memory <= self.params.memory_limit / 2 {
             self.fattest.stop();
         }
     }

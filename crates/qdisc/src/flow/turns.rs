@@ -76,6 +76,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let bulk_flows = self.policy.bulk_flows_that_matter();
         while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {
             let len = packet.len();
+            self.memory -= u64::from(packet.memory());
             flow.count -= 1;
             flow.bytes -= u64::from(len);
             self.backlog.remove(len);

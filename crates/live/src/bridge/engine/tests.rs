@@ -61,7 +61,8 @@ fn engine(limit: u32, count: u8) -> Engine<Memory> {
         inbox: (0..count).map(|n| (at(1000), vec![n; 1250])).collect(),
         ..Memory::default()
     };
-    Engine::new(&config, Pool::new(64), left, Memory::default(), 1500)
+    let pools = [Pool::new(64), Pool::new(64)];
+    Engine::new(&config, pools, left, Memory::default(), 1500)
 }
 
 fn step(engine: &mut Engine<Memory>, now: Time) -> Wait {
@@ -107,13 +108,13 @@ fn no_frame_is_lost_from_the_pool() {
     for now in 1000..1030 {
         step(&mut engine, at(now));
         let held = engine.lanes[0].qdisc().backlog().packets as usize + engine.lanes[0].under_way();
-        assert_eq!(engine.pool.lent(), held, "at {now} ms");
+        assert_eq!(engine.pools[0].lent(), held, "at {now} ms");
     }
     assert!(engine.lanes[0].qdisc().counters().dropped.packets > 0);
     engine
         .finish(at(1030), &mut NoObserver)
         .expect("memory does not fail");
-    assert_eq!(engine.pool.lent(), 0);
+    assert_eq!(engine.pools[0].lent(), 0);
     let counters = *engine.lanes[0].qdisc().counters();
     assert_eq!(engine.ports[1].sent.len() as u64, counters.dequeued.packets);
     assert_eq!(counters.dequeued.packets + counters.dropped.packets, 20);

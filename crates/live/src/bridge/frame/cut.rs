@@ -29,7 +29,7 @@ impl Pool {
     }
 
     fn has_room(&self, frames: u32) -> bool {
-        self.limit.saturating_sub(self.out) >= frames as usize
+        self.room() >= frames as usize
     }
 
     /// The last segment takes the place of the whole.

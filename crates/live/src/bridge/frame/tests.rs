@@ -7,15 +7,37 @@ fn the_pool_lends_no_more_than_its_limit_and_reuses() {
     let second = Frame::from_bytes(&mut pool, &[2; HEAD + 100], Time::ZERO).unwrap();
     assert!(pool.take().is_none());
     assert_eq!(pool.lent(), 2);
+    assert_eq!(
+        (first.memory(), second.memory()),
+        (FRAME as u32, (FRAME + 4096) as u32)
+    );
+    assert_eq!(pool.lent_bytes() as usize, 2 * FRAME + 4096);
     pool.give(first);
     pool.give(second);
-    assert_eq!(
-        (pool.lent(), pool.spare.len(), pool.spare_tails.len()),
-        (0, 2, 1)
-    );
-    let again = Frame::from_bytes(&mut pool, &[3; 9000], Time::ZERO).unwrap();
-    assert_eq!((pool.spare.len(), pool.spare_tails.len()), (1, 0));
-    assert_eq!(again.len(), 9000);
+    assert_eq!((pool.lent(), pool.lent_bytes()), (0, 0));
+    assert_eq!((pool.spare.len(), pool.spare_tails[0].len()), (2, 1));
+    let again = Frame::from_bytes(&mut pool, &[3; HEAD + 4096], Time::ZERO).unwrap();
+    assert_eq!((pool.spare.len(), pool.spare_tails[0].len()), (1, 0));
+    assert_eq!(again.len() as usize, HEAD + 4096);
+    // Its second part is as much as a frame and more.
+    assert!(pool.take().is_none());
+}
+
+#[test]
+fn the_pool_gives_back_what_it_does_not_need() {
+    const FRAMES: usize = 1000;
+    let mut pool = Pool::new(100 * FRAMES);
+    let bytes = vec![0; HEAD + TAIL];
+    let frames: Vec<_> = (0..FRAMES)
+        .map(|_| Frame::from_bytes(&mut pool, &bytes, Time::ZERO).unwrap())
+        .collect();
+    assert_eq!(pool.lent_bytes() as usize, FRAMES * (FRAME + TAIL));
+    for frame in frames {
+        pool.give(frame);
+    }
+    let kept = pool.spare.len() * FRAME + pool.spare_tails[4].len() * TAIL;
+    assert_eq!(kept, pool.spare_bytes);
+    assert!(kept <= SPARE && kept > SPARE / 2, "{kept}");
 }
 
 #[test]
@@ -50,7 +72,7 @@ fn receive(pool: &mut Pool, bytes: &[u8], vnet: VnetHeader, tag: Option<VlanTag>
 
 #[test]
 fn a_tag_is_put_back_where_it_was_and_offsets_follow() {
-    let mut pool = Pool::new(4);
+    let mut pool = Pool::new(40);
     let vnet = VnetHeader {
         flags: VnetHeader::NEEDS_CSUM | 2,
         gso_type: 1,
@@ -80,7 +102,7 @@ fn a_tag_is_put_back_where_it_was_and_offsets_follow() {
 
 #[test]
 fn a_super_packet_counts_with_the_headers_of_its_segments() {
-    let mut pool = Pool::new(4);
+    let mut pool = Pool::new(40);
     let gso = VnetHeader {
         gso_type: 1,
         gso_size: 1460,
@@ -168,7 +190,7 @@ fn a_super_packet_is_cut_into_right_packets() {
     for (v6, tag) in [(false, None), (true, None), (false, Some(tag))] {
         for payload in [1401, 2800, 4300, 30_000] {
             let (bytes, vnet) = super_packet(payload, v6);
-            let mut pool = Pool::new(30);
+            let mut pool = Pool::new(100);
             let mut whole = receive(&mut pool, &bytes, vnet, tag);
             whole.set_mark(9);
             let counted = whole.len();

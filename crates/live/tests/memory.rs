@@ -1,0 +1,114 @@
+//! What frames hold is bounded, counted and given back, and each direction has its own. Needs root.
+#![allow(clippy::disallowed_methods, reason = "real packets take real time")]
+
+mod common;
+
+use common::{Link, Raw, frame, plain};
+use sojourn_live::bridge::{BridgeConfig, NoObserver, Remote, SideStats};
+use sojourn_qdisc::Spec;
+use sojourn_units::Rate;
+use sojourn_world::LineRate;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// An EtherType for experiments.
+const OURS: u16 = 0x88b5;
+
+/// A bridge whose way up lets nearly nothing pass.
+fn blocked(qdisc: &str) -> BridgeConfig {
+    let mut config = plain();
+    config.up.qdisc = qdisc.parse().expect("a test's own spec");
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(8_000));
+    config
+}
+
+fn up(remote: &Remote) -> SideStats {
+    // A snapshot is as good as new for 10 ms.
+    thread::sleep(Duration::from_millis(20));
+    remote.snapshot().expect("it answers").stats[0]
+}
+
+/// What has been counted once `done` holds.
+fn once(remote: &Remote, done: impl Fn(&SideStats) -> bool) -> SideStats {
+    let patience = Instant::now() + Duration::from_secs(10);
+    loop {
+        let stats = up(remote);
+        if done(&stats) {
+            return stats;
+        }
+        assert!(Instant::now() < patience, "{stats:?}");
+    }
+}
+
+fn is_ours(frame: &[u8]) -> bool {
+    frame[12..14] == OURS.to_be_bytes()
+}
+
+#[test]
+fn a_flood_leaves_the_other_direction_alone() {
+    let link = Link::new();
+    let mut config = blocked("pfifo limit 100000");
+    config.memory = 1 << 20;
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let (arrived, stats, _) = link.asked(config, NoObserver, |remote| {
+        let seen = || up(remote).input.received + up(remote).input.no_buffer;
+        while up(remote).input.no_buffer < 500 {
+            for _ in 0..500 {
+                left.send(&frame(OURS, &[1; 1000]));
+            }
+            assert!(seen() < 100_000, "{} frames in 1 MiB", seen());
+        }
+        let held = up(remote).backlog.packets;
+        // 1 MiB in frames of 2.2 KiB.
+        assert!((200..500).contains(&held), "{held} frames in 1 MiB");
+        for _ in 0..200 {
+            right.send(&frame(OURS, &[2; 1000]));
+        }
+        left.count(is_ours)
+    });
+    assert_eq!(arrived, 200);
+    assert_eq!(stats.down.input.no_buffer, 0);
+}
+
+#[test]
+fn a_frame_holds_what_it_needs_and_gives_it_back() {
+    let link = Link::new();
+    link.mtu(9000);
+    let left = Raw::new(&link.client, "a0");
+    let empty = link
+        .asked(blocked("pfifo"), NoObserver, |remote| up(remote).memory)
+        .0;
+    link.asked(blocked("pfifo limit 100000"), NoObserver, |remote| {
+        for _ in 0..500 {
+            left.send(&frame(OURS, &[1; 3000]));
+        }
+        let full = once(remote, |stats| stats.input.received >= 500);
+        let each = (full.memory - empty) / full.backlog.packets;
+        assert!((4096..8192).contains(&each), "{each} bytes for 3014");
+        let unlimited = remote.set_rate(sojourn_live::bridge::Side::Up, LineRate::Infinite);
+        unlimited.expect("it answers");
+        once(remote, |stats| stats.memory == empty);
+    });
+}
+
+#[test]
+fn a_memory_limit_counts_what_frames_hold() {
+    let link = Link::new();
+    link.mtu(9000);
+    let left = Raw::new(&link.client, "a0");
+    for spec in ["fq_codel memory_limit 1mb", "cake memlimit 1mb"] {
+        let config = blocked(spec);
+        assert_ne!(config.up.qdisc, Spec::pfifo(1000));
+        link.asked(config, NoObserver, |remote| {
+            let before = up(remote).memory;
+            for _ in 0..1000 {
+                left.send(&frame(OURS, &[1; 3000]));
+            }
+            let full = once(remote, |stats| stats.input.received >= 1000);
+            let held = full.memory - before;
+            assert!(full.queue.dropped.packets > 0, "{spec}: {full:?}");
+            // And the frame on its way.
+            assert!(held <= (1 << 20) + 16_384, "{spec}: {held} bytes");
+        });
+    }
+}
