@@ -436,8 +436,8 @@ table! {
         ecn: Option<bool>,
         /// Spread each window over a round trip. Default false.
         pacing: Option<bool>,
-        /// Send buffer in bytes, the most in flight. Default 2.5 MiB, which is what Linux's 4 MiB
-        /// of memory hold.
+        /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
+        /// 2740682, which is what Linux's 4 MiB of memory hold. ns-2's senders have none.
         send_buffer: Option<Bytes>,
         /// Receive window at the start, in bytes. Default 64 KiB.
         receive_window: Option<Bytes>,

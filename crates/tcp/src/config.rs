@@ -190,8 +190,8 @@ pub struct Config {
     /// Spread a window over a round trip. Default off.
     pub pacing: bool,
     /// Send buffer in bytes: what an app can write ahead of acknowledgements, and so the most in
-    /// flight. Default 2.5 MiB: so much Linux's 4 MiB of memory (`tcp_wmem`) hold, because a
-    /// segment of 1448 bytes takes some 2300.
+    /// flight. It grows up to that with the window. Default 2,740,682: so much Linux's 4 MiB of
+    /// memory (`tcp_wmem`) hold, because a segment of 1448 bytes takes 2216.
     pub send_buffer: u64,
     /// Receive window at the start, in bytes. Default 64 KiB, half of Linux's first memory to
     /// receive (`tcp_rmem`).
@@ -228,7 +228,7 @@ impl Default for Config {
             nagle: false,
             ecn: false,
             pacing: false,
-            send_buffer: 5 << 19,
+            send_buffer: (4 << 20) * 1448 / 2216,
             receive_window: 64 << 10,
             receive_window_max: 3 << 20,
         }

@@ -127,6 +127,11 @@ pub trait CongestionControl {
         false
     }
 
+    /// Windows of data that the send buffer grows to hold (Linux `sndbuf_expand`).
+    fn buffered_windows(&self) -> u32 {
+        2
+    }
+
     /// 64 random bits for what the control decides by lot.
     fn seed(&mut self, _bits: u64) {}
 
@@ -215,6 +220,9 @@ impl CongestionControl for Control {
     }
     fn limits_itself(&self) -> bool {
         each!(self, control => control.limits_itself())
+    }
+    fn buffered_windows(&self) -> u32 {
+        each!(self, control => control.buffered_windows())
     }
     fn seed(&mut self, bits: u64) {
         each!(self, control => control.seed(bits));

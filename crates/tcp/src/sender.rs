@@ -21,7 +21,7 @@ use crate::{Config, Rate, Span, Time};
 use alloc::boxed::Box;
 use recovery::{Prr, RecoveryState, Undo};
 use timers::Timer;
-use writes::Writes;
+use writes::{Demand, Writes};
 
 pub use recovery::Recovery;
 
@@ -94,13 +94,11 @@ pub(crate) struct Sender {
     rate: RateEstimator,
     next_round: u64,
     /// What every ACK and every new segment ask of `writes`, kept beside what they read anyway: the
-    /// app may fill the send buffer again when SND.UNA gets here; where a write ends next.
+    /// app may fill the send buffer again when SND.UNA gets here; where a write ends next; the end
+    /// of what the buffer holds or has held, which may be less than what the app has to write.
     refill_at: u64,
     push_at: u64,
-    /// End of what the send buffer holds or has held, which may be less than what the app has to
-    /// write; and the SND.UNA at which a third of it will be free.
     buffered: u64,
-    free_at: u64,
     last_sent: Time,
     pub(crate) data_segments: u64,
     prr: Prr,
@@ -161,7 +159,6 @@ impl Sender {
             refill_at: 0,
             push_at: u64::MAX,
             buffered: 1,
-            free_at: 0,
             lost_by_timer: 0,
             times_one: config.timed_segment,
             timed: None,
@@ -191,24 +188,27 @@ impl Sender {
         self.control.on_idle_restart(31, 1);
     }
 
-    /// An app with more to write than the send buffer holds fills it, if a third is free.
+    /// An app with more to write than the send buffer holds fills it, if enough is free. ns-2's
+    /// senders have no buffer.
     fn fill_buffer(&mut self) {
-        if self.una >= self.free_at {
-            let free = (self.send_buffer / 3).max(1);
-            (self.buffered, self.free_at) = (self.una + self.send_buffer, self.una + free);
-        }
-        if self.una < self.refill_at {
+        if self.ns2.is_some() {
+            self.buffered = u64::MAX;
             return;
         }
-        let window = self.control.window();
-        let written = self.una..self.written;
-        let filled = self
-            .writes
-            .fill(written, window, self.mss, self.send_buffer);
-        if let Some(refill_at) = filled {
-            self.refill_at = refill_at;
-            self.push_at = self.writes.next_end();
+        let spared = writes::spared(self.board.sacked(), self.mss);
+        if self.una + spared < self.refill_at {
+            return;
         }
+        (self.buffered, self.refill_at) = self.writes.fill(&Demand {
+            una: self.una,
+            written: self.written,
+            spared,
+            window: self.control.window(),
+            windows: self.control.buffered_windows(),
+            mss: self.mss,
+            most: self.send_buffer,
+        });
+        self.push_at = self.writes.next_end();
     }
 
     /// Takes up to `bytes` into the send buffer.

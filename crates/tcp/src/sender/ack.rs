@@ -82,9 +82,6 @@ impl Sender {
         let duplicates = self.board.sacked();
         self.board.ack_through(ack, &mut out);
         self.una = ack;
-        if ack >= self.refill_at.min(self.free_at) {
-            self.fill_buffer();
-        }
         if !self.sack && out.acked > 0 {
             // One of them was the hole; the others had been counted by duplicate ACKs.
             out.delivered = out.acked.saturating_sub(duplicates).max(1);
@@ -140,6 +137,9 @@ impl Sender {
             self.rearm(now);
         }
         self.tell_control(facts, out, rate, newest_rtt, prior_in_flight);
+        if self.buffered < self.written {
+            self.fill_buffer();
+        }
         Acked {
             bytes: self.una - prior_una,
             rtt: sample,

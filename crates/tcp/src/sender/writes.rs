@@ -1,50 +1,95 @@
-//! Where an app's writes end that has more to send than the send buffer holds.
+//! What the send buffer takes of an app that has more to send, and where its writes end.
 //!
 //! Such an app fills the buffer, waits until a third of it is free (Linux `sk_stream_is_writeable`)
 //! and fills it again; the last segment of each write carries PSH (`tcp_push`), which a receiver
-//! that has been read empty answers at once (`tcp_cleanup_rbuf`). The buffer grows with the window
-//! (`tcp_sndbuf_expand`). Captures of Linux 6.18 show 25 segments of 1448 bytes at windows of up
-//! to ten, written when 16 are left: two and a half windows.
+//! that has been read empty answers at once (`tcp_cleanup_rbuf`). The buffer is memory, which grows
+//! with the window (`tcp_sndbuf_expand`), and a segment takes more of it than its bytes.
+//! Source: Linux 6.1, `tcp_input.c`, `tcp.c`, `sock.h`; figures hold for 64-bit machines.
 
-use core::ops::Range;
-
-/// Linux TCP_INIT_CWND, the least window that the buffer is made for.
-const LEAST_WINDOW: u32 = 10;
+/// What a segment's `sk_buff` takes beside its data, bytes.
+const OVERHEAD: u64 = 768;
+/// What `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two: headers
+/// (`MAX_TCP_HEADER`) and `skb_shared_info`; and after it: `sk_buff`.
+const HEADERS: u64 = 576;
+const SK_BUFF: u64 = 256;
+/// Linux `TCP_INIT_CWND`, the least window that the buffer is made for; and the largest that we
+/// make it for.
+const WINDOWS: (u32, u32) = (10, 1 << 20);
 /// Writes that end beyond what has been sent; a window in flight leaves one and a half in the
 /// buffer, in pieces of at least a third of it, but for a window that has just shrunk.
 const AHEAD: usize = 4;
 
-/// Ends of writes that have not been sent yet.
+/// What the buffer is asked to hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demand {
+    pub(super) una: u64,
+    /// End of what the app wants to have sent.
+    pub(super) written: u64,
+    /// Bytes that may be written beyond a full buffer, by [`spared`].
+    pub(super) spared: u64,
+    /// The congestion window, segments.
+    pub(super) window: u32,
+    /// Windows that the buffer is made to hold.
+    pub(super) windows: u32,
+    /// Payload of a full segment, at least 1.
+    pub(super) mss: u16,
+    /// The most that the buffer may hold, bytes of data.
+    pub(super) most: u64,
+}
+
+/// Room for data that `sacked` segments give back while the buffer holds them still: what SACK
+/// reports becomes one `sk_buff` (`tcp_shift_skb_data`).
+pub(super) fn spared(sacked: u32, mss: u16) -> u64 {
+    let mss = u64::from(mss);
+    u64::from(sacked) * (OVERHEAD * mss / (mss + OVERHEAD))
+}
+
+/// The send buffer, and the ends of writes that have not been sent yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writes {
-    /// What the buffer holds, bytes; never shrinks.
+    /// Data that the buffer holds when it is full; never shrinks.
     room: u64,
+    /// End of what it holds or has held.
+    end: u64,
+    /// The app waits for room.
+    waiting: bool,
     ends: [u64; AHEAD],
     pending: u8,
 }
 
 impl Writes {
-    /// An app wants `written` to be sent, which begins at SND.UNA. If that is more than the buffer
-    /// holds, it fills the buffer: returns the SND.UNA at which it may do so again. `None` if all
-    /// of it fits. `window` in segments of `mss` bytes, `most`: the bytes that the buffer may hold.
-    pub(super) fn fill(
-        &mut self,
-        written: Range<u64>,
-        window: u32,
-        mss: u16,
-        most: u64,
-    ) -> Option<u64> {
-        let segments = u64::from(window.max(LEAST_WINDOW)) * 5 / 2;
-        self.room = self.room.max(segments * u64::from(mss)).min(most);
-        let end = written.start + self.room;
-        if end >= written.end {
-            return None;
+    /// The app writes what it may. Returns the end of what the buffer holds then, and the SND.UNA,
+    /// spared bytes included, at which to ask again; zero if it holds all that was asked.
+    pub(super) fn fill(&mut self, demand: &Demand) -> (u64, u64) {
+        let mss = u64::from(demand.mss);
+        let window = demand.window.clamp(WINDOWS.0, WINDOWS.1);
+        let segments = u64::from(window) * u64::from(demand.windows);
+        let memory = segments * ((mss + HEADERS).next_power_of_two() + SK_BUFF);
+        self.room = self
+            .room
+            .max(memory * mss / (mss + OVERHEAD))
+            .min(demand.most);
+        let room = self.room + demand.spared;
+        if demand.written <= demand.una + room {
+            self.end = self.end.max(demand.written);
+            self.waiting = false;
+            return (self.end, 0);
         }
-        if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
-            *place = end;
-            self.pending += 1;
+        if !self.waiting || demand.una + demand.spared + self.room / 3 * 2 >= self.end {
+            self.waiting = true;
+            // The last segment is taken whole, if there is any room left for it.
+            self.end = self.end.max(demand.una + room.div_ceil(mss) * mss);
+            if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
+                *place = self.end;
+                self.pending += 1;
+            }
         }
-        Some(written.start + (self.room / 3).max(1))
+        let ask = if self.room < demand.most {
+            0
+        } else {
+            self.end - self.room / 3 * 2
+        };
+        (self.end, ask.max(demand.una + demand.spared + 1))
     }
 
     /// Where the first write ends that has not been sent whole; [`u64::MAX`] if none is known.
@@ -66,44 +111,88 @@ impl Writes {
 
 #[cfg(test)]
 mod tests {
-    use super::Writes;
+    use super::{Demand, Writes, spared};
     use alloc::vec::Vec;
 
-    /// Segments of 100 bytes, a window of ten: 25 fit, and 9 are written when 16 are left.
+    /// Who writes without end over a window of ten segments of 1448 bytes.
+    const ENDLESS: Demand = Demand {
+        una: 0,
+        written: u64::MAX / 4,
+        spared: 0,
+        window: 10,
+        windows: 2,
+        mss: 1448,
+        most: 1 << 30,
+    };
+
+    /// Twenty segments of 2304 bytes are 46080 bytes of memory; the 21st segment of 2216 bytes
+    /// crosses that. Two thirds of it hold 13.
     #[test]
     fn a_third_is_written_at_a_time() {
         let mut writes = Writes::default();
         let mut ends = Vec::new();
-        let mut refill_at = 0;
-        for una in (0..10_000).step_by(100) {
-            if una >= refill_at {
-                let filled = writes.fill(una..u64::MAX, 10, 100, u64::MAX);
-                refill_at = filled.expect("there is more to write");
-            }
-            if writes.next_end() <= una + 1000 {
-                ends.push((una + 1000) / 100);
-                writes.send_through(una + 1000);
+        for una in 0..100 {
+            let una = una * 1448;
+            writes.fill(&Demand { una, ..ENDLESS });
+            if writes.next_end() <= una + 14_480 {
+                ends.push(writes.next_end() / 1448);
+                writes.send_through(una + 14_480);
             }
         }
-        assert_eq!(ends[..5], [25, 34, 43, 52, 61]);
+        assert_eq!(ends[..5], [21, 29, 37, 45, 53]);
     }
 
+    /// 1448 of 2216 bytes are data: 2 x 20 x 2304 bytes of memory hold 60 220.
     #[test]
     fn the_buffer_grows_with_the_window_up_to_its_limit_and_stays() {
         let mut writes = Writes::default();
-        for (window, room) in [(2, 2500), (20, 5000), (10, 5000), (1000, 9000)] {
-            writes.fill(0..1, window, 100, 9000);
+        let most = 90_000;
+        for (window, room) in [(2, 30_110), (20, 60_220), (10, 60_220), (1000, most)] {
+            let demand = Demand {
+                window,
+                most,
+                ..ENDLESS
+            };
+            writes.fill(&demand);
             assert_eq!(writes.room, room);
         }
     }
 
+    /// Of 2216 bytes SACK gives 768 back, which hold 501 bytes of data.
+    #[test]
+    fn what_sack_reports_makes_room() {
+        assert_eq!(spared(2, 1448), 1002);
+        let mut writes = Writes::default();
+        let (end, _) = writes.fill(&ENDLESS);
+        let spared = spared(30, 1448);
+        let (later, _) = writes.fill(&Demand { spared, ..ENDLESS });
+        assert_eq!((end, later), (21 * 1448, 32 * 1448));
+    }
+
+    #[test]
+    fn what_fits_is_taken_at_once() {
+        let mut writes = Writes::default();
+        for written in [0, 1, 20_000, 30_110] {
+            let filled = writes.fill(&Demand { written, ..ENDLESS });
+            assert_eq!(filled, (written, 0));
+        }
+        assert_eq!(writes.next_end(), u64::MAX);
+    }
+
     #[test]
     fn any_numbers_will_do() {
-        for most in [0, 1, u64::MAX] {
+        for (most, mss) in [(0, 1), (1, 1448), (u64::MAX, u16::MAX)] {
             let mut writes = Writes::default();
-            for una in [0, 1, 2, 1 << 62] {
-                let filled = writes.fill(una..u64::MAX, u32::MAX, u16::MAX, most);
-                assert!(filled > Some(una));
+            for una in [0, 1, 2, 1 << 61] {
+                let window = u32::MAX;
+                let (_, ask) = writes.fill(&Demand {
+                    una,
+                    most,
+                    mss,
+                    window,
+                    ..ENDLESS
+                });
+                assert!(ask > una);
                 writes.send_through(una);
                 assert!(writes.next_end() > una);
             }

@@ -182,6 +182,10 @@ impl<V: Version> CongestionControl for V {
         self.probes_rtt()
     }
 
+    fn buffered_windows(&self) -> u32 {
+        3
+    }
+
     fn seed(&mut self, bits: u64) {
         self.base_mut().dice = Dice::new(bits);
     }
