@@ -187,9 +187,9 @@ mod tests {
                 let window = u32::MAX;
                 let (_, ask) = writes.fill(&Demand {
                     una,
-                    most,
-                    mss,
                     window,
+                    mss,
+                    most,
                     ..ENDLESS
                 });
                 assert!(ask > una);
