@@ -28,6 +28,8 @@ pub enum LinkType {
     Ethernet,
     /// An IPv4 or IPv6 header.
     Raw,
+    /// A radiotap header before a frame of IEEE 802.11.
+    Radiotap,
     /// Something else, by its number.
     Other(u16),
 }
@@ -38,6 +40,7 @@ impl LinkType {
         match self {
             Self::Ethernet => 1,
             Self::Raw => 101,
+            Self::Radiotap => 127,
             Self::Other(number) => number,
         }
     }
@@ -47,6 +50,7 @@ impl LinkType {
         match number {
             1 => Self::Ethernet,
             101 => Self::Raw,
+            127 => Self::Radiotap,
             number => Self::Other(number),
         }
     }

@@ -154,12 +154,14 @@ impl Capturing<'_> {
                 TapPoint::Node(_) => "what leaves and reaches the node's hosts",
                 TapPoint::Offered(_) => "what is offered to the link's queue",
                 TapPoint::Dequeued(_) => "what leaves the link's queue",
+                TapPoint::Air(_) => "what the node's radio sends and can receive",
             };
             let interface = Interface {
                 name,
                 description,
-                link_type: match cell.link_header {
-                    0 => LinkType::Raw,
+                link_type: match (point, cell.link_header) {
+                    (TapPoint::Air(_), _) => LinkType::Radiotap,
+                    (_, 0) => LinkType::Raw,
                     _ => LinkType::Ethernet,
                 },
                 snap_len: self.snap_len,

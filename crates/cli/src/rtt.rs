@@ -155,7 +155,8 @@ fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, WrongInput> {
             };
             [&[0; 12][..], &ether_type, &record.bytes].concat()
         }
-        LinkType::Other(number) => {
+        LinkType::Radiotap | LinkType::Other(_) => {
+            let number = record.link_type.number();
             return Err(WrongInput(format!(
                 "has packets of link type {number}; Ethernet (1) and bare IP (101) can be read. \
                  Capture on one interface, not on `any`"

@@ -167,3 +167,62 @@ fn what_cannot_be_used_is_named() {
     let command = ["run", "scenario.toml", "--client-command", "true"];
     fails(&command, 2, "need --world live");
 }
+
+#[test]
+fn tshark_reads_what_a_radio_sends_and_receives() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = r#"
+format = "sojourn-scenario/1"
+name = "air"
+duration = "2s"
+[radio]
+chain = { hops = 2, spacing = "25m" }
+routing = "aodv"
+arp = true
+rts_above = 800
+[[flow]]
+name = "datagrams"
+from = "first"
+to = "last"
+app = { kind = "cbr", size = 400, interval = "20ms" }
+[[flow]]
+name = "stream"
+from = "first"
+to = "last"
+app = { kind = "file", size = 50000 }
+"#;
+    fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
+    let arguments = [
+        "run",
+        "scenario.toml",
+        "--out",
+        "out",
+        "--pcap",
+        "n1:air",
+        "--snap-len",
+        "65535",
+    ];
+    let output = sojourn(&arguments, dir.path());
+    assert!(output.status.success(), "{output:?}");
+    let file = dir.path().join("out/run-1-n1-air.pcapng");
+    let count = |filter: &str| tshark(&file, filter).len();
+    let wrong = "_ws.malformed or _ws.expert.severity == error or ip.checksum.status == 0 \
+                 or udp.checksum.status == 0 or tcp.checksum.status == 0";
+    assert_eq!(tshark(&file, wrong), Vec::<String>::new());
+    // n1 hears the questions of n0 and passes them on; the answer comes from n2.
+    assert!(count("aodv.type == 1 and wlan.da == ff:ff:ff:ff:ff:ff") >= 2);
+    assert!(count("aodv.type == 2 and aodv.dest_ip == 198.18.2.1") >= 2);
+    assert!(count("arp.opcode == 1") >= 2 && count("arp.opcode == 2") >= 2);
+    // 100 datagrams come and go; frames of a stream's segments follow an RTS.
+    assert!((190..=210).contains(&count("udp.length == 408")));
+    let [rts, cts] = [
+        "wlan.fc.type_subtype == 0x1b",
+        "wlan.fc.type_subtype == 0x1c",
+    ]
+    .map(count);
+    assert!(rts >= 70 && cts >= 70, "{rts} RTS, {cts} CTS");
+    assert!(count("wlan.fc.type_subtype == 0x1d and radiotap.datarate == 1") > 300);
+    assert!(count("tcp.len == 1448") >= 60);
+    // What it has received has a strength: 30 m would be -54.6 dBm.
+    assert!(count("radiotap.dbm_antsignal == -53") > 300);
+}

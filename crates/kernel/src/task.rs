@@ -57,6 +57,7 @@ impl Task {
             TapPoint::Node(index) => (0, index),
             TapPoint::Offered(index) => (1, index),
             TapPoint::Dequeued(index) => (2, index),
+            TapPoint::Air(index) => (3, index),
         });
         self.taps = places.collect();
         self.snap_len = snap_len;
@@ -67,7 +68,8 @@ impl Task {
         self.taps.iter().map(|&(kind, index)| match kind {
             0 => TapPoint::Node(index),
             1 => TapPoint::Offered(index),
-            _ => TapPoint::Dequeued(index),
+            2 => TapPoint::Dequeued(index),
+            _ => TapPoint::Air(index),
         })
     }
 

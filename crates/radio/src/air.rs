@@ -93,6 +93,15 @@ pub trait Upper {
     /// A frame begins. For those who look on.
     fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
 
+    /// Whether [`Upper::received`] is to be called.
+    fn looks_on(&self) -> bool {
+        false
+    }
+
+    /// A frame has come through to a station that can receive it, whomever it is to, with this
+    /// share of the power sent. For those who look on.
+    fn received(&mut self, _station: u32, _frame: &Frame<Self::Packet>, _power: f64) {}
+
     /// A station is done with the packet that it took last: acknowledged, sent to all or given up.
     /// For those who look on.
     fn finished(&mut self, _station: u32, _now: Time) {}
@@ -304,6 +313,16 @@ impl<P: Copy> Air<P> {
         self.profile.airtime(packet.bytes, rate)
     }
 
+    /// Airtime of a station's frame of this kind.
+    fn airtime(&self, station: u32, kind: FrameKind) -> Span {
+        let packet = self.stations[station as usize].packet.as_ref();
+        match (kind, packet) {
+            (FrameKind::Data, Some(packet)) => self.data_airtime(packet),
+            (FrameKind::Rts, _) => self.rts,
+            _ => self.ack,
+        }
+    }
+
     /// Its turn has come.
     fn attempt(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
         let Some(packet) = self.stations[station as usize].packet else {
@@ -370,18 +389,7 @@ impl<P: Copy> Air<P> {
             // What it hears while it sends is lost.
             own.hearing = Hearing::Garbled;
         }
-        upper.sent(&Frame {
-            kind,
-            from: station,
-            to,
-            start: now,
-            airtime,
-            reserves,
-            packet: (own.packet.as_ref())
-                .filter(|_| kind == FrameKind::Data)
-                .map(|packet| packet.packet),
-            repeated: own.short + own.long > 0,
-        });
+        upper.sent(&own.sent(station, kind, now, airtime));
         for neighbour in self.neighbours.of(station) {
             let other = &mut self.stations[neighbour.station as usize];
             begin(
@@ -462,6 +470,12 @@ impl<P: Copy> Air<P> {
         }
         if other.hearing == Hearing::Clear {
             other.erred = false;
+            if upper.looks_on() {
+                let airtime = self.airtime(from, kind);
+                let sent = &self.stations[from as usize];
+                let frame = sent.sent(from, kind, at - airtime, airtime);
+                upper.received(neighbour.station, &frame, neighbour.power);
+            }
             if is_meant {
                 self.reached(from, neighbour.station, kind, (now, at), upper);
             } else if to.is_some() {

@@ -131,8 +131,13 @@ impl Profile {
         1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000,
     ];
 
+    /// Whether frames of DSSS and CCK have the short preamble.
+    pub fn has_short_preamble(&self) -> bool {
+        self.preamble < LONG_PREAMBLE
+    }
+
     /// Whether a rate is one of OFDM (802.11g).
-    fn is_ofdm(rate: Rate) -> bool {
+    pub fn is_ofdm(rate: Rate) -> bool {
         let kbps = rate.as_bps() / 1000;
         Self::RATES[4..].contains(&kbps)
     }
@@ -180,11 +185,7 @@ impl Profile {
             _ if Self::is_ofdm(self.basic_rate) => self.airtime(ACK, Rate::from_bps(6_000_000)),
             Rules::Standard => LONG_PREAMBLE + Span::from_micros(bits),
             Rules::Ns2 => {
-                let header = if self.preamble < LONG_PREAMBLE {
-                    120
-                } else {
-                    192
-                };
+                let header = if self.has_short_preamble() { 120 } else { 192 };
                 self.preamble + self.preamble * bits / header
             }
         };
@@ -194,6 +195,11 @@ impl Profile {
     /// The factor of power that so many dB are.
     pub fn ratio(decibels: f64) -> f64 {
         libm::pow(10.0, decibels / 10.0)
+    }
+
+    /// How many dB such a factor of power is.
+    pub fn decibels(ratio: f64) -> f64 {
+        10.0 * libm::log10(ratio)
     }
 
     /// Received power of a distance in m over sent power.

@@ -1,6 +1,6 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
-use crate::air::{FrameKind, Outgoing};
+use crate::air::{Frame, FrameKind, Outgoing};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -133,6 +133,24 @@ impl<P> Station<P> {
     #[inline]
     pub(crate) fn is_sending_at(&self, time: Time) -> bool {
         matches!(self.phase, Phase::Sending(_)) && self.own_until > time
+    }
+
+    /// The frame that it has begun to send at `start`.
+    pub(crate) fn sent(&self, from: u32, kind: FrameKind, start: Time, airtime: Span) -> Frame<P>
+    where
+        P: Copy,
+    {
+        let packet = self.packet.as_ref().filter(|_| kind == FrameKind::Data);
+        Frame {
+            kind,
+            from,
+            to: self.to,
+            start,
+            airtime,
+            reserves: self.reserves,
+            packet: packet.map(|packet| packet.packet),
+            repeated: self.short + self.long > 0,
+        }
     }
 
     /// Whether it hears nothing, does nothing and owes no answer.

@@ -17,6 +17,7 @@ mod access;
 mod build;
 mod calendar;
 mod change;
+mod dot11;
 mod engine;
 mod error;
 mod forwarding;

@@ -151,6 +151,9 @@ impl Upper for Above<'_> {
     }
 
     fn sent(&mut self, frame: &Frame<Packet>) {
+        if let Some(tapped) = &mut self.passage.tapped {
+            tapped.on_air(frame.from, frame, self.profile, None);
+        }
         let airtime = frame.airtime;
         let event = match frame.kind {
             FrameKind::Data => RadioEvent::Data {
@@ -161,6 +164,16 @@ impl Upper for Above<'_> {
         };
         let recorder = &mut self.passage.interfaces[frame.from as usize].recorder;
         recorder.radio(frame.start, event);
+    }
+
+    fn looks_on(&self) -> bool {
+        self.passage.tapped.is_some()
+    }
+
+    fn received(&mut self, station: u32, frame: &Frame<Packet>, power: f64) {
+        if let Some(tapped) = &mut self.passage.tapped {
+            tapped.on_air(station, frame, self.profile, Some(power));
+        }
     }
 
     fn finished(&mut self, station: u32, now: Time) {

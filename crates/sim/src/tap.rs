@@ -1,4 +1,4 @@
-//! Simulated packets as frames for a capture.
+//! Simulated packets as frames for a capture; those on the air in `dot11.rs`.
 //!
 //! Addresses and ports are those that the live world gives to the same flows, so that one display
 //! filter fits the captures of both worlds. Payloads are zeros, but a datagram begins with its
@@ -8,7 +8,9 @@
 //! that the model's SYN lacks. Sequence numbers begin at the model's zero. The IPv4 identification
 //! is a hash of the headers.
 
+use crate::dot11;
 use crate::packet::{Body, Packet, Way};
+use sojourn_radio::{Frame, Message, Profile};
 use sojourn_tcp::{Config, Flags, Segment};
 use sojourn_units::Time;
 use sojourn_wire::build::{ETHERNET, Envelope, Headers, TcpSegment};
@@ -23,6 +25,7 @@ const NETWORK: u32 = 0xc612_0000;
 pub(crate) struct Tapped {
     taps: Taps,
     ways: Vec<WayFacts>,
+    nodes: usize,
     ethernet: bool,
     frame: Vec<u8>,
 }
@@ -80,6 +83,7 @@ impl Tapped {
                 .enumerate()
                 .flat_map(|(index, flow)| [way(index, flow, true), way(index, flow, false)])
                 .collect(),
+            nodes: nodes.len(),
             ethernet: cell.link_header > 0,
             frame: Vec::new(),
         }
@@ -105,6 +109,40 @@ impl Tapped {
     /// A packet leaves a link's queue.
     pub(crate) fn dequeued(&mut self, link: usize, packet: &Packet, now: Time) {
         self.show(TapPoint::Dequeued(link), true, packet, now);
+    }
+
+    /// A station sends a frame, or has received it with a share of the power sent.
+    pub(crate) fn on_air(
+        &mut self,
+        station: u32,
+        frame: &Frame<Packet>,
+        profile: &Profile,
+        power: Option<f64>,
+    ) {
+        let point = TapPoint::Air(station as usize);
+        if !self.taps.points.iter().any(|(at, _)| *at == point) {
+            return;
+        }
+        let (mut out, nodes) = (std::mem::take(&mut self.frame), self.nodes);
+        out.clear();
+        dot11::radiotap(&mut out, frame, profile, power.map(dot11::dbm));
+        dot11::header(&mut out, frame, nodes);
+        if let Some(packet) = &frame.packet {
+            if let Some(message) = packet.asks_address() {
+                dot11::arp(&mut out, message, nodes);
+            } else if let Some(words) = packet.routing() {
+                let message = Message::from_words(&words);
+                dot11::aodv(&mut out, &message, [Some(frame.from), frame.to], nodes);
+            } else {
+                dot11::ip(&mut out, &self.way(packet.way).headers(packet));
+            }
+        }
+        let len = out.len() as u32;
+        out.truncate(self.taps.snap_len);
+        for (_, tap) in self.taps.points.iter_mut().filter(|(at, _)| *at == point) {
+            tap.frame(frame.start, power.is_none(), &out, len);
+        }
+        self.frame = out;
     }
 
     fn way(&self, way: Way) -> &WayFacts {
@@ -134,13 +172,13 @@ impl Tapped {
 
 /// A host's addresses: of two nodes those of the live world's lab, otherwise 256 for each node.
 #[derive(Clone, Copy)]
-struct Host {
-    address: u32,
-    mac: [u8; 6],
+pub(crate) struct Host {
+    pub(crate) address: u32,
+    pub(crate) mac: [u8; 6],
 }
 
 impl Host {
-    fn new(nodes: usize, node: usize, number: u32) -> Self {
+    pub(crate) fn new(nodes: usize, node: usize, number: u32) -> Self {
         let node = node as u32;
         let within = if nodes == 2 { node << 16 } else { node << 8 };
         let [_, _, high, low] = (node + 1).to_be_bytes();

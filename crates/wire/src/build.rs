@@ -16,7 +16,7 @@ const UDP: usize = 8;
 /// that fit, or with the first bytes of a datagram.
 pub const MOST_HEADERS: usize = ETHERNET + IPV4 + 60;
 /// Most payload bytes of a datagram that are not zero.
-pub const MOST_PREFIX: usize = 20;
+pub const MOST_PREFIX: usize = 52;
 
 /// What TCP and UDP packets are sent in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,16 +12,25 @@ pub enum TapPoint {
     Offered(usize),
     /// Packets as they leave a link's queue, when the transmitter takes them.
     Dequeued(usize),
+    /// Frames that a node's radio sends, and those that it can receive, to whomever they are; with
+    /// a radiotap header.
+    Air(usize),
 }
 
 impl TapPoint {
-    /// The place of this name: a node, a link (behind its queue), or `LINK:in` (before it). Where
-    /// a link and a node have the same name, the link is meant.
+    /// The place of this name: a node, a link (behind its queue), `LINK:in` (before it), or
+    /// `NODE:air` (its radio). Where a link and a node have the same name, the link is meant.
     ///
     /// # Errors
     /// What names there are.
     pub fn find(name: &str, cell: &Cell) -> Result<Self, NoSuchPoint> {
         let (links, nodes) = (cell.network.link_names(), cell.network.node_names());
+        if let Some(node) = name.strip_suffix(":air")
+            && cell.network.radio().is_some()
+            && let Some(node) = nodes.iter().position(|other| *other == node)
+        {
+            return Ok(Self::Air(node));
+        }
         let (base, before) = match name.strip_suffix(":in") {
             Some(base) => (base, true),
             None => (name, false),
@@ -46,7 +55,10 @@ impl TapPoint {
 
 /// Nothing in a cell has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue")]
+#[error(
+    "`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue, `NODE:air` \
+     what a radio sends and receives"
+)]
 pub struct NoSuchPoint {
     /// The name.
     pub name: String,
@@ -60,7 +72,7 @@ pub struct NoSuchPoint {
 pub trait Tap: Send {
     /// A packet of `len` bytes passes, `outgoing` from the node, or out of the link's queue. Its
     /// first bytes are at hand: an Ethernet frame, or an IP packet where the cell's links have no
-    /// header ([`Cell::link_header`]). Times do not decrease by more than the world's clock does.
+    /// header ([`Cell::link_header`]), or a radiotap header and a frame of IEEE 802.11. Times do not decrease by more than the world's clock does.
     fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32);
 
     /// So many packets could not be shown; told once, at the end.

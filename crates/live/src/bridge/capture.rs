@@ -202,6 +202,8 @@ fn places(tap: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
             let side = side(&bridge.links, link);
             Vec::from_iter(side.map(|side| place(side, Point::Dequeued, true, None)))
         }
+        // The bridge has no radio.
+        TapPoint::Air(_) => Vec::new(),
         TapPoint::Node(node) => {
             let hosts = bridge.routed.then_some(node);
             let leaves = side(&bridge.nodes, node).into_iter();
