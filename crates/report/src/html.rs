@@ -4,6 +4,7 @@
 //! all figures are drawn by the script from the data that the page carries.
 
 mod data;
+mod network;
 mod tables;
 
 use crate::error::ReportError;
@@ -50,6 +51,7 @@ pub fn html(
         notes => notes.to_vec(),
         reading => tables::readings(results),
         overview => tables::overview(results),
+        networks => network::pictures(results),
         agreement => tables::agreement_tables(results),
         definitions => Value::from(Serde(data::figures())),
         source => info.source.clone(),

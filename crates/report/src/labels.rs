@@ -129,6 +129,7 @@ mod tests {
             aggregate: Aggregate::default(),
             cost: Cost::default(),
             digest: 0,
+            radio: None,
             program: None,
         }
     }

@@ -11,7 +11,7 @@ use crate::{json, seeds};
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{FlowResult, LinkResult, Part, Row};
-use sojourn_world::{RunResult, ScenarioInfo};
+use sojourn_world::{Hop, RunResult, ScenarioInfo, Stations};
 
 /// The format's name and version.
 pub const FORMAT: &str = "sojourn-summary/1";
@@ -57,10 +57,31 @@ fn cell(run: &RunResult) -> Value {
         },
         "digest": format!("{:016x}", run.digest),
     });
+    if let Some(radio) = &run.radio {
+        cell["radio"] = stations(radio);
+    }
     if let Some(program) = &run.program {
         cell["program"] = json!(program);
     }
     cell
+}
+
+fn stations(radio: &Stations) -> Value {
+    let hop = |hop: &Hop| {
+        let Hop {
+            from,
+            to,
+            frames,
+            packets,
+        } = hop;
+        json!({ "from": from, "to": to, "frames": frames, "packets": packets })
+    };
+    json!({
+        "range_m": radio.range,
+        "sense_m": radio.sense,
+        "places_m": radio.places.iter().map(|place| [place.x, place.y]).collect::<Vec<_>>(),
+        "hops": radio.hops.iter().map(hop).collect::<Vec<_>>(),
+    })
 }
 
 /// The figures of a part that are wanted, by their keys.

@@ -5,7 +5,7 @@ mod common;
 use common::{Shape, info, results};
 use serde_json::Value;
 use sojourn_report::html;
-use sojourn_world::{Distribution, RunResult, WorldName};
+use sojourn_world::{Distribution, Hop, Place, RunResult, Stations, WorldName};
 
 fn page(results: &[RunResult]) -> String {
     html(&info(), results, &[]).unwrap()
@@ -208,4 +208,28 @@ fn agreement_is_judged_by_the_stated_tolerances() {
     assert_eq!(verdicts(0), [true, true]);
     assert_eq!(verdicts(1), [false, false]);
     assert_eq!(verdicts(2), [true, false]);
+}
+
+#[test]
+fn radios_have_a_picture_of_their_network() {
+    let mut results = results(&Shape::demo());
+    assert!(!page(&results).contains("id=\"network\""));
+    let places = [(0.0, 0.0), (25.0, 0.0)].map(|(x, y)| Place { x, y });
+    results[0].radio = Some(Stations {
+        range: 30.0,
+        sense: 66.0,
+        places: places.to_vec(),
+        hops: vec![Hop {
+            from: 0,
+            to: 1,
+            frames: 200,
+            packets: 150,
+        }],
+    });
+    let page = page(&results);
+    assert!(page.contains("Network of 2 stations"));
+    assert!(page.contains("150 packets, 25.0 % of 200 frames lost"));
+    let summary = sojourn_report::summary_json(&info(), &results);
+    let file: Value = serde_json::from_str(&summary).expect("it is JSON");
+    assert_eq!(file["cells"][0]["radio"]["places_m"][1][0], 25.0);
 }

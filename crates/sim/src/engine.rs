@@ -390,6 +390,8 @@ impl Engine {
         if self.reports.is_empty() {
             self.take_reports();
         }
+        let mut media = self.net.media.iter().zip(&cell.network.media);
+        let radio = media.find_map(|(medium, spec)| medium.stations(spec));
         let interfaces = self.net.passage.interfaces.into_iter();
         let links = interfaces
             .map(|interface| interface.recorder)
@@ -401,6 +403,7 @@ impl Engine {
                 ..Cost::default()
             },
             digest: self.digest,
+            radio,
             ..RunResult::of(crate::Sim::NAME, cell, links, self.recorders)
         }
     }

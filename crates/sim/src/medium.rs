@@ -9,7 +9,7 @@ use crate::passage::Passage;
 use crate::radio::Radio;
 use crate::wire::{Ends, Wire};
 use sojourn_units::Time;
-use sojourn_world::{Cell, LineRate, Medium as Spec, Place};
+use sojourn_world::{Cell, LineRate, Medium as Spec, Place, Stations};
 
 pub(crate) enum Medium {
     Wire(Wire),
@@ -61,6 +61,14 @@ impl Medium {
         match self {
             Self::Wire(_) => {}
             Self::Radio(radio) => radio.put(interface, place),
+        }
+    }
+
+    /// The stations of a radio; none of a wire.
+    pub(crate) fn stations(&self, spec: &Spec) -> Option<Stations> {
+        match (self, spec) {
+            (Self::Radio(radio), Spec::Radio(spec)) => Some(radio.stations(spec)),
+            _ => None,
         }
     }
 

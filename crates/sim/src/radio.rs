@@ -13,7 +13,7 @@ use sojourn_qdisc::Packet as _;
 use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile, Upper};
 use sojourn_random::Stream;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Radio as Spec, RadioEvent};
+use sojourn_world::{Cell, Hop, Radio as Spec, RadioEvent, Stations};
 use std::collections::VecDeque;
 
 pub(crate) struct Radio {
@@ -25,6 +25,8 @@ pub(crate) struct Radio {
     link_header: u32,
     /// What has come through, by the time at which it is handed on.
     delivered: VecDeque<(Time, Mail)>,
+    /// By sender: what it has sent to whom.
+    hops: Vec<Vec<Hop>>,
     /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
     armed: Time,
 }
@@ -41,6 +43,7 @@ impl Radio {
             medium: medium as u32,
             link_header: cell.link_header.into(),
             delivered: VecDeque::new(),
+            hops: vec![Vec::new(); spec.places().len()],
             armed: Time::MAX,
         }
     }
@@ -78,6 +81,14 @@ impl Radio {
         (self.armed < Time::MAX).then_some(self.armed)
     }
 
+    /// Where its stations are, and what has gone from one to another.
+    pub(crate) fn stations(&self, spec: &Spec) -> Stations {
+        let stations = 0..self.hops.len() as u32;
+        let places = stations.map(|station| self.air.neighbours().place(station));
+        let hops = self.hops.iter().flatten().copied().collect();
+        Stations::of(spec, places.collect(), hops)
+    }
+
     /// Puts a station elsewhere.
     pub(crate) fn put(&mut self, station: usize, place: Place) {
         self.air.put(station as u32, place);
@@ -88,6 +99,7 @@ impl Radio {
             passage,
             profile: &self.profile,
             delivered: &mut self.delivered,
+            hops: &mut self.hops,
             link_header: self.link_header,
         };
         (&mut self.air, above)
@@ -99,7 +111,27 @@ struct Above<'a> {
     passage: &'a mut Passage,
     profile: &'a Profile,
     delivered: &'a mut VecDeque<(Time, Mail)>,
+    hops: &'a mut [Vec<Hop>],
     link_header: u32,
+}
+
+impl Above<'_> {
+    /// What has gone from one station to another.
+    #[inline]
+    fn hop(&mut self, from: u32, to: u32) -> &mut Hop {
+        let hops = &mut self.hops[from as usize];
+        let (from, to) = (from as usize, to as usize);
+        let place = hops.iter().position(|hop| hop.to == to);
+        let place = place.unwrap_or_else(|| {
+            hops.push(Hop {
+                from,
+                to,
+                ..Hop::default()
+            });
+            hops.len() - 1
+        });
+        &mut hops[place]
+    }
 }
 
 impl Upper for Above<'_> {
@@ -134,6 +166,9 @@ impl Upper for Above<'_> {
     }
 
     fn deliver(&mut self, from: u32, to: u32, packet: Packet, at: Time) {
+        if packet.told_to() != Some(Addressee::All) {
+            self.hop(from, to).packets += 1;
+        }
         let mail = (at, Mail::Arrived { from, to, packet });
         if self.delivered.back().is_none_or(|(last, _)| *last <= at) {
             self.delivered.push_back(mail);
@@ -153,6 +188,9 @@ impl Upper for Above<'_> {
     fn sent(&mut self, frame: &Frame<Packet>) {
         if let Some(tapped) = &mut self.passage.tapped {
             tapped.on_air(frame.from, frame, self.profile, None);
+        }
+        if let (FrameKind::Data, Some(to)) = (frame.kind, frame.to) {
+            self.hop(frame.from, to).frames += 1;
         }
         let airtime = frame.airtime;
         let event = match frame.kind {

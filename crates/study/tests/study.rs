@@ -585,6 +585,7 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         aggregate: Aggregate::default(),
         cost: Cost::default(),
         digest: 0,
+        radio: None,
         program: None,
     };
     let outcomes = vec![vec![Ok(nothing.clone()), Ok(nothing)]];

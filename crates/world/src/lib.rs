@@ -18,6 +18,7 @@ mod recorders;
 mod result;
 mod scenario;
 mod spp;
+mod stations;
 mod tap;
 mod transmit;
 
@@ -34,6 +35,7 @@ pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};
 pub use scenario::{Axis, ScenarioInfo};
 pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
+pub use stations::{Hop, Stations};
 pub use tap::{NoSuchPoint, Tap, TapPoint, Taps};
 
 pub use sojourn_apps::{Gathering, Metric};

@@ -63,6 +63,7 @@ impl RunResult {
             flows,
             cost: Cost::default(),
             digest: 0,
+            radio: None,
             program: None,
         }
     }

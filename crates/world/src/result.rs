@@ -2,6 +2,7 @@
 
 use crate::figure::{Aggregate, FlowResult, LinkResult, Statistic};
 use crate::name::WorldName;
+use crate::stations::Stations;
 use std::collections::BTreeMap;
 
 /// The result of one cell in one world.
@@ -24,6 +25,8 @@ pub struct RunResult {
     /// A rolling hash over every event, or frame, of a run in virtual time: equal hashes, equal
     /// runs. Zero where runs do not repeat.
     pub digest: u64,
+    /// The stations of its radio. None without one, and in results of older programs.
+    pub radio: Option<Stations>,
     /// Version and commit of the program that ran it, as `--version` says them. None where nobody
     /// has signed it: a world does not know what program it is part of.
     pub program: Option<String>,

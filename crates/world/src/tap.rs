@@ -56,8 +56,8 @@ impl TapPoint {
 /// Nothing in a cell has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue, `NODE:air` \
-     what a radio sends and receives"
+    "`{name}` is no link ({links}) and no node ({nodes}); `LINK:in` is before the queue, \
+     `NODE:air` what a radio sends and receives"
 )]
 pub struct NoSuchPoint {
     /// The name.
@@ -72,7 +72,8 @@ pub struct NoSuchPoint {
 pub trait Tap: Send {
     /// A packet of `len` bytes passes, `outgoing` from the node, or out of the link's queue. Its
     /// first bytes are at hand: an Ethernet frame, or an IP packet where the cell's links have no
-    /// header ([`Cell::link_header`]), or a radiotap header and a frame of IEEE 802.11. Times do not decrease by more than the world's clock does.
+    /// header ([`Cell::link_header`]), or a radiotap header and a frame of IEEE 802.11. Times
+    /// do not decrease by more than the world's clock does.
     fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32);
 
     /// So many packets could not be shown; told once, at the end.

@@ -11,7 +11,7 @@ use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{
     Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row, Statistic,
 };
-use sojourn_world::{Axis, Cost, RunResult, ScenarioInfo, WorldName};
+use sojourn_world::{Axis, Cost, Hop, Place, RunResult, ScenarioInfo, Stations, WorldName};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -71,7 +71,40 @@ struct Cell {
     cost: Cost,
     #[serde(deserialize_with = "digest")]
     digest: u64,
+    radio: Option<RadioHere>,
     program: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RadioHere {
+    range_m: f64,
+    sense_m: f64,
+    places_m: Vec<[f64; 2]>,
+    hops: Vec<HopHere>,
+}
+
+#[derive(Deserialize)]
+struct HopHere(#[serde(with = "HopFile")] Hop);
+
+#[derive(Deserialize)]
+#[serde(remote = "Hop")]
+struct HopFile {
+    from: usize,
+    to: usize,
+    frames: u64,
+    packets: u64,
+}
+
+impl From<RadioHere> for Stations {
+    fn from(radio: RadioHere) -> Self {
+        let places = radio.places_m.into_iter();
+        Self {
+            range: radio.range_m,
+            sense: radio.sense_m,
+            places: places.map(|[x, y]| Place { x, y }).collect(),
+            hops: radio.hops.into_iter().map(|hop| hop.0).collect(),
+        }
+    }
 }
 
 impl From<Cell> for RunResult {
@@ -89,6 +122,7 @@ impl From<Cell> for RunResult {
             aggregate: cell.aggregate.0,
             cost: cell.cost,
             digest: cell.digest,
+            radio: cell.radio.map(Stations::from),
             program: cell.program,
         }
     }

@@ -139,6 +139,7 @@ fn run(
         } else {
             0
         },
+        radio: None,
         program: Some("0.1.0 (0123456789ab)".to_owned()),
     }
 }

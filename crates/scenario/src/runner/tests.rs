@@ -41,6 +41,7 @@ impl World for Fake {
                     ..Cost::default()
                 },
                 digest,
+                radio: None,
                 program: None,
             }),
         }

@@ -123,6 +123,7 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
                     },
                     cost: Cost::default(),
                     digest: 0,
+                    radio: None,
                     program: None,
                 }));
                 cells.push(cell);
