@@ -9,6 +9,8 @@ use common::rig::{Link, available, devices, exchange, offload};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use std::thread;
+use std::time::Duration;
 
 const PASSES: [usize; 4] = [100, 0, 100, 0];
 
@@ -144,6 +146,16 @@ fn what_a_killed_bridge_changed_is_undone() {
     assert_eq!(devices(&link), before);
 }
 
+/// The deleted cable on the right is there again.
+fn again(link: &Link) {
+    link.middle.ip(&format!(
+        "link add b1 type veth peer name b0 netns {}
+         link set b1 up",
+        link.server.path()
+    ));
+    link.server.ip("link set b0 up");
+}
+
 #[test]
 fn half_a_link_leaves_no_half_bridge() {
     if !available() {
@@ -155,19 +167,18 @@ fn half_a_link_leaves_no_half_bridge() {
     link.middle.ip("link delete b1");
     assert!(!first.ended(), "the interface is gone");
     assert!(!devices(&link).join("\n").contains("sojourn"));
+    // Deleted some time after it went down.
+    again(&link);
+    let down = start(&link);
+    link.middle.ip("link set b1 down");
+    thread::sleep(Duration::from_millis(200));
+    link.middle.ip("link delete b1");
+    assert!(!down.ended(), "the interface is gone");
     // Deleted after one was killed.
-    let again = || {
-        link.middle.ip(&format!(
-            "link add b1 type veth peer name b0 netns {}
-             link set b1 up",
-            link.server.path()
-        ));
-        link.server.ip("link set b0 up");
-    };
-    again();
+    again(&link);
     start(&link).kill();
     link.middle.ip("link delete b1");
-    again();
+    again(&link);
     let next = start(&link);
     assert_eq!(exchange(&link), PASSES);
     next.interrupt();

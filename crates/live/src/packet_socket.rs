@@ -38,6 +38,8 @@ pub(crate) struct PacketSocket {
     vnet: Box<[[u8; VnetHeader::LEN]; BATCH]>,
     control: Box<[Control; BATCH]>,
     batch: usize,
+    /// The interface went down, and no frame has come since: it may have been on its way out.
+    is_down: bool,
     counters: PortCounters,
 }
 
@@ -66,6 +68,7 @@ impl PacketSocket {
             vnet: Box::new([[0; VnetHeader::LEN]; BATCH]),
             control: Box::new([Control([0; Control::LEN]); BATCH]),
             batch: SMALLEST_BATCH,
+            is_down: false,
             counters: PortCounters::default(),
         };
         let packet = libc::SOL_PACKET;
@@ -271,10 +274,17 @@ impl FramePort for PacketSocket {
             let (count, lengths) = match self.receive_batch() {
                 Ok(batch) => batch,
                 Err(error) => match error.raw_os_error() {
+                    // The kernel tells of its end only if that was not its going down.
+                    Some(libc::EAGAIN) if self.is_down && !is_there(self.index) => {
+                        return Err(io::Error::from_raw_os_error(libc::ENETDOWN));
+                    }
                     Some(libc::EAGAIN) => break,
                     Some(libc::EINTR) => continue,
                     // Down is not gone: it may come up again.
-                    Some(libc::ENETDOWN) if is_there(self.index) => continue,
+                    Some(libc::ENETDOWN) if is_there(self.index) => {
+                        self.is_down = true;
+                        continue;
+                    }
                     // A packet that the kernel cannot describe in an offload header.
                     Some(libc::EINVAL) => {
                         self.counters.unreadable += 1;
@@ -284,6 +294,7 @@ impl FramePort for PacketSocket {
                     _ => return Err(error),
                 },
             };
+            self.is_down = false;
             let stamps = Stamps::new(*clock);
             for (slot, &len) in lengths.iter().enumerate().take(count) {
                 into.extend(self.take_received(slot, len, pool, &stamps));
