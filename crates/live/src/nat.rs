@@ -12,7 +12,7 @@ use sojourn_wire::{FlowKey, protocol};
 use std::collections::HashMap;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -115,7 +115,10 @@ fn address(text: &str) -> Option<[u8; 16]> {
 /// The table of a namespace, kept up to date.
 #[derive(Debug)]
 pub(crate) struct Conntrack {
-    table: Arc<RwLock<NatTable>>,
+    /// What was read last, which is looked at without waiting for it,
+    fresh: Arc<Mutex<Arc<NatTable>>>,
+    /// and what was seen there last.
+    table: Arc<NatTable>,
     stop: Arc<AtomicBool>,
     reader: Option<JoinHandle<()>>,
 }
@@ -128,22 +131,29 @@ impl Conntrack {
             // A namespace that cannot be entered knows nothing, as a kernel without the list.
             Some(gateway) => gateway.run(|| Ok(read_list())).unwrap_or_default(),
         };
-        let table = Arc::new(RwLock::new(first));
+        let table = Arc::new(first);
+        let fresh = Arc::new(Mutex::new(Arc::clone(&table)));
         let stop = Arc::new(AtomicBool::new(false));
         let reader = thread::Builder::new().name("conntrack".to_owned()).spawn({
-            let (table, stop) = (Arc::clone(&table), Arc::clone(&stop));
+            let (fresh, stop) = (Arc::clone(&fresh), Arc::clone(&stop));
+            let mut old = Arc::clone(&table);
             move || {
                 if gateway.is_some_and(|gateway| gateway.enter().is_err()) {
                     return;
                 }
                 while !stop.load(Ordering::Relaxed) {
                     thread::park_timeout(PERIOD);
-                    let fresh = read_list();
-                    *table.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+                    let read = Arc::new(read_list());
+                    let mut fresh = fresh.lock().unwrap_or_else(PoisonError::into_inner);
+                    let last = std::mem::replace(&mut *fresh, read);
+                    drop(fresh);
+                    // Kept until the next one, and thrown away here: that takes its time.
+                    drop(std::mem::replace(&mut old, last));
                 }
             }
         });
         Self {
+            fresh,
             table,
             stop,
             reader: reader.ok(),
@@ -151,9 +161,13 @@ impl Conntrack {
     }
 
     /// The key inside of a packet with this key outside; none when it is not translated.
-    pub(crate) fn inside(&self, outside: &FlowKey) -> Option<FlowKey> {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.inside(outside)
+    pub(crate) fn inside(&mut self, outside: &FlowKey) -> Option<FlowKey> {
+        if let Ok(fresh) = self.fresh.try_lock()
+            && !Arc::ptr_eq(&fresh, &self.table)
+        {
+            self.table = Arc::clone(&fresh);
+        }
+        self.table.inside(outside)
     }
 }
 
@@ -235,7 +249,7 @@ ipv6     10 tcp      6 1 CLOSE src=nonsense
     /// The thread ends with its owner, at once.
     #[test]
     fn following_ends() {
-        let conntrack = Conntrack::follow(None);
+        let mut conntrack = Conntrack::follow(None);
         assert_eq!(conntrack.inside(&FlowKey::default()), None);
         drop(conntrack);
     }

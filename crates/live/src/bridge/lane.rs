@@ -138,7 +138,7 @@ impl Lane {
         self.transmit(arrived, pool, observer);
         self.queue_time = self.queue_time.max(arrived);
         let (side, at) = (self.side, self.queue_time);
-        if let Some(nat) = &self.nat {
+        if let Some(nat) = &mut self.nat {
             frame.set_inside(nat.inside(&frame.parsed().flow));
         }
         if let Some(label) = self.labels.of(frame.parsed()) {
