@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use clap::Args;
 use output::Output;
 use sojourn_live::bridge::{
-    Bridge, BridgeConfig, BridgeError, Capture, Control, Direction, FailOpen, NoObserver, Remote,
-    parse_link_rate,
+    Bridge, BridgeConfig, BridgeError, Capture, Control, Direction, FailOpen, Log, NoObserver,
+    Remote, parse_link_rate,
 };
 use sojourn_live::{Clock, STATE, Signal, Signals};
 use sojourn_qdisc::{Spec, SpecError};
@@ -213,13 +213,13 @@ type Captured = (BridgeCapture, Capture);
 impl BridgeArgs {
     #[expect(clippy::disallowed_methods, reason = "captures say the time of day")]
     /// Begins the capture, if one is wanted; `clock` is the bridge's.
-    fn capture(&self, clock: Clock) -> anyhow::Result<Option<Captured>> {
+    fn capture(&self, clock: Clock, log: Log) -> anyhow::Result<Option<Captured>> {
         let Some(path) = &self.pcap else {
             return Ok(None);
         };
         let day = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let epoch = Span::from_nanos(day.as_nanos() as u64) - (clock.now() - Time::ZERO);
-        let (file, taps) = BridgeCapture::create(path, self.ports(), epoch, self.snap_len)?;
+        let (file, taps) = BridgeCapture::create(path, self.ports(), epoch, self.snap_len, log)?;
         let capture = Capture::start(taps).context("start the capture's thread")?;
         Ok(Some((file, capture)))
     }
@@ -333,7 +333,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let config = args.config()?;
     let [up, down] = [&config.up, &config.down].map(describe);
     let around = Around::start()?;
-    let capture = args.capture(config.clock)?;
+    let capture = args.capture(config.clock, Box::new(around.log()))?;
     let (mut bridge, control) = match open(args, config) {
         Ok(opened) => opened,
         Err(error) => {

@@ -3,6 +3,7 @@
 use crate::WrongInput;
 use anyhow::Context as _;
 use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
+use sojourn_live::bridge::Log;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError, WorldName};
 use std::fmt::Write as _;
@@ -23,6 +24,8 @@ struct Capture {
     /// None once it has been finished, or could not be written.
     writer: Option<Writer<BufWriter<File>>>,
     error: Option<io::Error>,
+    /// Told of an error at once.
+    log: Option<Log>,
     /// Time of the last packet.
     last: Time,
 }
@@ -35,6 +38,7 @@ impl Capture {
             writer: Some(Writer::new(out, application, comment)?),
             path: path.to_owned(),
             error: None,
+            log: None,
             last: Time::ZERO,
         })))
     }
@@ -44,6 +48,12 @@ impl Capture {
         if let Some(writer) = &mut self.writer
             && let Err(error) = what(writer)
         {
+            if let Some(log) = &self.log {
+                let error = cannot_write(&self.path, &error);
+                log(format!(
+                    "--pcap: {error}; the capture ends, the bridge goes on"
+                ));
+            }
             self.error = Some(error);
             self.writer = None;
         }
@@ -215,15 +225,18 @@ fn finish(files: &[Shared]) -> io::Result<()> {
 pub(crate) struct BridgeCapture(Shared);
 
 impl BridgeCapture {
-    /// Creates the file; `epoch` is the time of day at the bridge's zero.
+    /// Creates the file; `epoch` is the time of day at the bridge's zero, `log` hears of it when
+    /// the file cannot be written any more.
     pub(crate) fn create(
         path: &Path,
         ports: [&str; 2],
         epoch: Span,
         snap_len: u32,
+        log: Log,
     ) -> anyhow::Result<(Self, Taps)> {
         let capture = Capture::create(path, "the two ports of a bridge");
         let capture = capture.with_context(|| format!("--pcap {}", path.display()))?;
+        capture.lock().unwrap_or_else(PoisonError::into_inner).log = Some(log);
         let mut taps = Taps {
             points: Vec::new(),
             snap_len: snap_len as usize,

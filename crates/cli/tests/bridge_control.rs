@@ -11,12 +11,16 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+/// A hundred frames each way, and none back.
+const PASSES: [usize; 4] = [100, 0, 100, 0];
+
 /// All frames pass both ways, none comes back.
 fn passes(link: &Link) {
-    assert_eq!(exchange(link), [100, 0, 100, 0]);
+    assert_eq!(exchange(link), PASSES);
 }
 
 #[test]
@@ -116,4 +120,33 @@ fn what_is_no_socket_of_ours_stays() {
     let mut client = UnixStream::connect(&path).expect("somebody listens");
     assert!(ask(&mut client, "stats").contains("\"ok\":true"));
     next.interrupt();
+}
+
+#[test]
+fn a_full_disk_is_told_at_once() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("errors");
+    let link = Link::new();
+    let mut command = program("bridge a1 b1 --pcap /dev/full", dir.path());
+    command.stdout(Stdio::null());
+    command.stderr(fs::File::create(&path).unwrap());
+    let process = link.middle.run(|| Running::start(&mut command));
+    let told = || fs::read_to_string(&path).unwrap();
+    for _ in 0..20 {
+        // Not before the bridge is there.
+        if exchange(&link) == PASSES && told().contains("--pcap: cannot write /dev/full") {
+            break;
+        }
+    }
+    assert!(
+        told().contains("the capture ends, the bridge goes on"),
+        "{}",
+        told()
+    );
+    passes(&link);
+    process.signal("INT");
+    assert!(!process.ended(), "a capture was wanted and is not there");
 }
