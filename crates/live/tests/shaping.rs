@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, Raw, frame, measured, plain};
-use sojourn_live::bridge::{Observer, PathDelays, Side};
+use sojourn_live::bridge::{NoObserver, Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{LineRate, RateTrace};
@@ -190,4 +190,31 @@ fn an_overfull_queue_drops_and_everything_is_accounted() {
         assert_eq!(told.dropped[0], queue.dropped.packets);
         assert_eq!(told.dequeued[0], queue.dequeued.packets);
     });
+}
+
+#[test]
+fn what_a_queue_held_at_the_stop_is_told() {
+    let link = Link::new();
+    let mut config = plain();
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(8_000));
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ((), stats, _) = link.asked(config, NoObserver, |remote| {
+        for _ in 0..100 {
+            left.send(&frame(0x88b5, &[0; 1000]));
+        }
+        let received = || {
+            remote.snapshot().expect("it answers").stats[0]
+                .input
+                .received
+        };
+        while received() < 100 {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let up = stats.up;
+    assert!(up.backlog.packets >= 90, "{up:?}");
+    let done = up.queue.dequeued.packets + up.queue.dropped.packets;
+    assert_eq!(up.queue.offered.packets, done + up.backlog.packets);
+    // And it was sent.
+    assert_eq!(right.count(|got| got[12..14] == [0x88, 0xb5]), 100);
 }

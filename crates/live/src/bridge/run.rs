@@ -17,7 +17,7 @@ use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
-use sojourn_qdisc::Report;
+use sojourn_qdisc::{Backlog, Counters, Report};
 use sojourn_units::{Span, Time};
 use sojourn_world::Change;
 use std::collections::VecDeque;
@@ -45,6 +45,8 @@ pub struct Bridge {
     inbox: Option<Inbox>,
     /// Set while it forwards in real time.
     watchdog: Option<Watchdog>,
+    /// The queues at the stop, before what they held was sent.
+    closing: Option<[(Counters, Backlog, Report); 2]>,
     wakeups: u64,
 }
 
@@ -109,6 +111,7 @@ impl Bridge {
             remote,
             inbox: Some(inbox),
             watchdog: None,
+            closing: None,
             wakeups: 0,
         })
     }
@@ -131,7 +134,8 @@ impl Bridge {
         self.remote.clone()
     }
 
-    /// Forwards until `stop` is set, then sends what is held and returns. A stop is seen within
+    /// Forwards until `stop` is set, then sends what is held and returns. Statistics are then those
+    /// of the stop. A stop is seen within
     /// 50 ms.
     ///
     /// # Errors
@@ -180,6 +184,7 @@ impl Bridge {
         if matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays()) {
             now = self.wait_for_a_gap(observer)?;
         }
+        self.closing = Some(Side::BOTH.map(|side| self.queue(side)));
         // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
         if let WayRound::Bridge(bridge) = &self.way_round
             && bridge.stays()
@@ -346,10 +351,11 @@ impl Bridge {
     /// What has happened in one direction.
     pub fn stats(&mut self, side: Side) -> SideStats {
         let (input, output) = self.engine.ports(side);
+        let (queue, backlog, _) = self.queue(side);
         let lane = &self.engine.lanes[side as usize];
         SideStats {
-            queue: *lane.qdisc().counters(),
-            backlog: lane.qdisc().backlog(),
+            queue,
+            backlog,
             lost: lane.lost(),
             under_way: lane.under_way() as u64,
             memory: self.engine.pools[side as usize].lent_bytes(),
@@ -360,10 +366,20 @@ impl Bridge {
         }
     }
 
-    /// The queue's parameters and statistics as `tc -s qdisc` shows them.
+    /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
+    /// were at the stop, with what was held then.
     pub fn report(&self, side: Side) -> Report {
+        self.queue(side).2
+    }
+
+    /// Of a queue, now or at the stop: its accounts, its backlog and its report.
+    fn queue(&self, side: Side) -> (Counters, Backlog, Report) {
+        if let Some(closing) = &self.closing {
+            return closing[side as usize].clone();
+        }
+        let qdisc = self.engine.lanes[side as usize].qdisc();
         let now = self.config.clock.now();
-        self.engine.lanes[side as usize].qdisc().report(now)
+        (*qdisc.counters(), qdisc.backlog(), qdisc.report(now))
     }
 
     /// Times that the loop went round.

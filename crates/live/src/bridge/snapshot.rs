@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 /// What has happened in one direction since the bridge was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideStats {
-    /// At the queue.
+    /// At the queue; after the end of the bridge at its stop, as `backlog`.
     pub queue: Counters,
-    /// Held by the queue now.
+    /// Held by the queue.
     pub backlog: Backlog,
     /// Lost on purpose after transmission.
     pub lost: Tally,
