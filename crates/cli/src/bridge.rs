@@ -123,6 +123,15 @@ pub(crate) struct BridgeArgs {
     #[arg(long, value_name = "SIZE", default_value = "144mb", value_parser = parse_size)]
     memory: u64,
 
+    /// Cut super-packets before both queues [default: behind a rate of up to 1 Gbit/s, a trace or
+    /// tbf]
+    #[arg(long, conflicts_with = "no_split_gso")]
+    split_gso: bool,
+
+    /// Let super-packets pass both queues whole
+    #[arg(long)]
+    no_split_gso: bool,
+
     /// Never sleep; costs one processor
     #[arg(long)]
     busy_poll: bool,
@@ -194,6 +203,11 @@ impl BridgeArgs {
         config.busy_poll = self.busy_poll;
         config.qdisc_bypass = self.qdisc_bypass;
         config.keep_bridge = self.keep_bridge;
+        let split_gso = match (self.split_gso, self.no_split_gso) {
+            (false, false) => None,
+            (asked, _) => Some(asked),
+        };
+        (config.up.split_gso, config.down.split_gso) = (split_gso, split_gso);
         config.memory = self.memory;
         config.watchdog = self.watchdog;
         config.stale = self.stale;

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Link, Raw, frame, plain};
-use sojourn_live::bridge::{Frame, Observer, Point, Side};
+use sojourn_live::bridge::{BridgeConfig, Frame, Observer, Point, Side};
 use sojourn_qdisc::Packet;
-use sojourn_units::Time;
+use sojourn_units::{Rate, Time};
+use sojourn_world::LineRate;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -127,20 +128,59 @@ impl Observer for Cuts {
     }
 }
 
+/// What a bridge cuts of a transfer up, and the frames that came in.
+fn cuts(config: BridgeConfig, data: &[u8]) -> (Cuts, u64) {
+    let link = Link::new();
+    let what = format!("{:?}", config.up);
+    let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, data));
+    let queue = stats.up.queue;
+    assert_eq!(queue.offered.packets, cuts.sent, "{what}: {queue:?}");
+    assert_eq!(queue.dropped.packets, 0, "{what}");
+    assert_eq!(stats.up.output.refused, 0, "{what}");
+    (cuts, stats.up.input.received)
+}
+
+/// Every queue behind a low rate gets single packets, unless it is told otherwise.
+#[test]
+fn slow_links_get_no_super_packets() {
+    let data = pattern(2 << 20);
+    let through = |words: &str, mbit: u64, asked: Option<bool>| {
+        let mut config = plain();
+        config.up.qdisc = words.parse().expect("a test's own spec");
+        config.up.line.rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+        config.up.split_gso = asked;
+        cuts(config, &data)
+    };
+    let shaped = "htb rate 200mbit over pfifo limit 10000";
+    let bucket = "tbf rate 200mbit burst 5kb over pfifo limit 10000";
+    for (words, mbit, asked) in [
+        ("pfifo limit 10000", 200, None),
+        ("fq_codel target 1s interval 2s", 200, None),
+        ("pfifo limit 10000", 2000, Some(true)),
+        (shaped, 10_000, None),
+        (bucket, 10_000, None),
+    ] {
+        let (cuts, received) = through(words, mbit, asked);
+        assert!(cuts.cut > 0 && cuts.whole == 0, "{words}: {cuts:?}");
+        assert_eq!(cuts.sent, received + cuts.cut, "{words}");
+    }
+    for (words, mbit, asked) in [
+        ("pfifo limit 10000", 2000, None),
+        ("pfifo limit 10000", 200, Some(false)),
+    ] {
+        let (cuts, _) = through(words, mbit, asked);
+        assert!(cuts.cut == 0 && cuts.whole > 0, "{words}: {cuts:?}");
+    }
+}
+
 #[test]
 fn cake_cuts_super_packets_unless_told_not_to() {
     let data = pattern(4 << 20);
     let segments = data.len() as u64 / 1448;
     let through = |words: &str| {
-        let link = Link::new();
         let mut config = plain();
         config.up.qdisc = words.parse().expect("a test's own spec");
-        let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, &data));
-        let queue = stats.up.queue;
-        assert_eq!(queue.offered.packets, cuts.sent, "{words}: {queue:?}");
-        assert_eq!(queue.dropped.packets, 0, "{words}");
-        assert_eq!(stats.up.output.refused, 0, "{words}");
-        (cuts, stats.up.input.received)
+        cuts(config, &data)
     };
     // tc's default; one packet in, n out, and each of them fits into a frame.
     let (cuts, received) = through("cake");

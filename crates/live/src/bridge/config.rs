@@ -102,6 +102,9 @@ pub struct Direction {
     pub name: String,
     /// The queue.
     pub qdisc: Spec,
+    /// Whether super-packets are cut into their segments before the queue. Default (none): behind
+    /// a rate of up to 1 Gbit/s, a trace or a token bucket.
+    pub split_gso: Option<bool>,
     /// Rate, delay, jitter and loss, as in the simulator.
     pub line: Line,
     /// Delay beyond that of `line`, by flow.
@@ -116,6 +119,7 @@ impl Direction {
         Self {
             name: name.to_owned(),
             qdisc: Spec::pfifo(1000),
+            split_gso: None,
             line: Line::new(LineRate::Infinite),
             paths: PathDelays::default(),
             labels: Labels::default(),

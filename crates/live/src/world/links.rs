@@ -389,6 +389,7 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
     let direction = |link: usize, (interface, line): (&Interface, &Line)| Direction {
         name: interface.name.clone(),
         qdisc: interface.qdisc.clone(),
+        split_gso: None,
         line: line.clone(),
         paths: paths(run, link),
         labels: labels.clone(),
