@@ -35,9 +35,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
   sojourn bridge eth1 eth2 --up 'fq_codel' --up-rate 20mbit --down 'fq_codel' --down-rate 100mbit
   sojourn bridge eth1 eth2 --up 'tbf rate 20mbit burst 5kb over pie'
   sojourn bridge eth1 eth2 --control /run/sojourn.sock
-  echo 'change up codel target 10ms' | socat - /run/sojourn.sock
-Requests: stats, text, change up|down SPEC, rate up|down RATE|unlimited; or the same as JSON:
-  {\"command\":\"change\",\"side\":\"up\",\"spec\":\"codel\"}")]
+  sojourn ctl --socket /run/sojourn.sock change up codel target 10ms")]
 pub(crate) struct BridgeArgs {
     /// The clients' interface
     #[arg(required_unless_present = "restore")]

@@ -6,6 +6,7 @@
 
 mod bridge;
 mod check;
+mod ctl;
 mod fidelity;
 mod figures;
 mod kernel;
@@ -62,6 +63,7 @@ enum Command {
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
+    Ctl(ctl::CtlArgs),
     Kernel(kernel::KernelArgs),
 }
 
@@ -143,6 +145,7 @@ fn main() -> ExitCode {
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),
+        Command::Ctl(args) => ctl::ctl(&args),
         Command::Kernel(args) => kernel::kernel(args),
     };
     match result {

@@ -150,3 +150,35 @@ fn a_full_disk_is_told_at_once() {
     process.signal("INT");
     assert!(!process.ended(), "a capture was wanted and is not there");
 }
+
+#[test]
+fn ctl_asks_and_changes() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --control control", dir.path());
+    let ctl = |words: &str| {
+        let output = program(&format!("ctl --socket control {words}"), dir.path()).output();
+        let output = output.expect("it starts");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8(text).expect("output is text"),
+        )
+    };
+    let (code, said) = ctl("stats");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("qdisc pfifo 8001: dev b1 root"), "{said}");
+    let (code, said) = ctl("change up fq_codel target 7ms");
+    assert!(code == Some(0) && said.contains("target 7ms"), "{said}");
+    assert_eq!(ctl("rate down 20mbit"), (Some(0), "down: 20Mbit\n".into()));
+    let (code, said) = ctl("rate down 0");
+    assert!(code == Some(2) && said.contains("above zero"), "{said}");
+    let (_, said) = ctl("--json stats");
+    let stats: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    assert_eq!(stats["stats"]["up"]["qdisc"][0]["kind"], "fq_codel");
+    process.interrupt();
+    assert_eq!(ctl("stats").0, Some(1), "nobody is there any more");
+}

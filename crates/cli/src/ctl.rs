@@ -1,0 +1,123 @@
+//! `sojourn ctl`: asks a running bridge, or has it changed.
+
+use crate::{WrongInput, print};
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a bridge may take: its own patience with its forwarding thread, and some more.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Ask a running bridge, or change it
+///
+/// The bridge listens where its `--control` says. A change keeps every packet; a wrong one
+/// changes nothing.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn ctl --socket /run/sojourn.sock stats
+  sojourn ctl --socket /run/sojourn.sock change up fq_codel target 10ms
+  sojourn ctl --socket /run/sojourn.sock rate down 80mbit")]
+pub(crate) struct CtlArgs {
+    /// The bridge's control socket
+    #[arg(long, value_name = "PATH")]
+    socket: PathBuf,
+
+    /// Print the bridge's answer as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(subcommand)]
+    request: Request,
+}
+
+#[derive(Subcommand)]
+enum Request {
+    /// Print the statistics of both directions, as `tc -s qdisc` does
+    Stats,
+
+    /// Give one direction another queue, or other parameters
+    Change {
+        side: Way,
+
+        /// The queue, in tc's notation
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        spec: Vec<String>,
+    },
+
+    /// Give one direction another rate
+    Rate {
+        side: Way,
+
+        /// The rate, or `unlimited`
+        rate: String,
+    },
+}
+
+/// A direction of the bridge.
+#[derive(Clone, Copy, ValueEnum)]
+enum Way {
+    /// From left to right
+    Up,
+    /// From right to left
+    Down,
+}
+
+impl Way {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl CtlArgs {
+    /// As the bridge reads it.
+    fn request(&self) -> Value {
+        match &self.request {
+            Request::Stats if self.json => json!({"command": "stats"}),
+            Request::Stats => json!({"command": "text"}),
+            Request::Change { side, spec } => {
+                json!({"command": "change", "side": side.name(), "spec": spec.join(" ")})
+            }
+            Request::Rate { side, rate } => {
+                json!({"command": "rate", "side": side.name(), "rate": rate})
+            }
+        }
+    }
+
+    fn ask(&self) -> anyhow::Result<Value> {
+        let path = self.socket.display();
+        let mut stream = UnixStream::connect(&self.socket)
+            .with_context(|| format!("no bridge can be asked at {path}"))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        writeln!(stream, "{}", self.request()).with_context(|| format!("ask {path}"))?;
+        let mut answer = String::new();
+        let mut reader = BufReader::new(stream);
+        let read = reader.read_line(&mut answer);
+        read.with_context(|| format!("{path} does not answer"))?;
+        serde_json::from_str(&answer).with_context(|| format!("{path} is no bridge's socket"))
+    }
+}
+
+pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
+    let answer = args.ask()?;
+    if answer["ok"] != true {
+        let error = answer["error"].as_str().unwrap_or("the bridge says no");
+        return Err(WrongInput(error.to_owned()).into());
+    }
+    if args.json {
+        print(&format!("{answer}\n"))?;
+    } else if let Some(text) = answer["text"].as_str() {
+        print(text)?;
+    } else {
+        let side = answer["side"].as_str().unwrap_or_default();
+        let is_now = answer["spec"].as_str().or(answer["rate"].as_str());
+        print(&format!("{side}: {}\n", is_now.unwrap_or_default()))?;
+    }
+    Ok(0)
+}
