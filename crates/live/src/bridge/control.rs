@@ -273,7 +273,9 @@ impl Client {
                 Err(error) => refusal(&error),
             };
             // Who does not read is hung up on: the others must not wait for anybody.
-            if writeln!(self.stream, "{reply}").is_err() {
+            // In one piece: each takes room of its own in the socket, however short it is.
+            let answer = format!("{reply}\n");
+            if self.stream.write_all(answer.as_bytes()).is_err() {
                 return false;
             }
         }
