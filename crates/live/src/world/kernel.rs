@@ -358,7 +358,9 @@ impl<'a> Watch<'a> {
             }
         }
         run.lab.bridge.run(|| tc::run(&step.queue))?;
-        line.run(|| tc::run(&step.line))?;
+        if !step.line.is_empty() {
+            line.run(|| tc::run(&step.line))?;
+        }
         self.links.rate(step.side, step.at, step.rate);
         Ok(())
     }

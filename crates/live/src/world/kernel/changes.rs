@@ -2,6 +2,9 @@
 //!
 //! A queue takes new parameters and keeps its packets, as in the other worlds. Where it becomes
 //! another one the kernel throws away what waits in it, which the other worlds do not.
+//!
+//! When the run begins each queue is made anew, as the other worlds make theirs at that time: a
+//! queue of the kernel's has timers, and PIE's first update comes half a second after it was made.
 
 use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
@@ -13,6 +16,9 @@ use crate::lab::Lab;
 use crate::lab::graph::Joint;
 use crate::tc;
 use crate::unfit::Unfit;
+
+/// When the run begins. Until zero a clock says zero.
+const BEGIN: Time = Time::from_nanos(1);
 
 /// What a change is for the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +33,7 @@ pub(super) struct Step {
     pub(super) afresh: bool,
     /// The queue's numbers from then on.
     pub(super) majors: Vec<u16>,
-    /// For tc at the line behind the queue.
+    /// For tc at the line behind the queue, where that changes.
     pub(super) line: Vec<String>,
 }
 
@@ -38,6 +44,18 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         (interface.qdisc.clone(), line.clone())
     });
     let mut steps = Vec::new();
+    for (side, (spec, line)) in Side::BOTH.into_iter().zip(&links) {
+        let (lines, majors) = tc::queue(device(side), spec, &line.rate);
+        steps.push(Step {
+            at: BEGIN,
+            side,
+            rate: line.rate.fixed(),
+            queue: anew(side, lines),
+            afresh: true,
+            majors,
+            line: Vec::new(),
+        });
+    }
     for change in &cell.changes {
         let Some(number) = joint.iter().position(|&link| link == change.link) else {
             continue;
@@ -56,8 +74,7 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         let (after, majors) = tc::queue(device, spec, &line.rate);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
-        let removed = format!("qdisc del dev {device} root");
-        let queue = changed.unwrap_or_else(|| [vec![removed], after].concat());
+        let queue = changed.unwrap_or_else(|| anew(side, after));
         steps.push(Step {
             at: change.at,
             side,
@@ -69,6 +86,12 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         });
     }
     Ok(steps)
+}
+
+/// What makes a side's queue another one.
+fn anew(side: Side, lines: Vec<String>) -> Vec<String> {
+    let removed = format!("qdisc del dev {} root", device(side));
+    [vec![removed], lines].concat()
 }
 
 /// The device behind which a side's queue is.
