@@ -10,7 +10,7 @@ help:
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
-	@echo 'make dash    a real DASH player through the live bridge, as root (about 17 min)'
+	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make lint    format and lints only'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """A real DASH player behind real queues: dash.js in Chromium, lighttpd, the live bridge.
 
-    scripts/dash/run.py [--seconds N] [--links 12/1,4/1] [--queues pfifo...] [PROGRAM]
+    scripts/dash/run.py [--seconds N] [--players 2.0.0,5.2.1] [--links 12/1,4/1] [--queues FIFO,PIE]
+        [PROGRAM]
 
-For each link and queue manager one live run of scenarios/dash.toml: sojourn's own hosts make the
-cross traffic in real time, a lighttpd on the servers' side serves the chunks, a headless Chromium
-on the clients' side plays them. What the player did is read from its console. Everything runs in
-network and process namespaces of the run and ends with it. Writes out/dash/results.json and
-out/dash/report.html and prints a table.
+For each player, link and queue manager one live run of scenarios/dash.toml: sojourn's own hosts
+make the cross traffic in real time, a lighttpd on the servers' side serves the chunks, a
+headless Chromium on the clients' side plays them. What the player did is read from its console.
+Everything runs in network and process namespaces of the run and ends with it. Writes
+out/dash/results.json and out/dash/report.html and prints a table.
 """
 import argparse
 import html
+import itertools
 import json
 import os
 import pathlib
@@ -26,6 +28,8 @@ ROOT = HERE.parent.parent
 OUT = ROOT / "out" / "dash"
 SCENARIO = ROOT / "scenarios" / "dash.toml"
 PORT = 8080
+# The study's, and today's, as in package.json and player.html.
+PLAYERS = ["2.0.0", "5.2.1"]
 # As the study has them.
 QUEUES = {
     "FIFO": "pfifo limit 490",
@@ -58,7 +62,7 @@ exec chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --mu
     --no-first-run --disable-background-networking --disable-component-update --disable-sync \\
     --autoplay-policy=no-user-gesture-required --allow-file-access-from-files \\
     --user-data-dir={profile} --enable-logging=stderr --v=0 \\
-    'file://{page}?mpd=http://198.19.0.1:{port}/{manifest}' > {log} 2>&1
+    'file://{page}?player={player}&mpd=http://198.19.0.1:{port}/{manifest}' > {log} 2>&1
 """
 
 
@@ -68,7 +72,7 @@ def prepare(seconds):
     player.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json", "player.html"):
         shutil.copy(HERE / name, player / name)
-    if not (player / "node_modules" / "dashjs").exists():
+    if not (player / "node_modules" / "dashjs-2.0.0").exists():
         print("dash: installing dash.js", file=sys.stderr)
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
                        cwd=player, check=True)
@@ -77,16 +81,16 @@ def prepare(seconds):
     return player / "player.html", os.path.basename(manifest)
 
 
-def play(program, page, manifest, link, queue, seconds):
+def play(program, page, manifest, player, link, queue, seconds):
     """One run; returns what the player did."""
     down, up = link.split("/")
-    folder = OUT / f"{down}-{up}-{queue}"
+    folder = OUT / f"{player}-{down}-{up}-{queue}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     config, log = folder / "lighttpd.conf", folder / "player.log"
     config.write_text(LIGHTTPD.format(port=PORT, root=OUT / "video"))
     server = SERVER.format(config=config, log=folder / "server.log")
-    client = CLIENT.format(port=PORT, manifest=manifest, page=page, log=log,
+    client = CLIENT.format(port=PORT, manifest=manifest, page=page, player=player, log=log,
                            profile=folder / "profile")
     command = [program, "run", SCENARIO, "--world", "live", "--out", folder,
                "--set", f"duration={seconds}s", "--set", f"warmup={SETTLE_S}s",
@@ -150,8 +154,9 @@ def quartiles(values):
 
 
 def claims(results):
-    """H10 and H11 of the study, as far as these runs hold them."""
+    """H10 and H11 of the study for one player, as far as these runs hold them."""
     found = {(r["link"], r["queue"]): r for r in results}
+    player = results[0]["player"]
 
     def median(link, queue, what):
         run = found.get((link, queue))
@@ -171,21 +176,22 @@ def claims(results):
     for claim, link, words, queue, what, holds in checks:
         value = median(link, queue, what)
         if value is not None:
-            yield claim, link, words, value, holds(value)
+            yield player, claim, link, words, value, holds(value)
     medians = {q: median("12/1", q, "rr_kbps") for q in QUEUES}
     if all(v is not None for v in medians.values()):
         worst = medians["FIFO"] <= min(medians.values())
-        yield "H10", "12/1", "FIFO is the worst in RR", medians["FIFO"], worst
+        yield player, "H10", "12/1", "FIFO is the worst in RR", medians["FIFO"], worst
 
 
-HEAD = ["link", "queue", "chunks", "AR kbit/s p25 p50 p75", "RR kbit/s p25 p50 p75",
+HEAD = ["player", "link", "queue", "chunks", "AR kbit/s p25 p50 p75", "RR kbit/s p25 p50 p75",
         "started s", "stalls", "stalled s"]
 
 
 def row(result):
     def three(values):
         return " ".join(f"{v:6d}" for v in values) if values else "-"
-    return [result["link"], result["queue"], str(result["chunks"]), three(result["ar_kbps"]),
+    return [result["player"], result["link"], result["queue"], str(result["chunks"]),
+            three(result["ar_kbps"]),
             three(result["rr_kbps"]), str(result["started_s"] or "never"), str(result["stalls"]),
             str(result["stalled_s"])]
 
@@ -201,19 +207,19 @@ def report(results, judged, seconds):
     def table(rows):
         cells = ["".join(f"<td>{html.escape(str(c))}</td>" for c in r) for r in rows]
         return "<table>" + "".join(f"<tr>{c}</tr>" for c in cells) + "</table>"
-    verdicts = [[c, link, words, value, "holds" if ok else "does not hold"]
-                for c, link, words, value, ok in judged]
+    verdicts = [[player, c, link, words, value, "holds" if ok else "does not hold"]
+                for player, c, link, words, value, ok in judged]
     (OUT / "report.html").write_text(f"""<!doctype html><meta charset="utf-8">
 <title>A real DASH player behind four queue managers</title>
 <style>body {{ font: 15px sans-serif; margin: 2em }} td {{ padding: 2px 12px; white-space: pre }}
 tr:first-child {{ font-weight: bold }}</style>
 <h1>A real DASH player behind four queue managers</h1>
-<p>{html.escape(results[0]["player"])} in headless Chromium, chunks of 2 s at twenty rates from
+<p>dash.js in headless Chromium, chunks of 2 s at twenty rates from
 lighttpd, sojourn's live bridge and live cross traffic; one run of {seconds} s each, the first
 {SETTLE_S} s left out. AR: bytes of a chunk over the time of its fetch; RR: the rate asked for.</p>
 {table([HEAD] + [row(r) for r in results])}
 <h2>Claims</h2>
-{table([["claim", "link", "statement", "median kbit/s", "here"]] + verdicts)}
+{table([["player", "claim", "link", "statement", "median kbit/s", "here"]] + verdicts)}
 """)
 
 
@@ -221,27 +227,34 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", nargs="?", default=str(ROOT / "target/release/sojourn"))
     parser.add_argument("--seconds", type=int, default=120, help="length of each run")
+    parser.add_argument("--players", default=",".join(PLAYERS), help="of " + ", ".join(PLAYERS))
     parser.add_argument("--links", default="12/1,4/1", help="down/up in Mbit/s")
     parser.add_argument("--queues", default=",".join(QUEUES), help="of " + ", ".join(QUEUES))
     args = parser.parse_args()
     if args.seconds <= SETTLE_S:
         parser.error(f"--seconds must be above the {SETTLE_S} s that are left out")
-    unknown = [q for q in args.queues.split(",") if q not in QUEUES]
-    if unknown:
-        parser.error(f"no queue {unknown[0]!r}; there are {', '.join(QUEUES)}")
+    choices = (("queue", args.queues, QUEUES), ("player", args.players, PLAYERS))
+    for what, given, known in choices:
+        unknown = [name for name in given.split(",") if name not in known]
+        if unknown:
+            parser.error(f"no {what} {unknown[0]!r}; there are {', '.join(known)}")
     # Longer than any run, so that the video does not end.
     page, manifest = prepare(2 * (args.seconds // 2 + 30))
-    results = []
-    for link in args.links.split(","):
-        for queue in args.queues.split(","):
-            print(f"dash: {link} Mbit/s, {queue}, {args.seconds} s", file=sys.stderr, flush=True)
-            results.append(play(args.program, page, manifest, link, queue, args.seconds))
-    judged = list(claims(results))
+    results, judged = [], []
+    for player in args.players.split(","):
+        runs = []
+        for link, queue in itertools.product(args.links.split(","), args.queues.split(",")):
+            print(f"dash: dash.js {player}, {link} Mbit/s, {queue}, {args.seconds} s",
+                  file=sys.stderr, flush=True)
+            runs.append(play(args.program, page, manifest, player, link, queue, args.seconds))
+        results += runs
+        judged += claims(runs)
     (OUT / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     report(results, judged, args.seconds)
     show([HEAD] + [row(result) for result in results])
-    for claim, link, words, value, holds in judged:
-        print(f"{claim} {link}: {words}: {value} kbit/s, {'holds' if holds else 'does not hold'}")
+    for player, claim, link, words, value, holds in judged:
+        verdict = "holds" if holds else "does not hold"
+        print(f"{player}, {claim} {link}: {words}: {value} kbit/s, {verdict}")
     print(f"Report: {(OUT / 'report.html').relative_to(ROOT)}")
 
 
