@@ -3,6 +3,9 @@
 /// Why the live world cannot run a cell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
+    /// A medium is a radio.
+    #[error("radios are simulated: run this scenario with --world sim")]
+    Radio,
     /// A link does not lead back.
     #[error(
         "the live world's links lead back too: give each `duplex`, or one the other way; or run \

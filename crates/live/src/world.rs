@@ -214,6 +214,9 @@ fn link_of(network: &Network, link: usize) -> (&Interface, &Line) {
 /// The joints of a cell that can run here.
 fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     let network = &cell.network;
+    if network.radio().is_some() {
+        return Err(Unfit::Radio);
+    }
     let joints = graph::joints(network).ok_or(Unfit::OneWay)?;
     let dumbbell = is_dumbbell(network);
     let plain = network.nodes.iter().skip(usize::from(dumbbell));

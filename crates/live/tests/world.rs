@@ -10,7 +10,10 @@ use sojourn_live::Live;
 use sojourn_qdisc::Value;
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Change, Flow, LineRate, Network, Taps, Transport, World, WorldError};
+use sojourn_world::{
+    Cell, Change, Flow, LineRate, Network, Place, Profile, Radio, Routing, Taps, Transport, World,
+    WorldError,
+};
 use std::ops::ControlFlow;
 
 #[test]
@@ -327,6 +330,10 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     let mut graph = cell(1000, Vec::new());
     graph.network = Network::new(["a", "b", "c"]);
     assert!(refused(&graph).contains("lead back"));
+    let routing = Routing::Static { hop: None };
+    let radio = Radio::new(Profile::NS2_B, vec![Place::default(); 3], routing);
+    graph.network.share(radio, []);
+    assert!(refused(&graph).contains("radios are simulated"));
     let mut bare = cell(1000, Vec::new());
     bare.link_header = 0;
     assert!(refused(&bare).contains("link_header"));
