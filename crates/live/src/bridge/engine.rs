@@ -105,6 +105,12 @@ impl<P: FramePort> Engine<P> {
         Ok(wait)
     }
 
+    /// Puts a batch of what has arrived at one side into `arrivals`; returns how many frames came.
+    fn receive(&mut self, side: Side) -> io::Result<usize> {
+        let pool = &mut self.pools[side as usize];
+        self.ports[side as usize].receive(pool, &self.clock, &mut self.arrivals)
+    }
+
     /// Takes in what has arrived for one side, if it is ours by its stamp. Tells whether there may
     /// be more.
     fn take_in<O: Observer>(
@@ -114,14 +120,9 @@ impl<P: FramePort> Engine<P> {
         is_ours: impl Fn(Time) -> bool,
         observer: &mut O,
     ) -> io::Result<bool> {
-        let lane = &mut self.lanes[side as usize];
         for _ in 0..BATCHES {
-            let port = &mut self.ports[side as usize];
-            let count = port.receive(
-                &mut self.pools[side as usize],
-                &self.clock,
-                &mut self.arrivals,
-            )?;
+            let count = self.receive(side)?;
+            let lane = &mut self.lanes[side as usize];
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
                 if is_ours(frame.arrived()) {
@@ -214,12 +215,8 @@ impl<P: FramePort> Engine<P> {
             lane.expire(stall.to, &mut self.pools[side as usize], observer);
             // As many as wait, and not what arrives in the meantime on a busy link.
             for _ in 0..WAITING {
-                let port = &mut self.ports[side as usize];
-                let count = port.receive(
-                    &mut self.pools[side as usize],
-                    &self.clock,
-                    &mut self.arrivals,
-                )?;
+                let count = self.receive(side)?;
+                let lane = &mut self.lanes[side as usize];
                 for frame in self.arrivals.drain(..) {
                     let foreign = kernel_forwards && self.foreign.has(frame.arrived());
                     lane.by_kernel += u64::from(foreign);

@@ -40,6 +40,9 @@ pub(super) struct Demand {
 /// Room for data that `sacked` segments give back while the buffer holds them still: what SACK
 /// reports becomes one `sk_buff` (`tcp_shift_skb_data`).
 pub(super) fn spared(sacked: u32, mss: u16) -> u64 {
+    if sacked == 0 {
+        return 0;
+    }
     let mss = u64::from(mss);
     u64::from(sacked) * (OVERHEAD * mss / (mss + OVERHEAD))
 }
@@ -47,7 +50,9 @@ pub(super) fn spared(sacked: u32, mss: u16) -> u64 {
 /// The send buffer, and the ends of writes that have not been sent yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writes {
-    /// Data that the buffer holds when it is full; never shrinks.
+    /// Segments of memory that the buffer has been made for, and the data that it holds when it is
+    /// full; neither shrinks.
+    made_for: u64,
     room: u64,
     /// End of what it holds or has held.
     end: u64,
@@ -64,11 +69,12 @@ impl Writes {
         let mss = u64::from(demand.mss);
         let window = demand.window.clamp(WINDOWS.0, WINDOWS.1);
         let segments = u64::from(window) * u64::from(demand.windows);
-        let memory = segments * ((mss + HEADERS).next_power_of_two() + SK_BUFF);
-        self.room = self
-            .room
-            .max(memory * mss / (mss + OVERHEAD))
-            .min(demand.most);
+        // Asked with each ACK of a growing buffer: no division unless the window has grown.
+        if segments > self.made_for {
+            self.made_for = segments;
+            let memory = segments * ((mss + HEADERS).next_power_of_two() + SK_BUFF);
+            self.room = (memory * mss / (mss + OVERHEAD)).min(demand.most);
+        }
         let room = self.room + demand.spared;
         if demand.written <= demand.una + room {
             self.end = self.end.max(demand.written);
