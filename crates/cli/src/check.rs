@@ -1,24 +1,28 @@
-//! `sojourn check`: validates a scenario and prints what it means.
+//! `sojourn check`: validates a scenario or a bridge's file and prints what it means.
 
 use crate::table::Table;
 use crate::{Overrides, WrongInput, print};
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use sojourn_qdisc::Spec;
+use sojourn_scenario::bridge::BridgeFile;
 use sojourn_units::{Time, show_rate, show_span};
-use sojourn_world::{Cell, LineRate, Transport};
+use sojourn_world::{Cell, Line, LineRate, Transport};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Validate a scenario and print its resolved cells; nothing is run
+/// Validate a scenario and print its resolved cells, or a bridge's file and print its queues;
+/// nothing is run
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn check scenarios/demo.toml
+  sojourn check /etc/sojourn/bridge.toml
   sojourn check scenarios/demo.toml --set dumbbell.rtt=80ms --cell 2
   sojourn check --schema > scenario.schema.json
 
-Exit status: 0 when the scenario is right, 2 when it is not.")]
+Exit status: 0 when the file is right, 2 when it is not.")]
 pub(crate) struct CheckArgs {
-    /// The scenario file
+    /// The scenario, or the bridge's file
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
 
@@ -29,18 +33,45 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     cell: usize,
 
-    /// Print the scenario format as JSON Schema instead
-    #[arg(long)]
-    schema: bool,
+    /// Print a format as JSON Schema instead; alone, that of scenarios
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "scenario"
+    )]
+    schema: Option<Format>,
+}
+
+/// A format of files.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// Scenarios
+    Scenario,
+    /// A bridge's file (`sojourn bridge --config`)
+    Bridge,
+}
+
+impl Format {
+    fn schema(self) -> String {
+        match self {
+            Self::Scenario => sojourn_scenario::schema(),
+            Self::Bridge => sojourn_scenario::bridge_schema(),
+        }
+    }
 }
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
-    if args.schema {
-        print(&sojourn_scenario::schema())?;
+    if let Some(format) = args.schema {
+        print(&format.schema())?;
     }
     let Some(file) = &args.file else { return Ok(0) };
+    if std::fs::read_to_string(file).is_ok_and(|text| BridgeFile::is_meant(&text)) {
+        return check_bridge(args, file);
+    }
     let scenario = args.overrides.load(file)?;
-    if args.schema {
+    if args.schema.is_some() {
         return Ok(0);
     }
     let cells = &scenario.cells;
@@ -69,6 +100,58 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let _ = write!(text, "{}\n{}", links(cell).show(), flows(cell).show());
     print(&text)?;
     Ok(0)
+}
+
+fn check_bridge(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
+    let bridge = BridgeFile::load(file)?;
+    if !args.overrides.is_empty() {
+        bail!(WrongInput(
+            "--set, --seed and --seeds change scenarios; this is a bridge's file".to_owned()
+        ));
+    }
+    if args.schema.is_none() {
+        let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
+        text += &directions(&bridge).show();
+        print(&text)?;
+    }
+    Ok(0)
+}
+
+/// Both directions of every pair.
+fn directions(bridge: &BridgeFile) -> Table {
+    let mut table = Table::new([
+        "pair", "from", "to", ">rate", ">delay", ">jitter", ">loss", "qdisc",
+    ]);
+    for pair in &bridge.pairs {
+        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Spec)| {
+            table.row(vec![
+                pair.name.clone(),
+                from.to_owned(),
+                to.to_owned(),
+                rate(Some(&line.rate)),
+                show_span(line.delay),
+                show_span(line.jitter),
+                percent(line.loss),
+                qdisc.to_string(),
+            ]);
+        };
+        row(&pair.left, &pair.right, &pair.up);
+        row(&pair.right, &pair.left, &pair.down);
+    }
+    table
+}
+
+fn rate(rate: Option<&LineRate>) -> String {
+    match rate {
+        Some(LineRate::Infinite) => "unlimited".to_owned(),
+        Some(LineRate::Fixed(rate)) => show_rate(*rate),
+        Some(LineRate::Trace(_)) => "trace".to_owned(),
+        None => "-".to_owned(),
+    }
+}
+
+fn percent(loss: f64) -> String {
+    format!("{}%", loss * 100.0)
 }
 
 fn counted(number: usize, word: &str) -> String {
@@ -104,18 +187,12 @@ fn links(cell: &Cell) -> Table {
         let line = network.wire(index).map(|wire| &wire.line);
         let hearers = medium.hearers(interface.node).iter();
         let hearers: Vec<&str> = hearers.map(|&to| network.nodes[to].name.as_str()).collect();
-        let rate = match medium.rate() {
-            Some(LineRate::Infinite) => "unlimited".to_owned(),
-            Some(LineRate::Fixed(rate)) => show_rate(*rate),
-            Some(LineRate::Trace(_)) => "trace".to_owned(),
-            None => "-".to_owned(),
-        };
         table.row(vec![
             interface.name.clone(),
-            rate,
+            rate(medium.rate()),
             show_span(medium.delay()),
             line.map_or("-".to_owned(), |line| show_span(line.jitter)),
-            line.map_or("-".to_owned(), |line| format!("{}%", line.loss * 100.0)),
+            line.map_or("-".to_owned(), |line| percent(line.loss)),
             network.nodes[interface.node].name.clone(),
             hearers.join(", "),
             interface.qdisc.to_string(),

@@ -20,11 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[command(after_help = "Examples:
   sojourn ctl --socket /run/sojourn.sock stats
   sojourn ctl --socket /run/sojourn.sock change up fq_codel target 10ms
-  sojourn ctl --socket /run/sojourn.sock rate down 80mbit")]
+  sojourn ctl --socket /run/sojourn.sock --pair wan rate down 80mbit
+  sojourn ctl --socket /run/sojourn.sock reload --dry-run")]
 pub(crate) struct CtlArgs {
     /// The bridge's control socket
     #[arg(long, value_name = "PATH")]
     socket: PathBuf,
+
+    /// The pair of interfaces that is meant, of a bridge with several [default: all, or the only
+    /// one]
+    #[arg(long, value_name = "NAME")]
+    pair: Option<String>,
 
     /// Print the bridge's answer as JSON
     #[arg(long)]
@@ -55,6 +61,13 @@ enum Request {
         /// The rate, or `unlimited`
         rate: String,
     },
+
+    /// Have the bridge follow its file: what differs is changed, no packet is lost
+    Reload {
+        /// Say what differs, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 /// A direction of the bridge.
@@ -78,7 +91,7 @@ impl Way {
 impl CtlArgs {
     /// As the bridge reads it.
     fn request(&self) -> Value {
-        match &self.request {
+        let mut request = match &self.request {
             Request::Stats if self.json => json!({"command": "stats"}),
             Request::Stats => json!({"command": "text"}),
             Request::Change { side, spec } => {
@@ -87,7 +100,12 @@ impl CtlArgs {
             Request::Rate { side, rate } => {
                 json!({"command": "rate", "side": side.name(), "rate": rate})
             }
+            Request::Reload { dry_run } => json!({"command": "reload", "dry_run": dry_run}),
+        };
+        if let Some(pair) = &self.pair {
+            request["pair"] = pair.as_str().into();
         }
+        request
     }
 
     fn ask(&self) -> anyhow::Result<Value> {
@@ -114,6 +132,12 @@ pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
         print(&format!("{answer}\n"))?;
     } else if let Some(text) = answer["text"].as_str() {
         print(text)?;
+    } else if let Some(changes) = answer["changes"].as_array() {
+        let mut lines: Vec<&str> = changes.iter().filter_map(Value::as_str).collect();
+        if lines.is_empty() {
+            lines.push("nothing differs");
+        }
+        print(&format!("{}\n", lines.join("\n")))?;
     } else {
         let side = answer["side"].as_str().unwrap_or_default();
         let is_now = answer["spec"].as_str().or(answer["rate"].as_str());

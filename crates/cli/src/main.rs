@@ -84,6 +84,10 @@ struct Overrides {
 }
 
 impl Overrides {
+    fn is_empty(&self) -> bool {
+        self.sets.is_empty() && self.seed.is_none() && self.seeds.is_none()
+    }
+
     fn load(&self, file: &Path) -> Result<Scenario, Problems> {
         let options = Options {
             sets: self.sets.clone(),
@@ -94,7 +98,7 @@ impl Overrides {
     }
 }
 
-/// Tells people what is wrong with a scenario.
+/// Tells people what is wrong with a file.
 fn refuse(problems: &Problems) -> u8 {
     eprint!("{problems}");
     match problems.len() {

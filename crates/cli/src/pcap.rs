@@ -3,7 +3,7 @@
 use crate::WrongInput;
 use anyhow::Context as _;
 use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
-use sojourn_live::bridge::Log;
+use sojourn_service::Log;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError, WorldName};
 use std::fmt::Write as _;

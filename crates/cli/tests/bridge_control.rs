@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::process::{Running, bridge, program};
+use common::process::{Running, bridge, ctl, program};
 use common::rig::{Link, available, exchange};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -159,15 +159,7 @@ fn ctl_asks_and_changes() {
     let dir = tempfile::tempdir().unwrap();
     let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir.path());
-    let ctl = |words: &str| {
-        let output = program(&format!("ctl --socket control {words}"), dir.path()).output();
-        let output = output.expect("it starts");
-        let text = [output.stdout, output.stderr].concat();
-        (
-            output.status.code(),
-            String::from_utf8(text).expect("output is text"),
-        )
-    };
+    let ctl = |words: &str| ctl(dir.path(), words);
     let (code, said) = ctl("stats");
     assert_eq!(code, Some(0), "{said}");
     assert!(said.starts_with("qdisc pfifo 8001: dev b1 root"), "{said}");
@@ -178,7 +170,10 @@ fn ctl_asks_and_changes() {
     assert!(code == Some(2) && said.contains("above zero"), "{said}");
     let (_, said) = ctl("--json stats");
     let stats: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
-    assert_eq!(stats["stats"]["up"]["qdisc"][0]["kind"], "fq_codel");
+    assert_eq!(
+        stats["stats"]["a1-b1"]["up"]["qdisc"][0]["kind"],
+        "fq_codel"
+    );
     process.interrupt();
     assert_eq!(ctl("stats").0, Some(1), "nobody is there any more");
 }

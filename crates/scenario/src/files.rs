@@ -1,5 +1,6 @@
 //! Files that a scenario names, each read once however many cells use it.
 
+use crate::problem::Problems;
 use crate::trace::{self, TraceError};
 use crate::video::{self, VideoError};
 use sojourn_apps::dash::{Manifest, big_clip};
@@ -89,4 +90,17 @@ fn unreadable(what: &'static str, path: &str, error: std::io::Error) -> FileErro
         path: path.to_owned(),
         error: Arc::new(error),
     }
+}
+
+/// A file's name, as messages show it, and its text.
+pub(crate) fn read_text(file: &Path) -> Result<(String, String), Problems> {
+    let name = file.display().to_string();
+    let unreadable = |message: String| Problems::alone(&name, message);
+    let bytes =
+        std::fs::read(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        unreadable(format!("is not a text file (byte {byte} is not UTF-8)"))
+    })?;
+    Ok((name, text))
 }

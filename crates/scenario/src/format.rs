@@ -116,11 +116,12 @@ table! {
 
 table! {
     overlay
-    /// One direction of the dumbbell.
+    /// One direction of a dumbbell, or of a bridge's pair.
     pub(crate) struct HopTable {
-        /// Rate of the link. Required, unless there is a `trace`.
+        /// Rate of the link. Required in a scenario, unless there is a `trace`; a bridge's default
+        /// is `unlimited`.
         rate: Option<LinkSpeed>,
-        /// A mahimahi trace as the link's rate: a path, seen from the scenario file.
+        /// A mahimahi trace as the link's rate: a path, seen from the file that says so.
         trace: Option<String>,
         /// Queue at the link's entrance, in tc's words. Default `pfifo limit 1000`.
         qdisc: Option<Queue>,

@@ -11,11 +11,15 @@
 //! The format is described in `docs/scenario.md`; [`schema`] gives it as JSON Schema. Both come
 //! from the one list of keys in `format.rs`.
 //!
+//! A bridge's file is read in the same way, and has keys and units in common with scenarios
+//! ([`bridge`]).
+//!
 //! Not here: what a queue, a flow or a world does; claims about results (see `study`); and no
 //! output files (see `report`).
 #![forbid(unsafe_code)]
 
 mod apps;
+pub mod bridge;
 mod files;
 mod format;
 pub mod problem;
@@ -31,7 +35,8 @@ pub mod tree;
 mod video;
 
 pub use problem::{Problem, Problems};
-pub use reference::{reference, schema};
+pub use quantity::group;
+pub use reference::{bridge_reference, bridge_schema, reference, schema};
 pub use runner::{Outcome, Watch, run, split};
 pub use scenario::{Options, Scenario};
 pub use trace::{TraceError, parse as parse_trace};

@@ -121,6 +121,18 @@ quantity!(Seeds(Vec<u64>), "seeds", {
     "examples": [5, [1, 7, 42]],
 });
 
+quantity!(Device(String), "interface", {
+    "description": "The name of a network interface: 1 to 15 characters, no blank and no slash.",
+    "type": "string",
+    "pattern": r"^[^\s/]{1,15}$",
+    "examples": ["eth1"],
+});
+quantity!(Group(u32): Copy, "group", {
+    "description": "A group of this machine: its name or number.",
+    "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }],
+    "examples": ["netdev"],
+});
+
 /// When the receiver acknowledges: `true`, `false` or the longest delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckDelay {
@@ -408,6 +420,50 @@ impl Read for Name {
             return problems.refuse(Problem::new(node.at, path, message).help(help));
         }
         Some(Self(name))
+    }
+}
+
+impl Read for Device {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        /// `IFNAMSIZ` less the zero at its end.
+        const LONGEST: usize = 15;
+        let name = String::read(node, path, problems)?;
+        let wrong = |c: char| c.is_whitespace() || c == '/' || c == '\0';
+        let reserved = [".", ".."].contains(&name.as_str());
+        if name.is_empty() || name.len() > LONGEST || name.contains(wrong) || reserved {
+            let message = format!("`{name}` is not the name of an interface");
+            let help = format!("1 to {LONGEST} characters, as `ip link` shows them");
+            return problems.refuse(Problem::new(node.at, path, message).help(help));
+        }
+        Some(Self(name))
+    }
+}
+
+/// The number of a group of this machine, by its name or number.
+pub fn group(text: &str) -> Option<u32> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    // group(5): name, password, number, members.
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        fields.nth(1)?.parse().ok().filter(|_| name == text)
+    })
+}
+
+impl Read for Group {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        if let Value::Integer(_) = node.value {
+            return u32::read(node, path, problems).map(Self);
+        }
+        let name = String::read(node, path, problems)?;
+        let message = format!("there is no group `{name}` on this machine");
+        match group(&name) {
+            Some(number) => Some(Self(number)),
+            None => problems.refuse(Problem::new(node.at, path, message)),
+        }
     }
 }
 

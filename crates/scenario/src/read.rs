@@ -198,7 +198,7 @@ macro_rules! table {
 
             // A table may have no keys.
             #[allow(unused_variables)]
-            fn of(
+            pub(crate) fn of(
                 fields: &$crate::read::Fields<'_>,
                 problems: &mut $crate::problem::Problems,
             ) -> Option<Self> {

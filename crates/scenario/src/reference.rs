@@ -1,27 +1,43 @@
-//! The format's JSON Schema, and from it the reference in `docs/scenario.md`.
+//! The formats' JSON Schemas, and from them the references in `docs/scenario.md` and
+//! `docs/bridge.md`.
 
+use crate::bridge::BridgeTable;
 use crate::format::ScenarioFile;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
 /// The scenario format as JSON Schema (draft 2020-12), pretty-printed, with a newline at its end.
 pub fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&document()).expect("a schema is plain JSON");
+    pretty(&scenario())
+}
+
+/// The format of a bridge's file, likewise.
+pub fn bridge_schema() -> String {
+    pretty(&bridge())
+}
+
+fn pretty(document: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("a schema is plain JSON");
     text.push('\n');
     text
 }
 
-fn document() -> Value {
+fn scenario() -> Value {
+    document::<ScenarioFile>("scenario-1", "Sojourn scenario")
+}
+
+fn bridge() -> Value {
+    document::<BridgeTable>("bridge-1", "Sojourn bridge")
+}
+
+fn document<T: JsonSchema>(id: &str, title: &str) -> Value {
     let settings = SchemaSettings::draft2020_12();
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<ScenarioFile>();
-    schema.insert(
-        "$id".into(),
-        "https://sojourn.invalid/scenario-1.schema.json".into(),
-    );
-    schema.insert("title".into(), "Sojourn scenario".into());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let id = format!("https://sojourn.invalid/{id}.schema.json");
+    schema.insert("$id".into(), id.into());
+    schema.insert("title".into(), title.into());
     let mut document = schema.to_value();
     drop_null(&mut document);
     document
@@ -53,8 +69,16 @@ fn drop_null(value: &mut Value) {
     }
 }
 
-/// The tables of the reference: heading, and where the table stands in the schema.
-const SECTIONS: [(&str, &str); 11] = [
+/// The tables of a reference: heading, and where the table stands in the schema.
+type Sections = [(&'static str, &'static str)];
+
+const BRIDGE: &Sections = &[
+    ("Top level", ""),
+    ("`[[pair]]`", "PairTable"),
+    ("`[pair.up]`, `[pair.down]`", "HopTable"),
+];
+
+const SCENARIO: &Sections = &[
     ("Top level", ""),
     ("`[dumbbell]`", "DumbbellTable"),
     ("`[dumbbell.up]`, `[dumbbell.down]`", "HopTable"),
@@ -68,17 +92,27 @@ const SECTIONS: [(&str, &str); 11] = [
     ("`[[change]]`", "ChangeTable"),
 ];
 
-/// Every key of the format as Markdown tables, made from the schema.
-pub fn reference() -> String {
-    let document = document();
+/// Every key of a bridge's file as Markdown tables, made from the schema.
+pub fn bridge_reference() -> String {
+    tables(&bridge(), BRIDGE)
+}
+
+fn tables(document: &Value, sections: &Sections) -> String {
     let mut out = String::new();
-    for (heading, name) in SECTIONS {
-        let table = match name {
-            "" => &document,
-            _ => &document["$defs"][name],
+    for (heading, name) in sections {
+        let table = match *name {
+            "" => document,
+            name => &document["$defs"][name],
         };
-        keys(&mut out, &document, heading, table);
+        keys(&mut out, document, heading, table);
     }
+    out
+}
+
+/// Every key of a scenario, likewise.
+pub fn reference() -> String {
+    let document = scenario();
+    let mut out = tables(&document, SCENARIO);
     for model in document["$defs"]["App"]["oneOf"]
         .as_array()
         .into_iter()

@@ -30,7 +30,7 @@ pub(crate) struct Resolver<'a> {
 
 impl Resolver<'_> {
     /// A problem with the field at `path`.
-    fn complain(&mut self, path: &str, message: impl Into<String>) {
+    pub(crate) fn complain(&mut self, path: &str, message: impl Into<String>) {
         let problem = Problem::new(self.tree.locate(path), path, message);
         self.problems.add(problem);
     }
@@ -54,7 +54,7 @@ impl Resolver<'_> {
 
     /// Whether no name of the list `list` occurs twice; complains about those that do. There is a
     /// name for each item that has one.
-    fn check_unique<'n>(
+    pub(crate) fn check_unique<'n>(
         &mut self,
         list: &str,
         names: impl Iterator<Item = Option<&'n Name>>,

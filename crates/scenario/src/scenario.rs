@@ -1,6 +1,6 @@
 //! A scenario file with its overrides, read and resolved into cells.
 
-use crate::files::Files;
+use crate::files::{Files, read_text};
 use crate::format::ScenarioFile;
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::quantity::Seeds;
@@ -44,14 +44,7 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with the file, with what it names, or with the options.
     pub fn load(file: &Path, options: &Options) -> Result<Self, Problems> {
-        let name = file.display().to_string();
-        let unreadable = |message: String| Problems::alone(&name, message);
-        let bytes =
-            std::fs::read(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let byte = error.utf8_error().valid_up_to();
-            unreadable(format!("is not a text file (byte {byte} is not UTF-8)"))
-        })?;
+        let (name, text) = read_text(file)?;
         let base = file.parent().unwrap_or(Path::new(""));
         Self::parse(&name, &text, base, options)
     }

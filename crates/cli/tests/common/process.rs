@@ -85,3 +85,12 @@ pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
     assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
     running
 }
+
+/// Asks the bridge at the socket `control` in a folder: the exit status, and what it said.
+pub fn ctl(dir: &Path, words: &str) -> (Option<i32>, String) {
+    let output = program(&format!("ctl --socket control {words}"), dir).output();
+    let output = output.expect("it starts");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("output is text");
+    (output.status.code(), text)
+}

@@ -153,6 +153,14 @@ impl Observer for Capture {
     }
 }
 
+impl Observer for Option<Capture> {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
+        if let Some(capture) = self {
+            capture.frame(point, side, now, frame);
+        }
+    }
+}
+
 impl Drop for Viewer {
     fn drop(&mut self) {
         // All captures are gone: the thread ends when it has emptied the queue.

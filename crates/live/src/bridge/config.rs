@@ -86,6 +86,32 @@ impl BridgeConfig {
     }
 }
 
+impl BridgeConfig {
+    /// One of the directions.
+    pub fn side(&mut self, side: Side) -> &mut Direction {
+        match side {
+            Side::Up => &mut self.up,
+            Side::Down => &mut self.down,
+        }
+    }
+
+    /// What cannot be changed while a bridge runs becomes as it is in `running`: interfaces, clock,
+    /// dice, changes to come, and all that is set up once at the interfaces.
+    pub(super) fn keep_fixed(&mut self, running: &Self) {
+        let wanted = std::mem::replace(self, running.clone());
+        self.busy_poll = wanted.busy_poll;
+        self.watchdog = wanted.watchdog;
+        self.stale = wanted.stale;
+        self.memory = wanted.memory;
+        for (side, wanted) in Side::BOTH.into_iter().zip([wanted.up, wanted.down]) {
+            let direction = self.side(side);
+            direction.qdisc = wanted.qdisc;
+            direction.split_gso = wanted.split_gso;
+            direction.line = wanted.line;
+        }
+    }
+}
+
 /// From the kernel's own dice.
 pub(crate) fn random_word() -> u64 {
     let mut seed = [0; 8];

@@ -38,6 +38,12 @@ impl DelayStage {
         }
     }
 
+    /// Whether frames that come from now on may overtake each other. Those that are there leave
+    /// as they would have.
+    pub(crate) fn set_reorder(&mut self, reorder: bool) {
+        self.reorder = reorder;
+    }
+
     /// Holds a frame until `due`, or, without reordering, until the frame of its class before it
     /// has left, if that is later.
     pub(crate) fn hold(&mut self, frame: Frame, due: Time, class: usize) {
@@ -64,10 +70,18 @@ impl DelayStage {
 
     /// When the next frame is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        if self.reorder {
-            return self.loose.first_key_value().map(|((due, _), _)| *due);
-        }
-        self.heads.peek().map(|Reverse((due, ..))| *due)
+        let loose = self.next_loose().map(|(due, _)| due);
+        let held = self.next_held().map(|(due, _)| due);
+        loose.into_iter().chain(held).min()
+    }
+
+    fn next_loose(&self) -> Option<(Time, u64)> {
+        self.loose.first_key_value().map(|(key, _)| *key)
+    }
+
+    fn next_held(&self) -> Option<(Time, u64)> {
+        let head = self.heads.peek();
+        head.map(|Reverse((due, sequence, _))| (*due, *sequence))
     }
 
     /// The next frame that is due at `now`.
@@ -76,7 +90,8 @@ impl DelayStage {
             return None;
         }
         self.held -= 1;
-        if self.reorder {
+        let (loose, held) = (self.next_loose(), self.next_held());
+        if loose.is_some_and(|loose| held.is_none_or(|held| loose < held)) {
             return self.loose.pop_first().map(|(_, frame)| frame);
         }
         let Reverse((.., class)) = self.heads.pop()?;
@@ -126,5 +141,29 @@ mod tests {
             pool.give(frame);
         }
         assert_eq!(pool.lent(), 0);
+    }
+
+    #[test]
+    fn frames_leave_as_they_came_whatever_may_overtake_from_now_on() {
+        let mut pool = Pool::new(4);
+        let mut stage = DelayStage::new(1, false);
+        let mut hold = |stage: &mut DelayStage, due| {
+            let bytes = [due as u8; 60];
+            let frame = Frame::from_bytes(&mut pool, &bytes, Time::ZERO).expect("there is room");
+            stage.hold(frame, Time::from_nanos(due), 0);
+        };
+        hold(&mut stage, 50);
+        stage.set_reorder(true);
+        hold(&mut stage, 20);
+        stage.set_reorder(false);
+        // Behind the one that may not be overtaken.
+        hold(&mut stage, 10);
+        let mut left = Vec::new();
+        while let Some(due) = stage.next_due() {
+            let frame = stage.release(due).expect("it is due");
+            left.push((due.as_nanos(), frame.parts().0[0]));
+        }
+        assert_eq!(left, [(20, 20), (50, 50), (50, 10)]);
+        assert_eq!(stage.held(), 0);
     }
 }

@@ -349,12 +349,17 @@ impl Pool {
     /// A pool that lends out up to `bytes`, and as much again as a port keeps ready to receive
     /// into: whole batches of the longest frames.
     pub(crate) fn of(bytes: u64) -> Self {
-        let ready = BATCH * (FRAME + TAIL);
         let mut pool = Self::new(0);
-        pool.limit = usize::try_from(bytes)
-            .unwrap_or(usize::MAX)
-            .saturating_add(ready);
+        pool.set_limit(bytes);
         pool
+    }
+
+    /// Lends out so many bytes from now on, as [`Pool::of`] counts. What is lent out beyond that
+    /// comes back in its own time.
+    pub(crate) fn set_limit(&mut self, bytes: u64) {
+        let ready = BATCH * (FRAME + TAIL);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.limit = bytes.saturating_add(ready);
     }
 
     /// An empty frame; none when all memory is lent out.

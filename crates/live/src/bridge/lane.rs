@@ -1,7 +1,7 @@
 //! One direction: queue, transmitter, delay stage. No I/O and no clock.
 
 use super::by_port::{Labels, PathDelays};
-use super::config::{BridgeConfig, Side};
+use super::config::{BridgeConfig, Direction, Side};
 use super::delay::DelayStage;
 use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
@@ -9,7 +9,7 @@ use crate::lab::Namespace;
 use crate::nat::Conntrack;
 use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Impairment, LineRate, Transmitter};
+use sojourn_world::{Impairment, Line, LineRate, Transmitter};
 use std::collections::VecDeque;
 
 /// Bytes before the IP header that Linux counts.
@@ -315,6 +315,36 @@ impl Lane {
         }
         self.free_at = self.free_at.min(now);
         self.held_until = Time::ZERO;
+    }
+
+    /// Does as `new` says from now on, where that is not what `old` said. No frame is lost.
+    pub(crate) fn follow(
+        &mut self,
+        old: &Direction,
+        new: &Direction,
+        config: &BridgeConfig,
+        now: Time,
+    ) {
+        self.split_gso = new.split_gso;
+        if old.line.rate != new.line.rate {
+            self.set_rate(&new.line.rate, now);
+        }
+        if old.qdisc != new.qdisc {
+            self.set_spec(&new.qdisc, now);
+        }
+        self.splits = splits(self.split_gso, &self.rate, &new.qdisc);
+        if old.line != new.line {
+            let line = &new.line;
+            let shortest = self.paths.classes().iter().min().copied();
+            self.delay = line.delay;
+            self.shortest_delay = line.delay + shortest.unwrap_or(Span::ZERO);
+            self.stage.set_reorder(line.reorder);
+        }
+        let dice = |line: &Line| (line.jitter, line.reorder, line.loss.to_bits());
+        if dice(&old.line) != dice(&new.line) {
+            let name = format!("{}.impairment", self.name);
+            self.impairment = Impairment::of(&new.line, config.seed, &name);
+        }
     }
 
     /// Sends at another rate from now on. A frame that is being sent is sent as it began.

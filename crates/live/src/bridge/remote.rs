@@ -4,7 +4,7 @@
 //! may touch what the two sides share says a word of state, so that the locks are always free
 //! when somebody takes them.
 
-use super::config::Side;
+use super::config::{BridgeConfig, Side};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
 use sojourn_qdisc::Spec;
@@ -12,7 +12,7 @@ use sojourn_world::LineRate;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -38,10 +38,8 @@ const CLOSED: u8 = 4;
 pub(super) enum Order {
     /// Say what has been counted.
     Snapshot,
-    /// Another queue, or other parameters.
-    Change(Side, Spec),
-    /// Another rate.
-    Rate(Side, LineRate),
+    /// Work as this says instead of as before; what differs is something that can be changed.
+    Become(Box<BridgeConfig>),
 }
 
 /// What comes back.
@@ -59,18 +57,27 @@ struct Shared {
     /// Readable when the forwarding thread is to look.
     bell: OwnedFd,
     /// Whoever asks holds this; the forwarding thread never does.
-    turn: Mutex<Last>,
+    turn: Mutex<Turn>,
 }
 
-/// The last snapshot, and when it was taken.
-type Last = Option<(Instant, Arc<Snapshot>)>;
+/// What those who ask know.
+#[derive(Debug)]
+struct Turn {
+    /// The last snapshot, and when it was taken.
+    last: Option<(Instant, Arc<Snapshot>)>,
+    /// What the bridge works by.
+    config: BridgeConfig,
+}
 
 /// Why a bridge does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
     /// It hangs, or was stopped.
-    #[error("the forwarding thread has not answered for a second")]
+    #[error("the forwarding thread has not answered for a second; nothing was changed")]
     Hangs,
+    /// It has begun with what it was asked for, and stands still.
+    #[error("the forwarding thread has begun with it, and stands still since")]
+    Late,
     /// It has ended.
     #[error("the bridge has ended")]
     Ended,
@@ -84,14 +91,17 @@ pub struct Remote(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Inbox(Arc<Shared>);
 
-/// Both ends.
-pub(super) fn pair() -> io::Result<(Remote, Inbox)> {
+/// Both ends of a bridge that works by `config`.
+pub(super) fn pair(config: &BridgeConfig) -> io::Result<(Remote, Inbox)> {
     let shared = Arc::new(Shared {
         state: AtomicU8::new(IDLE),
         order: Mutex::default(),
         answer: Mutex::default(),
         bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-        turn: Mutex::default(),
+        turn: Mutex::new(Turn {
+            last: None,
+            config: config.clone(),
+        }),
     });
     Ok((Remote(Arc::clone(&shared)), Inbox(shared)))
 }
@@ -102,8 +112,8 @@ impl Remote {
     /// # Errors
     /// When the bridge hangs or has ended.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, RemoteError> {
-        let mut last = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, snapshot)) = &*last
+        let mut turn = self.turn();
+        if let Some((at, snapshot)) = &turn.last
             && at.elapsed() < YOUNG
         {
             return Ok(Arc::clone(snapshot));
@@ -112,8 +122,31 @@ impl Remote {
             return Err(RemoteError::Ended);
         };
         let snapshot = Arc::<Snapshot>::from(snapshot);
-        *last = Some((Instant::now(), Arc::clone(&snapshot)));
+        turn.last = Some((Instant::now(), Arc::clone(&snapshot)));
         Ok(snapshot)
+    }
+
+    /// What the bridge works by now.
+    pub fn config(&self) -> BridgeConfig {
+        self.turn().config.clone()
+    }
+
+    /// Has the bridge work by another configuration from one moment on, in both directions. No
+    /// packet is lost. What can be changed are queues, lines, super-packets,
+    /// `busy_poll`, `watchdog`, `stale` and `memory`; the rest stays as it was at the start.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn reconfigure(&self, change: impl FnOnce(&mut BridgeConfig)) -> Result<(), RemoteError> {
+        let mut turn = self.turn();
+        let mut config = turn.config.clone();
+        change(&mut config);
+        config.keep_fixed(&turn.config);
+        let answer = self.ask(Order::Become(Box::new(config.clone())));
+        if matches!(answer, Ok(_) | Err(RemoteError::Late)) {
+            (turn.config, turn.last) = (config, None);
+        }
+        answer.map(drop)
     }
 
     /// Makes one direction's queue follow another spec. It keeps every packet.
@@ -121,7 +154,7 @@ impl Remote {
     /// # Errors
     /// When the bridge hangs or has ended.
     pub fn change(&self, side: Side, spec: Spec) -> Result<(), RemoteError> {
-        self.tell(Order::Change(side, spec))
+        self.reconfigure(|config| config.side(side).qdisc = spec)
     }
 
     /// Gives one direction another rate.
@@ -129,13 +162,11 @@ impl Remote {
     /// # Errors
     /// When the bridge hangs or has ended.
     pub fn set_rate(&self, side: Side, rate: LineRate) -> Result<(), RemoteError> {
-        self.tell(Order::Rate(side, rate))
+        self.reconfigure(|config| config.side(side).line.rate = rate)
     }
 
-    fn tell(&self, order: Order) -> Result<(), RemoteError> {
-        let mut last = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = None;
-        self.ask(order).map(drop)
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the forwarding thread look up at once, from whatever it waits for.
@@ -179,8 +210,12 @@ impl Remote {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 // Not carried out later either, unless that has begun.
-                shared.step(ASKED, IDLE);
-                return Err(RemoteError::Hangs);
+                let is_taken_back = shared.step(ASKED, IDLE);
+                return Err(if is_taken_back {
+                    RemoteError::Hangs
+                } else {
+                    RemoteError::Late
+                });
             }
             thread::park_timeout(left);
         }
@@ -237,31 +272,39 @@ impl Drop for Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_units::Rate;
+
+    fn both() -> (Remote, Inbox) {
+        pair(&BridgeConfig::new("a", "b")).unwrap()
+    }
 
     #[test]
     fn an_order_is_carried_out_once_or_taken_back() {
-        let (remote, inbox) = pair().unwrap();
-        let rate = || Order::Rate(Side::Up, LineRate::Infinite);
+        let (remote, inbox) = both();
+        let slow = LineRate::Fixed(Rate::from_bps(1_000_000));
+        let tell = || remote.set_rate(Side::Up, slow.clone());
         // Nobody serves: the order is taken back, and is not carried out later.
-        assert_eq!(remote.tell(rate()), Err(RemoteError::Hangs));
+        assert_eq!(tell(), Err(RemoteError::Hangs));
         inbox.serve(|_| panic!("nobody waits for it any more"));
+        assert_eq!(remote.config().up.line.rate, LineRate::Infinite);
         thread::scope(|scope| {
-            let asker = scope.spawn(|| remote.tell(rate()));
+            let asker = scope.spawn(tell);
             while !asker.is_finished() {
                 inbox.serve(|order| {
-                    assert!(matches!(order, Order::Rate(Side::Up, LineRate::Infinite)));
+                    assert!(matches!(order, Order::Become(to) if to.up.line.rate == slow));
                     Answer::Done
                 });
             }
             assert_eq!(asker.join().unwrap(), Ok(()));
         });
+        assert_eq!(remote.config().up.line.rate, slow);
         drop(inbox);
-        assert_eq!(remote.tell(rate()), Err(RemoteError::Ended));
+        assert_eq!(tell(), Err(RemoteError::Ended));
     }
 
     #[test]
     fn the_bell_rings_until_it_is_heard() {
-        let (remote, inbox) = pair().unwrap();
+        let (remote, inbox) = both();
         remote.wake();
         remote.wake();
         inbox.heard();

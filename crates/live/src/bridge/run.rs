@@ -62,17 +62,29 @@ enum WayRound {
 }
 
 impl Bridge {
+    /// Whether `config`'s interfaces are there and can be bridged; nothing is touched.
+    ///
+    /// # Errors
+    /// When an interface is missing, down, named twice or no Ethernet.
+    pub fn check(config: &BridgeConfig) -> Result<(), BridgeError> {
+        Self::interfaces(config).map(drop)
+    }
+
+    fn interfaces(config: &BridgeConfig) -> Result<(Interface, Interface), BridgeError> {
+        if config.left == config.right {
+            return Err(BridgeError::Same(config.left.clone()));
+        }
+        let left = Interface::find(&config.left)?;
+        Ok((left, Interface::find(&config.right)?))
+    }
+
     /// Opens both interfaces in the calling thread's network namespace. Frames that arrive from
     /// now on are forwarded once [`Bridge::run`] is called.
     ///
     /// # Errors
     /// When an interface is missing, down, named twice or no Ethernet; when permission is missing.
     pub fn open(config: BridgeConfig) -> Result<Self, BridgeError> {
-        if config.left == config.right {
-            return Err(BridgeError::Same(config.left));
-        }
-        let left = Interface::find(&config.left)?;
-        let right = Interface::find(&config.right)?;
+        let (left, right) = Self::interfaces(&config)?;
         let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
         let claims = [claim(&left)?, claim(&right)?];
         let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
@@ -92,7 +104,7 @@ impl Bridge {
         }
         let way_round = way_round(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
-        let (remote, inbox) = remote::pair().doing("make an event counter")?;
+        let (remote, inbox) = remote::pair(&config).doing("make an event counter")?;
         let mut engine = Engine::new(&config, pools, sockets.0, sockets.1, mtu);
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign.until = bridge.forwarded_until;
@@ -330,13 +342,29 @@ impl Bridge {
 
     fn carry_out(&mut self, order: Order) -> Answer {
         let now = self.config.clock.now();
-        let lanes = &mut self.engine.lanes;
         match order {
             Order::Snapshot => return Answer::Snapshot(Box::new(self.snapshot())),
-            Order::Change(side, spec) => lanes[side as usize].set_spec(&spec, now),
-            Order::Rate(side, rate) => lanes[side as usize].set_rate(&rate, now),
+            Order::Become(config) => self.follow(*config, now),
         }
         Answer::Done
+    }
+
+    /// Works by `config` from now on; what is fixed is the same in it.
+    fn follow(&mut self, config: BridgeConfig, now: Time) {
+        let old = std::mem::replace(&mut self.config, config);
+        let directions = [(&old.up, &self.config.up), (&old.down, &self.config.down)];
+        for (lane, (old, new)) in self.engine.lanes.iter_mut().zip(directions) {
+            lane.follow(old, new, &self.config, now);
+        }
+        for pool in &mut self.engine.pools {
+            pool.set_limit(self.config.memory);
+        }
+        if old.watchdog != self.config.watchdog || old.stale != self.config.stale {
+            if let WayRound::Bridge(bridge) = &self.way_round {
+                bridge.hold_until(Time::MAX, self.config.clock);
+            }
+            self.watchdog = self.watch(now);
+        }
     }
 
     /// What has been counted up to now.

@@ -128,6 +128,26 @@ impl Link {
         }
     }
 
+    /// Another cable each way to the same middle, whose devices there are `a2` and `b2`.
+    pub fn beside(&self) -> Self {
+        let (client, server) = (Net::new(), Net::new());
+        let handle = self.middle.handle.try_clone().expect("one more descriptor");
+        let middle = Net { handle };
+        for (device, net, end) in [("a2", &client, "a0"), ("b2", &server, "b0")] {
+            let there = net.path();
+            middle.ip(&format!(
+                "link add {device} type veth peer name {end} netns {there}
+                 link set {device} up"
+            ));
+            net.ip(&format!("link set {end} up"));
+        }
+        Self {
+            client,
+            middle,
+            server,
+        }
+    }
+
     /// All four devices get this MTU.
     pub fn mtu(&self, mtu: u32) {
         self.client.ip(&format!("link set a0 mtu {mtu}"));

@@ -57,10 +57,8 @@ impl Resolver<'_> {
 
     /// Clients and servers with one bottleneck each way: `up` from the clients, `down` back.
     fn dumbbell(&mut self, table: &DumbbellTable) -> Option<Network> {
-        self.check_unused();
-        let up = self.direction(table, table.up.as_ref(), "up");
-        let down = self.direction(table, table.down.as_ref(), "down");
-        let ((up, up_queue), (down, down_queue)) = (up?, down?);
+        let ways = [&table.up, &table.down].map(Option::as_ref);
+        let [(up, up_queue), (down, down_queue)] = self.both_ways("dumbbell", &table.hop, ways)?;
         let mut network = Network::new(["client", "server"]);
         network.join([CLIENT, SERVER], "up", up_queue, up);
         network.join([SERVER, CLIENT], "down", down_queue, down);
@@ -69,37 +67,50 @@ impl Resolver<'_> {
         Some(network)
     }
 
+    /// Line and queue of up and down: the keys of the table at `above` count for both, those of
+    /// its `up` and `down` for one.
+    pub(crate) fn both_ways(
+        &mut self,
+        above: &str,
+        both: &HopTable,
+        [up, down]: [Option<&HopTable>; 2],
+    ) -> Option<[(Line, QdiscSpec); 2]> {
+        self.check_unused(above);
+        let up = self.direction(above, both, up, "up");
+        let down = self.direction(above, both, down, "down");
+        Some([up?, down?])
+    }
+
     /// A key for both directions that both directions override would be changed, or swept,
     /// without any effect.
-    fn check_unused(&mut self) {
+    fn check_unused(&mut self, above: &str) {
         for key in HopTable::KEYS.concat() {
-            let path = format!("dumbbell.{key}");
-            let own = ["up", "down"].map(|way| format!("dumbbell.{way}.{key}"));
+            let path = format!("{above}.{key}");
+            let own = ["up", "down"].map(|way| format!("{above}.{way}.{key}"));
             if self.tree.has(&path) && own.iter().all(|path| self.tree.has(path)) {
                 self.complain(&path, "has no effect: `up` and `down` have their own");
             }
         }
     }
 
-    /// One direction: its own keys before those of the whole dumbbell. Rate and trace are one
-    /// thing in this.
+    /// One direction: its own keys before those for both. Rate and trace are one thing in this.
     fn direction(
         &mut self,
-        table: &DumbbellTable,
+        above: &str,
+        both: &HopTable,
         own: Option<&HopTable>,
         name: &str,
     ) -> Option<(Line, QdiscSpec)> {
         let own = own.cloned().unwrap_or_default();
-        let both = &table.hop;
         if own.rate.is_some() || own.trace.is_some() {
             let (rate, trace) = (own.rate, own.trace.clone());
             let hop = own.over(both.clone());
             let hop = HopTable { rate, trace, ..hop };
-            return self.line(&format!("dumbbell.{name}"), hop);
+            return self.line(&format!("{above}.{name}"), hop);
         }
         let path = match (&both.rate, &both.trace) {
-            (None, None) => format!("dumbbell.{name}"),
-            _ => "dumbbell".to_owned(),
+            (None, None) => format!("{above}.{name}"),
+            _ => above.to_owned(),
         };
         self.line(&path, own.over(both.clone()))
     }

@@ -4,9 +4,8 @@
 //! Whoever may open the socket may change the bridge: it is its owner's alone, or a named
 //! group's too. Who changes something is logged with the credentials that the kernel knows.
 
-use super::error::{BridgeError, Doing};
-use super::remote::Remote;
-use super::request::{parse, refusal};
+use crate::request::{parse, refusal};
+use crate::{Fleet, Log};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, fchmod};
 use rustix::net::socket_with;
@@ -18,6 +17,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -27,9 +27,6 @@ const CLIENTS: usize = 16;
 const LONGEST_LINE: usize = 64 << 10;
 /// Whoever says nothing for this long is hung up on.
 const SILENCE: Duration = Duration::from_secs(60);
-
-/// A message for whoever looks after the bridge.
-pub type Log = Box<dyn Fn(String) + Send>;
 
 /// A socket at which nobody answers yet. The file is removed with it.
 #[derive(Debug)]
@@ -54,7 +51,15 @@ pub struct ControlThread {
     _file: SocketFile,
 }
 
-/// Why no socket could be made at a path.
+/// Why no socket could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("listen at `{}`: {source}", .path.display())]
+pub struct ControlError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// What stands at a path.
 #[derive(Debug, thiserror::Error)]
 enum Taken {
     #[error("there is a file that is no socket; it stays as it is")]
@@ -71,23 +76,26 @@ impl Control {
     ///
     /// # Errors
     /// When something else stands there, or the socket cannot be made.
-    pub fn listen(path: &Path, group: Option<u32>) -> Result<Self, BridgeError> {
+    pub fn listen(path: &Path, group: Option<u32>) -> Result<Self, ControlError> {
         let listener = make_way(path).and_then(|()| open(path, group));
-        let (listener, file) = listener.doing(&format!("listen at `{}`", path.display()))?;
+        let (listener, file) = listener.map_err(|source| ControlError {
+            path: path.to_owned(),
+            source,
+        })?;
         Ok(Self { listener, file })
     }
 
-    /// Answers for `bridge` from now on, and logs who changes what.
+    /// Answers for `fleet` from now on, and logs who changes what.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn serve(self, bridge: Remote, log: Log) -> io::Result<ControlThread> {
+    pub fn serve(self, fleet: Arc<Fleet>, log: Log) -> io::Result<ControlThread> {
         let Self { listener, file } = self;
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
         let stopped = stop.try_clone()?;
         let mut server = Server {
             listener,
-            bridge,
+            fleet,
             log,
             clients: Vec::new(),
         };
@@ -164,7 +172,7 @@ impl Drop for ControlThread {
 /// What the thread works with.
 struct Server {
     listener: UnixListener,
-    bridge: Remote,
+    fleet: Arc<Fleet>,
     log: Log,
     clients: Vec<Client>,
 }
@@ -182,12 +190,12 @@ impl Server {
         while !self.wait(stop) {
             self.accept();
             let Self {
-                bridge,
+                fleet,
                 log,
                 clients,
                 ..
             } = self;
-            clients.retain_mut(|client| client.serve(bridge, log));
+            clients.retain_mut(|client| client.serve(fleet, log));
         }
     }
 
@@ -239,7 +247,7 @@ impl Server {
 
 impl Client {
     /// Returns whether the connection goes on.
-    fn serve(&mut self, bridge: &Remote, log: &Log) -> bool {
+    fn serve(&mut self, fleet: &Fleet, log: &Log) -> bool {
         let mut buffer = [0; 4096];
         let open = match self.stream.read(&mut buffer) {
             Ok(0) => false,
@@ -264,7 +272,7 @@ impl Client {
             let reply = match parse(text.trim()) {
                 Ok(request) => {
                     let changes = request.changes();
-                    let reply = request.answer(bridge);
+                    let reply = request.answer(fleet);
                     if changes {
                         log(format!("control: {}: {}: {reply}", self.who, text.trim()));
                     }

@@ -1,0 +1,219 @@
+//! The command line's pair of interfaces, as a bridge's file would ask for it.
+
+use crate::WrongInput;
+use crate::pcap::SNAP_LEN;
+use anyhow::Context as _;
+use clap::Args;
+use sojourn_qdisc::{Spec, SpecError};
+use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
+use sojourn_service::parse_link_rate;
+use sojourn_units::{Rate, Span, parse_size, parse_span};
+use sojourn_world::{Line, LineRate, RateTrace};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Two interfaces and what is between them.
+#[derive(Args)]
+pub(super) struct PairArgs {
+    /// The clients' interface
+    #[arg(required_unless_present_any = ["restore", "config"])]
+    pub(super) left: Option<String>,
+
+    /// The servers' interface
+    #[arg(required_unless_present_any = ["restore", "config"])]
+    pub(super) right: Option<String>,
+
+    /// Queue from left to right, in tc's notation
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
+    pub(super) up: Spec,
+
+    /// Queue from right to left
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
+    pub(super) down: Spec,
+
+    /// Rate from left to right [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
+    pub(super) up_rate: Option<Rate>,
+
+    /// Rate from right to left [default: no limit]
+    #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
+    pub(super) down_rate: Option<Rate>,
+
+    /// mahimahi trace as the rate from left to right
+    #[arg(long, value_name = "FILE", conflicts_with = "up_rate")]
+    pub(super) up_trace: Option<PathBuf>,
+
+    /// mahimahi trace as the rate from right to left
+    #[arg(long, value_name = "FILE", conflicts_with = "down_rate")]
+    pub(super) down_trace: Option<PathBuf>,
+
+    /// Delay after the queue, from left to right
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    pub(super) up_delay: Span,
+
+    /// Delay after the queue, from right to left
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    pub(super) down_delay: Span,
+
+    /// Extra delay in both directions, uniform from zero to this
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_span)]
+    pub(super) jitter: Span,
+
+    /// Let jitter reorder packets
+    #[arg(long)]
+    pub(super) reorder: bool,
+
+    /// Probability that a packet is lost after the queue, in both directions
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub(super) loss: f64,
+
+    /// Do not start if no kernel bridge can take over when this process dies
+    #[arg(long, conflicts_with = "no_fail_open")]
+    pub(super) require_fail_open: bool,
+
+    /// No kernel bridge: the link goes down with this process
+    #[arg(long)]
+    pub(super) no_fail_open: bool,
+
+    /// Let the kernel bridge take over when this process stands still for so long; 0: never
+    /// [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    pub(super) watchdog: Option<Span>,
+
+    /// Drop what is held and what waits when this process has stood still for longer
+    /// [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    pub(super) stale: Option<Span>,
+
+    /// Leave the kernel bridge in place after a clean end
+    #[arg(long, conflicts_with = "no_fail_open")]
+    pub(super) keep_bridge: bool,
+
+    /// Leave GRO and LRO of the interfaces as they are
+    #[arg(long)]
+    pub(super) keep_offloads: bool,
+
+    /// Most memory that the frames of one direction may hold, in queues and on the way
+    /// [default: 144mb]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) memory: Option<u64>,
+
+    /// Cut super-packets before both queues [default: behind a rate of up to 1 Gbit/s, a trace or
+    /// tbf]
+    #[arg(long, conflicts_with = "no_split_gso")]
+    pub(super) split_gso: bool,
+
+    /// Let super-packets pass both queues whole
+    #[arg(long)]
+    pub(super) no_split_gso: bool,
+
+    /// Never sleep; costs one processor
+    #[arg(long)]
+    pub(super) busy_poll: bool,
+
+    /// Hand frames to the driver past the interface's own qdisc
+    #[arg(long)]
+    pub(super) qdisc_bypass: bool,
+
+    /// Listen for requests at this Unix socket, which its owner alone may open
+    #[arg(long, value_name = "PATH")]
+    pub(super) control: Option<PathBuf>,
+
+    /// Let this group open the control socket too
+    #[arg(long, value_name = "GROUP", requires = "control", value_parser = group)]
+    pub(super) control_group: Option<u32>,
+
+    /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
+    /// that nobody knows which flows share a queue]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+
+    /// Capture what the hosts beyond both ports send and get, with the ports as two interfaces
+    #[arg(long, value_name = "FILE")]
+    pub(super) pcap: Option<PathBuf>,
+
+    /// Bytes of each frame that --pcap keeps, at most 256
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
+    pub(super) snap_len: u32,
+}
+
+fn spec(text: &str) -> Result<Spec, WrongInput> {
+    let parsed = text.parse();
+    parsed.map_err(|error: SpecError| WrongInput(error.pretty()))
+}
+
+fn probability(text: &str) -> Result<f64, WrongInput> {
+    let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
+    number.ok_or_else(|| WrongInput("a probability is a number from 0 to 1".into()))
+}
+
+/// A group by its name or number.
+fn group(text: &str) -> Result<u32, WrongInput> {
+    let found = sojourn_scenario::group(text);
+    found.ok_or_else(|| WrongInput(format!("there is no group `{text}` on this machine")))
+}
+
+impl PairArgs {
+    /// As a file would say it.
+    pub(super) fn file(&self) -> anyhow::Result<BridgeFile> {
+        // The parser has seen to it that they are there.
+        let [left, right] = [&self.left, &self.right].map(|port| port.clone().unwrap_or_default());
+        let way = |spec: &Spec, rate, trace: &Option<PathBuf>, delay| {
+            let line = Line {
+                rate: line_rate(rate, trace.as_ref())?,
+                delay,
+                jitter: self.jitter,
+                reorder: self.reorder,
+                loss: self.loss,
+            };
+            anyhow::Ok((line, spec.clone()))
+        };
+        let pair = BridgePair {
+            name: BridgePair::default_name(&left, &right),
+            left,
+            right,
+            up: way(&self.up, self.up_rate, &self.up_trace, self.up_delay)?,
+            down: way(
+                &self.down,
+                self.down_rate,
+                &self.down_trace,
+                self.down_delay,
+            )?,
+            split_gso: match (self.split_gso, self.no_split_gso) {
+                (false, false) => None,
+                (asked, _) => Some(asked),
+            },
+            fail_open: match (self.no_fail_open, self.require_fail_open) {
+                (true, _) => WayRound::Off,
+                (_, true) => WayRound::Require,
+                _ => WayRound::Prefer,
+            },
+            keep_bridge: self.keep_bridge,
+            watchdog: self.watchdog,
+            stale: self.stale,
+            memory: self.memory,
+            keep_offloads: self.keep_offloads,
+            qdisc_bypass: self.qdisc_bypass,
+            busy_poll: self.busy_poll,
+            seed: self.seed,
+        };
+        Ok(BridgeFile {
+            around: Around {
+                control: self.control.clone(),
+                control_group: self.control_group,
+            },
+            pairs: vec![pair],
+        })
+    }
+}
+
+fn line_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<LineRate> {
+    if let Some(path) = trace {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).with_context(|| format!("read {name}"))?;
+        let trace: RateTrace = sojourn_scenario::parse_trace(&text)
+            .map_err(|problem| anyhow::anyhow!("{name}:{problem}"))?;
+        return Ok(LineRate::Trace(Arc::new(trace)));
+    }
+    Ok(rate.map_or(LineRate::Infinite, LineRate::Fixed))
+}

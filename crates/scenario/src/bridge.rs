@@ -1,0 +1,313 @@
+//! A bridge's file: pairs of interfaces and what is between them, in the keys and units of
+//! scenarios. `docs/bridge.md` has its reference, made from the tables here.
+//!
+//! Not here: what a bridge does with it, and how a running one follows it (see `service`).
+
+use crate::files::{Files, read_text};
+use crate::format::HopTable;
+use crate::problem::{Problem, Problems};
+use crate::quantity::{Bytes, Device, Duration, Group, LinkSpeed, Name};
+use crate::read::{Read, table, words, wrong_type};
+use crate::resolve::Resolver;
+use crate::tree::{Node, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_qdisc::Spec;
+use sojourn_units::Span;
+use sojourn_world::Line;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The only version so far.
+const VERSION: i64 = 1;
+
+/// Words that stand for a direction where a pair may be named too.
+const SIDES: [&str; 2] = ["up", "down"];
+
+/// The number of the format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Version;
+
+impl JsonSchema for Version {
+    fn schema_name() -> Cow<'static, str> {
+        "version".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "The version of the format.", "const": VERSION })
+    }
+}
+
+impl Read for Version {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let problem = match node.value {
+            Value::Integer(VERSION) => return Some(Self),
+            Value::Integer(other) => {
+                let message = format!("{other} is not a version that this program reads");
+                Problem::new(node.at, path, message)
+            }
+            _ => wrong_type(node, path, "an integer"),
+        };
+        problems.refuse(problem.help(format!("for example `version = {VERSION}`")))
+    }
+}
+
+words! {
+    /// What happens to the link when the bridge's process dies.
+    pub(crate) enum WayRoundWord: WayRound {
+        /// The link goes down with it.
+        Off = "off" => WayRound::Off,
+        /// A kernel bridge takes over, where the kernel can do it.
+        Prefer = "prefer" => WayRound::Prefer,
+        /// As `prefer`, but the bridge does not start where it cannot.
+        Require = "require" => WayRound::Require,
+    }
+}
+
+table! {
+    /// A bridge: one or several pairs of interfaces.
+    pub(crate) struct BridgeTable {
+        /// `1`: the version of this format.
+        version: Version,
+        /// Path of the Unix socket at which `sojourn ctl` asks. Default: none.
+        control: Option<String>,
+        /// Group that may open the socket too. Default: none, its owner alone may.
+        control_group: Option<Group>,
+        /// The pairs of interfaces; each has a forwarding thread of its own.
+        pair: Vec<PairTable>,
+    }
+}
+
+table! {
+    /// Two interfaces with a queue each way. A key of a direction that stands here counts for
+    /// both, one in `up` or `down` for that direction alone.
+    pub(crate) struct PairTable {
+        /// What `ctl`, the log and metrics call it. Default: both interfaces, `eth1-eth2`.
+        name: Option<Name>,
+        /// The clients' interface: frames that arrive here go up.
+        left: Device,
+        /// The servers' interface: frames that arrive here go down.
+        right: Device,
+        /// From left to right.
+        up: Option<HopTable>,
+        /// From right to left.
+        down: Option<HopTable>,
+        /// Whether super-packets are cut before both queues. Default: behind a rate of up to
+        /// 1 Gbit/s, a trace or tbf.
+        split_gso: Option<bool>,
+        /// What happens to the link when the process dies. Default `prefer`.
+        fail_open: Option<WayRoundWord>,
+        /// Whether the kernel bridge stays after a clean end. Default false.
+        keep_bridge: Option<bool>,
+        /// The kernel bridge takes over when the forwarding thread stands still for so long; 0:
+        /// never. Default 100 ms.
+        watchdog: Option<Duration>,
+        /// What is held and what waits is dropped when it has stood still for longer. Default
+        /// 500 ms.
+        stale: Option<Duration>,
+        /// Most memory that the frames of one direction may hold. Default 144 MiB.
+        memory: Option<Bytes>,
+        /// Whether GRO and LRO of the interfaces are left as they are. Default false.
+        keep_offloads: Option<bool>,
+        /// Whether frames pass by the interfaces' own qdiscs. Default false.
+        qdisc_bypass: Option<bool>,
+        /// Whether the thread never sleeps; costs a processor. Default false.
+        busy_poll: Option<bool>,
+        /// Seed of dice and of the hash of flows. Default random, so that nobody knows which flows
+        /// share a queue.
+        seed: Option<u64>,
+        ..hop: HopTable,
+    }
+}
+
+/// What happens to the link when the bridge's process dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WayRound {
+    /// The link goes down with it.
+    Off,
+    /// A kernel bridge takes over, where the kernel can do it.
+    #[default]
+    Prefer,
+    /// As `Prefer`, but the bridge does not start where it cannot.
+    Require,
+}
+
+/// A bridge as its file, or the command line, asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BridgeFile {
+    /// What there is but once.
+    pub around: Around,
+    /// At least one; no interface is in two of them, and no name is.
+    pub pairs: Vec<BridgePair>,
+}
+
+/// What a bridge has around its pairs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Where requests are taken.
+    pub control: Option<PathBuf>,
+    /// The number of the group that may ask too.
+    pub control_group: Option<u32>,
+}
+
+/// A pair of interfaces. Where nothing is said, the bridge has its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BridgePair {
+    /// What it is called.
+    pub name: String,
+    /// The clients' interface.
+    pub left: String,
+    /// The servers' interface.
+    pub right: String,
+    /// Line and queue from left to right.
+    pub up: (Line, Spec),
+    /// Line and queue from right to left.
+    pub down: (Line, Spec),
+    /// Whether super-packets are cut before both queues.
+    pub split_gso: Option<bool>,
+    /// What happens to the link when the process dies.
+    pub fail_open: WayRound,
+    /// Whether the kernel bridge stays after a clean end.
+    pub keep_bridge: bool,
+    /// How long the forwarding thread may stand still before the kernel bridge takes over.
+    pub watchdog: Option<Span>,
+    /// After how long what was held is too old.
+    pub stale: Option<Span>,
+    /// Most bytes that the frames of one direction may hold.
+    pub memory: Option<u64>,
+    /// Whether GRO and LRO stay as they are.
+    pub keep_offloads: bool,
+    /// Whether frames pass by the interfaces' own qdiscs.
+    pub qdisc_bypass: bool,
+    /// Whether the forwarding thread never sleeps.
+    pub busy_poll: bool,
+    /// Seed of dice and of the hash of flows.
+    pub seed: Option<u64>,
+}
+
+impl BridgePair {
+    /// The name of a pair that was given none.
+    pub fn default_name(left: &str, right: &str) -> String {
+        format!("{left}-{right}")
+    }
+}
+
+impl BridgeFile {
+    /// Whether a text means to be a bridge's file, and not a scenario.
+    pub fn is_meant(text: &str) -> bool {
+        Node::of_file("", text).is_ok_and(|(tree, _)| {
+            tree.get("format").is_none() && ["version", "pair"].iter().any(|key| tree.has(key))
+        })
+    }
+
+    /// Reads a bridge's file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, or with what it names.
+    pub fn load(file: &Path) -> Result<Self, Problems> {
+        let (name, text) = read_text(file)?;
+        Self::parse(&name, &text, file.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads a text; `name` is shown in messages, and the paths of traces are seen from `base`.
+    ///
+    /// # Errors
+    /// As [`BridgeFile::load`].
+    pub fn parse(name: &str, text: &str, base: &Path) -> Result<Self, Problems> {
+        let (tree, mut problems) = Node::of_file(name, text)?;
+        let table = BridgeTable::read(&tree, "", &mut problems);
+        let file = table.and_then(|table| {
+            let mut resolver = Resolver {
+                tree: &tree,
+                problems: &mut problems,
+                files: &mut Files::new(base),
+            };
+            resolver.bridge(table)
+        });
+        match file {
+            Some(file) if problems.is_empty() => Ok(file),
+            _ => {
+                problems.sort();
+                Err(problems)
+            }
+        }
+    }
+}
+
+impl Resolver<'_> {
+    fn bridge(&mut self, table: BridgeTable) -> Option<BridgeFile> {
+        // There is but one, and all below is its.
+        let Version = table.version;
+        if table.control_group.is_some() && table.control.is_none() {
+            self.complain("control_group", "there is no `control` to let it open");
+        }
+        if table.pair.is_empty() {
+            self.complain("pair", "at least one pair is needed");
+        }
+        let pairs = table.pair.into_iter().enumerate();
+        let pairs: Vec<_> = pairs.map(|(index, pair)| self.pair(index, pair)).collect();
+        let pairs: Vec<BridgePair> = pairs.into_iter().collect::<Option<_>>()?;
+        for (index, pair) in pairs.iter().enumerate() {
+            // By number: the names may be the same.
+            let place = format!("pair[{}]", index + 1);
+            let others = &pairs[..index];
+            if SIDES.contains(&pair.name.as_str()) {
+                let message = format!("`{}` is the name of a direction", pair.name);
+                self.complain(&format!("{place}.name"), message);
+            }
+            if others.iter().any(|other| other.name == pair.name) {
+                let message = format!("another pair has the name `{}` already", pair.name);
+                self.complain(&format!("{place}.name"), message);
+            }
+            for (key, device) in [("left", &pair.left), ("right", &pair.right)] {
+                let mut others = others.iter();
+                if let Some(other) = others.find(|o| [&o.left, &o.right].contains(&device)) {
+                    let message = format!("`{device}` is in the pair `{}` already", other.name);
+                    self.complain(&format!("{place}.{key}"), message);
+                }
+            }
+            if pair.left == pair.right {
+                let message = "a pair needs two different interfaces";
+                self.complain(&format!("{place}.right"), message);
+            }
+        }
+        Some(BridgeFile {
+            around: Around {
+                control: table.control.map(PathBuf::from),
+                control_group: table.control_group.map(|group| group.0),
+            },
+            pairs,
+        })
+    }
+
+    fn pair(&mut self, index: usize, table: PairTable) -> Option<BridgePair> {
+        let place = match &table.name {
+            Some(name) => format!("pair.{}", name.0),
+            None => format!("pair[{}]", index + 1),
+        };
+        let (left, right) = (table.left.0, table.right.0);
+        let mut both = table.hop;
+        if both.rate.is_none() && both.trace.is_none() {
+            both.rate = Some(LinkSpeed(None));
+        }
+        let ways = [&table.up, &table.down].map(Option::as_ref);
+        let [up, down] = self.both_ways(&place, &both, ways)?;
+        let name = table.name.map(|name| name.0);
+        Some(BridgePair {
+            name: name.unwrap_or_else(|| BridgePair::default_name(&left, &right)),
+            left,
+            right,
+            up,
+            down,
+            split_gso: table.split_gso,
+            fail_open: table.fail_open.map(WayRoundWord::value).unwrap_or_default(),
+            keep_bridge: table.keep_bridge.unwrap_or(false),
+            watchdog: table.watchdog.map(|limit| limit.0),
+            stale: table.stale.map(|limit| limit.0),
+            memory: table.memory.map(|limit| limit.0),
+            keep_offloads: table.keep_offloads.unwrap_or(false),
+            qdisc_bypass: table.qdisc_bypass.unwrap_or(false),
+            busy_poll: table.busy_poll.unwrap_or(false),
+            seed: table.seed,
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! A bridge's file: what it means, and that what is wrong is refused with its place, its field and
+//! what would be right.
+
+use sojourn_qdisc::Spec;
+use sojourn_scenario::bridge::{BridgeFile, WayRound};
+use sojourn_units::{Rate, Span};
+use sojourn_world::LineRate;
+use std::path::Path;
+
+const GOOD: &str = r#"version = 1
+control = "/run/wan.sock"
+
+[[pair]]
+name = "wan"
+left = "eth1"
+right = "eth2"
+qdisc = "fq_codel"
+delay = "5ms"
+fail_open = "require"
+watchdog = "50ms"
+up = { rate = "20mbit" }
+down = { rate = "100mbit", qdisc = "cake" }
+
+[[pair]]
+left = "eth3"
+right = "eth4"
+"#;
+
+fn parse(text: &str) -> Result<BridgeFile, String> {
+    BridgeFile::parse("test.toml", text, Path::new("")).map_err(|problems| problems.to_string())
+}
+
+#[test]
+fn a_key_of_the_pair_counts_for_both_directions() {
+    let file = parse(GOOD).unwrap_or_else(|problems| panic!("{problems}"));
+    let [wan, other] = &file.pairs[..] else {
+        panic!("{file:?}");
+    };
+    assert_eq!(
+        file.around.control.as_deref(),
+        Some(Path::new("/run/wan.sock"))
+    );
+    let spec = |text: &str| text.parse::<Spec>().unwrap();
+    let rate = |mbit: u64| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+    assert_eq!((&wan.up.0.rate, &wan.up.1), (&rate(20), &spec("fq_codel")));
+    assert_eq!((&wan.down.0.rate, &wan.down.1), (&rate(100), &spec("cake")));
+    assert_eq!(
+        [wan.up.0.delay, wan.down.0.delay],
+        [Span::from_millis(5); 2]
+    );
+    assert_eq!(wan.fail_open, WayRound::Require);
+    assert_eq!(wan.watchdog, Some(Span::from_millis(50)));
+    // Everything has a default.
+    assert_eq!(other.name, "eth3-eth4");
+    assert_eq!(
+        (&other.up.0.rate, &other.up.1),
+        (&LineRate::Infinite, &Spec::pfifo(1000))
+    );
+    assert_eq!(
+        (other.fail_open, other.watchdog, other.seed),
+        (WayRound::Prefer, None, None)
+    );
+}
+
+/// What replaces what, and what is said of it.
+const WRONG: &[(&str, &str, &[&str])] = &[
+    (
+        "version = 1",
+        "version = 2",
+        &[
+            "test.toml:1:11: version: 2 is not a version",
+            "= help: for example `version = 1`",
+        ],
+    ),
+    ("version = 1\n", "", &["missing key `version`"]),
+    (
+        "left = \"eth3\"",
+        "left = \"eth1\"",
+        &["test.toml:16:8: pair[2].left: `eth1` is in the pair `wan` already"],
+    ),
+    (
+        "left = \"eth3\"",
+        "left = \"eth4\"",
+        &["pair[2].right: a pair needs two different"],
+    ),
+    (
+        "name = \"wan\"",
+        "name = \"eth3-eth4\"",
+        &["pair[2].name: another pair has the name `eth3-eth4` already"],
+    ),
+    (
+        "name = \"wan\"",
+        "name = \"up\"",
+        &["pair[1].name: `up` is the name of a direction"],
+    ),
+    (
+        "left = \"eth3\"",
+        "left = \"a name that is much too long\"",
+        &["pair[2].left: `a name that is much too long` is not the name of an interface"],
+    ),
+    (
+        "rate = \"20mbit\"",
+        "rate = 20",
+        &[
+            "test.toml:12:15: pair.wan.up.rate: `20` needs a unit",
+            "\"12mbit\"",
+        ],
+    ),
+    (
+        "qdisc = \"cake\"",
+        "qdisc = \"cake rtt\"",
+        &["pair.wan.down.qdisc: "],
+    ),
+    (
+        "watchdog",
+        "watchdgo",
+        &[
+            "pair.wan: unknown key `watchdgo`",
+            "did you mean `watchdog`?",
+        ],
+    ),
+    (
+        "control = ",
+        "control_group = \"no such group\" #",
+        &["test.toml:2:17: control_group: there is no group `no such group` on this machine"],
+    ),
+    (
+        "control = ",
+        "control_group = 0 #",
+        &["control_group: there is no `control` to let it open"],
+    ),
+    (
+        "rate = \"20mbit\"",
+        "trace = \"there-is-none\"",
+        &["test.toml:12:16: pair.wan.up.trace: cannot read the trace there-is-none"],
+    ),
+    (
+        "up = { rate",
+        "delay = \"1ms\"\nup = { rate",
+        &["test.toml:12:1: not TOML: duplicate key"],
+    ),
+    ("[[pair]]\n", "[pair]\n", &["not TOML: "]),
+];
+
+#[test]
+fn what_is_wrong_is_refused_at_its_place() {
+    for (from, to, wanted) in WRONG {
+        assert!(GOOD.contains(from), "{from}");
+        let text = GOOD.replacen(from, to, 1);
+        let problems = parse(&text).expect_err(to);
+        for part in *wanted {
+            assert!(problems.contains(part), "{to}: {part}\n{problems}");
+        }
+    }
+    assert!(parse("version = 1\npair = []\n").is_err_and(|text| text.contains("at least one")));
+}
+
+#[test]
+fn bridges_files_are_told_from_scenarios() {
+    assert!(BridgeFile::is_meant(GOOD));
+    assert!(BridgeFile::is_meant("version = 2\n"));
+    assert!(!BridgeFile::is_meant(
+        "format = \"sojourn-scenario/1\"\nversion = 1\n"
+    ));
+    assert!(!BridgeFile::is_meant(
+        "name = \"a scenario without a format\"\n"
+    ));
+}

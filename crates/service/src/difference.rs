@@ -1,0 +1,147 @@
+//! What differs between a running bridge and what is asked of it.
+
+use crate::pair::{Pair, show_line_rate};
+use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, Side};
+use sojourn_scenario::bridge::Around;
+use sojourn_units::{Span, show_span};
+use sojourn_world::LineRate;
+use std::fmt;
+
+/// A key of the file with what it was and what it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    key: String,
+    old: String,
+    new: String,
+    /// Whether it is set up once, when the bridge starts.
+    pub(crate) is_fixed: bool,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} -> {}", self.key, self.old, self.new)
+    }
+}
+
+/// Whether a key is set up once.
+const FIXED: bool = true;
+
+struct Found(Vec<Difference>);
+
+impl Found {
+    fn look<T: PartialEq>(
+        &mut self,
+        key: impl Into<String>,
+        is_fixed: bool,
+        [old, new]: [T; 2],
+        show: impl Fn(&T) -> String,
+    ) {
+        if old != new {
+            self.0.push(Difference {
+                key: key.into(),
+                old: show(&old),
+                new: show(&new),
+                is_fixed,
+            });
+        }
+    }
+
+    fn direction(&mut self, side: Side, [old, new]: [&Direction; 2]) {
+        let key = |key: &str| format!("{}.{key}", side.name());
+        let time = |time: &Span| show_span(*time);
+        let [a, b] = [&old.line, &new.line];
+        self.look(
+            key("qdisc"),
+            !FIXED,
+            [&old.qdisc, &new.qdisc],
+            ToString::to_string,
+        );
+        let rates = [&a.rate, &b.rate];
+        self.look(key("rate"), !FIXED, rates, |rate| show_line_rate(rate));
+        if let (true, [LineRate::Trace(_), LineRate::Trace(_)], Some(last)) =
+            (a.rate != b.rate, rates, self.0.last_mut())
+        {
+            "another trace".clone_into(&mut last.new);
+        }
+        self.look(key("delay"), !FIXED, [a.delay, b.delay], time);
+        self.look(key("jitter"), !FIXED, [a.jitter, b.jitter], time);
+        self.look(
+            key("reorder"),
+            !FIXED,
+            [a.reorder, b.reorder],
+            bool::to_string,
+        );
+        self.look(key("loss"), !FIXED, [a.loss, b.loss], f64::to_string);
+    }
+}
+
+/// What differs around the pairs; all of it is set up once.
+pub(crate) fn around(running: &Around, wanted: &Around) -> Vec<Difference> {
+    #[allow(clippy::ref_option, reason = "what is compared are options")]
+    fn show<T: ToString>(value: &Option<T>) -> String {
+        let value = value.as_ref();
+        value.map_or("none".to_owned(), ToString::to_string)
+    }
+    let mut found = Found(Vec::new());
+    let of = |around: &Around| {
+        around
+            .control
+            .as_ref()
+            .map(|path| path.display().to_string())
+    };
+    found.look("control", FIXED, [of(running), of(wanted)], show);
+    let groups = [running.control_group, wanted.control_group];
+    found.look("control_group", FIXED, groups, show);
+    found.0
+}
+
+/// All that differs, in the order of the reference.
+pub(crate) fn differences(name: &str, running: &BridgeConfig, wanted: &Pair) -> Vec<Difference> {
+    let (old, new) = (running, &wanted.config);
+    let mut found = Found(Vec::new());
+    let time = |time: &Span| show_span(*time);
+    let split =
+        |split: &Option<bool>| split.map_or("by the rate".into(), |split| split.to_string());
+    found.look("name", !FIXED, [name, &wanted.name], ToString::to_string);
+    found.direction(Side::Up, [&old.up, &new.up]);
+    found.direction(Side::Down, [&old.down, &new.down]);
+    // The file has one key for both.
+    let splits = [old.up.split_gso, new.up.split_gso];
+    found.look("split_gso", !FIXED, splits, split);
+    let ways = [old.fail_open, new.fail_open];
+    found.look("fail_open", FIXED, ways, |way| {
+        let word = match way {
+            FailOpen::Off => "off",
+            FailOpen::Prefer => "prefer",
+            FailOpen::Require => "require",
+        };
+        word.to_owned()
+    });
+    let switch = bool::to_string;
+    found.look(
+        "keep_bridge",
+        FIXED,
+        [old.keep_bridge, new.keep_bridge],
+        switch,
+    );
+    found.look("watchdog", !FIXED, [old.watchdog, new.watchdog], time);
+    found.look("stale", !FIXED, [old.stale, new.stale], time);
+    found.look("memory", !FIXED, [old.memory, new.memory], u64::to_string);
+    found.look(
+        "keep_offloads",
+        FIXED,
+        [old.keep_offloads, new.keep_offloads],
+        switch,
+    );
+    found.look(
+        "qdisc_bypass",
+        FIXED,
+        [old.qdisc_bypass, new.qdisc_bypass],
+        switch,
+    );
+    found.look("busy_poll", !FIXED, [old.busy_poll, new.busy_poll], switch);
+    if wanted.seeded {
+        found.look("seed", FIXED, [old.seed, new.seed], u64::to_string);
+    }
+    found.0
+}

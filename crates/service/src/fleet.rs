@@ -1,0 +1,342 @@
+//! Bridges that run side by side, each on a thread of its own.
+//!
+//! The list of them is locked by those who ask and change, never by a thread that forwards.
+
+use crate::{Log, Pair};
+use sojourn_live::bridge::{
+    Bridge, BridgeConfig, BridgeError, Capture, Remote, RemoteError, Snapshot,
+};
+use sojourn_scenario::bridge::Around;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Running bridges.
+pub struct Fleet {
+    members: Mutex<Vec<Member>>,
+    /// What they follow, if it is a file.
+    pub(crate) file: Option<PathBuf>,
+    /// What is around them.
+    pub(crate) around: Around,
+    pub(crate) log: Log,
+    endings: Sender<Ending>,
+}
+
+/// A bridge of the fleet.
+pub(crate) struct Member {
+    id: Id,
+    pub(crate) name: String,
+    pub(crate) remote: Remote,
+    /// What happens to the link when the process dies, in words.
+    pub(crate) way_round: String,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// Tells a bridge from an earlier one of the same pair.
+type Id = u64;
+
+/// A bridge with its interfaces open. Dropped, it gives them back; frames pass once it is let go.
+pub(crate) struct Opened {
+    member: Member,
+    go: Sender<()>,
+}
+
+/// How a bridge has ended.
+pub struct Ending {
+    id: Id,
+    /// Its pair.
+    pub name: String,
+    /// Why, unless it was asked to.
+    pub result: Result<(), Failure>,
+    /// What it had counted.
+    pub last: Option<Snapshot>,
+    /// The capture that was given to it.
+    pub capture: Option<Capture>,
+}
+
+/// Why a bridge has ended without being asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It could not go on.
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
+    /// A fault of this program.
+    #[error("the forwarding thread has panicked; this is a fault of sojourn")]
+    Panicked,
+}
+
+/// Why somebody who asks gets no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AskError {
+    #[error("there is no pair `{0}`; there are {1}")]
+    NoPair(String, String),
+    #[error("which pair? There are {0}")]
+    WhichPair(String),
+    #[error("{0}: {1}")]
+    Remote(String, #[source] RemoteError),
+}
+
+impl Opened {
+    /// Opens the pair's interfaces in the calling thread's network namespace.
+    pub(crate) fn open(
+        pair: Pair,
+        capture: Option<Capture>,
+        endings: Sender<Ending>,
+    ) -> Result<Self, BridgeError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let Pair { name, config, .. } = pair;
+        let (opened, is_open) = channel();
+        let (go, may_go) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (called, until) = (name.clone(), Arc::clone(&stop));
+        let forward = move || {
+            let ended = forward(config, capture, &opened, &may_go, &until);
+            if let Some((result, last, capture)) = ended {
+                // Nobody listens when the process is on its way out.
+                let _ = endings.send(Ending {
+                    id,
+                    name: called,
+                    result,
+                    last,
+                    capture,
+                });
+            }
+        };
+        let thread = thread::Builder::new().name(name.clone()).spawn(forward);
+        let thread = thread.map_err(|source| BridgeError::Io {
+            what: "start a forwarding thread".into(),
+            source,
+        })?;
+        // It says something in any case, unless it panics.
+        let answer = is_open.recv().unwrap_or_else(|_| {
+            Err(BridgeError::Io {
+                what: format!("open the pair `{name}`"),
+                source: std::io::Error::other(Failure::Panicked),
+            })
+        });
+        let (remote, way_round) = answer?;
+        let member = Member {
+            id,
+            name,
+            remote,
+            way_round,
+            stop,
+            thread,
+        };
+        Ok(Self { member, go })
+    }
+
+    /// Frames pass from now on.
+    pub(crate) fn let_go(self) -> Member {
+        // Its thread waits for this.
+        let _ = self.go.send(());
+        self.member
+    }
+}
+
+/// Why, what was counted, and the capture.
+type Ended = (Result<(), Failure>, Option<Snapshot>, Option<Capture>);
+
+/// The life of a pair's thread; nothing comes of one that was not let go.
+fn forward(
+    config: BridgeConfig,
+    mut capture: Option<Capture>,
+    opened: &Sender<Result<(Remote, String), BridgeError>>,
+    may_go: &Receiver<()>,
+    stop: &AtomicBool,
+) -> Option<Ended> {
+    let mut last = None;
+    // A bridge that is dropped by a panic leaves the link to the kernel.
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let mut bridge = match Bridge::open(config) {
+            Ok(bridge) => bridge,
+            Err(error) => {
+                let _ = opened.send(Err(error));
+                return None;
+            }
+        };
+        let _ = opened.send(Ok((bridge.remote(), bridge.fail_open_state())));
+        may_go.recv().ok()?;
+        let result = bridge.run(stop, &mut capture);
+        last = Some(bridge.snapshot());
+        Some(result)
+    }));
+    let result = match ended {
+        Ok(result) => result?.map_err(Failure::from),
+        Err(_) => Err(Failure::Panicked),
+    };
+    Some((result, last, capture))
+}
+
+impl Member {
+    /// Whether it still forwards.
+    pub(crate) fn lives(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Asks it to end.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.remote.wake();
+    }
+}
+
+impl Fleet {
+    /// Opens all pairs, each with its capture, in the calling thread's network namespace, and lets
+    /// them go; in error none of them. `file` is what they follow at a reload, `around` what its
+    /// caller sets up around them.
+    ///
+    /// # Errors
+    /// That of the first pair that cannot be opened.
+    pub fn start(
+        pairs: Vec<(Pair, Option<Capture>)>,
+        file: Option<PathBuf>,
+        around: Around,
+        log: Log,
+    ) -> Result<(Arc<Self>, Receiver<Ending>), BridgeError> {
+        let (endings, ends) = channel();
+        let mut opened = Vec::new();
+        for (pair, capture) in pairs {
+            opened.push(Opened::open(pair, capture, endings.clone())?);
+        }
+        let members = opened.into_iter().map(Opened::let_go).collect();
+        let fleet = Self {
+            members: Mutex::new(members),
+            file,
+            around,
+            log,
+            endings,
+        };
+        Ok((Arc::new(fleet), ends))
+    }
+
+    pub(crate) fn members(&self) -> MutexGuard<'_, Vec<Member>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn open(&self, pair: Pair) -> Result<Opened, BridgeError> {
+        Opened::open(pair, None, self.endings.clone())
+    }
+
+    /// Of each pair its name, its configuration, and what happens to its link when the process
+    /// dies.
+    pub fn pairs(&self) -> Vec<(String, BridgeConfig, String)> {
+        let members = self.members();
+        let of = |member: &Member| {
+            let config = member.remote.config();
+            (member.name.clone(), config, member.way_round.clone())
+        };
+        members.iter().map(of).collect()
+    }
+
+    /// Asks all bridges to end: what they hold is sent.
+    pub fn stop(&self) {
+        self.members().iter().for_each(Member::stop);
+    }
+
+    /// Waits until the last bridge has ended. Bridges that end one by one without being asked to
+    /// are told in the log; yields how each of those that are in the fleet has ended, in its order.
+    pub fn wait(&self, ends: &Receiver<Ending>) -> Vec<Ending> {
+        let mut ended: Vec<Ending> = Vec::new();
+        while let Ok(ending) = ends.recv() {
+            let members = self.members();
+            let others = members.iter().filter(|member| member.id != ending.id);
+            let others = others.filter(|other| ended.iter().all(|end| end.id != other.id));
+            let others = others.count();
+            if let (Err(error), 1..) = (&ending.result, others) {
+                (self.log)(format!("pair {}: {error}; others go on", ending.name));
+            }
+            ended.push(ending);
+            // One that a reload has taken out, or started anew, has nothing to say any more.
+            let place = |end: &Ending| members.iter().position(|member| member.id == end.id);
+            ended.retain(|end| place(end).is_some());
+            if others == 0 {
+                ended.sort_by_key(place);
+                break;
+            }
+        }
+        ended
+    }
+
+    /// One pair by its name, or the only one.
+    pub(crate) fn find(&self, name: Option<&str>) -> Result<(String, Remote), AskError> {
+        let members = self.members();
+        let names = || {
+            let names: Vec<&str> = members.iter().map(|m| m.name.as_str()).collect();
+            names.join(", ")
+        };
+        let found = match (name, &members[..]) {
+            (Some(name), members) => members.iter().find(|member| member.name == name),
+            (None, [only]) => Some(only),
+            (None, _) => return Err(AskError::WhichPair(names())),
+        };
+        let found = found.map(|member| (member.name.clone(), member.remote.clone()));
+        found.ok_or_else(|| AskError::NoPair(name.unwrap_or_default().to_owned(), names()))
+    }
+
+    /// What has been counted: of one pair by its name, or of all.
+    pub(crate) fn snapshots(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Vec<(String, Arc<Snapshot>)>, AskError> {
+        let asked = if name.is_some() {
+            vec![self.find(name)?]
+        } else {
+            let members = self.members();
+            let all = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
+            all.collect()
+        };
+        let ask = |(name, remote): (String, Remote)| {
+            let snapshot = remote.snapshot();
+            match snapshot {
+                Ok(snapshot) => Ok((name, snapshot)),
+                Err(error) => Err(AskError::Remote(name, error)),
+            }
+        };
+        asked.into_iter().map(ask).collect()
+    }
+
+    /// Statistics as text: what `tc -s qdisc` prints and what the bridges count.
+    ///
+    /// # Errors
+    /// When a bridge hangs or has ended, in words.
+    pub fn text(&self) -> Result<String, String> {
+        let snapshots = self.snapshots(None).map_err(|error| error.to_string())?;
+        let snapshots = snapshots
+            .iter()
+            .map(|(name, snapshot)| (name.as_str(), &**snapshot));
+        Ok(show(snapshots))
+    }
+
+    /// Has one direction of a pair changed.
+    pub(crate) fn change(
+        &self,
+        pair: Option<&str>,
+        change: impl FnOnce(&Remote) -> Result<(), RemoteError>,
+    ) -> Result<String, AskError> {
+        let (name, remote) = self.find(pair)?;
+        match change(&remote) {
+            Ok(()) => Ok(name),
+            Err(error) => Err(AskError::Remote(name, error)),
+        }
+    }
+}
+
+/// Statistics of several pairs as text, each below its name; of a single one without.
+pub fn show<'a>(snapshots: impl Iterator<Item = (&'a str, &'a Snapshot)>) -> String {
+    let texts: Vec<_> = snapshots
+        .map(|(name, snapshot)| (name, snapshot.text()))
+        .collect();
+    if let [(_, only)] = &texts[..] {
+        return only.clone();
+    }
+    let named = texts
+        .iter()
+        .map(|(name, text)| format!("pair {name}\n{text}"));
+    named.collect::<Vec<_>>().join("\n")
+}

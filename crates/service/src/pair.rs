@@ -1,0 +1,72 @@
+//! A pair of interfaces as it is asked for, and in words.
+
+use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen};
+use sojourn_qdisc::Spec;
+use sojourn_scenario::bridge::{BridgePair, WayRound};
+use sojourn_units::{Span, show_rate};
+use sojourn_world::{Line, LineRate};
+
+/// After how long what a stopped bridge held is too old, unless something else is asked for.
+const STALE: Span = Span::from_millis(500);
+
+/// A bridge and what it is called.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// In requests, the log and statistics.
+    pub name: String,
+    /// What it is made of.
+    pub config: BridgeConfig,
+    /// Whether the seed was asked for; a random one is as good as the running one's.
+    pub seeded: bool,
+}
+
+impl From<BridgePair> for Pair {
+    fn from(file: BridgePair) -> Self {
+        let mut config = BridgeConfig::new(&file.left, &file.right);
+        config.claim = true;
+        let follow = |direction: &mut Direction, (line, qdisc): (Line, Spec)| {
+            (direction.line, direction.qdisc) = (line, qdisc);
+            direction.split_gso = file.split_gso;
+        };
+        follow(&mut config.up, file.up);
+        follow(&mut config.down, file.down);
+        config.fail_open = match file.fail_open {
+            WayRound::Off => FailOpen::Off,
+            WayRound::Prefer => FailOpen::Prefer,
+            WayRound::Require => FailOpen::Require,
+        };
+        config.keep_bridge = file.keep_bridge;
+        config.watchdog = file.watchdog.unwrap_or(config.watchdog);
+        config.stale = file.stale.unwrap_or(STALE);
+        config.memory = file.memory.unwrap_or(config.memory);
+        config.keep_offloads = file.keep_offloads;
+        config.qdisc_bypass = file.qdisc_bypass;
+        config.busy_poll = file.busy_poll;
+        config.seed = file.seed.unwrap_or(config.seed);
+        Self {
+            name: file.name,
+            config,
+            seeded: file.seed.is_some(),
+        }
+    }
+}
+
+/// A rate in words.
+pub(crate) fn show_line_rate(rate: &LineRate) -> String {
+    match rate {
+        LineRate::Infinite => "no limit".to_owned(),
+        LineRate::Fixed(rate) => show_rate(*rate),
+        LineRate::Trace(_) => "trace".to_owned(),
+    }
+}
+
+/// Interfaces, queues and rates, in a line.
+pub fn describe(config: &BridgeConfig) -> String {
+    let way = |direction: &Direction| {
+        let rate = show_line_rate(&direction.line.rate);
+        format!("{} at {rate}", direction.qdisc)
+    };
+    let BridgeConfig { left, right, .. } = config;
+    let [up, down] = [&config.up, &config.down].map(way);
+    format!("{left} <-> {right}; up: {up}; down: {down}")
+}

@@ -1,0 +1,210 @@
+//! Has running bridges follow their file: what differs is changed, and nothing else is touched.
+//!
+//! All that can be refused is refused before anything changes: a file with a problem, a key that
+//! is set up once, a new pair whose interfaces cannot be opened.
+
+use crate::difference::{Difference, around, differences};
+use crate::fleet::{Fleet, Member, Opened};
+use crate::{Pair, describe};
+use sojourn_live::bridge::{BridgeError, RemoteError};
+use sojourn_scenario::Problems;
+use sojourn_scenario::bridge::BridgeFile;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a bridge that is taken out may take to send what it holds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why the bridges do not follow their file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// There is none.
+    #[error("the bridge was started without a file (`--config`)")]
+    NoFile,
+    /// It has problems.
+    #[error("{0}nothing was changed")]
+    File(Problems),
+    /// Something in it cannot be changed while they run.
+    #[error("cannot be changed while the bridge runs, so nothing was: {}", .0.join("; "))]
+    Fixed(Vec<String>),
+    /// A new pair cannot be opened.
+    #[error("pair {0}: {1}; nothing was changed")]
+    Open(String, #[source] BridgeError),
+    /// Some of them did not do it.
+    #[error("{}", .0.join("; "))]
+    Partly(Vec<String>),
+}
+
+/// What is to be done with a pair.
+enum Step {
+    Start(Pair),
+    /// By the number of the member.
+    Change(usize, Pair, Vec<Difference>),
+    End(usize),
+}
+
+impl Fleet {
+    /// Has the bridges follow their file, and says what differs, a line each; with `dry_run` it
+    /// only says so.
+    ///
+    /// # Errors
+    /// When something in the file is wrong or cannot be done; nothing is changed then. When a
+    /// bridge hangs, its part alone is not changed.
+    pub fn reload(&self, dry_run: bool) -> Result<Vec<String>, ReloadError> {
+        let path = self.file.as_deref().ok_or(ReloadError::NoFile)?;
+        let wanted = self.read(path)?;
+        let mut members = self.members();
+        let steps = plan(&members, wanted)?;
+        let told = steps.iter().filter_map(|step| step.show(&members));
+        let told = told.collect();
+        if dry_run {
+            return Ok(told);
+        }
+        let mut opened = Vec::new();
+        for step in &steps {
+            if let Step::Start(pair) = step {
+                let open = self.open(pair.clone());
+                opened.push(open.map_err(|error| ReloadError::Open(pair.name.clone(), error))?);
+            }
+        }
+        let failed = follow(&mut members, &steps, opened);
+        if failed.is_empty() {
+            Ok(told)
+        } else {
+            Err(ReloadError::Partly(failed))
+        }
+    }
+
+    /// The pairs that the file asks for.
+    fn read(&self, path: &Path) -> Result<Vec<Pair>, ReloadError> {
+        let file = BridgeFile::load(path).map_err(ReloadError::File)?;
+        let fixed = around(&self.around, &file.around);
+        if !fixed.is_empty() {
+            return Err(ReloadError::Fixed(
+                fixed.iter().map(ToString::to_string).collect(),
+            ));
+        }
+        Ok(file.pairs.into_iter().map(Pair::from).collect())
+    }
+}
+
+/// Does it; yields what could not be done.
+fn follow(members: &mut Vec<Member>, steps: &[Step], opened: Vec<Opened>) -> Vec<String> {
+    let mut failed = Vec::new();
+    let mut gone = Vec::new();
+    for step in steps {
+        match step {
+            Step::Start(_) => {}
+            Step::Change(index, pair, _) => {
+                let member = &mut members[*index];
+                match member
+                    .remote
+                    .reconfigure(|config| *config = pair.config.clone())
+                {
+                    Ok(()) | Err(RemoteError::Late) => member.name.clone_from(&pair.name),
+                    Err(error) => failed.push(format!("pair {}: {error}", member.name)),
+                }
+            }
+            Step::End(index) => {
+                members[*index].stop();
+                gone.push(*index);
+            }
+        }
+    }
+    gone.sort_unstable();
+    for index in gone.into_iter().rev() {
+        let member = members.remove(index);
+        if !ends(&member) {
+            failed.push(format!("pair {}: it does not end", member.name));
+        }
+    }
+    members.extend(opened.into_iter().map(Opened::let_go));
+    failed
+}
+
+/// Waits for a member that was asked to end.
+fn ends(member: &Member) -> bool {
+    let end = Instant::now() + PATIENCE;
+    while member.lives() && Instant::now() < end {
+        thread::sleep(Duration::from_millis(5));
+    }
+    !member.lives()
+}
+
+/// What leads from the members to the pairs that are wanted. A pair is known by its interfaces.
+fn plan(members: &[Member], wanted: Vec<Pair>) -> Result<Vec<Step>, ReloadError> {
+    let running: Vec<_> = members
+        .iter()
+        .map(|member| member.remote.config())
+        .collect();
+    let mut steps = Vec::new();
+    let mut fixed = Vec::new();
+    let mut stays = vec![false; members.len()];
+    for pair in wanted {
+        let ports = |of: &sojourn_live::bridge::BridgeConfig| [of.left.clone(), of.right.clone()];
+        let same = running
+            .iter()
+            .position(|config| ports(config) == ports(&pair.config));
+        let Some(index) = same else {
+            steps.push(Step::Start(pair));
+            continue;
+        };
+        if !members[index].lives() {
+            // It has ended by itself: its interface was gone.
+            steps.push(Step::Start(pair));
+            continue;
+        }
+        stays[index] = true;
+        let found = differences(&members[index].name, &running[index], &pair);
+        let set_once = found.iter().filter(|difference| difference.is_fixed);
+        fixed.extend(set_once.map(|difference| format!("pair {}: {difference}", pair.name)));
+        if !found.is_empty() {
+            steps.push(Step::Change(index, pair, found));
+        }
+    }
+    for (index, config) in running
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !stays[*index])
+    {
+        let member = &members[index];
+        let ports = [&config.left, &config.right];
+        let starts = steps.iter().filter_map(|step| match step {
+            Step::Start(pair) if member.lives() => Some(pair),
+            _ => None,
+        });
+        for pair in starts {
+            let own = [&pair.config.left, &pair.config.right].into_iter();
+            fixed.extend(own.filter(|port| ports.contains(port)).map(|port| {
+                format!(
+                    "pair {}: `{port}` is still in the pair {}: take that out with a reload first",
+                    pair.name, member.name
+                )
+            }));
+        }
+        steps.push(Step::End(index));
+    }
+    if fixed.is_empty() {
+        Ok(steps)
+    } else {
+        Err(ReloadError::Fixed(fixed))
+    }
+}
+
+impl Step {
+    /// In words; what has ended by itself need not be told again.
+    fn show(&self, members: &[Member]) -> Option<String> {
+        Some(match self {
+            Self::Start(pair) => format!("pair {} starts: {}", pair.name, describe(&pair.config)),
+            Self::Change(index, _, found) => {
+                let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+                format!("pair {}: {}", members[*index].name, found.join("; "))
+            }
+            Self::End(index) if members[*index].lives() => {
+                format!("pair {} ends", members[*index].name)
+            }
+            Self::End(_) => return None,
+        })
+    }
+}
