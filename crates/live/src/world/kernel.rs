@@ -16,8 +16,9 @@
 //! queue's own statistics at the end are tc's.
 
 mod changes;
+mod offered;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
@@ -38,6 +39,7 @@ use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
 use changes::Step;
+use offered::Offered;
 
 /// How often what was heard is looked at: as seldom as the sockets have room for, up to 5 Gbit/s.
 const LISTEN_EVERY: Span = Span::from_millis(25);
@@ -240,8 +242,8 @@ struct Watch<'a> {
     ears: Vec<Ear>,
     pool: Pool,
     clock: Clock,
-    /// By side: when packets were offered, and whether they were marked already.
-    offered: [HashMap<u64, (Time, bool)>; 2],
+    /// By side.
+    offered: [Offered; 2],
     counters: [Counters; 2],
     counted: [Counted; 2],
     counted_at: Time,
@@ -334,7 +336,7 @@ impl<'a> Watch<'a> {
             ears,
             pool,
             clock,
-            offered: [HashMap::new(), HashMap::new()],
+            offered: Default::default(),
             counters: [counters(Lab::RIGHT)?, counters(Lab::LEFT)?],
             counted: [Counted::default(); 2],
             counted_at: Time::ZERO,
@@ -410,11 +412,11 @@ impl<'a> Watch<'a> {
                 self.frames += 1;
                 self.links.offered(side, at, frame.len());
                 if let Some(identity) = identity {
-                    waiting.insert(identity, (at, marked));
+                    waiting.insert(identity, at, marked);
                 }
             }
             Point::Dequeued => {
-                let offered = identity.and_then(|identity| waiting.remove(&identity));
+                let offered = identity.and_then(|identity| waiting.take(identity));
                 let (since, before) = offered.unwrap_or((at, marked));
                 self.links.dequeued(side, at, frame.len(), at - since);
                 if marked && !before {
@@ -440,6 +442,7 @@ impl<'a> Watch<'a> {
                 self.links.dropped(side, between, 0, DropReason::Tail);
             }
             self.links.backlog(side, now, new.backlog);
+            self.offered[side as usize].forget(new.backlog.packets);
         }
         Ok(())
     }
