@@ -24,6 +24,8 @@ use sojourn_world::{Line, LineRate};
 pub(crate) const LEAF: u16 = 0x10;
 /// Packets that a delay may hold: out of reach.
 const DELAYED: u32 = 1_000_000;
+/// The rate of a netem that only keeps packets in order.
+const WIRE: &str = " rate 1tbit";
 /// Bytes that the class of HTB with a link's rate sends ahead of it. With more, the first packets
 /// of a busy time would leave together and one of them stand before the line for all of that time.
 const BURST: u64 = 1;
@@ -210,40 +212,48 @@ impl Plan<'_> {
 
 /// A line behind its queue, and a further delay, as lines for tc: nothing when both are nothing.
 ///
-/// netem's rate makes each packet take its time on the line, and keeps packets in order.
+/// netem's rate makes each packet take its time on the line, and keeps packets in order. Where they
+/// may overtake each other delay and jitter have a netem of their own behind that.
 pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Vec<String> {
-    let mut words = String::new();
+    let (jitter, rate) = (!line.jitter.is_zero(), line.rate.fixed());
+    let (mut sent, mut delayed) = (String::new(), String::new());
+    match rate {
+        Some(rate) => _ = write!(sent, " rate {}bit", rate.as_bps()),
+        None if jitter => sent += WIRE,
+        None => {}
+    }
     let delay = line.delay + further;
-    if !delay.is_zero() || !line.jitter.is_zero() {
+    if !delay.is_zero() || jitter {
         // netem's jitter goes both ways, ours is above the delay.
         let half = line.jitter / 2;
         let micros = |span: Span| span.as_nanos() as f64 / 1e3;
-        let _ = write!(words, " delay {}us", micros(delay + half));
+        let _ = write!(delayed, " delay {}us", micros(delay + half));
         if !half.is_zero() {
-            let _ = write!(words, " {}us", micros(half));
+            let _ = write!(delayed, " {}us", micros(half));
         }
     }
     if line.loss > 0.0 {
-        let _ = write!(words, " loss random {}%", line.loss * 100.0);
+        let _ = write!(delayed, " loss random {}%", line.loss * 100.0);
     }
-    match line.rate.fixed() {
-        Some(rate) => _ = write!(words, " rate {}bit", rate.as_bps()),
-        None if !line.jitter.is_zero() && !line.reorder => words += " rate 1tbit",
-        None => {}
+    let netem = |place: &str, words: &str| {
+        format!("qdisc add dev {device} {place} netem limit {DELAYED}{words}")
+    };
+    if jitter && line.reorder {
+        let first = netem(&format!("{parent} handle 1:"), &sent);
+        return vec![first, netem("parent 1:1 handle 2:", &delayed)];
     }
+    let words = delayed + &sent;
     if words.is_empty() {
         return Vec::new();
     }
-    vec![format!(
-        "qdisc add dev {device} {parent} netem limit {DELAYED}{words}"
-    )]
+    vec![netem(parent, &words)]
 }
 
 /// A wire that takes no time, as a line for tc. A host's packet is its socket's until something
 /// else holds it: without netem between, Linux would hold a sender back by what waits in the queues
 /// (TCP small queues), as no other machine's queue does.
 pub(crate) fn wire(device: &str, parent: &str) -> String {
-    format!("qdisc add dev {device} {parent} netem limit {DELAYED} rate 1tbit")
+    format!("qdisc add dev {device} {parent} netem limit {DELAYED}{WIRE}")
 }
 
 /// Runs lines of tc in the calling thread's namespace.
@@ -527,6 +537,16 @@ mod tests {
             [
                 "qdisc add dev d root netem limit 1000000 delay 10000us 1000us loss random 1% \
               rate 1tbit"
+            ]
+        );
+        wire.reorder = true;
+        wire.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
+        assert_eq!(
+            line("d", "root", &wire, Span::ZERO),
+            [
+                "qdisc add dev d root handle 1: netem limit 1000000 rate 5000000bit",
+                "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 6000us 1000us \
+                 loss random 1%"
             ]
         );
     }

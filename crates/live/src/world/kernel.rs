@@ -79,7 +79,6 @@ fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
 fn refused_line(line: &Line) -> Result<(), Unfit> {
     let what = match line.rate {
         LineRate::Trace(_) => "trace",
-        LineRate::Fixed(_) if line.reorder => "reorder behind a rate",
         LineRate::Fixed(_) | LineRate::Infinite => return Ok(()),
     };
     Err(Unfit::KernelQueue { what })

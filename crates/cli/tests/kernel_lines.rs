@@ -1,0 +1,61 @@
+//! Lines, and addresses that are translated, around the kernel's own queues in guests.
+//!
+//! Takes the user's guest kernel, as `kernel.rs` does.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+
+use common::guest::run;
+use sojourn_world::RunResult;
+use std::fs;
+use std::path::Path;
+
+/// Runs a scenario's one cell with the kernel's own queues.
+fn cell(dir: &Path, scenario: &str, more: &[&str]) -> RunResult {
+    let mut command = run(dir, 1, &["--queues", "kernel"]);
+    let head = "format = \"sojourn-scenario/1\"\nname = \"cell\"\n";
+    fs::write(dir.join("cell.toml"), format!("{head}{scenario}")).unwrap();
+    let output = command.args(more).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.join("out")]).unwrap();
+    merged.results.into_iter().next().unwrap()
+}
+
+/// The numbers that a flow's datagrams of 500 bytes begin with, in the order of a capture.
+fn numbers(bytes: &[u8]) -> Vec<u32> {
+    // Ethernet, IPv4 and UDP before it.
+    const AT: usize = 14 + 20 + 8;
+    let mut packets = sojourn_capture::Reader::new(bytes).unwrap();
+    let mut numbers = Vec::new();
+    while let Some(packet) = packets.next_record().unwrap() {
+        if packet.len as usize == AT + 500 {
+            numbers.push(u32::from_be_bytes(
+                packet.bytes[AT..AT + 4].try_into().unwrap(),
+            ));
+        }
+    }
+    numbers
+}
+
+#[test]
+fn packets_overtake_each_other_behind_a_rate() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = r#"
+duration = "2s"
+dumbbell = { rtt = "20ms", up = { rate = "8mbit", jitter = "2ms", reorder = true }, down.rate = "8mbit" }
+flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", size = 500 } }]
+"#;
+    let result = cell(dir.path(), scenario, &["--pcap", "server"]);
+    // Half of the round trip, 542 bytes at 8 Mbit/s, and up to 2 ms.
+    let delay = &result.flows[0].1.delay;
+    assert!((10.54..10.56).contains(&delay.min), "{delay:?}");
+    assert!((12.5..12.55).contains(&delay.max), "{delay:?}");
+    let numbers = numbers(&fs::read(dir.path().join("out/run-1-server.pcapng")).unwrap());
+    let late = numbers.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    // A millisecond apart and up to two late: one in eight overtakes the one before it.
+    let share = late as f64 / numbers.len() as f64;
+    assert!(
+        numbers.len() > 1900 && (0.1..0.15).contains(&share),
+        "{share}"
+    );
+}
