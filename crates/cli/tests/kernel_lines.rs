@@ -59,3 +59,45 @@ flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", s
         "{share}"
     );
 }
+
+#[test]
+fn queues_tell_hosts_behind_a_translation_apart() {
+    let flow = |name: &str, host: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\ndirection = \"up\"\napp = \"bulk\"\nsrc_host = \"{host}\"\n"
+        )
+    };
+    let flows = flow("one", "h1") + &flow("two", "h2") + &flow("three", "h2");
+    let shares = ["nat", "nonat"].map(|word| {
+        let scenario = format!(
+            r#"
+duration = "8s"
+warmup = "2s"
+spp = true
+[dumbbell]
+nat = true
+rtt = "20ms"
+up = {{ rate = "10mbit", qdisc = "cake bandwidth 4mbit besteffort dual-srchost {word}" }}
+down = {{ rate = "10mbit", qdisc = "cake bandwidth 4mbit besteffort dual-dsthost {word}" }}
+{flows}
+[[flow]]
+name = "probe"
+direction = "up"
+app = {{ kind = "ping", size = 64, interval = "37ms" }}
+"#
+        );
+        let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [one, other] = dirs.each_ref().map(|dir| cell(dir.path(), &scenario, &[]));
+        assert_eq!(one.digest, other.digest);
+        // Packets are told from each other on both sides of the translation.
+        let probe = &one.flows[3].1;
+        assert!(probe.spp_rtt.count > 100 && probe.spp_rtt.min >= 20.0);
+        assert!(one.links[0].1.sojourn.p95 > 5.0, "{:?}", one.links[0].1);
+        let [first, second, third] =
+            [0, 1, 2].map(|flow| one.flows[flow].1.goodput.as_bps() as f64);
+        first / (first + second + third)
+    });
+    // The link is shared by hosts, or by flows.
+    assert!((0.47..0.53).contains(&shares[0]), "{shares:?}");
+    assert!((0.30..0.37).contains(&shares[1]), "{shares:?}");
+}

@@ -9,6 +9,7 @@
 //! stands in the queues under test); the bridge itself.
 
 mod ethtool;
+mod gateway;
 pub(crate) mod graph;
 mod namespace;
 mod netfilter;
@@ -30,6 +31,8 @@ const CLIENT_MAC: Mac = [2, 0, 0, 0, 0, 1];
 const SERVER_MAC: Mac = [2, 0, 0, 0, 0, 2];
 /// Of both hosts: one subnet, since a bridge does not route.
 const PREFIX: u8 = 15;
+/// The kernel's own initial window, in segments.
+const USUAL_WINDOW: u32 = 10;
 
 /// Which host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,17 @@ impl Host {
     }
 }
 
+/// Who translates the addresses of the client's hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gateway {
+    /// The client's machine: the bridge sees what is translated.
+    Client,
+    /// The place of the bridge, which is a router then and not a bridge: what it sends to the
+    /// server is translated before it stands in the queue of [`Lab::RIGHT`], and what comes from
+    /// there stands in the queue of [`Lab::INWARD`] before it is translated back.
+    Bridge,
+}
+
 /// What the hosts shall be like.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -82,8 +96,9 @@ pub struct Plan {
     pub sysctls: Vec<(&'static str, String)>,
     /// Initial congestion window of connections in segments; the kernel's own is 10.
     pub initial_window: Option<u32>,
-    /// Whether what leaves the client's side is translated to its first host's address.
-    pub nat: bool,
+    /// Who translates what leaves the client's side to its first host's address, if it is
+    /// translated.
+    pub nat: Option<Gateway>,
     /// Stages between the client and the bridge, and between the bridge and the server.
     pub stages: [usize; 2],
 }
@@ -111,6 +126,8 @@ impl Lab {
     pub const LEFT: &'static str = "left";
     /// The bridge's port towards the server.
     pub const RIGHT: &'static str = "right";
+    /// By which a gateway hands itself what comes from the server.
+    pub const INWARD: &'static str = "inward";
 
     /// Builds the test bed.
     ///
@@ -123,13 +140,20 @@ impl Lab {
         }
         let devices = [Self::HOST, Self::HOST].map(str::to_owned);
         let macs = [CLIENT_MAC, SERVER_MAC];
+        let routes = plan.nat == Some(Gateway::Bridge);
+        let bridge = plan.stages[0] + 1;
         let lab = Self::between(hosts, devices, macs, plan.stages, |place, port| {
+            if routes && (usize::from(place), port) == (bridge, 1) {
+                return gateway::LEFT_MAC;
+            }
             [2, 0, 0, 0, place, port]
         })?;
         lab.host(Host::Client, plan)?;
         lab.host(Host::Server, plan)?;
-        if plan.nat {
-            lab.client.run(translate)?;
+        match plan.nat {
+            None => {}
+            Some(Gateway::Client) => lab.client.run(gateway::translate)?,
+            Some(Gateway::Bridge) => gateway::set_up(&lab.bridge, plan.hosts.max(1))?,
         }
         lab.wait()?;
         Ok(lab)
@@ -251,17 +275,6 @@ fn namespace() -> io::Result<Namespace> {
                       with network namespaces; run it with sudo";
         io::Error::new(error.kind(), format!("{error}; {advice}"))
     })
-}
-
-/// Makes the calling thread's namespace a gateway with a network address translation.
-fn translate() -> io::Result<()> {
-    netfilter::masquerade().map_err(|error| {
-        let what = "translate addresses (the kernel needs CONFIG_NF_TABLES, CONFIG_NFT_NAT and \
-                    CONFIG_NFT_MASQ)";
-        said(what, error)
-    })?;
-    // A segment beyond what was acknowledged, as after a loss, must be translated too.
-    sysctl("netfilter/nf_conntrack_tcp_be_liberal", "1")
 }
 
 const IPV6_OFF: [(&str, &str); 2] = [

@@ -27,7 +27,7 @@ mod world;
 pub use claim::{STATE, restore};
 pub use clock::Clock;
 pub use fail_open::FailOpenError;
-pub use lab::{Host, Lab, Namespace, Plan};
+pub use lab::{Gateway, Host, Lab, Namespace, Plan};
 pub use sys::{Signal, Signals};
 pub use unfit::{Unfit, UnfitFlow};
 pub use world::{Guests, Live, Queues};

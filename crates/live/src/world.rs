@@ -36,7 +36,7 @@ use crate::bridge::{Between, Capture};
 use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::graph::{self, Graph, Joint, is_dumbbell};
-use crate::lab::{Host, Lab, Namespace, Plan};
+use crate::lab::{Gateway, Host, Lab, Namespace, Plan};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::{Gauge, Pairs};
@@ -311,7 +311,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         hosts,
         sysctls,
         initial_window: (!usual).then_some(initial_window),
-        nat: cell.network.nodes[0].nat,
+        nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
         stages: [0, 0],
     })
 }

@@ -6,7 +6,7 @@ mod common;
 use common::StopOnDrop;
 use sojourn_apps::Ping;
 use sojourn_live::bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
-use sojourn_live::{Host, Lab, Live, Plan};
+use sojourn_live::{Gateway, Host, Lab, Live, Plan};
 use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
@@ -134,13 +134,13 @@ impl Observer for &Sources {
     }
 }
 
-/// Datagrams of two hosts cross a bridge behind the kernel's own masquerading. On the wire they
+/// Datagrams of two hosts cross a bridge behind the kernel's own translation. On the wire they
 /// have one source; connection tracking tells the two apart.
 #[test]
 fn connection_tracking_tells_hosts_behind_a_translation_apart() {
     let plan = Plan {
         hosts: 2,
-        nat: true,
+        nat: Some(Gateway::Client),
         ..Plan::default()
     };
     let lab = Lab::new(&plan).unwrap();

@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 use sojourn_world::Network;
 
 use super::{IPV6_OFF, Lab, Mac, Namespace, Netlink, Plan, ethtool, index, namespace};
-use super::{sysctl, sysctls};
+use super::{USUAL_WINDOW, sysctl, sysctls};
 
 /// Of the hosts of one node.
 const PREFIX: u8 = 20;
@@ -152,9 +152,6 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
     }
     Ok(())
 }
-
-/// The kernel's own initial window, in segments.
-const USUAL_WINDOW: u32 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,13 @@
-//! The one rule of netfilter that the lab needs: masquerading, by nf_tables.
+//! The one rule of netfilter that the lab needs: a translation of source addresses, by nf_tables.
 //!
 //! The messages of `nfnetlink` and nf_tables (Linux `linux/netfilter/nfnetlink.h`,
 //! `nf_tables.h`): a batch of a table, a chain of the type `nat` at the postrouting hook, and in it
-//! a rule that has nothing but the expression `masq`.
+//! a rule of two expressions, `immediate` and `nat`: the address goes into a register, and from
+//! there into the packet.
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use std::io;
+use std::net::Ipv4Addr;
 
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
@@ -23,12 +25,13 @@ const IPV4: u8 = 2;
 /// `NF_INET_POST_ROUTING`, and the priority of source translation there.
 const POST_ROUTING: u32 = 4;
 const PRIORITY: u32 = 100;
+/// `NFT_NAT_SNAT`.
+const SOURCE: u32 = 0;
 const NESTED: u16 = 0x8000;
 const NAME: &[u8] = b"sojourn\0";
 
-/// Translates all that leaves the calling thread's namespace to the first address of the device
-/// it leaves by.
-pub(super) fn masquerade() -> io::Result<()> {
+/// Gives all that leaves the calling thread's namespace this source address.
+pub(super) fn translate_to(address: Ipv4Addr) -> io::Result<()> {
     let hook = [
         attribute(1, &POST_ROUTING.to_be_bytes()),
         attribute(2, &PRIORITY.to_be_bytes()),
@@ -39,11 +42,22 @@ pub(super) fn masquerade() -> io::Result<()> {
         attribute(4 | NESTED, &hook.concat()),
         attribute(7, b"nat\0"),
     ];
-    let expression = attribute(1 | NESTED, &attribute(1, b"masq\0"));
+    let register = 1_u32.to_be_bytes();
+    let value = attribute(1, &address.octets());
+    let immediate = [attribute(1, &register), attribute(2 | NESTED, &value)];
+    let nat = [
+        attribute(1, &SOURCE.to_be_bytes()),
+        attribute(2, &u32::from(IPV4).to_be_bytes()),
+        attribute(3, &register),
+    ];
+    let expressions = [
+        expression(b"immediate\0", &immediate.concat()),
+        expression(b"nat\0", &nat.concat()),
+    ];
     let rule = [
         attribute(1, NAME),
         attribute(2, NAME),
-        attribute(4 | NESTED, &expression),
+        attribute(4 | NESTED, &expressions.concat()),
     ];
     let create = NLM_F_ACK | NLM_F_CREATE;
     let batch = [
@@ -96,6 +110,12 @@ fn message(kind: u16, flags: u16, family: u8, resource: u16, attributes: &[u8]) 
     bytes.extend(resource.to_be_bytes());
     bytes.extend(attributes);
     bytes
+}
+
+/// An expression of a rule, by its name.
+fn expression(name: &[u8], data: &[u8]) -> Vec<u8> {
+    let parts = [attribute(1, name), attribute(2 | NESTED, data)];
+    attribute(1 | NESTED, &parts.concat())
 }
 
 /// One attribute, filled up to a whole word.

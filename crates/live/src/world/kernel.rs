@@ -6,9 +6,10 @@
 //!
 //! In a graph client and server are the two nodes of a joint. The bridge's namespace hands frames
 //! from one port to the other by `mirred`, so that the queues at its two ports have them as the
-//! bridge's have. Behind a queue netem is its line: rate, delay, jitter, loss. What a flow's round
-//! trip has beyond the lines is added on the server's side, half each way, at the first link of
-//! either; flows that differ in it are told apart by a stage of its own.
+//! bridge's have. Where the clients' addresses are translated it is a router, which does that.
+//! Behind a queue netem is its line: rate, delay, jitter, loss. What a flow's round trip has beyond
+//! the lines is added on the server's side, half each way, at the first link of either; flows that
+//! differ in it are told apart by a stage of its own.
 //!
 //! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
 //! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
@@ -28,13 +29,13 @@ use sojourn_qdisc::{DropReason, Ecn, Packet as _, Spec};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
-use super::links::{Crossing, Links, count_losses, crossings};
+use super::links::{Crossing, Links, count_losses, crossings, identity};
 use super::{Outcome, Run, link_of};
 use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
 use crate::interface;
 use crate::lab::graph::Joint;
-use crate::lab::{Lab, Plan};
+use crate::lab::{Gateway, Lab, Plan};
 use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
@@ -56,10 +57,6 @@ pub(super) fn check(cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
         let (interface, line) = link_of(&cell.network, link);
         refused_queue(&interface.qdisc)?;
         refused_line(line)?;
-        if cell.network.nodes[0].nat && interface.qdisc.asks_nat() {
-            let what = "nat behind the hosts' own translation";
-            return Err(Unfit::KernelQueue { what });
-        }
         let (count, most) = (Paths::of(cell, link).0.len(), MOST_PATHS);
         if count > most {
             return Err(Unfit::Paths { count, most });
@@ -108,12 +105,14 @@ impl Paths {
     }
 }
 
-/// The stages that a cell's lines and paths take.
+/// The stages that a cell's lines and paths take. What is translated is so where the queues are:
+/// only there the kernel can tell them who is behind it.
 pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
     let mut links = joints.iter().flatten();
     let differ = links.any(|&link| Paths::of(cell, link).differ());
     Plan {
         stages: [1, if differ { 2 } else { 1 }],
+        nat: plan.nat.map(|_| Gateway::Bridge),
         ..plan
     }
 }
@@ -137,15 +136,62 @@ fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
         lines.extend(told_apart(Lab::LEFT, &down_paths));
         place.run(|| tc::run(&lines))?;
     }
-    let (mut lines, up_majors) = tc::queue(Lab::RIGHT, &up.qdisc, &up_line.rate);
-    let (down_lines, down_majors) = tc::queue(Lab::LEFT, &down.qdisc, &down_line.rate);
+    let [up_device, down_device] = queue_devices(run.cell);
+    let (mut lines, up_majors) = tc::queue(up_device, &up.qdisc, &up_line.rate);
+    let (down_lines, down_majors) = tc::queue(down_device, &down.qdisc, &down_line.rate);
     lines.extend(down_lines);
-    lines.extend(handed_through());
-    for ((from, to), paths) in ports().into_iter().zip([up_paths, down_paths]) {
-        lines.extend(labelled(from, to, &paths));
-    }
+    lines.extend(at_the_queues(run.cell, [&up_paths, &down_paths]));
     run.lab.bridge.run(|| tc::run(&lines))?;
     Ok([up_majors, down_majors])
+}
+
+/// The devices with the queues of the two sides.
+fn queue_devices(cell: &Cell) -> [&'static str; 2] {
+    let down = if is_gateway(cell) {
+        Lab::INWARD
+    } else {
+        Lab::LEFT
+    };
+    [Lab::RIGHT, down]
+}
+
+/// Whether the place of the queues is a router that translates.
+fn is_gateway(cell: &Cell) -> bool {
+    cell.network.nodes[0].nat
+}
+
+/// How frames get to the queues, as lines for tc.
+fn at_the_queues(cell: &Cell, [up, down]: [&Paths; 2]) -> Vec<String> {
+    if !is_gateway(cell) {
+        let to = [Lab::RIGHT, Lab::LEFT].map(|to| format!("pipe {}", redirect(to)));
+        let marks = [
+            labelled(Lab::LEFT, "ingress", up, &to[0]),
+            labelled(Lab::RIGHT, "ingress", down, &to[1]),
+        ];
+        return [handed_through(), marks.concat()].concat();
+    }
+    // What goes up is marked after the router has set its priority.
+    let inward = redirect(Lab::INWARD);
+    let mut lines = vec![
+        format!("qdisc replace dev {} clsact", Lab::RIGHT),
+        format!(
+            "filter add dev {} ingress prio 9 matchall {inward}",
+            Lab::RIGHT
+        ),
+    ];
+    lines.extend(labelled(Lab::RIGHT, "egress", up, "pass"));
+    lines.extend(labelled(
+        Lab::RIGHT,
+        "ingress",
+        down,
+        &format!("pipe {inward}"),
+    ));
+    lines
+}
+
+/// The action that hands a frame to a device.
+fn redirect(to: &str) -> String {
+    format!("action mirred egress redirect dev {to}")
 }
 
 /// A path from a host, as a line for tc.
@@ -164,9 +210,10 @@ fn ports() -> [(&'static str, &'static str); 2] {
 fn handed_through() -> Vec<String> {
     let mut lines = Vec::new();
     for (from, to) in ports() {
+        let handed = redirect(to);
         lines.push(format!("qdisc replace dev {from} clsact"));
         lines.push(format!(
-            "filter add dev {from} ingress prio 9 matchall action mirred egress redirect dev {to}"
+            "filter add dev {from} ingress prio 9 matchall {handed}"
         ));
     }
     lines
@@ -204,16 +251,17 @@ fn told_apart(device: &str, paths: &Paths) -> Vec<String> {
     lines
 }
 
-/// Marks and classes of the flows that have one, on their way from one port to the other.
-fn labelled(from: &str, to: &str, paths: &Paths) -> Vec<String> {
+/// Marks and classes of the flows that have one, at the beginning or end of their way through a
+/// device, and what follows.
+fn labelled(device: &str, way: &str, paths: &Paths, then: &str) -> Vec<String> {
     let crossings = paths.0.values().flatten();
     let crossings = crossings.filter(|crossing| crossing.label != Label::default());
     crossings
         .map(|crossing| {
             let (packets, Label { mark, class }) = (packets_of(crossing), crossing.label);
             format!(
-                "filter add dev {from} ingress protocol ip prio 1 {packets} action skbedit mark \
-                 {mark} priority {:x}:{class:x} pipe action mirred egress redirect dev {to}",
+                "filter add dev {device} {way} protocol ip prio 1 {packets} action skbedit mark \
+                 {mark} priority {:x}:{class:x} {then}",
                 tc::LEAF
             )
         })
@@ -281,8 +329,9 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         counters.missed + counters.no_buffer + counters.unreadable
     });
     count_losses(watch.frames, lost.sum())?;
+    let devices = queue_devices(run.cell);
     let report = |side: Side| {
-        let device = [Lab::RIGHT, Lab::LEFT][side as usize];
+        let device = devices[side as usize];
         let majors = &majors[side as usize];
         run.lab.bridge.run(|| tc::report(device, majors))
     };
@@ -330,13 +379,14 @@ impl<'a> Watch<'a> {
             let open = || Counters::open(interface::Interface::index_of(device)?);
             lab.bridge.run(open)
         };
+        let [up, down] = queue_devices(run.cell);
         Ok(Self {
             links: Links::new(run),
             ears,
             pool,
             clock,
             offered: Default::default(),
-            counters: [counters(Lab::RIGHT)?, counters(Lab::LEFT)?],
+            counters: [counters(up)?, counters(down)?],
             counted: [Counted::default(); 2],
             counted_at: Time::ZERO,
             frames: 0,
@@ -403,7 +453,7 @@ impl<'a> Watch<'a> {
             ref frame,
         } = *heard;
         self.links.frame(point, side, at, frame);
-        let identity = sojourn_wire::identity(frame.parts().0, frame.parsed());
+        let identity = identity(frame);
         let marked = frame.ecn() == Ecn::Ce;
         let waiting = &mut self.offered[side as usize];
         match point {

@@ -10,6 +10,7 @@ use rustix::time::ClockId;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
+use sojourn_wire::{FlowKey, Parsed};
 use sojourn_world::{
     Cell, Change, Flow, FlowRecorder, Interface, Label, Line, LinkRecorder, SppRecorder, Transport,
     link_recorders,
@@ -122,7 +123,7 @@ impl<'a> Flows<'a> {
         let Some(pairs) = self.pairs.filter(|_| first) else {
             return;
         };
-        let Some(identity) = sojourn_wire::identity(frame.parts().0, parsed) else {
+        let Some(identity) = identity(frame) else {
             return;
         };
         // What one direction of a call sends forth comes back for the other.
@@ -137,6 +138,19 @@ impl<'a> Flows<'a> {
             locked(pairs).seen(now, seen);
         }
     }
+}
+
+/// What tells a packet from all others of the run, also behind a translation of its addresses: no
+/// two connections have the same ports.
+pub(super) fn identity(frame: &Frame) -> Option<u64> {
+    let parsed = frame.parsed();
+    let nowhere = FlowKey::default();
+    let flow = FlowKey {
+        src: nowhere.src,
+        dst: nowhere.dst,
+        ..parsed.flow
+    };
+    sojourn_wire::identity(frame.parts().0, &Parsed { flow, ..*parsed })
 }
 
 /// A packet at an end of its way.

@@ -10,7 +10,7 @@ use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Line, LineRate};
 
-use super::{Paths, link_of, refused_line, refused_queue};
+use super::{Paths, link_of, queue_devices, refused_line, refused_queue};
 use crate::bridge::Side;
 use crate::lab::Lab;
 use crate::lab::graph::Joint;
@@ -44,13 +44,15 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         (interface.qdisc.clone(), line.clone())
     });
     let mut steps = Vec::new();
+    let devices = queue_devices(cell);
     for (side, (spec, line)) in Side::BOTH.into_iter().zip(&links) {
-        let (lines, majors) = tc::queue(device(side), spec, &line.rate);
+        let device = devices[side as usize];
+        let (lines, majors) = tc::queue(device, spec, &line.rate);
         steps.push(Step {
             at: BEGIN,
             side,
             rate: line.rate.fixed(),
-            queue: anew(side, lines),
+            queue: anew(device, lines),
             afresh: true,
             majors,
             line: Vec::new(),
@@ -61,7 +63,7 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
             continue;
         };
         let (side, (spec, line)) = (Side::BOTH[number], &mut links[number]);
-        let device = device(side);
+        let device = devices[number];
         let (before, _) = tc::queue(device, spec, &line.rate);
         if let Some(rate) = &change.rate {
             line.rate = rate.clone();
@@ -74,7 +76,7 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         let (after, majors) = tc::queue(device, spec, &line.rate);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
-        let queue = changed.unwrap_or_else(|| anew(side, after));
+        let queue = changed.unwrap_or_else(|| anew(device, after));
         steps.push(Step {
             at: change.at,
             side,
@@ -88,26 +90,18 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
     Ok(steps)
 }
 
-/// What makes a side's queue another one.
-fn anew(side: Side, lines: Vec<String>) -> Vec<String> {
-    let removed = format!("qdisc del dev {} root", device(side));
+/// What makes the queue at a device another one.
+fn anew(device: &str, lines: Vec<String>) -> Vec<String> {
+    let removed = format!("qdisc del dev {device} root");
     [vec![removed], lines].concat()
 }
 
-/// The device behind which a side's queue is.
-fn device(side: Side) -> &'static str {
-    match side {
-        Side::Up => Lab::RIGHT,
-        Side::Down => Lab::LEFT,
-    }
-}
-
+/// A side's line, behind its queue.
 fn at_line(path: Span, side: Side, line: &Line) -> Vec<String> {
-    let further = match side {
-        Side::Up => path,
-        Side::Down => Span::ZERO,
+    let (device, further) = match side {
+        Side::Up => (Lab::RIGHT, path),
+        Side::Down => (Lab::LEFT, Span::ZERO),
     };
-    let device = device(side);
     let mut lines = tc::line(device, "root", line, further);
     if lines.is_empty() {
         debug_assert_eq!(line.rate, LineRate::Infinite);
