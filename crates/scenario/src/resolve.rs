@@ -5,6 +5,7 @@ mod changes;
 mod flows;
 mod hosts;
 mod network;
+mod places;
 mod radio;
 
 use crate::files::Files;

@@ -36,7 +36,7 @@ const MISTAKES: [(&str, &str, &str); 13] = [
     (
         "\"25m\"",
         "\"40m\"",
-        "radio.chain.spacing: no station is within 30 m of `n0`",
+        "radio.chain.spacing: no station is ever within 30 m of `n0`",
     ),
     (
         "ns2-802.11b",
@@ -124,19 +124,45 @@ fn each_mistake_has_its_message() {
     }
 }
 
+/// The good one with stations `a` and `b`, `b` so far from `a`, and more before the flow.
+fn two(b: &str, more: &str) -> Result<Scenario, String> {
+    parse(&text_of_two(b, more))
+}
+
+fn text_of_two(b: &str, more: &str) -> String {
+    let nodes = format!(
+        "[[node]]\nname = \"a\"\nposition = [\"0m\", \"0m\"]\n\
+         [[node]]\nname = \"b\"\nposition = [\"{b}\", \"0m\"]\n{more}[[flow]]"
+    );
+    let text = GOOD.replacen("chain = { hops = 2, spacing = \"25m\" }\n", "", 1);
+    text.replacen("[[flow]]", &nodes, 1)
+}
+
 #[test]
 fn two_stations_at_one_place_and_one_out_of_reach() {
-    let nodes = |b: &str| {
-        let nodes = format!(
-            "[[node]]\nname = \"a\"\nposition = [\"0m\", \"0m\"]\n\
-             [[node]]\nname = \"b\"\nposition = [\"{b}\", \"0m\"]\n[[flow]]"
-        );
-        let text = GOOD.replacen("chain = { hops = 2, spacing = \"25m\" }\n", "", 1);
-        parse(&text.replacen("[[flow]]", &nodes, 1))
-    };
-    assert!(nodes("20m").is_ok(), "{:?}", nodes("20m").err());
-    let same = nodes("0m").expect_err("one place");
+    assert!(two("20m", "").is_ok(), "{:?}", two("20m", "").err());
+    let same = two("0m", "").expect_err("one place");
     assert!(same.contains("`a` and `b` are at one place"), "{same}");
-    let far = nodes("100m").expect_err("far");
-    assert!(far.contains("no station is within 30 m"), "{far}");
+    let far = two("100m", "").expect_err("far");
+    let wanted = "node.a.position: no station is ever within 30 m of `a`";
+    assert!(far.contains(wanted), "{far}");
+}
+
+/// A station may come later, where routing notices it.
+#[test]
+fn a_station_out_of_reach_may_come_later() {
+    let comes =
+        |x: &str| format!("[[change]]\nat = \"2s\"\nlink = \"b\"\nposition = [\"{x}\", \"0m\"]\n");
+    let later = two("100m", &comes("20m"));
+    let cell = &later.expect("it comes").cells[0];
+    assert_eq!(cell.changes[0].place, Some(Place { x: 20.0, y: 0.0 }));
+    let never = two("100m", &comes("40m")).expect_err("never");
+    assert!(never.contains("is ever within 30 m of"), "{never}");
+    let same = two("100m", &comes("0m")).expect_err("one place");
+    let wanted = "change[1].position: `a` and `b` are at one place";
+    assert!(same.contains(wanted), "{same}");
+    let text = text_of_two("100m", &comes("20m"));
+    let fixed = parse(&text.replace("aodv-ns2", "static")).expect_err("fixed");
+    let wanted = "no stations lead from `a` to `b`";
+    assert!(fixed.contains(wanted), "{fixed}");
 }

@@ -4,9 +4,11 @@ mod common;
 
 use common::radio::{NS2, chain, network, steps};
 use common::{flow_of, run};
-use sojourn_apps::Cbr;
+use sojourn_apps::{Bulk, Cbr};
+use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Change, Flow, Place, Profile, Routing, RunResult, Transport};
+use sojourn_world::Transport;
+use sojourn_world::{AodvParams, Cell, Change, Flow, Place, Profile, Routing, RunResult};
 
 #[test]
 fn a_node_that_goes_away_and_comes_back_is_found_again() {
@@ -38,6 +40,40 @@ fn a_node_that_goes_away_and_comes_back_is_found_again() {
         places.is_some_and(|(route, buffer)| route + buffer > 10.0),
         "{places:?}"
     );
+}
+
+/// The last of three is out of reach at first, comes, goes and comes back: TCP and datagrams find it.
+#[test]
+fn a_node_that_comes_later_is_found() {
+    let mut places = common::radio::row(2, 25.0);
+    places[2].x = 1e6;
+    let to = |seconds, x| Change {
+        at: Time::ZERO + Span::from_secs(seconds),
+        link: 2,
+        rate: None,
+        qdisc: None,
+        place: Some(Place { x, y: 0.0 }),
+    };
+    for (routing, qdisc) in [
+        (NS2, "pfifo limit 50"),
+        (Routing::Aodv(AodvParams::RFC), "fq_codel"),
+    ] {
+        let network = network(Profile::NS2_B, places.clone(), routing, qdisc);
+        let bulk = Flow {
+            from: 0,
+            to: 2,
+            ..Flow::new("tcp", Transport::Tcp(Config::default()), Bulk)
+        };
+        let probe = steps("probe", [0, 2], (200, 0.02), (Span::from_secs(0), None));
+        let mut cell = Cell::new("late", network, vec![bulk, probe], Span::from_secs(60));
+        cell.changes = vec![to(5, 50.0), to(25, 1e6), to(30, 50.0)];
+        let result = run(&cell);
+        let tcp = flow_of(&result, "tcp").goodput.as_bps();
+        // About 2 Mbit/s for as long as it is there, but for timeouts that have grown meanwhile.
+        assert!(tcp > 600_000, "{qdisc}: {tcp} bit/s");
+        let lost = flow_of(&result, "probe").loss_ratio.expect("it is UDP");
+        assert!((0.05..0.5).contains(&lost), "{qdisc}: {lost}");
+    }
 }
 
 #[test]
@@ -80,8 +116,6 @@ fn queues_of_all_kinds_keep_their_accounts_over_radios() {
 
 #[test]
 fn tcp_goes_over_a_chain() {
-    use sojourn_apps::Bulk;
-    use sojourn_tcp::Config;
     let bulk = Flow {
         from: 0,
         to: 3,

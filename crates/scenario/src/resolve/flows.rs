@@ -3,6 +3,7 @@
 use super::Resolver;
 use super::hosts::Hosts;
 use super::network::{CLIENT, SERVER};
+use super::places::join_later;
 use crate::apps::Place;
 use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, ScenarioFile, TcpTable};
 use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
@@ -193,7 +194,7 @@ impl Resolver<'_> {
             return self.refuse(&told.key("to"), "a flow joins two different nodes");
         }
         for (a, b) in [(from, to), (to, from)] {
-            if told.network.path(a, b).is_none() {
+            if told.network.path(a, b).is_none() && !join_later(told.file, told.network, [a, b]) {
                 let (message, help) = match &told.file.radio {
                     None => (
                         format!("no links lead from `{}` to `{}`", names[a], names[b]),
@@ -201,7 +202,7 @@ impl Resolver<'_> {
                     ),
                     Some(_) => (
                         format!("no stations lead from `{}` to `{}`", names[a], names[b]),
-                        "put some between them, or give `range`",
+                        "put some between them, or give `range`; `static` routes are those of the start",
                     ),
                 };
                 return self.advise(&told.path, message, help);
@@ -225,7 +226,8 @@ impl Resolver<'_> {
             let message = "over a radio nothing is added to what its hops take";
             return self.refuse(&told.key("rtt"), message);
         }
-        let links = told.network.path_rtt(from, to)?;
+        // Over a radio nothing, also where a way comes later.
+        let links = told.network.path_rtt(from, to).unwrap_or(Span::ZERO);
         let dumbbell = told.file.dumbbell.as_ref();
         let (rtt, path) = match (told.table.rtt, dumbbell.and_then(|dumbbell| dumbbell.rtt)) {
             (Some(rtt), _) => (rtt.0, told.key("rtt")),

@@ -27,7 +27,7 @@ impl Resolver<'_> {
         let profile = self.profile(table);
         let routing = self.routing(table);
         let (names, places) = self.stations(file, table)?;
-        self.check_places(&names, &places, table);
+        self.check_places(&names, &places, (file, table));
         let nodes = file.node.as_deref().unwrap_or_default();
         let mut radio = Radio::new(profile?, places, routing?);
         radio.routing_first = table.routing_first.unwrap_or(true);
@@ -117,52 +117,6 @@ impl Resolver<'_> {
             return self.advise(path, message, "for example `[\"25m\", \"0m\"]`");
         };
         Some(Place { x: x.0, y: y.0 })
-    }
-
-    /// Two stations at one place, and those that nobody can receive.
-    fn check_places(&mut self, names: &[String], places: &[Place], table: &RadioTable) {
-        let mut order: Vec<usize> = (0..places.len()).collect();
-        let key = |index: &usize| (places[*index].x, places[*index].y);
-        order.sort_by(|a, b| {
-            key(a)
-                .0
-                .total_cmp(&key(b).0)
-                .then(key(a).1.total_cmp(&key(b).1))
-        });
-        for pair in order.windows(2) {
-            if places[pair[0]] == places[pair[1]] {
-                let (one, other) = (&names[pair[0]], &names[pair[1]]);
-                let path = if self.tree.has("node") {
-                    format!("node.{other}.position")
-                } else {
-                    "radio".to_owned()
-                };
-                let message = format!("`{one}` and `{other}` are at one place");
-                return self.complain(&path, message);
-            }
-        }
-        let range = table.range.map_or(Profile::NS2_B.range, |range| range.0);
-        let reaches = |at: usize| {
-            let others = places.iter().enumerate().filter(|(other, _)| *other != at);
-            others
-                .into_iter()
-                .any(|(_, place)| places[at].distance(*place) <= range * 1.001)
-        };
-        // Chains and grids are alike everywhere.
-        let some = if self.tree.has("node") {
-            places.len()
-        } else {
-            1
-        };
-        if let Some(alone) = (0..some).find(|&at| !reaches(at)) {
-            let path = match (&table.chain, &table.grid) {
-                (Some(_), _) => "radio.chain.spacing".to_owned(),
-                (_, Some(_)) => "radio.grid.spacing".to_owned(),
-                _ => format!("node.{}.position", names[alone]),
-            };
-            let message = format!("no station is within {range} m of `{}`", names[alone]);
-            self.complain(&path, message);
-        }
     }
 
     fn count(&mut self, path: &str, number: u32, most: u32) -> Option<u32> {
