@@ -6,91 +6,30 @@
 //! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where they
 //! are wanted. They say that a neighbour is there and do not prolong routes, which would never end.
 //! Answers come from the target or from a node with a route that is as new; without gratuitous
-//! RREPs, RREP-ACK and multicast. There is no local repair: ns-2 tries it only near the target, and
-//! a source that hears of the break asks within a hop's time of it. Addresses are nodes' numbers.
+//! RREPs, RREP-ACK and multicast. A relay repairs a route as ns-2's does, under its rules alone.
+//! Addresses are nodes' numbers.
 //!
 //! Whoever drives it has the queues: [`Aodv`] says which packet is to go into which queue, and is
 //! asked for the next hop when one comes out, so that a packet follows the newest route.
 
 mod hello;
 mod message;
+mod params;
+mod routes;
+mod search;
 
 pub use message::Message;
+pub use params::AodvParams;
 
+use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use message::{LOST, Reply, Request, error};
+use message::{Reply, Request};
+use routes::{Route, State};
+use search::Search;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-
-/// Constants of AODV.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AodvParams {
-    /// A route that carried no packet for so long is used no more.
-    pub active: Span,
-    /// Lifetime that a target gives to routes to itself.
-    pub mine: Span,
-    /// Lifetime of the route back to whoever asks.
-    pub reverse: Span,
-    /// Hops that a first question goes, what is added for each further one, and from where on the
-    /// next one goes everywhere. None: all go everywhere.
-    pub ring: Option<[u8; 3]>,
-    /// Most hops in the network.
-    pub diameter: u8,
-    /// Time for one hop, from which follows how long an answer is waited for.
-    pub traversal: Span,
-    /// Further questions that go everywhere before it is given up.
-    pub retries: u32,
-    /// Silence after that.
-    pub silence: Span,
-    /// Questions that are passed on wait a random time below this.
-    pub jitter: Span,
-    /// Packets that wait at their source for a route, at most.
-    pub buffer: usize,
-    /// So long at most.
-    pub patience: Span,
-    /// Time between packets that leave that buffer.
-    pub pace: Span,
-    /// Between hello messages of a node on a route; None: there are none.
-    pub hello: Option<Span>,
-    /// Bytes of an RREQ and of an RREP, without IP and UDP headers.
-    pub bytes: [u16; 2],
-}
-
-impl AodvParams {
-    /// Those of ns-2.35.
-    pub const NS2: Self = Self {
-        active: Span::from_secs(10),
-        mine: Span::from_secs(10),
-        reverse: Span::from_secs(6),
-        ring: None,
-        diameter: 30,
-        traversal: Span::from_millis(30),
-        retries: 3,
-        silence: Span::from_secs(10),
-        jitter: Span::from_millis(10),
-        buffer: 64,
-        patience: Span::from_secs(30),
-        pace: Span::from_millis(10),
-        hello: None,
-        bytes: [28, 24],
-    };
-
-    /// Those of RFC 3561 section 10; what it leaves open (jitter, buffer) is ns-2's.
-    pub const RFC: Self = Self {
-        active: Span::from_secs(3),
-        mine: Span::from_secs(6),
-        reverse: Span::from_millis(5600),
-        ring: Some([1, 2, 7]),
-        diameter: 35,
-        traversal: Span::from_millis(40),
-        retries: 2,
-        pace: Span::ZERO,
-        bytes: [24, 20],
-        ..Self::NS2
-    };
-}
 
 /// A question is remembered for so long, so that its copies are known.
 const REMEMBERED: Span = Span::from_secs(6);
@@ -114,26 +53,9 @@ pub trait Outbox<D> {
 
     /// A packet is lost at `node`.
     fn lost(&mut self, node: u32, packet: D, why: Lost);
-}
 
-#[derive(Clone, Debug)]
-struct Route {
-    next: u32,
-    /// Sequence number of the target; zero while it is unknown.
-    number: u32,
-    hops: u8,
-    expires: Time,
-    is_up: bool,
-    /// Who sends over here.
-    precursors: Vec<u32>,
-}
-
-/// A question that waits for its answer, or silence after it was given up.
-#[derive(Clone, Copy, Debug)]
-struct Search {
-    asked: u32,
-    ttl: u8,
-    until: Time,
+    /// What is queued at `node` for `neighbour` is lost.
+    fn purge(&mut self, node: u32, neighbour: u32);
 }
 
 #[derive(Debug)]
@@ -224,7 +146,7 @@ impl<D: Copy> Aodv<D> {
     /// waited, but over none that is broken.
     pub fn next(&self, node: u32, target: u32) -> Option<u32> {
         let route = self.routers[node as usize].routes.get(&target)?;
-        route.is_up.then_some(route.next)
+        (route.state != State::Down).then_some(route.next)
     }
 
     /// When something is next due; [`Aodv::run`] does it.
@@ -270,101 +192,21 @@ impl<D: Copy> Aodv<D> {
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
-        let active = self.params.active;
-        let router = &mut self.routers[node as usize];
-        if let Some(route) = router.routes.get_mut(&target)
-            && route.is_up
-            && route.expires > now
-        {
-            route.expires = route.expires.max(now + active);
-            out.forward(node, packet);
-        } else if is_source {
+        let (active, rules) = (self.params.active, self.params.rules);
+        let route = self.routers[node as usize].routes.get_mut(&target);
+        if let Some(route) = route {
+            if route.is_usable(rules, now) {
+                route.expires = route.expires.max(now + active);
+                return out.forward(node, packet);
+            }
+            if route.state == State::Mending && !is_source {
+                return self.hold(node, (packet, target), now, out);
+            }
+        }
+        if is_source {
             self.wait(node, (packet, target), now, out);
         } else {
-            let number = router.routes.get(&target).map_or(0, |route| route.number);
-            report(node, &[(target, number)], out);
-            out.lost(node, packet, Lost::NoRoute);
-        }
-    }
-
-    /// A packet waits for a route.
-    fn wait(&mut self, node: u32, (packet, target): (D, u32), now: Time, out: &mut impl Outbox<D>) {
-        let (most, patience) = (self.params.buffer, self.params.patience);
-        let router = &mut self.routers[node as usize];
-        let is_old = |since: Time| now - since > patience;
-        while let Some(&(since, _, old)) = router.waiting.front()
-            && (router.waiting.len() >= most || is_old(since))
-        {
-            router.waiting.pop_front();
-            out.lost(node, old, Lost::Buffer);
-        }
-        router.waiting.push_back((now, target, packet));
-        if router
-            .searches
-            .get(&target)
-            .is_none_or(|search| search.until <= now)
-        {
-            router.searches.remove(&target);
-            self.ask(node, target, now, out);
-        }
-    }
-
-    /// Sends a question.
-    fn ask(&mut self, node: u32, target: u32, now: Time, out: &mut impl Outbox<D>) {
-        let params = self.params;
-        let router = &mut self.routers[node as usize];
-        let last = router.searches.get(&target).copied();
-        let known = router.routes.get(&target);
-        let ttl = match (params.ring, last) {
-            (Some([start, ..]), None) => known.map_or(start, |route| route.hops.max(start)),
-            (Some([_, more, most]), Some(last)) if last.ttl + more <= most => last.ttl + more,
-            _ => params.diameter,
-        };
-        let is_wide = ttl == params.diameter;
-        let asked = last.map_or(0, |last| last.asked) + u32::from(is_wide);
-        let wait = params.traversal * (2 * u64::from(ttl) * u64::from(asked.max(1)));
-        let until = now + wait.min(params.silence);
-        router.searches.insert(target, Search { asked, ttl, until });
-        router.number += 2;
-        router.said = now;
-        router.questions += 1;
-        let message = Message::Request(Request {
-            id: router.questions,
-            origin: (node, router.number),
-            target: (target, known.map_or(0, |route| route.number)),
-            hops: 1,
-            ttl,
-        });
-        self.schedule(until, Due::Search { node, target });
-        out.control(node, message, None);
-    }
-
-    /// No answer came.
-    fn search_again(&mut self, node: u32, target: u32, now: Time, out: &mut impl Outbox<D>) {
-        let params = self.params;
-        let router = &mut self.routers[node as usize];
-        let Some(search) = router.searches.get_mut(&target) else {
-            return; // found
-        };
-        if search.until > now {
-            return; // another question has been sent since
-        }
-        if !router.waiting.iter().any(|&(_, to, _)| to == target) {
-            router.searches.remove(&target);
-        } else if search.asked <= params.retries {
-            self.ask(node, target, now, out);
-        } else {
-            search.until = now + params.silence;
-            search.asked = 0;
-            let mut kept = VecDeque::with_capacity(router.waiting.len());
-            for (since, to, packet) in router.waiting.drain(..) {
-                if to == target {
-                    out.lost(node, packet, Lost::NoRoute);
-                } else {
-                    kept.push_back((since, to, packet));
-                }
-            }
-            router.waiting = kept;
+            self.astray(node, (packet, target), out);
         }
     }
 
@@ -380,37 +222,66 @@ impl<D: Copy> Aodv<D> {
         match *message {
             Message::Request(ask) => {
                 if self.is_new(node, (ask.origin.0, ask.id), now) {
-                    let until = now + self.params.reverse;
-                    self.learn(node, ask.origin, (from, ask.hops), until, now);
+                    self.asked(node, from, ask, now, out);
                     self.answer(node, ask, now, out);
-                    self.release(node, ask.origin.0, now, out);
                 }
             }
             Message::Reply(hello) if hello.origin == hello.target.0 => {
                 self.routers[node as usize].heard.insert(from, now);
             }
-            Message::Reply(reply) => {
-                let target = reply.target.0;
-                let until = now + reply.lifetime;
-                self.learn(node, reply.target, (from, reply.hops), until, now);
-                self.release(node, target, now, out);
-                if reply.origin != node
-                    && let Some(back) = self.next(node, reply.origin)
-                {
-                    if let Some(route) = self.routers[node as usize].routes.get_mut(&target)
-                        && !route.precursors.contains(&back)
-                    {
-                        route.precursors.push(back);
-                    }
-                    let hops = reply.hops.saturating_add(1);
-                    let reply = Message::Reply(Reply { hops, ..reply });
-                    out.control(node, reply, Some(back));
-                }
-            }
+            Message::Reply(reply) => self.replied(node, from, reply, now, out),
             Message::Error { lost, count } => {
-                self.unreachable(node, from, &lost[..usize::from(count)], now);
+                let lost = &lost[..usize::from(count)];
+                self.unreachable((node, from), lost, now, out);
             }
         }
+    }
+
+    /// A question shows the way to whoever asks.
+    fn asked(&mut self, node: u32, from: u32, ask: Request, now: Time, out: &mut impl Outbox<D>) {
+        let until = now + self.params.reverse;
+        if !self.learn(node, ask.origin, (from, ask.hops), until, now) {
+            return;
+        }
+        let origin = ask.origin.0;
+        if self.found(node, origin, ask.hops, None)
+            && let Some(route) = self.routers[node as usize].routes.get_mut(&origin)
+        {
+            route.expires = now + self.params.active;
+        }
+        self.release((node, origin), Span::ZERO, now, out);
+    }
+
+    /// An answer shows the way to the target, and goes on to whoever has asked.
+    fn replied(&mut self, node: u32, from: u32, reply: Reply, now: Time, out: &mut impl Outbox<D>) {
+        let target = reply.target.0;
+        let until = now + reply.lifetime;
+        if !self.learn(node, reply.target, (from, reply.hops), until, now) {
+            return;
+        }
+        let took = (reply.origin == node).then_some(now - reply.asked);
+        self.found(node, target, reply.hops, took);
+        self.release((node, target), self.params.pace, now, out);
+        if reply.origin == node {
+            return;
+        }
+        let routes = &mut self.routers[node as usize].routes;
+        let Some(back) = routes.get_mut(&reply.origin) else {
+            return;
+        };
+        if back.state != State::Up {
+            return;
+        }
+        back.expires = back.expires.max(now + self.params.active);
+        let back = back.next;
+        if let Some(route) = routes.get_mut(&target)
+            && !route.precursors.contains(&back)
+        {
+            route.precursors.push(back);
+        }
+        let hops = reply.hops.saturating_add(1);
+        let reply = Message::Reply(Reply { hops, ..reply });
+        out.control(node, reply, Some(back));
     }
 
     /// Whether a question was not met before.
@@ -427,62 +298,31 @@ impl<D: Copy> Aodv<D> {
         true
     }
 
-    /// Takes a route, if it is newer or shorter than what is known.
-    fn learn(
-        &mut self,
-        node: u32,
-        (target, number): (u32, u32),
-        (next, hops): (u32, u8),
-        expires: Time,
-        now: Time,
-    ) {
-        self.begin_to_greet(node, now);
-        let routes = &mut self.routers[node as usize].routes;
-        if let Some(known) = routes.get_mut(&target) {
-            let is_usable = known.is_up && known.expires > now;
-            let is_newer = number > known.number;
-            let is_shorter = number == known.number && (hops < known.hops || !is_usable);
-            if is_usable && known.next == next {
-                known.expires = known.expires.max(expires);
-            }
-            if is_newer || is_shorter {
-                (known.number, known.hops, known.next) = (number, hops, next);
-                known.expires = expires.max(now);
-                known.is_up = true;
-            }
-            return;
-        }
-        let route = Route {
-            next,
-            number,
-            hops,
-            expires,
-            is_up: true,
-            precursors: Vec::new(),
-        };
-        routes.insert(target, route);
-    }
-
     /// Answers a question that is new here, or passes it on.
     fn answer(&mut self, node: u32, ask: Request, now: Time, out: &mut impl Outbox<D>) {
         let (origin, target) = (ask.origin, ask.target);
-        let back = self.next(node, origin.0);
+        let (back, rules) = (self.next(node, origin.0), self.params.rules);
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get_mut(&target.0);
-        let known = known.filter(|route| route.is_up && route.expires > now);
+        let known = router.routes.get_mut(&target.0).and_then(|route| {
+            let is_known = route.is_usable(rules, now) || route.state == State::Mending;
+            is_known.then_some(route)
+        });
         let reply = if target.0 == node {
             // Its own number is at least what is asked for (RFC 3561 section 6.6.1).
             router.number = router.number.max(target.1) + 2;
             Some((router.number, 1, self.params.mine))
         } else if let Some(route) = known
             && route.number >= target.1
-            && target.1 > 0
         {
             route
                 .precursors
                 .extend(back.filter(|back| !route.precursors.contains(back)));
-            // In whole microseconds, as the message carries it.
-            let rest = Span::from_micros((route.expires - now).as_micros());
+            let rest = route.expires - now;
+            let rest = match rules {
+                // In whole milliseconds, as the message carries it; ns-2's in seconds.
+                Rules::Standard => Span::from_millis(rest.as_micros() / 1000),
+                Rules::Ns2 => Span::from_secs(rest.as_micros() / 1_000_000),
+            };
             Some((route.number, route.hops.saturating_add(1), rest))
         } else {
             None
@@ -494,6 +334,7 @@ impl<D: Copy> Aodv<D> {
                 origin,
                 hops,
                 lifetime,
+                asked: ask.asked,
             };
             return out.control(node, Message::Reply(reply), back);
         }
@@ -514,70 +355,6 @@ impl<D: Copy> Aodv<D> {
         let dice = &mut self.routers[node as usize].dice;
         let at = now + dice.span_below(self.params.jitter);
         self.schedule(at, Due::Send { node, message });
-    }
-
-    /// There is a route: what has waited for it goes, one after another.
-    fn release(&mut self, node: u32, target: u32, now: Time, out: &mut impl Outbox<D>) {
-        let router = &mut self.routers[node as usize];
-        router.searches.remove(&target);
-        if !router.waiting.iter().any(|&(_, to, _)| to == target) {
-            return;
-        }
-        let held = core::mem::take(&mut router.waiting);
-        let (ready, rest): (VecDeque<_>, VecDeque<_>) =
-            held.into_iter().partition(|&(_, to, _)| to == target);
-        router.waiting = rest;
-        for (place, (_, _, packet)) in ready.into_iter().enumerate() {
-            let at = now + self.params.pace * place as u64;
-            if at == now {
-                out.forward(node, packet);
-            } else {
-                self.schedule(at, Due::Release { node, packet });
-            }
-        }
-    }
-
-    /// A neighbour of `node` has stopped answering: routes over it are broken.
-    pub fn broken(&mut self, node: u32, neighbour: u32, out: &mut impl Outbox<D>) {
-        let router = &mut self.routers[node as usize];
-        let mut lost = Vec::new();
-        for (target, route) in &mut router.routes {
-            if route.is_up && route.next == neighbour {
-                route.is_up = false;
-                route.number += 1;
-                lost.push((*target, route.number));
-            }
-        }
-        report(node, &lost, out);
-    }
-
-    /// A neighbour tells what is out of its reach.
-    fn unreachable(&mut self, node: u32, from: u32, lost: &[(u32, u32)], now: Time) {
-        let router = &mut self.routers[node as usize];
-        let mut further = Vec::new();
-        for &(target, number) in lost {
-            if let Some(route) = router.routes.get_mut(&target)
-                && route.is_up
-                && route.next == from
-                && route.number <= number
-            {
-                (route.is_up, route.number) = (false, number);
-                if !route.precursors.is_empty() {
-                    route.precursors.clear();
-                    further.push((target, number));
-                }
-            }
-        }
-        for some in further.chunks(LOST) {
-            self.tell_all(node, error(some), now);
-        }
-    }
-}
-
-/// Tells the neighbours what is out of reach.
-fn report<D>(node: u32, all: &[(u32, u32)], out: &mut impl Outbox<D>) {
-    for some in all.chunks(LOST) {
-        out.control(node, error(some), None);
     }
 }
 

@@ -118,7 +118,8 @@ pub(crate) fn aodv(
     match message {
         Message::Request(ask) => {
             // Here hops are counted where the message arrives, in its bytes where it is sent.
-            body.extend([1, 0, 0, ask.hops.saturating_sub(1)]);
+            let unknown = if ask.target.1 == 0 { 0x08 } else { 0 };
+            body.extend([1, unknown, 0, ask.hops.saturating_sub(1)]);
             body.extend(ask.id.to_be_bytes());
             body.extend(pair(ask.target));
             body.extend(pair(ask.origin));

@@ -43,7 +43,8 @@ impl Outlet<Packet> for Watch<'_> {
 
 /// What a medium gets that asks for a packet.
 pub(crate) enum Taken {
-    Packet(Packet),
+    /// One, and since when it has been in the queue.
+    Packet(Packet, Time),
     /// None before this time.
     NotBefore(Time),
     Nothing,
@@ -112,7 +113,7 @@ impl Interface {
         if let Some(first) = &mut self.routing
             && let Some(packet) = first.pop_front()
         {
-            return Taken::Packet(packet);
+            return Taken::Packet(packet, now);
         }
         let recorder = &mut self.recorder;
         let mut watch = Watch { recorder, now };
@@ -126,7 +127,7 @@ impl Interface {
                     self.qdisc
                         .gauges(now, &mut |gauge| recorder.gauge(now, gauge));
                 }
-                Taken::Packet(packet)
+                Taken::Packet(packet, now - sojourn)
             }
             // At least one step ahead: a shaper that says "now" must not stop time.
             Dequeue::NotBefore(time) => Taken::NotBefore(time.max(now + Span::from_nanos(1))),

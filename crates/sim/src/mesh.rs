@@ -17,12 +17,17 @@ const HEADERS: u16 = 28;
 pub(crate) enum Mail {
     /// A packet has come to a station.
     Arrived { from: u32, to: u32, packet: Packet },
-    /// A station has given up a neighbour.
-    Broken { station: u32, to: u32 },
     /// A packet is to be queued at a station; of the routing protocol, before all others.
     Queue { station: u32, packet: Packet },
     /// Routing has lost a packet.
     Lost { station: u32, why: Lost },
+}
+
+impl Mail {
+    const fn lost_in_buffer(station: u32) -> Self {
+        let why = Lost::Buffer;
+        Self::Lost { station, why }
+    }
 }
 
 /// Where packets go over a radio.
@@ -36,6 +41,8 @@ pub(crate) struct Mesh {
     /// None: stations know each other's addresses.
     arp: Option<Arp<Packet>>,
     link_header: u16,
+    /// By station: neighbours for which all that was queued until then is lost.
+    purged: Vec<Vec<(u32, Time)>>,
     /// Time of the event that the calendar holds for routing; `Time::MAX` for none.
     pub(crate) armed: Time,
 }
@@ -66,6 +73,7 @@ impl Mesh {
             routes,
             arp: radio.arp.then(|| Arp::new(cell.network.nodes.len())),
             link_header: cell.link_header,
+            purged: vec![Vec::new(); cell.network.nodes.len()],
             armed: Time::MAX,
         }
     }
@@ -82,6 +90,26 @@ impl Mesh {
             Routes::Aodv(aodv) => aodv.next(station, target),
         };
         next.map(Addressee::Station)
+    }
+
+    /// The same of a packet that comes from the queue, where it has been since then.
+    #[inline]
+    pub(crate) fn next_of_queued(
+        &self,
+        station: u32,
+        packet: &Packet,
+        since: Time,
+    ) -> Option<Addressee> {
+        let next = self.next(station, packet)?;
+        let purged = &self.purged[station as usize];
+        if let Addressee::Station(to) = next
+            && purged
+                .iter()
+                .any(|&(lost, until)| lost == to && since <= until)
+        {
+            return None;
+        }
+        Some(next)
     }
 
     /// The station where a way ends.
@@ -105,18 +133,12 @@ impl Mesh {
         mail: &mut VecDeque<Mail>,
     ) {
         let target = self.target(packet.way);
-        let mut out = Post {
-            mail,
-            params: None,
-            link_header: self.link_header,
-        };
-        match &mut self.routes {
-            Routes::Static(_) => out.forward(station, packet),
-            Routes::Aodv(aodv) => {
-                out.params = Some(*aodv.params());
-                aodv.submit((station, is_source), (packet, target), now, &mut out);
-            }
+        if let Routes::Static(_) = self.routes {
+            return mail.push_back(Mail::Queue { station, packet });
         }
+        self.aodv(now, mail, |aodv, out| {
+            aodv.submit((station, is_source), (packet, target), now, out);
+        });
     }
 
     /// A packet has come to a station. Returns it when its host is there.
@@ -142,7 +164,9 @@ impl Mesh {
             return None;
         };
         let message = Message::from_words(&words);
-        self.aodv(mail, |aodv, out| aodv.receive(to, from, &message, now, out));
+        self.aodv(now, mail, |aodv, out| {
+            aodv.receive(to, from, &message, now, out);
+        });
         None
     }
 
@@ -151,6 +175,7 @@ impl Mesh {
         &mut self,
         station: u32,
         packet: Packet,
+        now: Time,
         mail: &mut VecDeque<Mail>,
     ) -> Option<Packet> {
         if self.arp.is_none() {
@@ -169,16 +194,19 @@ impl Mesh {
                     is_answer: false,
                 };
                 mail.push_back(self.arp_mail(question, None));
-                [lost, None]
-            }
-            Resolution::Gone { lost } => {
-                mail.push_back(Mail::Broken { station, to });
                 lost
             }
+            Resolution::Gone { lost } => {
+                for packet in lost.into_iter().flatten() {
+                    if !self.failed((station, to), packet, now, mail) {
+                        mail.push_back(Mail::lost_in_buffer(station));
+                    }
+                }
+                return None;
+            }
         };
-        for _ in lost.into_iter().flatten() {
-            let why = Lost::Buffer;
-            mail.push_back(Mail::Lost { station, why });
+        if lost.is_some() {
+            mail.push_back(Mail::lost_in_buffer(station));
         }
         None
     }
@@ -205,14 +233,30 @@ impl Mesh {
         }
     }
 
-    /// A station has given up a neighbour.
-    pub(crate) fn broken(&mut self, station: u32, to: u32, mail: &mut VecDeque<Mail>) {
-        self.aodv(mail, |aodv, out| aodv.broken(station, to, out));
+    /// A station has given up a packet to a neighbour. Returns whether the packet waits for another
+    /// way.
+    pub(crate) fn failed(
+        &mut self,
+        link: (u32, u32),
+        packet: Packet,
+        now: Time,
+        mail: &mut VecDeque<Mail>,
+    ) -> bool {
+        let of_flow = packet.told_to().is_none();
+        let of_flow = of_flow.then(|| {
+            let way = packet.way.index();
+            (packet, [self.sources[way], self.targets[way]])
+        });
+        let mut waits = false;
+        self.aodv(now, mail, |aodv, out| {
+            waits = aodv.failed(link, of_flow, now, out);
+        });
+        waits
     }
 
     /// Does what is due.
     pub(crate) fn run(&mut self, now: Time, mail: &mut VecDeque<Mail>) {
-        self.aodv(mail, |aodv, out| aodv.run(now, out));
+        self.aodv(now, mail, |aodv, out| aodv.run(now, out));
     }
 
     /// When something is next due.
@@ -225,14 +269,17 @@ impl Mesh {
 
     fn aodv(
         &mut self,
+        now: Time,
         mail: &mut VecDeque<Mail>,
         act: impl FnOnce(&mut Aodv<Packet>, &mut Post<'_>),
     ) {
         if let Routes::Aodv(aodv) = &mut self.routes {
             let mut out = Post {
                 mail,
-                params: Some(*aodv.params()),
+                purged: &mut self.purged,
+                params: *aodv.params(),
                 link_header: self.link_header,
+                now,
             };
             act(aodv, &mut out);
         }
@@ -273,17 +320,15 @@ fn aodv(cell: &Cell, params: AodvParams) -> Aodv<Packet> {
 /// Puts what routing wants into the mail.
 struct Post<'a> {
     mail: &'a mut VecDeque<Mail>,
-    params: Option<AodvParams>,
+    purged: &'a mut [Vec<(u32, Time)>],
+    params: AodvParams,
     link_header: u16,
+    now: Time,
 }
 
 impl Outbox<Packet> for Post<'_> {
     fn control(&mut self, station: u32, message: Message, to: Option<u32>) {
-        let bytes = self
-            .params
-            .as_ref()
-            .map_or(0, |params| message.bytes(params));
-        let len = bytes + HEADERS + self.link_header;
+        let len = message.bytes(&self.params) + HEADERS + self.link_header;
         let packet = Packet::route(message.words(), to, len);
         debug_assert!(packet.len() == u32::from(len));
         self.mail.push_back(Mail::Queue { station, packet });
@@ -296,5 +341,13 @@ impl Outbox<Packet> for Post<'_> {
     fn lost(&mut self, station: u32, packet: Packet, why: Lost) {
         let _ = packet;
         self.mail.push_back(Mail::Lost { station, why });
+    }
+
+    fn purge(&mut self, station: u32, neighbour: u32) {
+        let purged = &mut self.purged[station as usize];
+        match purged.iter_mut().find(|(to, _)| *to == neighbour) {
+            Some((_, until)) => *until = self.now,
+            None => purged.push((neighbour, self.now)),
+        }
     }
 }

@@ -67,9 +67,8 @@ impl Net {
                         return Some(packet);
                     }
                 }
-                Mail::Broken { station, to } => mesh.broken(station, to, &mut passage.mail),
                 Mail::Queue { station, packet } => {
-                    if let Some(packet) = mesh.resolve(station, packet, &mut passage.mail) {
+                    if let Some(packet) = mesh.resolve(station, packet, now, &mut passage.mail) {
                         self.queue(station as usize, packet, now);
                     }
                 }

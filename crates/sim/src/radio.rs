@@ -141,15 +141,15 @@ impl Upper for Above<'_> {
         let index = station as usize;
         loop {
             let interface = &mut self.passage.interfaces[index];
-            let packet = match interface.take(now) {
-                Taken::Packet(packet) => packet,
+            let (packet, since) = match interface.take(now) {
+                Taken::Packet(packet, since) => (packet, since),
                 Taken::NotBefore(time) => return air::Taken::NotBefore(time),
                 Taken::Nothing => return air::Taken::Nothing,
             };
             let bytes = packet.len().saturating_sub(self.link_header);
             let bytes = self.profile.frame(bytes, packet.has_udp());
             let mesh = self.passage.forwarding.mesh();
-            if let Some(to) = mesh.and_then(|mesh| mesh.next(station, &packet)) {
+            if let Some(to) = mesh.and_then(|mesh| mesh.next_of_queued(station, &packet, since)) {
                 let to = match to {
                     Addressee::Station(to) => Some(to),
                     Addressee::All => None,
@@ -179,10 +179,14 @@ impl Upper for Above<'_> {
     }
 
     fn fail(&mut self, station: u32, to: u32, packet: Packet, now: Time) {
-        let recorder = &mut self.passage.interfaces[station as usize].recorder;
+        let passage = &mut *self.passage;
+        if let Some(mesh) = passage.forwarding.mesh()
+            && mesh.failed((station, to), packet, now, &mut passage.mail)
+        {
+            return;
+        }
+        let recorder = &mut passage.interfaces[station as usize].recorder;
         recorder.radio(now, RadioEvent::GivenUp);
-        self.passage.mail.push_back(Mail::Broken { station, to });
-        let _ = packet; // lost
     }
 
     fn sent(&mut self, frame: &Frame<Packet>) {

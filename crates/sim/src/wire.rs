@@ -87,7 +87,7 @@ impl Wire {
             match interface.take(now) {
                 Taken::Nothing => return None,
                 Taken::NotBefore(time) => return Some(time),
-                Taken::Packet(packet) => {
+                Taken::Packet(packet, _) => {
                     self.free_at = self.transmitter.finish(now, packet.len.into());
                     self.launch(packet, passage, now);
                     if self.free_at > now {

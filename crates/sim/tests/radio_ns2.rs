@@ -5,7 +5,8 @@ mod common;
 
 use common::radio::{NS2, chain, network, row, steps};
 use common::{flow_of, run};
-use sojourn_apps::{Cbr, Spec};
+use sojourn_apps::{Bulk, Cbr, Spec};
+use sojourn_tcp::{Config, DelayedAck, Ns2Agent};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Cell, Flow, FlowResult, Profile, RunResult, Transport};
 
@@ -391,6 +392,52 @@ fn saturated_chains_carry_what_they_do_in_ns2() {
         assert!(
             (got / wanted - 1.0).abs() < 0.04,
             "{hops} hops: {got} Mbit/s"
+        );
+    }
+}
+
+/// ns-2's Newreno over three hops: 1460 bytes, window 20, 60 s. Links break where hidden stations
+/// collide, and goodput is what routing makes of that.
+#[test]
+fn tcp_over_three_hops_carries_what_it_does_in_ns2() {
+    // Packets in a queue, whether ACKs wait, and ns-2's Mbit/s over five seeds.
+    let cells = [
+        (50, false, (0.92, 0.93)),
+        (50, true, (1.19, 1.23)),
+        (10, false, (1.05, 1.07)),
+        (10, true, (1.27, 1.33)),
+        (5, false, (1.08, 1.10)),
+        (5, true, (1.31, 1.33)),
+    ];
+    for (queue, waits, (low, high)) in cells {
+        let acks = if waits {
+            Config::default().delayed_ack
+        } else {
+            DelayedAck::Off
+        };
+        let config = Config {
+            ns2: Some(Ns2Agent::NewReno),
+            mss: 1460,
+            timestamps: false,
+            delayed_ack: acks,
+            ..Config::default()
+        };
+        let carried = |seed| {
+            let flow = Flow {
+                from: 0,
+                to: 3,
+                ..Flow::new("tcp", Transport::Tcp(config), Bulk)
+            };
+            let network = chain(3, NS2, &format!("pfifo limit {queue}"));
+            let mut cell = Cell::new("tcp", network, vec![flow], Span::from_secs(60));
+            cell.seed = seed;
+            flow_of(&run(&cell), "tcp").goodput.as_bps() as f64 / 1e6
+        };
+        let got = median([1, 2, 3].map(carried));
+        println!("TCP, queue of {queue}, delayed ACKs {waits}: {got:.2} Mbit/s");
+        assert!(
+            (0.95 * low..=1.05 * high).contains(&got),
+            "{queue}, {waits}: {got}"
         );
     }
 }

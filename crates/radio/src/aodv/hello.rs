@@ -43,9 +43,10 @@ impl<D: Copy> Aodv<D> {
             return;
         };
         let router = &mut self.routers[node as usize];
-        let mut routes = router.routes.values();
-        router.greets = router.used + self.params.active > now
-            || routes.any(|route| route.is_up && route.expires > now);
+        let rules = self.params.rules;
+        let mut routes = router.routes.values_mut();
+        router.greets = routes.any(|route| route.is_usable(rules, now))
+            || router.used + self.params.active > now;
         if !router.greets {
             router.heard.clear();
             return;
@@ -57,6 +58,7 @@ impl<D: Copy> Aodv<D> {
                 origin: node,
                 hops: 1,
                 lifetime: every * HELLO_LOSS,
+                asked: now,
             };
             out.control(node, Message::Reply(hello), None);
         }

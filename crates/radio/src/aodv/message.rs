@@ -1,7 +1,7 @@
 //! The messages of AODV (RFC 3561 section 5), and how others carry them.
 
 use super::AodvParams;
-use sojourn_units::Span;
+use sojourn_units::{Span, Time};
 
 /// Most destinations in one RERR here; more make more messages.
 pub(super) const LOST: usize = 5;
@@ -34,6 +34,8 @@ pub struct Request {
     pub hops: u8,
     /// Hops that it may still go.
     pub ttl: u8,
+    /// When it was asked. ns-2's messages say so, in no byte.
+    pub asked: Time,
 }
 
 /// What an RREP says.
@@ -47,22 +49,27 @@ pub struct Reply {
     pub hops: u8,
     /// How long the route may be used.
     pub lifetime: Span,
+    /// When the question was asked that it answers.
+    pub asked: Time,
 }
 
 impl Message {
     /// As whole numbers, for those who carry them.
     pub fn words(&self) -> [u32; 12] {
         let mut words = [0; 12];
+        let halves = |time: Time| [(time.as_nanos() >> 32) as u32, time.as_nanos() as u32];
         match *self {
             Self::Request(ask) => {
                 let ((origin, its), (target, last)) = (ask.origin, ask.target);
                 let rest = u32::from(ask.hops) << 8 | u32::from(ask.ttl);
                 words[..7].copy_from_slice(&[0, ask.id, origin, its, target, last, rest]);
+                words[7..9].copy_from_slice(&halves(ask.asked));
             }
             Self::Reply(reply) => {
                 let micros = reply.lifetime.as_micros().min(u64::from(u32::MAX)) as u32;
                 let ((target, number), hops) = (reply.target, u32::from(reply.hops));
                 words[..6].copy_from_slice(&[1, target, number, reply.origin, hops, micros]);
+                words[7..9].copy_from_slice(&halves(reply.asked));
             }
             Self::Error { lost, count } => {
                 (words[0], words[1]) = (2, u32::from(count));
@@ -76,6 +83,7 @@ impl Message {
 
     /// Back from [`Message::words`].
     pub fn from_words(words: &[u32; 12]) -> Self {
+        let asked = Time::from_nanos(u64::from(words[7]) << 32 | u64::from(words[8]));
         match words[0] {
             0 => Self::Request(Request {
                 id: words[1],
@@ -83,12 +91,14 @@ impl Message {
                 target: (words[4], words[5]),
                 hops: (words[6] >> 8) as u8,
                 ttl: words[6] as u8,
+                asked,
             }),
             1 => Self::Reply(Reply {
                 target: (words[1], words[2]),
                 origin: words[3],
                 hops: words[4] as u8,
                 lifetime: Span::from_micros(words[5].into()),
+                asked,
             }),
             _ => {
                 let mut lost = [(0, 0); LOST];

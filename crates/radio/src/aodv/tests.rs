@@ -43,6 +43,8 @@ impl Outbox<Data> for World {
     fn lost(&mut self, _node: u32, packet: Data, why: Lost) {
         self.lost.push((packet, why));
     }
+
+    fn purge(&mut self, _node: u32, _neighbour: u32) {}
 }
 
 impl World {
@@ -82,7 +84,10 @@ impl World {
                 Some(next) if self.links[node as usize].contains(&next) => {
                     self.push(Event::Packet(next, node, packet));
                 }
-                Some(next) => aodv.broken(node, next, self),
+                Some(next) => {
+                    let ends = [packet.0, packet.1];
+                    aodv.failed((node, next), Some((packet, ends)), self.now, self);
+                }
                 None => self.lost.push((packet, Lost::NoRoute)),
             }
         }

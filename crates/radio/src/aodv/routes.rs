@@ -1,0 +1,191 @@
+//! What a node knows of ways to others: how it learns of one, and that one is broken (RFC 3561
+//! sections 6.2 and 6.11; ns-2's rules in `rt_ll_failed` and `recvError` of its `aodv.cc`).
+
+use super::message::{LOST, error};
+use super::search::look;
+use super::{Aodv, Lost, Outbox};
+use crate::profile::Rules;
+use alloc::vec::Vec;
+use sojourn_units::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Up,
+    /// Broken near the target, for which this node asks itself. What waits for the neighbour is
+    /// still sent to it.
+    Mending,
+    Down,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub(super) next: u32,
+    /// Sequence number of the target; zero while it is unknown.
+    pub(super) number: u32,
+    pub(super) hops: u8,
+    pub(super) expires: Time,
+    pub(super) state: State,
+    /// Who sends over here.
+    pub(super) precursors: Vec<u32>,
+}
+
+impl Route {
+    /// Whether it is up. One that has become old is down from then on, and newer ones are known by
+    /// their number.
+    pub(super) fn is_usable(&mut self, rules: Rules, now: Time) -> bool {
+        let end = match rules {
+            Rules::Standard => self.expires,
+            Rules::Ns2 => look(self.expires),
+        };
+        if self.state == State::Up && end <= now {
+            self.state = State::Down;
+            self.number += 1;
+        }
+        self.state == State::Up
+    }
+}
+
+impl<D: Copy> Aodv<D> {
+    /// Takes a route, if it is newer or shorter than what is known. Returns whether it did.
+    pub(super) fn learn(
+        &mut self,
+        node: u32,
+        (target, number): (u32, u32),
+        (next, hops): (u32, u8),
+        expires: Time,
+        now: Time,
+    ) -> bool {
+        self.begin_to_greet(node, now);
+        let rules = self.params.rules;
+        let routes = &mut self.routers[node as usize].routes;
+        let Some(known) = routes.get_mut(&target) else {
+            let route = Route {
+                next,
+                number,
+                hops,
+                expires,
+                state: State::Up,
+                precursors: Vec::new(),
+            };
+            routes.insert(target, route);
+            return true;
+        };
+        let is_usable = known.is_usable(rules, now);
+        let is_newer = number > known.number;
+        let is_shorter = number == known.number && (hops < known.hops || !is_usable);
+        if is_usable && known.next == next {
+            known.expires = known.expires.max(expires);
+        }
+        if is_newer || is_shorter {
+            (known.number, known.hops, known.next) = (number, hops, next);
+            known.expires = expires.max(now);
+            known.state = State::Up;
+        }
+        is_newer || is_shorter
+    }
+
+    /// The MAC of `node` has given up a packet for `target`, or for nobody in particular, to
+    /// `neighbour`. Returns whether the packet waits for another way.
+    pub fn failed(
+        &mut self,
+        (node, neighbour): (u32, u32),
+        packet: Option<(D, [u32; 2])>,
+        now: Time,
+        out: &mut impl Outbox<D>,
+    ) -> bool {
+        if self.params.rules == Rules::Standard {
+            self.broken(node, neighbour, out);
+            return false;
+        }
+        let Some((packet, [source, target])) = packet else {
+            return false;
+        };
+        let routes = &mut self.routers[node as usize].routes;
+        let back = routes.get(&source).map_or(0, |route| route.hops);
+        if let Some(route) = routes.get_mut(&target)
+            && route.state != State::Down
+            && node != source
+            && back > route.hops
+        {
+            route.state = State::Mending;
+            self.wait(node, (packet, target), now, out);
+            return true;
+        }
+        out.purge(node, neighbour);
+        self.broken(node, neighbour, out);
+        false
+    }
+
+    /// A neighbour of `node` has stopped answering: routes over it are broken.
+    pub fn broken(&mut self, node: u32, neighbour: u32, out: &mut impl Outbox<D>) {
+        let rules = self.params.rules;
+        let router = &mut self.routers[node as usize];
+        let mut lost = Vec::new();
+        for (target, route) in &mut router.routes {
+            if route.state != State::Down && route.next == neighbour {
+                route.state = State::Down;
+                route.number += 1;
+                lost.push((*target, route.number));
+            }
+            if rules == Rules::Ns2 {
+                route.precursors.retain(|one| *one != neighbour);
+            }
+        }
+        report(node, &lost, out);
+    }
+
+    /// A packet has come to a relay that knows no way for it.
+    pub(super) fn astray(
+        &mut self,
+        node: u32,
+        (packet, target): (D, u32),
+        out: &mut impl Outbox<D>,
+    ) {
+        let route = self.routers[node as usize].routes.get(&target);
+        report(
+            node,
+            &[(target, route.map_or(0, |route| route.number))],
+            out,
+        );
+        out.lost(node, packet, Lost::NoRoute);
+    }
+
+    /// A neighbour tells what is out of its reach.
+    pub(super) fn unreachable(
+        &mut self,
+        (node, from): (u32, u32),
+        lost: &[(u32, u32)],
+        now: Time,
+        out: &mut impl Outbox<D>,
+    ) {
+        let router = &mut self.routers[node as usize];
+        let (mut further, mut is_concerned) = (Vec::new(), false);
+        for &(target, number) in lost {
+            if let Some(route) = router.routes.get_mut(&target)
+                && route.state != State::Down
+                && route.next == from
+                && route.number <= number
+            {
+                (route.state, route.number) = (State::Down, number);
+                is_concerned = true;
+                if !route.precursors.is_empty() {
+                    route.precursors.clear();
+                    further.push((target, number));
+                }
+            }
+        }
+        if is_concerned && self.params.rules == Rules::Ns2 {
+            out.purge(node, from);
+        }
+        for some in further.chunks(LOST) {
+            self.tell_all(node, error(some), now);
+        }
+    }
+}
+
+/// Tells the neighbours what is out of reach.
+fn report<D>(node: u32, all: &[(u32, u32)], out: &mut impl Outbox<D>) {
+    for some in all.chunks(LOST) {
+        out.control(node, error(some), None);
+    }
+}
