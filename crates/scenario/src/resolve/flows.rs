@@ -202,7 +202,7 @@ impl Resolver<'_> {
                     ),
                     Some(_) => (
                         format!("no stations lead from `{}` to `{}`", names[a], names[b]),
-                        "put some between them, or give `range`; `static` routes are those of the start",
+                        "put some between them; a station that comes later is found by `aodv`",
                     ),
                 };
                 return self.advise(&told.path, message, help);
