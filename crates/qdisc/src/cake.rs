@@ -16,8 +16,9 @@
 //! Invariants: offered = dequeued + dropped + held; packets of a flow leave in order; at most the
 //! memory limit is held after every call.
 //!
-//! Memory: about 900 bytes for each tin before its first packet; then 4 KiB of buckets for each
-//! tin in use, 88 bytes a flow, and each packet with about 24 bytes.
+//! Memory: about 900 bytes for each tin before its first packet; then 8 KiB of buckets for each
+//! tin in use, 88 bytes a flow, and each packet with about 24 bytes; 8 KiB for a tin in which more
+//! than 64 flows have had turns at once.
 //!
 //! Differs from Linux: a packet counts what it holds and 256 bytes to the memory limit, not the
 //! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); a super-packet that the

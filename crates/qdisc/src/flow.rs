@@ -103,6 +103,8 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     ways: WayCounters,
     /// Flow of each bucket; empty before the first packet.
     table: Vec<u32>,
+    /// Hash by which each bucket's flow is known, where a flow may stand in another than its own.
+    tags: Vec<u32>,
     flows: Vec<Flow<A::State, F::Flow>>,
     /// Next flow to look at for an entry to reclaim.
     hand: usize,
@@ -140,6 +142,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             policy,
             ways: WayCounters::default(),
             table: Vec::new(),
+            tags: Vec::new(),
             flows: Vec::new(),
             hand: 0,
             slab: Slab::new(),

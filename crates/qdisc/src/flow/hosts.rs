@@ -7,10 +7,10 @@
 //! gets 1/load of the quantum, in triple mode by the larger load of its two hosts. The fraction
 //! of a byte is settled by dice, or small quanta would be rounded to the hosts' disadvantage.
 //!
-//! Memory: 12 bytes per flow, and per direction 128 sets of up to eight hosts, made when first
+//! Memory: 8 bytes per flow, and per direction 128 sets of up to eight hosts, made when first
 //! used: 264 bytes, and 96 for each set.
 
-use super::policy::{FlowPolicy, Tag};
+use super::policy::FlowPolicy;
 use super::ways::{WAYS, Way, find};
 use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
@@ -131,10 +131,9 @@ impl Hosts {
             self.sets.push([Host::default(); WAYS as usize]);
         }
         let set = &mut self.sets[usize::from(*place)];
-        let way = find((hash >> 22) % WAYS, |way| {
-            let host = &set[way as usize];
-            (host.flows > 0 && host.tag == hash, host.flows == 0)
-        });
+        let is_free = |way: u32| set[way as usize].flows == 0;
+        let is_hit = |way: u32| set[way as usize].tag == hash && !is_free(way);
+        let way = find((hash >> 22) % WAYS, is_hit, is_free);
         let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = way;
         set[way as usize].tag = hash;
         u16::from(*place) * WAYS as u16 + way as u16
@@ -156,22 +155,11 @@ impl Hosts {
 /// What host isolation keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostFlow {
-    tag: u32,
     src: u16,
     dst: u16,
     /// It takes part and is counted with its hosts.
     is_in: bool,
     is_bulk: bool,
-}
-
-impl Tag for HostFlow {
-    fn tag(&self) -> u32 {
-        self.tag
-    }
-
-    fn set_tag(&mut self, tag: u32) {
-        self.tag = tag;
-    }
 }
 
 /// Host isolation, ACK filter, link-layer sizes and, unless told otherwise, set-associative
@@ -210,7 +198,7 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
         self.sharing = sharing;
     }
 
-    fn host_load(&self, flow: &HostFlow) -> u32 {
+    fn host_load(&self, flow: HostFlow) -> u32 {
         let mut load = 1;
         if self.sharing.isolation.is_by_source() {
             load = load.max(self.sources.load(flow.src));
@@ -221,7 +209,7 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
         load
     }
 
-    fn count(&mut self, flow: &HostFlow, flows: i32, bulk: i32) {
+    fn count(&mut self, flow: HostFlow, flows: i32, bulk: i32) {
         self.sources.add(flow.src, flows, bulk);
         self.destinations.add(flow.dst, flows, bulk);
         self.bulk_flows = self.bulk_flows.saturating_add_signed(bulk);
@@ -269,7 +257,7 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
         flow.src = self.sources.find(self.pair.0);
         flow.dst = self.destinations.find(self.pair.1);
         flow.is_in = true;
-        self.count(flow, 1, 0);
+        self.count(*flow, 1, 0);
     }
 
     fn moved(&mut self, flow: &mut HostFlow) {
@@ -284,26 +272,26 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
     fn stands(&mut self, flow: &mut HostFlow) {
         if !flow.is_bulk {
             flow.is_bulk = true;
-            self.count(flow, 0, 1);
+            self.count(*flow, 0, 1);
         }
     }
 
     fn left(&mut self, flow: &mut HostFlow) {
         if flow.is_in {
-            self.count(flow, -1, -i32::from(flow.is_bulk));
+            self.count(*flow, -1, -i32::from(flow.is_bulk));
             flow.is_in = false;
             flow.is_bulk = false;
         }
     }
 
     fn quantum(&mut self, flow: &HostFlow, quanta: u64) -> i64 {
-        let share = u64::from(65_535 / self.host_load(flow));
+        let share = u64::from(65_535 / self.host_load(*flow));
         let dither = self.dice.bits() >> 48;
         (quanta.saturating_mul(share).saturating_add(dither) >> 16).cast_signed()
     }
 
-    fn load(&self, flow: &HostFlow) -> i64 {
-        i64::from(self.host_load(flow))
+    fn load(&self, flow: &HostFlow) -> u64 {
+        u64::from(self.host_load(*flow))
     }
 
     fn charge<P: Packet>(&self, packet: &P) -> i64 {

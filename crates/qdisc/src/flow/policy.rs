@@ -8,7 +8,7 @@ use core::fmt::Debug;
 /// The methods without a body of their own are those of RFC 8290, and cost nothing.
 pub trait FlowPolicy {
     /// What the policy keeps of a flow.
-    type Flow: Default + Clone + Debug + Tag;
+    type Flow: Default + Clone + Debug;
 
     /// Whether a flow may stand in any of the buckets of its set.
     const ASSOCIATIVE: bool = false;
@@ -60,7 +60,7 @@ pub trait FlowPolicy {
 
     /// Turns in which the flow may send a quantum, on average; at least 1.
     #[inline]
-    fn load(&self, _flow: &Self::Flow) -> i64 {
+    fn load(&self, _flow: &Self::Flow) -> u64 {
         1
     }
 
@@ -93,22 +93,6 @@ pub trait FlowPolicy {
     fn ack_filter(&self) -> AckFilter {
         AckFilter::Off
     }
-}
-
-/// The hash that a flow is known by.
-pub trait Tag {
-    /// The hash.
-    fn tag(&self) -> u32;
-    /// Another hash.
-    fn set_tag(&mut self, tag: u32);
-}
-
-impl Tag for () {
-    fn tag(&self) -> u32 {
-        0
-    }
-
-    fn set_tag(&mut self, _tag: u32) {}
 }
 
 /// RFC 8290 and nothing more.

@@ -66,6 +66,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         }
     }
 
+    /// Gives a flow its quanta of so many rounds.
+    #[inline]
+    pub(super) fn credit(&mut self, id: u32, rounds: u64) {
+        let flow = &mut self.flows[id as usize];
+        let quanta = rounds * u64::from(self.quantum);
+        flow.deficit += self.policy.quantum(&flow.share, quanta);
+    }
+
     /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
     #[inline]
     fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
@@ -137,12 +145,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 if flow.count > 0 {
                     self.policy.stands(&mut flow.share);
                 }
-                let quantum = u64::from(self.quantum);
-                flow.deficit += self.policy.quantum(&flow.share, quantum);
                 self.take_first(turn);
                 if F::SHARES_QUANTUM {
-                    self.wait_out(id);
+                    self.pay(id);
                 } else {
+                    self.credit(id, 1);
                     self.append(id, Turn::Old);
                     turns += 1;
                     self.skip_rounds(&mut turns);

@@ -9,7 +9,7 @@
 //! As in Linux, flows that share a bucket may be reordered when another way becomes free: a
 //! bucket has the tag of one flow only.
 
-use super::policy::{FlowPolicy, Tag};
+use super::policy::FlowPolicy;
 use super::{FlowQueue, NONE, Turn};
 use crate::{Aqm, Packet};
 use sojourn_units::Time;
@@ -39,21 +39,15 @@ pub(super) enum Way {
     Collision(u32),
 }
 
-/// Looks through the set of `own`. `look` tells of a bucket whether it has the tag and whether
-/// it is free.
-pub(super) fn find(own: u32, look: impl Fn(u32) -> (bool, bool)) -> Way {
+/// Looks through the set of `own` for the bucket that has the tag, else for one that is free.
+#[inline]
+pub(super) fn find(own: u32, is_hit: impl Fn(u32) -> bool, is_free: impl Fn(u32) -> bool) -> Way {
     let set = own - own % WAYS;
-    let way = |i: u32| set + (own + i) % WAYS;
-    let mut free = None;
-    for i in 0..WAYS {
-        let (is_hit, is_free) = look(way(i));
-        if is_hit {
-            return Way::Hit(way(i));
-        }
-        if is_free && free.is_none() {
-            free = Some(way(i));
-        }
+    let mut ways = (0..WAYS).map(|i| set + (own + i) % WAYS);
+    if let Some(way) = ways.clone().find(|&way| is_hit(way)) {
+        return Way::Hit(way);
     }
+    let free = ways.find(|&way| is_free(way));
     free.map_or(Way::Collision(own), Way::Free)
 }
 
@@ -61,24 +55,21 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// The flow of a packet with this hash.
     pub(super) fn associate(&mut self, hash: u32, now: Time) -> u32 {
         if self.table.is_empty() {
-            let whole_sets = self.buckets.next_multiple_of(WAYS);
-            self.table.resize(whole_sets as usize, NONE);
+            let whole_sets = self.buckets.next_multiple_of(WAYS) as usize;
+            self.table.resize(whole_sets, NONE);
+            self.tags.resize(whole_sets, 0);
         }
         let own = self.bucket(hash);
-        let direct = self.table[own as usize];
-        if direct != NONE {
-            let flow = &self.flows[direct as usize];
-            if flow.share.tag() == hash && flow.turn != Turn::Idle {
-                return direct;
-            }
+        let is_hit =
+            |bucket: u32| self.tags[bucket as usize] == hash && self.table[bucket as usize] != NONE;
+        let is_free = |bucket: u32| {
+            let flow = self.flows.get(self.table[bucket as usize] as usize);
+            flow.is_none_or(|flow| flow.turn == Turn::Idle)
+        };
+        if is_hit(own) && !is_free(own) {
+            return self.table[own as usize];
         }
-        let way = find(own, |bucket| match self.table[bucket as usize] {
-            NONE => (false, true),
-            id => {
-                let flow = &self.flows[id as usize];
-                (flow.share.tag() == hash, flow.turn == Turn::Idle)
-            }
-        });
+        let way = find(own, is_hit, is_free);
         match way {
             Way::Hit(bucket) => self.ways.way_indirect_hits += u64::from(bucket != own),
             Way::Free(_) => self.ways.way_misses += 1,
@@ -89,10 +80,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             NONE => self.open(bucket, now),
             id => id,
         };
-        let flow = &mut self.flows[id as usize];
-        flow.share.set_tag(hash);
+        self.tags[bucket as usize] = hash;
         if matches!(way, Way::Collision(_)) {
-            self.policy.moved(&mut flow.share);
+            self.policy.moved(&mut self.flows[id as usize].share);
         }
         id
     }
@@ -104,11 +94,11 @@ mod tests {
 
     #[test]
     fn the_order_of_looking() {
-        assert_eq!(find(3, |_| (false, true)), Way::Free(3));
-        assert_eq!(find(11, |b| (b == 9, true)), Way::Hit(9));
-        assert_eq!(find(11, |b| (false, b == 9 || b == 14)), Way::Free(14));
-        assert_eq!(find(15, |b| (false, b == 8 || b == 14)), Way::Free(8));
-        assert_eq!(find(15, |_| (false, false)), Way::Collision(15));
+        assert_eq!(find(3, |_| false, |_| true), Way::Free(3));
+        assert_eq!(find(11, |b| b == 9, |_| true), Way::Hit(9));
+        assert_eq!(find(11, |_| false, |b| b == 9 || b == 14), Way::Free(14));
+        assert_eq!(find(15, |_| false, |b| b == 8 || b == 14), Way::Free(8));
+        assert_eq!(find(15, |_| false, |_| false), Way::Collision(15));
     }
 
     /// C1 of the study: a flow collides when its set of eight holds eight flows already. With
@@ -128,7 +118,7 @@ mod tests {
                 }
                 let own = dice.below(1024) as u32;
                 let busy = u32::from(held[(own / WAYS) as usize]);
-                let way = find(own, |bucket| (false, bucket % WAYS >= busy));
+                let way = find(own, |_| false, |bucket| bucket % WAYS >= busy);
                 collisions += u32::from(matches!(way, Way::Collision(_)));
             }
             let share = f64::from(collisions) / f64::from(rounds);
