@@ -74,6 +74,10 @@ struct Overrides {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
 
+    /// Give a field these values one after the other, beside what the file sweeps; may be repeated
+    #[arg(long = "sweep", value_name = "KEY=[VALUE, ...]")]
+    sweeps: Vec<String>,
+
     /// First seed; alone, the only one
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -91,6 +95,7 @@ impl Overrides {
     fn load(&self, file: &Path) -> Result<Scenario, Problems> {
         let options = Options {
             sets: self.sets.clone(),
+            sweeps: self.sweeps.clone(),
             seed: self.seed,
             seeds: self.seeds,
         };

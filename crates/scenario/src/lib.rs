@@ -34,7 +34,7 @@ mod trace;
 pub mod tree;
 mod video;
 
-pub use problem::{Problem, Problems};
+pub use problem::{Place, Problem, Problems};
 pub use quantity::group;
 pub use reference::{bridge_reference, bridge_schema, reference, schema};
 pub use runner::{Outcome, Watch, run, split};

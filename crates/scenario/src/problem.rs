@@ -69,6 +69,21 @@ impl Problem {
     pub fn message(&self) -> &str {
         &self.message
     }
+
+    /// What would be right; none where nothing can be said.
+    pub fn way_out(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+/// Where a problem is, for programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The file's name, or what kind of argument it is (`--set`).
+    pub source: &'a str,
+    /// Line and column in the file, both from 1, the column in characters. None for a file as a
+    /// whole, and for an argument.
+    pub position: Option<(usize, usize)>,
 }
 
 /// A text that positions refer to.
@@ -185,6 +200,20 @@ impl Problems {
     /// Puts the problems in the order of their places.
     pub fn sort(&mut self) {
         self.list.sort_by_key(|problem| problem.at);
+    }
+
+    /// Where one of these problems is.
+    pub fn place(&self, problem: &Problem) -> Place<'_> {
+        let source = &self.sources[problem.at.source];
+        let known = source.file && problem.at != Origin::NOWHERE;
+        let position = known.then(|| {
+            let (line, column, _) = source.position(problem.at.start);
+            (line, column)
+        });
+        Place {
+            source: &source.name,
+            position,
+        }
     }
 
     fn show(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {

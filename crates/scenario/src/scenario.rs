@@ -17,6 +17,9 @@ use std::sync::Arc;
 pub struct Options {
     /// `KEY=VALUE`: a field path and its value. A field that the file sweeps is swept no more.
     pub sets: Vec<String>,
+    /// `KEY=[VALUE, ...]`: a field path and the values that it takes, as in `[sweep]`, behind
+    /// those of the file. What the file sweeps itself takes these values instead.
+    pub sweeps: Vec<String>,
     /// The first seed; alone, the only one.
     pub seed: Option<u64>,
     /// The number of seeds, 1 to 10 000.
@@ -57,13 +60,17 @@ impl Scenario {
     pub fn parse(name: &str, text: &str, base: &Path, options: &Options) -> Result<Self, Problems> {
         let (mut tree, mut problems) = Node::of_file(name, text)?;
         let sweep = tree.take("sweep");
-        let sets = overrides(options, &mut problems);
+        let sets = overrides("--set", &options.sets, &mut problems);
+        let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
         for set in &sets {
             if let Err(error) = tree.set(&set.path, set.node.clone()) {
                 problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
             }
         }
         let mut grid = Grid::read(sweep.as_ref(), &mut problems);
+        for sweep in &sweeps {
+            grid.add(&sweep.path, &sweep.node, &mut problems);
+        }
         for set in &sets {
             grid.pin(&set.path);
         }
@@ -115,7 +122,7 @@ impl Scenario {
                 .map(|(field, value)| format!("{field}={value}"))
                 .collect(),
             seed: Some(seed),
-            seeds: None,
+            ..Options::default()
         };
         let scenario = Self::parse(&source.name, &source.text, &source.base, &options)?;
         let only = scenario.cells.into_iter().next();
@@ -123,11 +130,11 @@ impl Scenario {
     }
 }
 
-/// Reads the `--set` arguments and checks the seeds.
-fn overrides(options: &Options, problems: &mut Problems) -> Vec<Override> {
+/// Reads the arguments of an option that names fields.
+fn overrides(option: &str, arguments: &[String], problems: &mut Problems) -> Vec<Override> {
     let mut sets = Vec::new();
-    for argument in &options.sets {
-        let source = problems.add_source("--set", argument);
+    for argument in arguments {
+        let source = problems.add_source(option, argument);
         let whole = Origin::new(source, 0..argument.len());
         let Some((path, value)) = argument.split_once('=') else {
             let problem = Problem::new(whole, "", format!("`{argument}` has no `=`"))

@@ -92,6 +92,19 @@ impl Grid {
         self.axes.retain(|axis| !axis.fields.is_empty());
     }
 
+    /// Adds an axis from outside, behind those of the file; it replaces one of the same field.
+    pub(crate) fn add(&mut self, path: &str, values: &Node, problems: &mut Problems) {
+        self.pin(path);
+        let (key, at) = (path.to_owned(), values.at);
+        let node = values.clone();
+        let fields = fields(&Entry { key, at, node }, "", "sweep", problems);
+        let added = fields.into_iter().map(|field| Dimension {
+            at: field.at,
+            fields: vec![field],
+        });
+        self.axes.extend(added);
+    }
+
     /// A field set on the command line is swept no more.
     pub(crate) fn pin(&mut self, path: &str) {
         for axis in &mut self.axes {

@@ -350,3 +350,38 @@ fn series_of_many_flows_are_asked_for() {
     assert!(keeps(&["flow.f.count=257", "flow_series=true"]));
     assert!(!keeps(&["flow_series=false"]));
 }
+
+#[test]
+fn an_axis_from_outside_stands_behind_those_of_the_file() {
+    let text = changed(
+        "warmup",
+        "sweep.\"dumbbell.rtt\" = [\"20ms\", \"40ms\"]\nsweep.\"dumbbell.nat\" = [true]\nwarmup",
+    );
+    let cells = |sweeps: &[&str]| {
+        let options = Options {
+            sweeps: sweeps.iter().map(|sweep| (*sweep).to_owned()).collect(),
+            ..Options::default()
+        };
+        let scenario = Scenario::parse("test.toml", &text, Path::new(""), &options);
+        let cells = scenario.map(|scenario| scenario.cells.into_iter().map(|cell| cell.params));
+        cells.map(Iterator::collect::<Vec<_>>)
+    };
+    let of = |rtt: &str, nat: &str, qdisc: &str| {
+        let pairs = [("dumbbell.rtt", rtt), ("dumbbell.nat", nat), ("dumbbell.qdisc", qdisc)];
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+    };
+    let found = cells(&["dumbbell.qdisc=[\"codel\", \"pie\"]"]).expect("it is right");
+    let expected = [
+        of("20ms", "true", "codel"),
+        of("20ms", "true", "pie"),
+        of("40ms", "true", "codel"),
+        of("40ms", "true", "pie"),
+    ];
+    assert_eq!(found, expected);
+    let replaced = cells(&["dumbbell.rtt=[\"1ms\"]"]).expect("it is right");
+    assert_eq!(replaced.len(), 1);
+    let problems = cells(&["dumbbell.rtt=1ms"]).expect_err("that is no list");
+    let place = problems.iter().map(|problem| problems.place(problem)).next();
+    assert_eq!(place.map(|place| (place.source, place.position)), Some(("--sweep", None)));
+    assert!(problems.to_string().contains("`dumbbell.rtt` needs a list of values"));
+}
