@@ -1,13 +1,16 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test bench count dash build lint doc deny clean
+.PHONY: help demo test python bench count dash build lint doc deny clean
 
 CARGO = cargo
+PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
+WHEELS = $${CARGO_TARGET_DIR:-target}/wheels
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
+	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
@@ -41,6 +44,16 @@ test: lint
 	$(CARGO) run --quiet --locked -p sojourn-qdisc --example fq_codel
 	$(CARGO) run --quiet --locked -p sojourn-sim --example own_aqm
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+	$(MAKE) python
+
+# With the profile of tests, so that what they have built is built.
+python:
+	@scripts/setup python
+	@rm -rf $(WHEELS)
+	$(PYTHON) -m maturin build --quiet --profile dev --locked -m crates/python/Cargo.toml -o $(WHEELS)
+	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
+	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
+	$(PYTHON) -m pytest -q crates/python/tests
 
 doc:
 	@scripts/setup build

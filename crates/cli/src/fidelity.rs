@@ -185,7 +185,7 @@ fn run(
 }
 
 fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
-    let page = sojourn_fidelity::page(matrix, notes, env!("SOJOURN_VERSION"))?;
+    let page = sojourn_fidelity::page(matrix, notes, sojourn_version::VERSION)?;
     sojourn_report::write_files(dir, &[(PAGE.into(), &page), (TABLE.into(), &matrix.csv())])?;
     Ok(())
 }

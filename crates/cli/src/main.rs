@@ -38,7 +38,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(Parser)]
 #[command(
     name = "sojourn",
-    version = env!("SOJOURN_VERSION"),
+    version = sojourn_version::VERSION,
     max_term_width = 100,
     after_help = "Examples:
   sojourn check scenarios/demo.toml              what the file means

@@ -33,9 +33,9 @@ struct Capture {
 impl Capture {
     fn create(path: &Path, comment: &str) -> io::Result<Shared> {
         let out = BufWriter::new(File::create(path)?);
-        let application = concat!("sojourn ", env!("SOJOURN_VERSION"));
+        let application = format!("sojourn {}", sojourn_version::VERSION);
         Ok(Arc::new(Mutex::new(Self {
-            writer: Some(Writer::new(out, application, comment)?),
+            writer: Some(Writer::new(out, &application, comment)?),
             path: path.to_owned(),
             error: None,
             log: None,

@@ -73,7 +73,7 @@ fn side_by_side(merged: &Merged, out: &Path) -> anyhow::Result<String> {
     if text.is_empty() {
         return Ok(text);
     }
-    let page = sojourn_fidelity::page(&matrix, &merged.notes, env!("SOJOURN_VERSION"))?;
+    let page = sojourn_fidelity::page(&matrix, &merged.notes, sojourn_version::VERSION)?;
     sojourn_report::write_files(out, &[(PAGE.into(), &page)])
         .with_context(|| format!("--out {}", out.display()))?;
     Ok(format!("{text}{}\n\n", out.join(PAGE).display()))

@@ -200,7 +200,7 @@ pub(crate) fn run_cells(
 ) -> Vec<Outcome> {
     let mut outcomes = sojourn_scenario::run(world, cells, jobs, stop, bar);
     for result in outcomes.iter_mut().flatten() {
-        result.program = Some(env!("SOJOURN_VERSION").to_owned());
+        result.program = Some(sojourn_version::VERSION.to_owned());
     }
     outcomes
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Shape, info, results};
 use serde_json::Value;
-use sojourn_report::{ReportError, SUMMARY, TABLE, merge, summary_json, write};
+use sojourn_report::{ReportError, SUMMARY, TABLE, merge, pack, summary_json, unpack, write};
 use sojourn_world::{Distribution, RunResult};
 use std::fs;
 use std::path::Path;
@@ -287,5 +287,21 @@ fn damaged_files_are_refused_by_name_and_reason() {
         fs::write(&summary, text.replacen(from, to, 1)).unwrap();
         let reason = refusal(dir.path());
         assert!(reason.contains(expected), "{from}: {reason}");
+    }
+}
+
+#[test]
+fn results_go_through_bytes_and_back() {
+    let (info, results) = (info(), results(&Shape::demo()));
+    let bytes = pack(&info, &results).expect("it can be encoded");
+    let (info_again, again) = unpack(&bytes).expect("it is whole");
+    assert_eq!(info_again, info);
+    assert_eq!(pack(&info_again, &again).expect("it can be encoded"), bytes);
+    for length in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
+        assert!(
+            unpack(&bytes[..length]).is_err(),
+            "{length} of {}",
+            bytes.len()
+        );
     }
 }

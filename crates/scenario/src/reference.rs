@@ -24,7 +24,7 @@ fn pretty(document: &Value) -> String {
     text
 }
 
-fn scenario() -> Value {
+pub(crate) fn scenario() -> Value {
     document::<ScenarioFile>("scenario-1", "Sojourn scenario")
 }
 

@@ -38,16 +38,35 @@ pub fn run(
     stop: &AtomicBool,
     watch: &dyn Watch,
 ) -> Vec<Outcome> {
-    let next = AtomicUsize::new(0);
     let outcomes: Vec<OnceLock<Outcome>> = cells.iter().map(|_| OnceLock::new()).collect();
+    each(world, cells, jobs, stop, watch, &|index, outcome| {
+        let first = outcomes[index].set(outcome).is_ok();
+        debug_assert!(first, "each index is taken once");
+    });
+    let outcomes = outcomes.into_iter().map(OnceLock::into_inner);
+    outcomes
+        .map(|outcome| outcome.expect("the threads have taken every index"))
+        .collect()
+}
+
+/// Runs every cell as [`run`] does, and hands each outcome over as soon as it is there, with the
+/// cell's index and from several threads, so that memory does not grow with the number of cells.
+pub fn each(
+    world: &(dyn World + Sync),
+    cells: &[Cell],
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+    take: &(dyn Fn(usize, Outcome) + Sync),
+) {
+    let next = AtomicUsize::new(0);
     let work = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(cell) = cells.get(index) else { return };
             let outcome = one(world, cell, stop, &|now| watch.progress(index, now));
             watch.done(index, &outcome);
-            let first = outcomes[index].set(outcome).is_ok();
-            debug_assert!(first, "each index is taken once");
+            take(index, outcome);
         }
     };
     std::thread::scope(|scope| {
@@ -56,10 +75,6 @@ pub fn run(
         }
         work();
     });
-    let outcomes = outcomes.into_iter().map(OnceLock::into_inner);
-    outcomes
-        .map(|outcome| outcome.expect("the threads have taken every index"))
-        .collect()
 }
 
 #[expect(

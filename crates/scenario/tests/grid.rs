@@ -367,8 +367,14 @@ fn an_axis_from_outside_stands_behind_those_of_the_file() {
         cells.map(Iterator::collect::<Vec<_>>)
     };
     let of = |rtt: &str, nat: &str, qdisc: &str| {
-        let pairs = [("dumbbell.rtt", rtt), ("dumbbell.nat", nat), ("dumbbell.qdisc", qdisc)];
-        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+        let pairs = [
+            ("dumbbell.rtt", rtt),
+            ("dumbbell.nat", nat),
+            ("dumbbell.qdisc", qdisc),
+        ];
+        pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .to_vec()
     };
     let found = cells(&["dumbbell.qdisc=[\"codel\", \"pie\"]"]).expect("it is right");
     let expected = [
@@ -381,7 +387,17 @@ fn an_axis_from_outside_stands_behind_those_of_the_file() {
     let replaced = cells(&["dumbbell.rtt=[\"1ms\"]"]).expect("it is right");
     assert_eq!(replaced.len(), 1);
     let problems = cells(&["dumbbell.rtt=1ms"]).expect_err("that is no list");
-    let place = problems.iter().map(|problem| problems.place(problem)).next();
-    assert_eq!(place.map(|place| (place.source, place.position)), Some(("--sweep", None)));
-    assert!(problems.to_string().contains("`dumbbell.rtt` needs a list of values"));
+    let place = problems
+        .iter()
+        .map(|problem| problems.place(problem))
+        .next();
+    assert_eq!(
+        place.map(|place| (place.source, place.position)),
+        Some(("--sweep", None))
+    );
+    assert!(
+        problems
+            .to_string()
+            .contains("`dumbbell.rtt` needs a list of values")
+    );
 }

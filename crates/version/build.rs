@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from, for `sojourn --version`.
+//! Tells the crate which commit it is built from.
 
 use std::process::Command;
 

@@ -1,0 +1,67 @@
+//! The columns that tell rows apart: world, cell, seed, and the parameters as numbers.
+
+use crate::column::Values;
+use crate::frame::Frame;
+use indexmap::{IndexMap, IndexSet};
+use sojourn_scenario::{Quantities, Quantity};
+use sojourn_world::RunResult;
+use std::iter::repeat_n;
+
+/// A frame with the columns of identity, with so many rows for each run.
+pub(crate) fn frame(results: &[RunResult], rows: &[usize]) -> Frame {
+    let mut frame = Frame::default();
+    let world = each(results, rows, |run| Some(run.world.as_str()));
+    frame.push("world", "", "Where it ran.", Values::texts(world));
+    let cells = cells(results);
+    let meaning = "Number of the combination of parameters, the same in all worlds.";
+    let numbers = each(results, rows, |run| cells[&run.params]).collect();
+    frame.push("cell", "", meaning, Values::Whole(numbers));
+    let seeds = each(results, rows, |run| run.seed).collect();
+    frame.push("seed", "", "Seed of the run's dice.", Values::Whole(seeds));
+    let quantities = Quantities::default();
+    let fields = results.iter().flat_map(|run| &run.params);
+    let fields: IndexSet<&str> = fields.map(|(field, _)| field.as_str()).collect();
+    for field in fields {
+        let quantity = quantities.of(field);
+        let values = match quantity {
+            Quantity::Text => Values::texts(each(results, rows, |run| value(run, field))),
+            Quantity::Switch => {
+                let switch = |run: &_| value(run, field).and_then(|text| quantity.switch(text));
+                Values::Switch(each(results, rows, switch).collect())
+            }
+            quantity => {
+                let number =
+                    |run: &_| value(run, field).map_or(f64::NAN, |text| quantity.number(text));
+                Values::Number(each(results, rows, number).collect())
+            }
+        };
+        let name = format!("{field}{}", quantity.suffix());
+        frame.push(&name, quantity.unit(), "", values);
+    }
+    frame
+}
+
+fn value<'a>(run: &'a RunResult, field: &str) -> Option<&'a str> {
+    let pair = run.params.iter().find(|(key, _)| key == field);
+    pair.map(|(_, value)| value.as_str())
+}
+
+/// Of each run a value, in each of its rows.
+fn each<'a, T: Clone>(
+    results: &'a [RunResult],
+    rows: &'a [usize],
+    of: impl Fn(&'a RunResult) -> T,
+) -> impl Iterator<Item = T> {
+    let runs = results.iter().zip(rows);
+    runs.flat_map(move |(run, rows)| repeat_n(of(run), *rows))
+}
+
+/// Equal parameters, equal numbers, from zero in the order of first occurrence.
+fn cells(results: &[RunResult]) -> IndexMap<&Vec<(String, String)>, u64> {
+    let mut cells = IndexMap::new();
+    for run in results {
+        let next = cells.len() as u64;
+        cells.entry(&run.params).or_insert(next);
+    }
+    cells
+}

@@ -1,0 +1,29 @@
+"""What a queue does to the traffic that waits in it.
+
+>>> import sojourn
+>>> results = sojourn.run("scenarios/demo.toml", seeds=3)
+>>> results.flows.to_pandas()[["dumbbell.qdisc", "flow", "induced_rtt_ms_p50"]]
+
+A scenario is a file, its text, a ``dict`` of the same shape, or a `Scenario`. Results are tables
+that pandas, polars and pyarrow take over; the names of columns end with their unit.
+"""
+
+from ._native import VERSION as _VERSION
+from ._run import load, run, sweep
+from ._scenario import Scenario
+from .errors import Problem, RunError, ScenarioError
+from .results import Results, Table
+
+__version__: str = _VERSION.split(" ", 1)[0]
+
+__all__ = [
+    "Problem",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "load",
+    "run",
+    "sweep",
+]

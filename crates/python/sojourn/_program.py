@@ -1,0 +1,48 @@
+"""The program `sojourn`, for worlds that need a process of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import _native
+from .errors import RunError
+from .results import Results
+
+
+def run(
+    text: tuple[str, str, str],
+    world: str,
+    sets: list[str],
+    sweeps: list[str],
+    checked: _native.Scenario,
+    jobs: int | None,
+) -> Results:
+    """Run a scenario, which has been checked, by the program, and read its folder."""
+    program = os.environ.get("SOJOURN_PROGRAM") or shutil.which("sojourn")
+    if program is None:
+        raise RunError(
+            f"world {world!r} is run by the program `sojourn`, which is not in the PATH "
+            "(SOJOURN_PROGRAM may name it)"
+        )
+    seeds = sorted({seed for _, seed in checked.runs})
+    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        name, content, _ = text
+        file = Path(name)
+        if not file.is_file():
+            file = Path(folder, "scenario.toml")
+            file.write_text(content, encoding="utf-8")
+        out = Path(folder, "out")
+        command = [program, "run", str(file), "--world", world, "--out", str(out)]
+        command += [f"--set={one}" for one in sets] + [f"--sweep={one}" for one in sweeps]
+        command += [f"--seed={seeds[0]}", f"--seeds={len(seeds)}"]
+        command += [] if jobs is None else [f"--jobs={jobs}"]
+        ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = ended.stderr.decode(errors="replace").strip()
+        if not out.is_dir():
+            raise RunError(said or f"`sojourn run` ended with status {ended.returncode}")
+        results = _native.load([str(out)])
+        return Results(results, notes=said.splitlines())

@@ -1,0 +1,131 @@
+//! Results as Python sees them: tables, a report, files, and bytes for another process.
+
+use crate::error;
+use crate::table::Table;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sojourn_frame::{flows, links, runs, series};
+use sojourn_report::{html, merge, pack, reading, unpack, write};
+use sojourn_world::{RunResult, ScenarioInfo};
+use std::path::PathBuf;
+
+/// What runs of a scenario have yielded.
+#[pyclass(frozen, module = "sojourn._native")]
+pub(crate) struct Results {
+    info: ScenarioInfo,
+    list: Vec<RunResult>,
+    /// Sentences: what was left out, and which runs failed.
+    notes: Vec<String>,
+}
+
+impl Results {
+    pub(crate) const fn new(info: ScenarioInfo, list: Vec<RunResult>, notes: Vec<String>) -> Self {
+        Self { info, list, notes }
+    }
+}
+
+#[pymethods]
+impl Results {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        match self.info.title.as_str() {
+            "" => &self.info.name,
+            title => title,
+        }
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    /// The text of the scenario.
+    #[getter]
+    fn source(&self) -> Option<&str> {
+        self.info.source.as_deref()
+    }
+
+    fn __len__(&self) -> usize {
+        self.list.len()
+    }
+
+    fn runs(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::of(runs(&self.list), false))
+    }
+
+    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::of(flows(&self.list), false))
+    }
+
+    fn links(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::of(links(&self.list), false))
+    }
+
+    #[pyo3(signature = (metric))]
+    fn series(&self, py: Python<'_>, metric: Option<String>) -> PyResult<Table> {
+        py.detach(|| Table::of(series(&self.list, metric.as_deref()), true))
+    }
+
+    /// What the figures say, a sentence each.
+    fn reading(&self, py: Python<'_>) -> Vec<String> {
+        let parts = py.detach(|| reading(&self.list));
+        let lines = parts.iter().map(ToString::to_string);
+        let lines: Vec<String> = lines.collect();
+        let lines = lines.iter().flat_map(|text| text.lines());
+        lines.map(str::to_owned).collect()
+    }
+
+    /// The page that `sojourn run --out` writes.
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        let page = py.detach(|| html(&self.info, &self.list, &self.notes));
+        page.map_err(|error| error::report(py, &error))
+    }
+
+    /// Writes the folder that `sojourn run --out` writes.
+    fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| write(&dir, &self.info, &self.list, &self.notes));
+        written.map_err(|error| error::report(py, &error))
+    }
+
+    /// All of it as bytes, for [`Results::unpack`].
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| pack(&self.info, &self.list));
+        let bytes = bytes.map_err(|error| error::report(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn unpack(py: Python<'_>, bytes: &[u8], notes: Vec<String>) -> PyResult<Self> {
+        let read = py.detach(|| unpack(bytes));
+        let (info, results) = read.map_err(|error| error::run(py, &error.to_string()))?;
+        Ok(Self::new(info, results, notes))
+    }
+
+    /// Those of several, one behind the other; the first says what the scenario is.
+    #[staticmethod]
+    fn joined(py: Python<'_>, parts: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        let Some(first) = parts.first() else {
+            return Err(error::run(py, "there are no results to join"));
+        };
+        let results = parts.iter().flat_map(|part| part.list.iter().cloned());
+        let notes = parts.iter().flat_map(|part| part.notes.iter().cloned());
+        Ok(Self::new(
+            first.info.clone(),
+            results.collect(),
+            notes.collect(),
+        ))
+    }
+}
+
+/// Reads folders that `sojourn run --out` has written, side by side.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, dirs: Vec<PathBuf>) -> PyResult<Results> {
+    let merged = py.detach(|| merge(&dirs));
+    let merged = merged.map_err(|error| error::report(py, &error))?;
+    Ok(Results::new(merged.info, merged.results, merged.notes))
+}

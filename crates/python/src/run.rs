@@ -1,0 +1,153 @@
+//! Runs in the simulator, while Python goes on: other threads run, and Ctrl-C is heard.
+
+use crate::error;
+use crate::results::Results;
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use sojourn_scenario::{Outcome, Watch, each, split};
+use sojourn_sim::Sim;
+use sojourn_units::Time;
+use sojourn_world::{Cell, WorldError};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often Python is asked whether to go on, and told how far the runs are.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs these of a scenario's runs, by their numbers, all without numbers. `progress` is called
+/// with the milliseconds that have been simulated and the number of runs that are done. Without
+/// `series` these are let go of as soon as a run is done.
+#[pyfunction]
+#[pyo3(signature = (scenario, numbers, jobs, series, progress))]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    numbers: Option<Vec<usize>>,
+    jobs: Option<NonZeroUsize>,
+    series: bool,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Results> {
+    let all = &scenario.read.cells;
+    let cells: Vec<Cell> = match &numbers {
+        None => all.clone(),
+        Some(numbers) => {
+            let cell = |number: &usize| all.get(*number).cloned();
+            let cells = numbers.iter().map(cell).collect::<Option<_>>();
+            cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?
+        }
+    };
+    let processors = std::thread::available_parallelism().ok();
+    let jobs = jobs.or(processors).unwrap_or(NonZeroUsize::MIN);
+    let (stop, far) = (AtomicBool::new(false), Far::of(&cells));
+    let slots = cells.iter().map(|_| Err(WorldError::Missing));
+    let outcomes: Mutex<Vec<Outcome>> = Mutex::new(slots.collect());
+    let take = |index: usize, outcome: Outcome| {
+        let outcome = outcome.map(|mut result| {
+            result.program = Some(sojourn_version::VERSION.to_owned());
+            if !series {
+                forget_series(&mut result);
+            }
+            result
+        });
+        outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = outcome;
+    };
+    let work = || each(&Sim, &cells, jobs, &stop, &far, &take);
+    let progress = progress.map(Bound::unbind);
+    let tell = |py: Python<'_>| match &progress {
+        Some(progress) => {
+            let (ms, runs) = far.so_far();
+            progress.call1(py, (ms, runs)).map(drop)
+        }
+        None => Ok(()),
+    };
+    aside(py, work, &stop, &tell)?;
+    let outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let (results, failures) = split(&cells, outcomes);
+    if results.is_empty() && !failures.is_empty() {
+        return Err(error::run(py, &failures.join("\n")));
+    }
+    Ok(Results::new(scenario.read.info.clone(), results, failures))
+}
+
+fn forget_series(result: &mut sojourn_world::RunResult) {
+    for (_, link) in &mut result.links {
+        link.series = Vec::new();
+    }
+    for (_, flow) in &mut result.flows {
+        flow.series = Vec::new();
+    }
+}
+
+/// Works on a thread of its own without Python; this one hears signals and tells of progress. What
+/// either raises stops the work, and is raised when that has ended.
+fn aside(
+    py: Python<'_>,
+    work: impl FnOnce() + Send,
+    stop: &AtomicBool,
+    tell: &(dyn Fn(Python<'_>) -> PyResult<()> + Sync),
+) -> PyResult<()> {
+    py.detach(|| {
+        let mut raised = None;
+        std::thread::scope(|scope| {
+            let (done, is_done) = channel();
+            scope.spawn(move || {
+                work();
+                // The other end is there until this thread has ended.
+                let _ = done.send(());
+            });
+            while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_none() {
+                    let ask = |py: Python<'_>| py.check_signals().and_then(|()| tell(py));
+                    raised = Python::attach(ask).err();
+                    stop.store(raised.is_some(), Ordering::Relaxed);
+                }
+            }
+        });
+        match raised {
+            Some(error) => Err(error),
+            None => Python::attach(tell),
+        }
+    })
+}
+
+/// How far runs are.
+struct Far {
+    /// Milliseconds that each run lasts, and those that are simulated.
+    cells: Vec<(u64, AtomicU64)>,
+    done: AtomicU64,
+}
+
+impl Far {
+    fn of(cells: &[Cell]) -> Self {
+        let cells = cells.iter();
+        let cells = cells.map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)));
+        Self {
+            cells: cells.collect(),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// Milliseconds that are simulated, and runs that are done.
+    fn so_far(&self) -> (u64, u64) {
+        let ms = self.cells.iter().map(|(_, ms)| ms.load(Ordering::Relaxed));
+        (ms.sum(), self.done.load(Ordering::Relaxed))
+    }
+}
+
+impl Watch for Far {
+    fn progress(&self, index: usize, now: Time) {
+        let (length, ms) = &self.cells[index];
+        ms.store((now.as_nanos() / 1_000_000).min(*length), Ordering::Relaxed);
+    }
+
+    fn done(&self, index: usize, _: &Outcome) {
+        let (length, ms) = &self.cells[index];
+        ms.store(*length, Ordering::Relaxed);
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,74 @@
+//! A scenario as Python sees it: its words and its runs.
+
+use crate::error;
+use pyo3::prelude::*;
+use sojourn_scenario::{Options, Scenario as Read};
+use std::path::PathBuf;
+
+/// A scenario that has been read and checked, with all its runs.
+#[pyclass(frozen, module = "sojourn._native")]
+pub(crate) struct Scenario {
+    pub(crate) read: Read,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a text; `name` is shown in messages, paths in it are seen from `base`. `seeds` are the
+    /// first one and their number.
+    #[staticmethod]
+    #[pyo3(signature = (name, text, base, sets, sweeps, seeds))]
+    fn parse(
+        py: Python<'_>,
+        name: &str,
+        text: &str,
+        base: PathBuf,
+        sets: Vec<String>,
+        sweeps: Vec<String>,
+        seeds: (Option<u64>, Option<u64>),
+    ) -> PyResult<Self> {
+        let (seed, seeds) = seeds;
+        let options = Options {
+            sets,
+            sweeps,
+            seed,
+            seeds,
+        };
+        let read = py.detach(|| Read::parse(name, text, &base, &options));
+        let read = read.map_err(|problems| error::scenario(py, &problems))?;
+        Ok(Self { read })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.read.info.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.read.info.title
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.read.info.description
+    }
+
+    /// The swept fields with their values, as written.
+    #[getter]
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        let axes = self.read.info.axes.iter();
+        axes.map(|axis| (axis.field.clone(), axis.values.clone()))
+            .collect()
+    }
+
+    /// Of each run its parameters, as written, and its seed.
+    #[getter]
+    fn runs(&self) -> Vec<(Vec<(String, String)>, u64)> {
+        let cells = self.read.cells.iter();
+        cells.map(|cell| (cell.params.clone(), cell.seed)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.read.cells.len()
+    }
+}
