@@ -14,8 +14,8 @@ use std::process::{Command, Stdio};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use serde_json::Value as Json;
 use sojourn_qdisc::{
-    AckFilter, Aim, Aimed, Backlog, Field, FlowParts, HtbParams, Isolation, Policy, RedParams,
-    RedUnit, RedWeight, Report, Spec, Value,
+    AckFilter, Aim, Aimed, Backlog, CodelLaw, Field, FlowParts, HtbParams, Isolation, PieLaw,
+    Policy, RedParams, RedUnit, RedWeight, Report, Spec, Value,
 };
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Line, LineRate};
@@ -49,7 +49,12 @@ fn lacking_aim(aimed: &Aimed) -> Option<&'static str> {
         (Some(_), _) => Some("steer"),
         (None, Aim::Gsp(_)) => Some("gsp"),
         (None, Aim::Adth(_)) => Some("adth"),
-        (None, Aim::Codel(_) | Aim::Pie(_)) => None,
+        (None, Aim::Codel(codel)) => {
+            (codel.law != CodelLaw::Linux).then_some("another law of codel than Linux's")
+        }
+        (None, Aim::Pie(pie)) => {
+            (pie.law != PieLaw::Linux).then_some("another law of pie than Linux's")
+        }
     }
 }
 
@@ -459,6 +464,11 @@ mod tests {
                 Some("triple-isolate"),
             ),
             ("fq_codel ack-filter", Some("ack-filter")),
+            ("codel law ns2", Some("another law of codel than Linux's")),
+            (
+                "fq_pie law dummynet",
+                Some("another law of pie than Linux's"),
+            ),
             (
                 "red limit 1000p min 5p max 15p avpkt 500",
                 Some("thresholds of red in packets"),

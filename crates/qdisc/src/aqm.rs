@@ -170,6 +170,11 @@ pub trait Aqm {
     #[inline]
     fn overflowed(&mut self, _state: &mut Self::State, _packets: u32, _now: Time) {}
 
+    /// A flow queue takes this queue into its round again, which it had left empty; the packet that
+    /// is the reason arrives next.
+    #[inline]
+    fn rejoined(&mut self, _state: &mut Self::State) {}
+
     /// Whether this state of an empty queue will decide like a new one from now on, so that a
     /// flow queue may give its memory to another flow.
     #[inline]

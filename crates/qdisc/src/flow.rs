@@ -369,6 +369,10 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.counters.offered.add(len);
         let id = self.classify(&packet, now);
         let facts = Facts::of(&packet, len);
+        let flow = &mut self.flows[id as usize];
+        if flow.turn == Turn::Idle {
+            self.aqm.rejoined(&mut flow.state);
+        }
         let bound = A::BOUNDS.then(|| self.bind(id, now, out));
         let may_enter = bound.is_none_or(|bound| self.may_enter(id, len, bound));
         if may_enter || A::SEES_ALL_ARRIVALS {

@@ -90,7 +90,7 @@ pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
     AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
-    GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};

@@ -80,6 +80,18 @@ params! {
     }
 }
 
+words! {
+    /// Whose PIE: they differ in what they measure, and in what they add to the RFC's controller.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum PieLaw {
+        /// Linux 6.1.
+        #[default]
+        Linux = "linux",
+        /// FreeBSD's dummynet since 10.1, by the Centre for Advanced Internet Architectures.
+        Dummynet = "dummynet",
+    }
+}
+
 params! {
     /// PIE (RFC 8033; `tc-pie(8)`).
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +113,8 @@ params! {
         /// Estimate the delay from the departure rate (RFC 8033 section 5.2) and not from time
         /// stamps.
         pub dq_rate_estimator: bool = false,
+        /// Whose law says what is measured, and when nothing is dropped; an extension.
+        pub law: PieLaw = PieLaw::Linux,
     }
 }
 

@@ -6,8 +6,8 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, Dequeue, Discard, DropReason, FlowParams, FlowQueue, Pie, PieParams,
-    Qdisc,
+    Aqm, Codel, CodelParams, Dequeue, Discard, DropReason, FlowParams, FlowQueue, Pie, PieLaw,
+    PieParams, Qdisc,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -178,6 +178,32 @@ fn pie_too_drops_from_the_fattest_flow_when_it_is_full() {
     offer(&mut queue, 2, &[100], &mut log);
     assert_eq!(log.dropped.len(), 10);
     assert!(log.dropped.iter().all(|(p, _)| p.id < 2000));
+}
+
+/// Two packets at zero, of which one leaves after 100 ms, and one more at 160: ten updates have used the
+/// allowance up. Then the flow is away.
+#[test]
+fn dummynets_pie_begins_anew_when_its_flow_comes_back() {
+    let law = PieParams {
+        law: PieLaw::Dummynet,
+        ..PieParams::default()
+    };
+    let pie = Pie::new(law, 1514, Stream::named(1, "pie"));
+    let mut queue = FlowQueue::new(params(), 1514, Stream::named(1, "hash"), pie);
+    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    let packet = |id| TestPacket::of_flow(id, 1000, 1, FLOWS);
+    queue.enqueue(packet(0), at(0), &mut Discard);
+    queue.enqueue(packet(1), at(0), &mut Discard);
+    queue.dequeue(at(100), &mut Discard);
+    queue.enqueue(packet(2), at(160), &mut Discard);
+    let allowance = |queue: &FlowQueue<TestPacket, Pie>| {
+        let (_, state) = queue.busy_flows().next().unwrap();
+        state.burst_allowance
+    };
+    assert_eq!(allowance(&queue), Span::ZERO);
+    while let Dequeue::Packet { .. } = queue.dequeue(at(170), &mut Discard) {}
+    queue.enqueue(packet(3), at(200), &mut Discard);
+    assert_eq!(allowance(&queue), Span::from_millis(150));
 }
 
 #[test]

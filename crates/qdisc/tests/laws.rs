@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
     AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, Ecn, End,
-    FlowParams, FlowParts, GspParams, Limit, Pie, PieParams, PieState, Policy, Qdisc, RedParams,
-    RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
+    FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc,
+    RedParams, RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -71,9 +71,10 @@ fn pie() -> impl Strategy<Value = PieParams> {
         0_u32..33,
         0_u32..33,
         any::<[bool; 3]>(),
+        proptest::sample::select(&PieLaw::ALL[..]),
     )
         .prop_map(
-            |(target, tupdate, alpha, beta, [ecn, bytemode, dq_rate_estimator])| PieParams {
+            |(target, tupdate, alpha, beta, [ecn, bytemode, dq_rate_estimator], law)| PieParams {
                 target: Span::from_millis(target),
                 tupdate: Span::from_millis(tupdate),
                 alpha,
@@ -81,6 +82,7 @@ fn pie() -> impl Strategy<Value = PieParams> {
                 ecn,
                 bytemode,
                 dq_rate_estimator,
+                law,
                 ..PieParams::default()
             },
         )

@@ -27,20 +27,40 @@
 //! - where the accumulated probability forces a signal, only a drop resets it, not a mark;
 //! - PIE is always active; an empty, idle queue returns to its initial state instead.
 //!
+//! With `law dummynet`, as FreeBSD's dummynet has it (`dn_aqm_pie.c`, Dummynet AQM 0.2.1 of the
+//! Centre for Advanced Internet Architectures), whose `pie` has `dq_rate_estimator` on and whose
+//! `fq_pie` has it off:
+//! - the first update comes one `tupdate` after the first packet, and so each time that a flow
+//!   queue takes a queue into its round, with everything forgotten but the delay;
+//! - the delay of time stamps is zero at an update that finds the queue empty, not before;
+//! - a measurement of the departure rate starts with the first packet, however little waits, and
+//!   later ones with 16 KiB waiting; what averages are times and not rates, with 1/4;
+//! - the burst allowance shrinks by `tupdate` per update. An arrival restores it while the
+//!   probability is zero, and both delays under half the target;
+//! - arrivals are safe while the delay of the update before is short, as in the RFC, and while no
+//!   more than 1600 bytes wait;
+//! - the probability grows by no more than the controller says, and is one at most;
+//! - nothing returns an idle queue to its initial state.
+//!
 //! Differs from Linux: updates run on nanoseconds and not on jiffies, and probabilities are not
-//! whole multiples of 2⁻⁵⁶.
+//! whole multiples of 2⁻⁵⁶. From dummynet: probabilities are no
+//! multiples of 2⁻³¹, nor times of a microsecond; a flow queue's PIE too sees no delay in an empty
+//! queue.
 //!
 //! Not here: flow isolation (`FlowQueue`).
 
 use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
-use crate::params::PieParams;
+use crate::params::{PieLaw, PieParams};
 use crate::report::{Field, float, int, micros};
 use crate::spec::{Aim, Aimed, Policy};
 use alloc::vec::Vec;
+use departures::Departures;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time, Unit};
+
+mod departures;
 
 /// No early drops for this long after an idle time (RFC 8033 section 4.2, MAX_BURST).
 const MAX_BURST: Span = Span::from_millis(150);
@@ -56,8 +76,8 @@ const SAFE_BELOW: f64 = 0.2;
 const DERANDOMISE_LOW: f64 = 0.85;
 /// Accumulated probability at which the next packet is dropped (section 5.4).
 const DERANDOMISE_HIGH: f64 = 8.5;
-/// Bytes of backlog that start, and bytes that complete, a rate measurement (section 5.2).
-const RATE_CYCLE: u64 = 1 << 14;
+/// Dummynet drops nothing from a backlog of up to twice its mean packet, in bytes.
+const DUMMYNET_SPARES: u64 = 1600;
 /// Linux keeps a probability in 64 bits of which 56 are for what is below one.
 const OVERFLOW: f64 = 256.0;
 /// The first update.
@@ -105,8 +125,6 @@ pub struct PieState {
     pub prob: f64,
     /// Delay as measured last (`delay` of `tc -s`).
     pub delay: Span,
-    /// Departure rate in byte/s, zero while unknown (`avg_dq_rate` of `tc -s`).
-    pub avg_dq_rate: f64,
     /// Time during which bursts are still safe.
     pub burst_allowance: Span,
     /// Delay at the last update.
@@ -115,10 +133,7 @@ pub struct PieState {
     pub accumulated: f64,
     /// When the next update is due; zero before the first packet.
     next_update: Time,
-    /// Last departure, or start of the measuring cycle.
-    mark: Option<Time>,
-    /// Bytes that left in this measuring cycle; none while none runs.
-    cycle: Option<u64>,
+    departures: Departures,
 }
 
 impl Default for PieState {
@@ -126,18 +141,21 @@ impl Default for PieState {
         Self {
             prob: 0.0,
             delay: Span::ZERO,
-            avg_dq_rate: 0.0,
             burst_allowance: MAX_BURST,
             delay_old: Span::ZERO,
             accumulated: 0.0,
             next_update: Time::ZERO,
-            mark: None,
-            cycle: None,
+            departures: Departures::default(),
         }
     }
 }
 
 impl PieState {
+    /// Departure rate in byte/s, zero while unknown (`avg_dq_rate` of `tc -s`).
+    pub const fn avg_dq_rate(&self) -> f64 {
+        self.departures.rate
+    }
+
     /// Back to the start, but for the delays and the clock (Linux `pie_vars_init`).
     fn restart(&mut self) {
         *self = Self {
@@ -203,6 +221,11 @@ impl Pie {
         }
         // The state of a queue that was never used is not changed by updates.
         let unused = state.next_update == Time::ZERO;
+        if unused && self.is_dummynet() {
+            state.departures.start(now);
+            state.next_update = now + every;
+            return;
+        }
         let mut left = if unused { 0 } else { MAX_CATCH_UP };
         while now >= state.next_update && left > 0 {
             let before = *state;
@@ -213,24 +236,33 @@ impl Pie {
             state.next_update += every;
             left -= 1;
         }
-        state.next_update = state.next_update.max(FIRST_UPDATE);
+        if !self.is_dummynet() {
+            state.next_update = state.next_update.max(FIRST_UPDATE);
+        }
         if now >= state.next_update {
             let overdue = (now - state.next_update).as_nanos() / every.as_nanos();
             state.next_update += every * overdue.saturating_add(1);
         }
     }
 
-    /// One update of the probability.
-    fn update(&self, state: &mut PieState, backlog: u64) {
-        let p = &self.params;
-        if p.dq_rate_estimator {
+    /// The measured delay at an update.
+    fn measure(&self, state: &mut PieState, backlog: u64) {
+        let rate = state.departures.rate;
+        if self.params.dq_rate_estimator {
             state.delay_old = state.delay;
-            state.delay = if state.avg_dq_rate > 0.0 {
-                Span::from_secs_f64(backlog as f64 / state.avg_dq_rate)
+            state.delay = if rate > 0.0 {
+                Span::from_secs_f64(backlog as f64 / rate)
             } else {
                 Span::ZERO
             };
+        } else if self.is_dummynet() && backlog == 0 {
+            state.delay = Span::ZERO;
         }
+    }
+
+    /// What the controller adds to the probability.
+    fn step(&self, state: &PieState) -> f64 {
+        let p = &self.params;
         let delay = state.delay.as_secs_f64();
         let scale = TUNING
             .iter()
@@ -238,14 +270,34 @@ impl Pie {
             .map_or(1.0, |(_, scale)| *scale);
         let error = f64::from(p.alpha) * (delay - p.target.as_secs_f64());
         let trend = f64::from(p.beta) * (delay - state.delay_old.as_secs_f64());
-        let mut step = (error + trend) / 16.0 * scale;
-        if state.prob >= CAPPED_FROM && step > MAX_STEP {
-            step = MAX_STEP;
+        let step = (error + trend) / 16.0 * scale;
+        if state.prob >= CAPPED_FROM {
+            step.min(MAX_STEP)
+        } else {
+            step
         }
-        if state.delay > HIGH_DELAY {
-            step += MAX_STEP;
+    }
+
+    /// One update of the probability.
+    fn update(&self, state: &mut PieState, backlog: u64) {
+        self.measure(state, backlog);
+        let step = self.step(state);
+        if self.is_dummynet() {
+            state.prob = (state.prob + step).max(0.0);
+            if state.delay.is_zero() && state.delay_old.is_zero() {
+                state.prob -= state.prob / 64.0;
+            }
+            state.prob = state.prob.min(1.0);
+            state.delay_old = state.delay;
+            state.burst_allowance -= self.params.tupdate;
+            return;
         }
-        state.prob = (state.prob + step).max(0.0);
+        let high = if state.delay > HIGH_DELAY {
+            MAX_STEP
+        } else {
+            0.0
+        };
+        state.prob = (state.prob + (step + high)).max(0.0);
         let overflows = state.prob >= OVERFLOW;
         if overflows {
             state.prob = 1.0;
@@ -253,20 +305,39 @@ impl Pie {
         if state.delay.is_zero() && state.delay_old.is_zero() && backlog == 0 && !overflows {
             state.prob -= state.prob / 64.0;
         }
-        let low = p.target / 2;
-        let quiet = state.delay < low && state.delay_old < low && state.prob <= 0.0;
-        if quiet && (!p.dq_rate_estimator || state.avg_dq_rate > 0.0) {
+        let estimates = self.params.dq_rate_estimator;
+        let knows = !estimates || state.departures.rate > 0.0;
+        if self.is_quiet(state) && knows {
             state.restart();
         }
-        if !p.dq_rate_estimator {
+        if !estimates {
             state.delay_old = state.delay;
         }
     }
 
+    fn is_quiet(&self, state: &PieState) -> bool {
+        let low = self.params.target / 2;
+        state.delay < low && state.delay_old < low && state.prob <= 0.0
+    }
+
+    fn is_dummynet(&self) -> bool {
+        self.params.law == PieLaw::Dummynet
+    }
+
+    /// Whether nothing is dropped now, whatever the dice say.
+    fn is_safe(&self, state: &PieState, queue: QueueView) -> bool {
+        let (delay, spared) = if self.is_dummynet() {
+            (state.delay_old, DUMMYNET_SPARES + 1)
+        } else {
+            (state.delay, 2 * u64::from(self.mtu))
+        };
+        let short = delay < self.params.target / 2 && state.prob < SAFE_BELOW;
+        !state.burst_allowance.is_zero() || short || queue.bytes < spared
+    }
+
     /// Whether this arrival is to be signalled (RFC 8033 sections 4.1 and 5.4).
     fn is_hit(&mut self, state: &mut PieState, queue: QueueView, len: u32) -> bool {
-        let safe = state.delay < self.params.target / 2 && state.prob < SAFE_BELOW;
-        if !state.burst_allowance.is_zero() || safe || queue.bytes < 2 * u64::from(self.mtu) {
+        if self.is_safe(state, queue) {
             return false;
         }
         let mut prob = state.prob;
@@ -290,32 +361,6 @@ impl Pie {
         }
         hit
     }
-
-    /// Measures the departure rate; the length of the cycle that ended, if one did.
-    fn measure_rate(state: &mut PieState, queue: QueueView, len: u32, now: Time) -> Option<Span> {
-        if queue.bytes >= RATE_CYCLE && state.cycle.is_none() {
-            state.mark = Some(now);
-            state.cycle = Some(0);
-        }
-        let sent = state.cycle? + u64::from(len);
-        state.cycle = Some(sent);
-        if sent < RATE_CYCLE {
-            return None;
-        }
-        let took = state.mark.map_or(Span::ZERO, |start| now - start);
-        if took.is_zero() {
-            return None;
-        }
-        let rate = sent as f64 / took.as_secs_f64();
-        state.avg_dq_rate = if state.avg_dq_rate > 0.0 {
-            state.avg_dq_rate + (rate - state.avg_dq_rate) / 8.0
-        } else {
-            rate
-        };
-        state.mark = Some(now);
-        state.cycle = (queue.bytes >= RATE_CYCLE).then_some(0);
-        Some(took)
-    }
 }
 
 impl Aqm for Pie {
@@ -330,7 +375,11 @@ impl Aqm for Pie {
         now: Time,
     ) -> Verdict {
         self.catch_up(state, queue.bytes, now);
-        let verdict = if self.is_hit(state, queue, packet.len) {
+        let hit = self.is_hit(state, queue, packet.len);
+        if self.is_dummynet() && self.is_quiet(state) {
+            state.burst_allowance = MAX_BURST;
+        }
+        let verdict = if hit {
             if self.params.ecn && packet.ect && state.prob <= self.params.ecn_limit {
                 self.counters.ecn_mark += 1;
                 Verdict::Mark
@@ -357,15 +406,23 @@ impl Aqm for Pie {
         now: Time,
     ) -> Verdict {
         self.catch_up(state, queue.bytes + u64::from(packet.len), now);
+        if self.is_dummynet() {
+            if self.params.dq_rate_estimator {
+                state.departures.note_time(queue.bytes, packet.len, now);
+            } else {
+                state.delay = sojourn;
+            }
+            return Verdict::Pass;
+        }
         let elapsed = if self.params.dq_rate_estimator {
-            Self::measure_rate(state, queue, packet.len, now)
+            state.departures.note(queue.bytes, packet.len, now)
         } else {
             state.delay = if queue.packets == 0 {
                 Span::ZERO
             } else {
                 sojourn
             };
-            state.mark.replace(now).map(|last| now - last)
+            state.departures.mark.replace(now).map(|last| now - last)
         };
         if let Some(elapsed) = elapsed {
             state.burst_allowance -= elapsed;
@@ -377,7 +434,19 @@ impl Aqm for Pie {
         state.accumulated = 0.0;
     }
 
+    fn rejoined(&mut self, state: &mut PieState) {
+        if self.is_dummynet() {
+            *state = PieState {
+                delay: state.delay,
+                ..PieState::default()
+            };
+        }
+    }
+
     fn is_forgettable(&mut self, state: &mut PieState, now: Time) -> bool {
+        if self.is_dummynet() {
+            return true;
+        }
         self.catch_up(state, 0, now);
         state.prob <= 0.0 && state.delay.is_zero() && state.burst_allowance == MAX_BURST
     }
@@ -411,7 +480,7 @@ impl Aqm for Pie {
             micros("delay", state.delay),
         ]);
         if self.params.dq_rate_estimator {
-            fields.push(int("avg_dq_rate", state.avg_dq_rate as u64));
+            fields.push(int("avg_dq_rate", state.avg_dq_rate() as u64));
         }
         fields.extend([
             int("pkts_in", own.pkts_in),

@@ -474,6 +474,11 @@ impl<A: Setpoint> Aqm for Steered<A> {
         self.aqm.overflowed(&mut state.aqm, packets, now);
     }
 
+    #[inline]
+    fn rejoined(&mut self, state: &mut Self::State) {
+        self.aqm.rejoined(&mut state.aqm);
+    }
+
     fn is_forgettable(&mut self, state: &mut Self::State, now: Time) -> bool {
         self.aqm.is_forgettable(&mut state.aqm, now)
     }

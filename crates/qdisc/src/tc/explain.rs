@@ -27,7 +27,7 @@ impl Kind {
         );
         out.push_str("\nOptions\n");
         for opt in self.options {
-            let _ = write!(out, "  {:28}{}", usage(opt), opt.meaning);
+            let _ = write!(out, "  {:27} {}", usage(opt), opt.meaning);
             let _ = write!(out, "\n  {:28}{}", "", self.initial_of(opt));
             if let Some(range) = opt.range() {
                 let _ = write!(out, "; {range}");

@@ -1,6 +1,7 @@
 //! An option: its name and unit, where a spec keeps it, and where it is shown. The rows are in
 //! `kinds`.
 
+use crate::params::{CodelLaw, PieLaw};
 use crate::report::Value;
 use crate::spec::Spec;
 use crate::{AckFilter, DiffServ, Framing, Isolation};
@@ -211,6 +212,23 @@ number!(Isolation, value => value as u64, number => Self::ALL[number as usize]);
 number!(AckFilter, value => value as u64, number => Self::ALL[number as usize]);
 number!(DiffServ, value => value as u64, number => Self::ALL[number as usize]);
 number!(Framing, value => value as u64, number => Self::ALL[number as usize]);
+
+/// [`Datum`] for what stands for itself: one of several words.
+macro_rules! word {
+    ($($type:ty),+) => {
+        $(impl Datum for $type {
+            fn amount(self) -> Option<Amount> {
+                Some(Amount::Word(self.word()))
+            }
+
+            fn of(amount: Amount) -> Self {
+                Self::ALL[amount.number() as usize]
+            }
+        })+
+    };
+}
+
+word!(CodelLaw, PieLaw);
 
 impl Datum for f64 {
     fn amount(self) -> Option<Amount> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod frame;
 pub(crate) mod operations;
+pub(crate) mod view;
 
 use sojourn_qdisc::{DropReason, Ecn, Outlet, Packet};
 

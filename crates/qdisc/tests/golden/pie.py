@@ -3,8 +3,13 @@
 Source: RFC 8033 section 4.2 (control law and scaling table) and 5.5 (cap of 2 %); the decay of
 1/64 per idle update and 2 % more above 250 ms, and no upper bound, as in Linux. Defaults: target 15 ms, alpha 1/8 Hz,
 beta 1 1/4 Hz. The delay is what the last departure before each update measured; the queue is
-empty at the updates whose delay is zero.
+empty at the updates whose delay is zero. With the argument `dummynet` as FreeBSD's dummynet: no more
+than the controller's step above 250 ms, and one at most.
 """
+
+import sys
+
+DUMMYNET = "dummynet" in sys.argv[1:]
 
 
 def delay_ms(k):
@@ -40,11 +45,13 @@ def main():
                 break
         if p >= 0.1 and step > 0.02:
             step = 0.02
-        if current > 0.25:
+        if current > 0.25 and not DUMMYNET:
             step += 0.02
         p = max(0.0, p + step)
         if current == 0 and old == 0:
             p *= 1 - 1 / 64
+        if DUMMYNET:
+            p = min(p, 1.0)
         old = current
         print(f"{k},{delay_ms(k)},{p:.15g}")
 

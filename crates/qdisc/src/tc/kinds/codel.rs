@@ -9,31 +9,18 @@ use super::flows::{
 use crate::params::{CodelLaw, CodelParams, FlowParams};
 use crate::spec::Spec;
 use crate::tc::kind::Kind;
-use crate::tc::opt::{
-    Amount, Opt, Unit, When, field, first, kept, opt, options, ours, stats, when,
-};
+use crate::tc::opt::{Opt, Unit, When, field, first, options, ours, stats, when};
 
 options! { CodelParams;
     pub(super) TARGET: time target, "standing delay that is acceptable";
     pub(super) INTERVAL: time interval,
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
+    WHOSE: opt(LAWS, (0, CodelLaw::WORDS.len() as u64 - 1)) law,
+        "whose arithmetic: Linux drops again sooner than RFC 8289 says; ns-2's is that of 2012";
 }
-const LAW: Opt = ours(when(
-    opt(
-        "law",
-        Unit::Word(&CodelLaw::WORDS),
-        (0, CodelLaw::WORDS.len() as u64 - 1),
-        kept!(
-            CodelParams;
-            |codel| Some(Amount::Word(codel.law.word()));
-            |codel, amount| codel.law = CodelLaw::ALL[amount.number() as usize]
-        ),
-        "whose arithmetic: Linux drops again sooner than RFC 8289 says; ns-2's is that of 2012",
-    ),
-    When::Changed,
-    When::Changed,
-));
+const LAWS: Unit = Unit::Word(&CodelLaw::WORDS);
+const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));
 const ECN: Opt = ecn(Some("noecn"), field!(CodelParams, ecn));
 
 pub(super) const CODEL: Kind = Kind {

@@ -6,7 +6,7 @@ use super::flows::{
     MEMORY_USED, NAT, NEW_FLOW_COUNT, NEW_FLOWS_LEN, OLD_FLOWS_LEN, WAY_COLLISIONS,
     WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
-use crate::params::{FlowParams, PieParams};
+use crate::params::{FlowParams, PieLaw, PieParams};
 use crate::spec::{Part, Spec};
 use crate::tc::kind::Kind;
 use crate::tc::opt::{
@@ -40,7 +40,11 @@ options! { PieParams;
     BYTEMODE: switch(Some("nobytemode")) bytemode, "scale the probability by the packet's size";
     DQ_RATE_ESTIMATOR: switch(Some("no_dq_rate_estimator")) dq_rate_estimator,
         "estimate the delay from the departure rate instead of time stamps";
+    WHOSE: opt(LAWS, (0, PieLaw::WORDS.len() as u64 - 1)) law,
+        "whose measuring and sparing: FreeBSD's dummynet has no growth of its own above 250 ms";
 }
+const LAWS: Unit = Unit::Word(&PieLaw::WORDS);
+const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));
 
 pub(super) const PIE: Kind = Kind {
     name: "pie",
@@ -57,6 +61,7 @@ pub(super) const PIE: Kind = Kind {
         ECN,
         BYTEMODE,
         DQ_RATE_ESTIMATOR,
+        LAW,
     ],
     stats: stats! {
         [prob as Float: "probability of a drop";
@@ -90,6 +95,7 @@ pub(super) const FQ_PIE: Kind = Kind {
         ECN,
         BYTEMODE,
         DQ_RATE_ESTIMATOR,
+        LAW,
         ISOLATION,
         ASSOCIATIVE,
         NAT,

@@ -4,7 +4,7 @@ use super::read;
 use crate::End;
 use crate::params::{
     AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
-    GspParams, HtbParams, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -50,17 +50,22 @@ fn codel() -> impl Strategy<Value = CodelParams> {
 }
 
 fn pie() -> impl Strategy<Value = PieParams> {
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (span(), span(), 0_u32..=32, 0_u32..=32, 1_u32..=99, switches).prop_map(
-        |(target, tupdate, alpha, beta, percent, (ecn, bytemode, dq_rate_estimator))| PieParams {
-            target,
-            tupdate,
-            alpha,
-            beta,
-            ecn,
-            ecn_limit: f64::from(percent) / 100.0,
-            bytemode,
-            dq_rate_estimator,
+    let switches = any::<[bool; 3]>();
+    let law = proptest::sample::select(&PieLaw::ALL[..]);
+    let gains = (0_u32..=32, 0_u32..=32, 1_u32..=99);
+    (span(), span(), gains, switches, law).prop_map(
+        |(target, tupdate, (alpha, beta, percent), [ecn, bytemode, dq_rate_estimator], law)| {
+            PieParams {
+                target,
+                tupdate,
+                alpha,
+                beta,
+                ecn,
+                ecn_limit: f64::from(percent) / 100.0,
+                bytemode,
+                dq_rate_estimator,
+                law,
+            }
         },
     )
 }

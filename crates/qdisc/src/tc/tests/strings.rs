@@ -72,6 +72,10 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20",
     ),
     (
+        "pie law dummynet dq_rate_estimator",
+        "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20 dq_rate_estimator law dummynet",
+    ),
+    (
         "pie limit 100 target 20ms tupdate 30ms ecn bytemode",
         "pie limit 100 target 20ms tupdate 30ms alpha 2 beta 20 ecn bytemode",
     ),

@@ -1,0 +1,34 @@
+//! What an AQM sees, for tests that drive one by hand.
+
+use sojourn_qdisc::{Facts, QueueView};
+use sojourn_units::{Span, Time};
+
+pub(crate) fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// So many packets of 1500 bytes wait.
+pub(crate) fn held(packets: u32) -> QueueView {
+    let bytes = u64::from(packets) * 1500;
+    QueueView {
+        bulk_flows: 0,
+        packets,
+        bytes,
+        total_bytes: bytes,
+        ..QueueView::default()
+    }
+}
+
+pub(crate) const PLAIN: Facts = Facts {
+    len: 1500,
+    ect: false,
+};
+pub(crate) const CAPABLE: Facts = Facts {
+    len: 1500,
+    ect: true,
+};
+
+/// Of the arrivals between two signals.
+pub(crate) fn mean(gaps: &[u32]) -> f64 {
+    gaps.iter().map(|gap| f64::from(*gap)).sum::<f64>() / gaps.len() as f64
+}
