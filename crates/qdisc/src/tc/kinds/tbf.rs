@@ -12,7 +12,7 @@ use crate::tc::opt::{
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
-use sojourn_units::{Span, show_size};
+use sojourn_units::{Span, show_rate, show_size};
 
 options! { TbfParams;
     RATE_OF_TOKENS: rate rate, "rate of the bucket's tokens";
@@ -102,6 +102,16 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
     let tbf = TbfParams::of(spec).copied().unwrap_or_default();
     if tbf.peakrate.is_some() && tbf.mtu.is_none() {
         return Err(given.missing("mtu", "mtu 1540"));
+    }
+    if tbf.peakrate.is_some_and(|peak| peak <= tbf.rate) {
+        return Err(given.wrong(
+            "peakrate",
+            format!(
+                "`peakrate` is not above `rate`, which is {}",
+                show_rate(tbf.rate)
+            ),
+            "the second bucket bounds how fast a full first one is sent".to_string(),
+        ));
     }
     if u64::from(tbf.mpu) > tbf.burst {
         return Err(given.wrong(
