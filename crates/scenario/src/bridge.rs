@@ -3,7 +3,7 @@
 //!
 //! Not here: what a bridge does with it, and how a running one follows it (see `service`).
 
-use crate::files::{Files, read_text};
+use crate::files::{Files, named_text};
 use crate::format::HopTable;
 use crate::problem::{Problem, Problems};
 use crate::quantity::{Bytes, Device, Duration, Group, LinkSpeed, Name};
@@ -204,7 +204,7 @@ impl BridgeFile {
     /// # Errors
     /// Everything that is wrong with it, or with what it names.
     pub fn load(file: &Path) -> Result<Self, Problems> {
-        let (name, text) = read_text(file)?;
+        let (name, text) = named_text(file)?;
         Self::parse(&name, &text, file.parent().unwrap_or(Path::new("")))
     }
 

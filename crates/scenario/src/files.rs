@@ -1,6 +1,7 @@
 //! Files that a scenario names, each read once however many cells use it.
 
 use crate::problem::Problems;
+use crate::text::{Unreadable, read_text};
 use crate::trace::{self, TraceError};
 use crate::video::{self, VideoError};
 use sojourn_apps::dash::{Manifest, big_clip};
@@ -9,17 +10,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Most bytes of a scenario, and of a bridge's file.
+const MOST_BYTES: u64 = 1 << 20;
+/// Most bytes of a link trace: ten million lines of up to twelve digits.
+const MOST_OF_TRACE: u64 = 128 << 20;
+/// Most bytes of a manifest.
+const MOST_OF_VIDEO: u64 = 16 << 20;
+
 /// Why a file cannot be used: a sentence with the file and, where there is one, the place in it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    #[error("cannot read the {what} {path}: {error}")]
+    #[error("the {what} {path} {error}")]
     Unreadable {
         what: &'static str,
         path: String,
-        error: Arc<std::io::Error>,
+        error: Arc<Unreadable>,
     },
-    #[error("{0} is not a text file")]
-    NotText(String),
     #[error("{0}:{1}")]
     Trace(String, TraceError),
     #[error("{0}: {1}")]
@@ -51,8 +57,8 @@ impl Files {
     /// The link trace in the file `path`.
     pub(crate) fn trace(&mut self, path: &str) -> Result<Arc<RateTrace>, FileError> {
         let read = |shown: &str| {
-            let bytes = std::fs::read(shown).map_err(|error| unreadable("trace", shown, error))?;
-            let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(shown.into()))?;
+            let text = read_text(Path::new(shown), MOST_OF_TRACE);
+            let text = text.map_err(|error| unreadable("trace", shown, error))?;
             trace::parse(&text).map_err(|error| FileError::Trace(shown.into(), error))
         };
         once(&mut self.traces, &self.base, path, read)
@@ -65,7 +71,7 @@ impl Files {
             return Ok(Arc::clone(own));
         };
         let read = |shown: &str| {
-            let text = std::fs::read_to_string(shown);
+            let text = read_text(Path::new(shown), MOST_OF_VIDEO);
             let text = text.map_err(|error| unreadable("manifest", shown, error))?;
             video::parse(&text).map_err(|error| FileError::Video(shown.into(), error))
         };
@@ -84,7 +90,7 @@ fn once<T>(
     entry.or_insert_with(|| read(&shown).map(Arc::new)).clone()
 }
 
-fn unreadable(what: &'static str, path: &str, error: std::io::Error) -> FileError {
+fn unreadable(what: &'static str, path: &str, error: Unreadable) -> FileError {
     FileError::Unreadable {
         what,
         path: path.to_owned(),
@@ -93,14 +99,9 @@ fn unreadable(what: &'static str, path: &str, error: std::io::Error) -> FileErro
 }
 
 /// A file's name, as messages show it, and its text.
-pub(crate) fn read_text(file: &Path) -> Result<(String, String), Problems> {
+pub(crate) fn named_text(file: &Path) -> Result<(String, String), Problems> {
     let name = file.display().to_string();
-    let unreadable = |message: String| Problems::alone(&name, message);
-    let bytes =
-        std::fs::read(file).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let byte = error.utf8_error().valid_up_to();
-        unreadable(format!("is not a text file (byte {byte} is not UTF-8)"))
-    })?;
+    let text = read_text(file, MOST_BYTES);
+    let text = text.map_err(|error| Problems::alone(&name, error.to_string()))?;
     Ok((name, text))
 }

@@ -67,8 +67,8 @@ table! {
         flow: Vec<FlowTable>,
         /// What becomes of links during the run.
         change: Option<Vec<ChangeTable>>,
-        /// What to vary: field paths with lists of values. Every combination is run, with every
-        /// seed.
+        /// What to vary: up to 100 field paths with lists of values. Every combination is run, with
+        /// every seed: at most 100 000 runs, with a million links and flows.
         #[expect(dead_code, reason = "here for the schema; `sweep` reads it from the tree")]
         sweep: Option<SweepTable>,
     }
@@ -288,8 +288,8 @@ table! {
     pub(crate) struct FlowTable {
         /// Its name; results are listed under it.
         name: Name,
-        /// So many equal flows, named `NAME-1`, `NAME-2` and so on, 1 to 10 000. Default: one,
-        /// named `NAME`.
+        /// So many equal flows, named `NAME-1`, `NAME-2` and so on, 1 to 10 000; a run has at most
+        /// 20 000, those of `every` counted each time. Default: one, named `NAME`.
         count: Option<u32>,
         /// The short form of `from` and `to` in a dumbbell.
         direction: Option<Direction>,

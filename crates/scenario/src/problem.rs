@@ -1,7 +1,15 @@
 //! What is wrong with a scenario: every problem with its place, its field and a way out.
 
+use sojourn_units::{Excerpt, shortened};
 use std::fmt;
 use std::ops::Range;
+
+/// Characters of what is said: it may quote values of any length.
+const MOST_SAID: usize = 300;
+const MOST_OF_FIELD: usize = 200;
+const MOST_HELP: usize = 2000;
+/// A longer word is no slip of a name, and comparing it costs time and memory in its length.
+const LONGEST_SLIP: usize = 100;
 
 /// A place in one of the [`Problems`]' sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +55,8 @@ impl Problem {
     pub fn new(at: Origin, field: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             at,
-            field: field.into(),
-            message: message.into(),
+            field: shortened(&field.into(), MOST_OF_FIELD),
+            message: shortened(&message.into(), MOST_SAID),
             help: None,
         }
     }
@@ -56,7 +64,7 @@ impl Problem {
     /// The same with what would be right.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shortened(&help.into(), MOST_HELP));
         self
     }
 
@@ -234,21 +242,17 @@ impl Problems {
         writeln!(f, "{}", problem.message)?;
         let margin = line.to_string().len();
         if !text.is_empty() {
+            let start = text.char_indices().nth(column - 1);
+            let start = start.map_or(text.len(), |(byte, _)| byte);
+            let end = start.saturating_add(problem.at.end.saturating_sub(problem.at.start));
+            let end = (start..=end.min(text.len())).rfind(|&byte| text.is_char_boundary(byte));
+            let shown = Excerpt::new(text, start..end.unwrap_or(start));
             // Tabs stay tabs, so that the marks stand below what they mean.
-            let indent: String = text
-                .chars()
-                .take(column - 1)
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
-            let width = source.text[..problem.at.end.min(source.text.len())]
-                .get(problem.at.start..)
-                .map_or(1, |marked| {
-                    marked.lines().next().unwrap_or("").chars().count()
-                })
-                .max(1);
+            let before = shown.text.chars().take(shown.column);
+            let indent: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
             writeln!(f, "{:margin$} |", "")?;
-            writeln!(f, "{line} | {text}")?;
-            writeln!(f, "{:margin$} | {indent}{}", "", "^".repeat(width))?;
+            writeln!(f, "{line} | {}", shown.text)?;
+            writeln!(f, "{:margin$} | {indent}{}", "", "^".repeat(shown.width))?;
         }
         match &problem.help {
             Some(help) => writeln!(f, "{:margin$} = help: {help}", ""),
@@ -270,6 +274,9 @@ impl std::error::Error for Problems {}
 
 /// The candidate that was probably meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST_SLIP {
+        return None;
+    }
     let word = word.to_lowercase();
     candidates
         .into_iter()

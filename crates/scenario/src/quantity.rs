@@ -485,6 +485,10 @@ impl Read for Seeds {
             Value::Array(items) if items.is_empty() => {
                 Problem::new(node.at, path, "at least one seed is needed")
             }
+            Value::Array(items) if items.len() as u64 > Self::MOST => {
+                let message = format!("{} are more than {} seeds", items.len(), Self::MOST);
+                Problem::new(node.at, path, message)
+            }
             Value::Array(items) => {
                 let seeds = Vec::<u64>::read(node, path, problems)?;
                 let twice = (1..seeds.len()).find(|&i| seeds[..i].contains(&seeds[i]));

@@ -15,6 +15,7 @@ use crate::quantity::Name;
 use crate::tree::Node;
 use sojourn_units::{Span, show_span};
 use sojourn_world::Cell;
+use std::collections::BTreeSet;
 
 /// Default interval of the series.
 const SAMPLE: Span = Span::from_millis(100);
@@ -61,15 +62,14 @@ impl Resolver<'_> {
         names: impl Iterator<Item = Option<&'n Name>>,
     ) -> bool {
         let before = self.problems.len();
-        let mut seen: Vec<&Name> = Vec::new();
+        let mut seen = BTreeSet::new();
         for (index, name) in names.enumerate() {
             let Some(name) = name else { continue };
-            if seen.contains(&name) {
+            if !seen.insert(&name.0) {
                 let at = self.tree.locate(&format!("{list}[{}].name", index + 1));
                 let message = format!("another {list} has the name `{}` already", name.0);
                 self.problems.add(Problem::new(at, list, message));
             }
-            seen.push(name);
         }
         self.problems.len() == before
     }

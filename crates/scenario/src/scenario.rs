@@ -1,16 +1,22 @@
 //! A scenario file with its overrides, read and resolved into cells.
 
-use crate::files::{Files, read_text};
+use crate::files::{Files, named_text};
 use crate::format::ScenarioFile;
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::quantity::Seeds;
 use crate::read::Read;
 use crate::resolve::Resolver;
-use crate::sweep::{Grid, MOST_COMBINATIONS};
+use crate::sweep::Grid;
 use crate::tree::{Node, Value};
 use sojourn_world::{Cell, ScenarioInfo, Source};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Most runs of a scenario, all its combinations with all seeds.
+const MOST_RUNS: u64 = 100_000;
+/// Most links and flows of all runs together: what they are stands in memory before the first
+/// begins.
+const MOST_PARTS: usize = 1_000_000;
 
 /// What the command line changes of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +53,7 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with the file, with what it names, or with the options.
     pub fn load(file: &Path, options: &Options) -> Result<Self, Problems> {
-        let (name, text) = read_text(file)?;
+        let (name, text) = named_text(file)?;
         let base = file.parent().unwrap_or(Path::new(""));
         Self::parse(&name, &text, base, options)
     }
@@ -74,13 +80,8 @@ impl Scenario {
         for set in &sets {
             grid.pin(&set.path);
         }
-        if grid.len() > MOST_COMBINATIONS {
-            let message = format!(
-                "{} combinations are more than {MOST_COMBINATIONS}",
-                grid.len()
-            );
-            let at = grid.at().unwrap_or(tree.at);
-            problems.add(Problem::new(at, "sweep", message));
+        if let Some(problem) = too_many_runs(&tree, &grid, options) {
+            problems.add(problem);
             return Err(problems);
         }
         let mut builder = Builder {
@@ -96,10 +97,11 @@ impl Scenario {
                 info: ScenarioInfo::default(),
                 cells: Vec::new(),
             },
+            parts: 0,
         };
         for number in 0..grid.len() {
             builder.combination(&tree, &grid, number, &mut problems);
-            if problems.is_full() {
+            if problems.is_full() || builder.is_full(&grid, &tree, &mut problems) {
                 break;
             }
         }
@@ -157,6 +159,31 @@ fn overrides(option: &str, arguments: &[String], problems: &mut Problems) -> Vec
     sets
 }
 
+/// The problem of a scenario with more runs than can be.
+fn too_many_runs(tree: &Node, grid: &Grid, options: &Options) -> Option<Problem> {
+    let own = tree.get("seeds").map(|entry| &entry.node);
+    let seeds = match (options.seed, options.seeds, own.map(|node| &node.value)) {
+        (_, Some(count), _) => count,
+        (None, None, Some(Value::Array(list))) => list.len() as u64,
+        (None, None, Some(Value::Integer(count))) => u64::try_from(*count).unwrap_or(1),
+        // Other values are a problem of their own.
+        _ => 1,
+    };
+    // So are seeds beyond their limit.
+    let seeds = seeds.clamp(1, Seeds::MOST);
+    let runs = (grid.len() as u64).saturating_mul(seeds);
+    let (at, field) = match (grid.at(), own) {
+        (Some(at), _) => (at, "sweep"),
+        (None, Some(seeds)) => (seeds.at, "seeds"),
+        (None, None) => (tree.at, "sweep"),
+    };
+    let message = format!(
+        "{} combinations with {seeds} seeds each are more than {MOST_RUNS} runs",
+        grid.len()
+    );
+    (runs > MOST_RUNS).then(|| Problem::new(at, field, message))
+}
+
 /// Collects cells.
 struct Builder<'a> {
     options: &'a Options,
@@ -164,9 +191,25 @@ struct Builder<'a> {
     files: Files,
     source: Arc<Source>,
     scenario: Scenario,
+    /// Links and flows of all cells.
+    parts: usize,
 }
 
 impl Builder<'_> {
+    /// Whether there are more links and flows than can be, which is a problem.
+    fn is_full(&self, grid: &Grid, tree: &Node, problems: &mut Problems) -> bool {
+        let is_full = self.parts > MOST_PARTS;
+        if is_full {
+            let (at, field) = match grid.at() {
+                Some(at) => (at, "sweep"),
+                None => (tree.locate("seeds"), "seeds"),
+            };
+            let message = format!("all runs together have more than {MOST_PARTS} links and flows");
+            problems.add(Problem::new(at, field, message));
+        }
+        is_full
+    }
+
     /// Adds the cells of one combination.
     fn combination(&mut self, tree: &Node, grid: &Grid, number: usize, problems: &mut Problems) {
         let mut tree = tree.clone();
@@ -198,6 +241,10 @@ impl Builder<'_> {
             let Some(cell) = resolver.cell(&file, &params, seed) else {
                 return;
             };
+            self.parts += cell.flows.len() + cell.network.interfaces.len();
+            if self.parts > MOST_PARTS {
+                return;
+            }
             self.scenario.cells.push(Cell {
                 source: Some(Arc::clone(&self.source)),
                 ..cell

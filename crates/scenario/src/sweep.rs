@@ -5,8 +5,8 @@ use crate::read::{join, wrong_type};
 use crate::tree::{Entry, Node, Value};
 use sojourn_world::Axis;
 
-/// Most combinations of a scenario.
-pub(crate) const MOST_COMBINATIONS: usize = 100_000;
+/// Most fields that a sweep varies.
+const MOST_FIELDS: usize = 100;
 
 /// Fields that make no sense as an axis.
 const FIXED: [&str; 6] = ["format", "name", "title", "description", "seeds", "sweep"];
@@ -72,6 +72,12 @@ impl Grid {
         }
         // Dotted keys gather under their first part; the order of the file is what counts.
         grid.axes.sort_by_key(|axis| axis.at);
+        let fields: usize = grid.axes.iter().map(|axis| axis.fields.len()).sum();
+        if fields > MOST_FIELDS {
+            let message = format!("{fields} fields are more than {MOST_FIELDS}");
+            problems.add(Problem::new(sweep.at, "sweep", message));
+            return Self::default();
+        }
         grid.drop_doubles(problems);
         grid
     }

@@ -7,6 +7,9 @@
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use toml_edit::{Item, TableLike, Value as TomlValue};
 
+/// Most keys of a field path; toml_edit nests a file no deeper.
+const DEEPEST: usize = 80;
+
 /// A value and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -53,6 +56,8 @@ pub struct Entry {
 pub(crate) enum NoPath {
     #[error("a field path is keys with dots between, such as `dumbbell.rtt`")]
     Empty,
+    #[error("a field path has at most {DEEPEST} keys")]
+    TooDeep,
     #[error("no {list} is named `{name}`; {help}")]
     NoItem {
         list: String,
@@ -237,6 +242,10 @@ impl Node {
     /// # Errors
     /// Says which part of the path leads nowhere.
     pub(crate) fn set(&mut self, path: &str, new: Self) -> Result<(), NoPath> {
+        // Each part is a table inside the one before.
+        if path.split('.').count() > DEEPEST {
+            return Err(NoPath::TooDeep);
+        }
         self.set_below(path, "", new)
     }
 

@@ -1,7 +1,11 @@
 //! Where the files of a study come from.
 
 use crate::builtin::BuiltIn;
+use sojourn_scenario::read_text;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a file of a study.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Where studies are looked for.
 pub(crate) const FOLDER: &str = "studies";
@@ -22,9 +26,9 @@ pub trait Files {
 /// Why a file of a study cannot be read: a sentence without its subject.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// The file system refused.
-    #[error("cannot be read: {0}")]
-    Refused(std::io::Error),
+    /// There is a file, but no text.
+    #[error("{0}")]
+    Refused(sojourn_scenario::Unreadable),
     /// There is no such file; why, in words.
     #[error("{0}")]
     Missing(&'static str),
@@ -54,7 +58,7 @@ impl Files for Shelf {
     fn read(&self, file: &str) -> Result<String, Unreadable> {
         match self {
             Self::Folder(folder) => {
-                std::fs::read_to_string(folder.join(file)).map_err(Unreadable::Refused)
+                read_text(&folder.join(file), MOST_BYTES).map_err(Unreadable::Refused)
             }
             Self::BuiltIn(study) => {
                 let found = study.files.iter().find(|(name, _)| *name == file);

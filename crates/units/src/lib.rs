@@ -12,6 +12,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod excerpt;
 mod forward;
 mod notation;
 mod rate;
@@ -19,6 +20,7 @@ mod time;
 mod unit;
 mod words;
 
+pub use excerpt::{Excerpt, shortened};
 pub use notation::{
     UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
 };

@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
+use sojourn_units::Excerpt;
 
 /// A string that names no discipline. Displays as one sentence; [`SpecError::pretty`] points
 /// at the place.
@@ -38,9 +39,12 @@ impl SpecError {
     /// ```
     pub fn pretty(&self) -> String {
         // Control characters would break the line that points; one character stays one column.
-        let shown = self.text.replace(char::is_control, " ");
-        let column = self.text[..self.at.start].chars().count();
-        let width = self.text[self.at.clone()].chars().count().max(1);
+        let Excerpt {
+            text,
+            column,
+            width,
+        } = Excerpt::new(&self.text, self.at.clone());
+        let shown = text.replace(char::is_control, " ");
         format!("{self}\n  {shown}\n  {:column$}{:^<width$}\n", "", "")
     }
 }

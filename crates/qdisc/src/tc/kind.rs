@@ -8,7 +8,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
-use sojourn_units::Span;
+use sojourn_units::{Span, shortened};
+
+/// Characters of a complaint; it may quote words of any length.
+const MOST_SAID: usize = 300;
 
 /// A discipline: its name, where it comes from, its options and statistics.
 #[derive(Debug)]
@@ -161,11 +164,12 @@ pub(super) fn missing(text: &str, what: String) -> SpecError {
     error(text, end_of(text)..end_of(text), what)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "callers make it for this")]
 pub(super) fn error(text: &str, at: Range<usize>, what: String) -> SpecError {
     SpecError {
         text: text.to_string(),
         at,
-        what,
+        what: shortened(&what, MOST_SAID),
         field: None,
         wanted: None,
         suggestion: None,

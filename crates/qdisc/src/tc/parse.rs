@@ -30,9 +30,13 @@ impl FromStr for Spec {
             let place = words.len() - 1 - skip_command(text, &words[1..])?.len();
             words.drain(1..=place);
         }
-        spec(text, &words)
+        spec(text, &words, DEEPEST)
     }
 }
+
+/// Most disciplines inside one another; what makes sense has four (`tbf over htb over steer over
+/// fq_codel`).
+const DEEPEST: usize = 8;
 
 /// A word and its place in the string.
 #[derive(Clone, Copy)]
@@ -80,15 +84,20 @@ fn names() -> String {
     names.join(", ")
 }
 
-fn spec(text: &str, words: &[Word<'_>]) -> Result<Spec, SpecError> {
+/// A discipline, and at most so many below it.
+fn spec(text: &str, words: &[Word<'_>], deepest: usize) -> Result<Spec, SpecError> {
     let Some((name, rest)) = words.split_first() else {
         let error = missing(text, "the discipline is missing".to_string());
         return Err(error.want(format!("it is one of {}", names())));
     };
+    let Some(below) = deepest.checked_sub(1) else {
+        let what = format!("more than {DEEPEST} disciplines inside one another");
+        return Err(error(text, name.at(), what).want("leave out some".to_string()));
+    };
     let Some(kind) = kind(name.text) else {
         return Err(unknown_kind(text, name));
     };
-    Given::read(text, kind, rest)?.spec()
+    Given::read(text, kind, rest, below)?.spec()
 }
 
 fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
@@ -104,7 +113,13 @@ fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
 }
 
 impl<'a> Given<'a> {
-    fn read(text: &'a str, kind: &'static Kind, words: &[Word<'_>]) -> Result<Self, SpecError> {
+    /// The options of a discipline, below which at most so many others stand.
+    fn read(
+        text: &'a str,
+        kind: &'static Kind,
+        words: &[Word<'_>],
+        below: usize,
+    ) -> Result<Self, SpecError> {
         let mut given = Self {
             text,
             kind,
@@ -134,7 +149,7 @@ impl<'a> Given<'a> {
                     continue;
                 }
                 Unit::Discipline => {
-                    given.inner = Some(spec(text, tail)?);
+                    given.inner = Some(spec(text, tail, below)?);
                     rest = &[];
                     (Amount::Number(0), word.at())
                 }

@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
+/// Most flows of a run, those that begin anew with `every` counted each time.
+const MOST_OF_RUN: u64 = 20_000;
 
 /// A `[[flow]]` in its file.
 struct Told<'a> {
@@ -31,6 +33,15 @@ struct Told<'a> {
 impl Told<'_> {
     fn key(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
+    }
+
+    /// How many flows begin.
+    fn beginnings(&self) -> u64 {
+        let each = self.table.every.map_or(1, |every| {
+            let length = (self.file.duration.0 - self.start()).as_nanos();
+            (length / every.0.as_nanos().max(1)).max(1)
+        });
+        each.saturating_mul(self.table.count.unwrap_or(1).into())
     }
 
     fn start(&self) -> Span {
@@ -64,6 +75,7 @@ impl Resolver<'_> {
         let mut flows: Vec<Flow> = Vec::new();
         let mut names = BTreeSet::new();
         let mut hosts = Hosts::default();
+        let mut beginnings: u64 = 0;
         for table in &file.flow {
             let path = format!("flow.{}", table.name.0);
             let told = Told {
@@ -72,6 +84,17 @@ impl Resolver<'_> {
                 network,
                 path,
             };
+            beginnings = told.beginnings().saturating_add(beginnings);
+            if beginnings > MOST_OF_RUN {
+                // What a table alone has too many of is said of its own key.
+                if told.beginnings() > MOST_FLOWS.into() {
+                    self.flow(&told, seed);
+                } else {
+                    let message = format!("with this a run has more than {MOST_OF_RUN} flows");
+                    self.complain(&told.path, message);
+                }
+                break;
+            }
             for mut flow in self.flow(&told, seed).into_iter().flatten() {
                 if !names.insert(flow.name.clone()) && unique {
                     let message = format!("`count` makes the name `{}` a second time", flow.name);

@@ -7,9 +7,13 @@ use crate::quantity::LinkSpeed;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::Span;
 use sojourn_world::{Line, LineRate, Network};
+use std::collections::BTreeSet;
 
 /// The queue of a link without one: what `tc` calls pfifo, with its usual length.
 pub(super) const DEFAULT_QDISC: QdiscSpec = QdiscSpec::pfifo(1000);
+
+/// Most nodes, and most entries of `link`.
+const MOST: usize = 10_000;
 
 /// Indices of a dumbbell's nodes.
 pub(super) const CLIENT: usize = 0;
@@ -144,6 +148,11 @@ impl Resolver<'_> {
     }
 
     fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Network> {
+        for (list, count) in [("node", nodes.len()), ("link", links.len())] {
+            if count > MOST {
+                return self.refuse(list, format!("{count} are more than {MOST}"));
+            }
+        }
         let mut good = self.check_unique("node", nodes.iter().map(|node| Some(&node.name)));
         let names: Vec<&str> = nodes.iter().map(|node| node.name.0.as_str()).collect();
         let mut network = Network::new(names.iter().copied());
@@ -181,9 +190,9 @@ impl Resolver<'_> {
                 network.join([to, from], &back, queue, line);
             }
         }
-        let links = network.link_names();
-        if let Some(twice) = (1..links.len()).find(|&i| links[..i].contains(&links[i])) {
-            let name = links[twice];
+        let mut seen = BTreeSet::new();
+        let mut links = network.link_names().into_iter();
+        if let Some(name) = links.find(|name| !seen.insert(*name)) {
             let message = format!("two links would have the name `{name}`; give them names");
             self.complain("link", message);
             good = false;

@@ -9,6 +9,10 @@ use std::ops::Range;
 
 /// Deepest nesting of parentheses and quantities.
 const DEEPEST: usize = 40;
+/// Most words of a text, each definition in it counted with its own.
+const LONGEST: usize = 500;
+/// Most combinations that axes run over.
+const MOST_COMBINATIONS: usize = 100_000;
 
 /// The operators, those that bind more tightly later.
 const OPERATORS: [&[(&str, Operator)]; 2] = [
@@ -30,6 +34,8 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
+    /// Words, with those of definitions.
+    length: usize,
     words: &'a Vocabulary,
 }
 
@@ -74,11 +80,13 @@ fn whole<'a, T>(
 ) -> Parsed<T> {
     let tokens = lex(text).or_else(|(span, message)| complain(span, message, None))?;
     let mut parser = Parser {
+        length: 0,
         tokens,
         next: 0,
         depth: 0,
         words,
     };
+    parser.grow(parser.tokens.len())?;
     let found = read(&mut parser)?;
     match parser.peek() {
         Kind::End => Ok(found),
@@ -115,6 +123,16 @@ impl Parser<'_> {
 
     fn span(&self) -> Range<usize> {
         self.tokens[self.next].span.clone()
+    }
+
+    /// So many words more; not without end, since a definition may hold another one twice.
+    fn grow(&mut self, words: usize) -> Parsed<()> {
+        self.length += words;
+        if self.length <= LONGEST {
+            return Ok(());
+        }
+        let message = format!("more than {LONGEST} words, with those of definitions");
+        complain(self.span(), message, None)
     }
 
     fn advance(&mut self) {
@@ -174,7 +192,14 @@ impl Parser<'_> {
 
     /// `tcp in six, n`
     fn binders(&mut self) -> Parsed<Vec<Binder>> {
-        self.list(Self::binder)
+        let span = self.span();
+        let binders = self.list(Self::binder)?;
+        let steps = binders.iter().map(|binder| binder.values.len());
+        if steps.fold(1, usize::saturating_mul) > MOST_COMBINATIONS {
+            let message = format!("axes with more than {MOST_COMBINATIONS} combinations");
+            return complain(span, message, None);
+        }
+        Ok(binders)
     }
 
     /// `n`, `n in {6, 14}` or `tcp in six`
@@ -356,7 +381,10 @@ impl Parser<'_> {
         }
         let defined = self.words.definitions.iter().find(|(word, _)| word == name);
         let mut expr = match defined {
-            Some((_, expr)) => expr.clone(),
+            Some((_, expr)) => {
+                self.grow(expr.size())?;
+                expr.clone()
+            }
             None => Expr::Figure(Reference::new(self.figure(name, span.clone())?, self.words)),
         };
         if self.takes("[") {

@@ -204,6 +204,18 @@ impl Expr {
         }
     }
 
+    /// Numbers, figures and operators in it.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Number(_) | Self::Figure(_) => 1,
+            Self::Reduce(_, _, body) => 1 + body.size(),
+            Self::Count(_, relation) => {
+                1 + relation.exprs().into_iter().map(Self::size).sum::<usize>()
+            }
+            Self::Binary(_, left, right) => 1 + left.size() + right.size(),
+        }
+    }
+
     /// Every figure in it.
     pub(super) fn figures(&mut self) -> Vec<&mut Reference> {
         match self {
@@ -223,14 +235,21 @@ impl Expr {
 impl Relation {
     fn has_number(&self) -> bool {
         match self {
-            Self::Chain { first, rest } => {
-                first.has_number() || rest.iter().any(|(_, expr)| expr.has_number())
-            }
-            Self::Within { value, low, high } => {
-                [value, low, high].iter().any(|expr| expr.has_number())
-            }
             Self::About { .. } => true,
-            Self::Monotone { slack, body, .. } => *slack > 0.0 || body.has_number(),
+            Self::Monotone { slack, .. } if *slack > 0.0 => true,
+            _ => self.exprs().iter().any(|expr| expr.has_number()),
+        }
+    }
+
+    fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Self::Chain { first, rest } => {
+                let rest = rest.iter().map(|(_, expr)| expr);
+                std::iter::once(first).chain(rest).collect()
+            }
+            Self::Within { value, low, high } => vec![value, low, high],
+            Self::About { value, target, .. } => vec![value, target],
+            Self::Monotone { body, .. } => vec![body],
         }
     }
 
