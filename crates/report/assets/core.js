@@ -196,40 +196,6 @@ S.axis = (log, low, high, from, to) => {
   return scale;
 };
 
-// --- theme ----------------------------------------------------------------------------------
-
-S.theme = () => {
-  const root = document.documentElement;
-  const asked = new URLSearchParams(window.location.search).get('theme');
-  let stored = null;
-  // A file opened from disk may have no storage.
-  try {
-    stored = window.localStorage.getItem('sojourn-theme');
-  } catch {
-    stored = null;
-  }
-  if (asked || stored) root.dataset.theme = asked || stored;
-  const dark = () =>
-    root.dataset.theme
-      ? root.dataset.theme === 'dark'
-      : window.matchMedia('(prefers-color-scheme: dark)').matches;
-  const button = S.by('theme');
-  const label = () => {
-    button.textContent = dark() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', `Switch to the ${dark() ? 'light' : 'dark'} theme`);
-  };
-  button.addEventListener('click', () => {
-    root.dataset.theme = dark() ? 'light' : 'dark';
-    try {
-      window.localStorage.setItem('sojourn-theme', root.dataset.theme);
-    } catch {
-      /* none */
-    }
-    label();
-  });
-  label();
-};
-
 // Draws now and whenever the width changes.
 S.onResize = (node, draw) => {
   let width = node.clientWidth;

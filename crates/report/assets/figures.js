@@ -196,19 +196,18 @@ S.Figures = class {
   }
 
   download() {
-    const quote = (v) => (/[",\n]/.test(`${v}`) ? `"${`${v}`.replaceAll('"', '""')}"` : `${v}`);
-    const lines = [
-      ['world', 'cell', 'seed', 'kind', 'name', 'figure', 'statistic', 'value', 'unit'].join(','),
-    ];
-    for (const r of this.found) {
-      lines.push(
-        [r.world, r.cell, r.seed, r.kind, r.name, r.key, r.stat, r.value, r.unit]
-          .map(quote)
-          .join(','),
-      );
-    }
-    const url = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'text/csv' }));
-    S.el('a', { href: url, download: `${S.data.scenario}-figures.csv` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    const head = ['world', 'cell', 'seed', 'kind', 'name', 'figure', 'statistic', 'value', 'unit'];
+    const rows = this.found.map((r) => [
+      r.world,
+      r.cell,
+      r.seed,
+      r.kind,
+      r.name,
+      r.key,
+      r.stat,
+      r.value,
+      r.unit,
+    ]);
+    P.saveCsv([head, ...rows], `${S.data.scenario}-figures`);
   }
 };

@@ -1,7 +1,7 @@
 'use strict';
 // Puts the page together once everything else is defined.
 
-S.theme();
+P.theme();
 if (S.data.runs.length) {
   S.distributions = new S.Distributions();
   S.trend = new S.Trend();

@@ -20,8 +20,11 @@ pub const STYLE: &str = concat!(
     include_str!("../assets/report.css"),
     include_str!("../assets/tables.css")
 );
+/// What every page has, as a script: `P`.
+pub const SCRIPT: &str = include_str!("../assets/page.js");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
+    SCRIPT,
     include_str!("../assets/core.js"),
     include_str!("../assets/chart.js"),
     include_str!("../assets/boxes.js"),
@@ -42,13 +45,15 @@ pub fn html(
     notes: &[String],
 ) -> Result<String, ReportError> {
     let data = serde_json::to_string(&data::data(info, results));
+    let repeated = crate::repeated(results);
+    let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
     let content = context! {
         head => head(info, results),
         axes => info.axes.iter().map(|axis| context! {
             field => axis.field.clone(),
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
-        notes => notes.to_vec(),
+        notes => notes,
         reading => tables::readings(results),
         overview => tables::overview(results),
         networks => network::pictures(results),

@@ -112,11 +112,11 @@ fn short<'a>(field: &'a str, all: &[&str]) -> &'a str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use sojourn_world::{Aggregate, Cost};
 
-    fn run(params: &[(&str, &str)]) -> RunResult {
+    pub(crate) fn run(params: &[(&str, &str)]) -> RunResult {
         let params = params
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));

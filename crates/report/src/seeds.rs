@@ -63,14 +63,43 @@ pub(crate) fn student_t_975(df: usize) -> f64 {
     Z + first / n + second / (n * n) + third / (n * n * n)
 }
 
-/// Runs that differ in their seed only, in the order of their first one.
+/// Runs that differ in their seed only, in the order of their first one. Of those that went alike,
+/// event by event, there is the first: they are one measurement.
 pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
-    let mut groups: IndexMap<_, Vec<_>> = IndexMap::new();
+    let mut groups: IndexMap<_, Vec<&RunResult>> = IndexMap::new();
     for run in results {
-        let group = groups.entry((&run.world, &run.params));
-        group.or_default().push(run);
+        let group = groups.entry((&run.world, &run.params)).or_default();
+        // A world that cannot repeat a run has no digests.
+        if run.digest == 0 || group.iter().all(|other| other.digest != run.digest) {
+            group.push(run);
+        }
     }
     groups.into_values().collect()
+}
+
+/// A sentence about the seeds that changed nothing; none when all did.
+pub fn repeated(results: &[RunResult]) -> Option<String> {
+    let (mut cells, mut runs) = (IndexMap::new(), 0);
+    for run in results {
+        *cells.entry((&run.world, &run.params)).or_insert(0) += 1;
+    }
+    let mut alike = 0;
+    for (group, all) in groups(results).iter().zip(cells.values()) {
+        alike += usize::from(group.len() < *all);
+        runs += all - group.len();
+    }
+    let of = match cells.len() {
+        1 => "the cell".to_owned(),
+        all => format!("{alike} of {all} cells"),
+    };
+    (runs > 0).then(|| {
+        format!(
+            "Another seed changed nothing in {of}: {runs} of {} runs went like one before, event \
+             by event, and are not counted again. Nothing there is random unless flows have a \
+             `start_spread`, or links `jitter` or `loss`.",
+            results.len()
+        )
+    })
 }
 
 /// The figures of every cell that was run with more than one seed.
@@ -143,6 +172,26 @@ mod tests {
                 student_t_975(df)
             );
         }
+    }
+
+    #[test]
+    fn runs_that_went_alike_are_one() {
+        let run = |seed, digest| RunResult {
+            seed,
+            digest,
+            ..crate::labels::tests::run(&[("q", "pie")])
+        };
+        let seeds = |list: &[RunResult]| -> Vec<u64> {
+            let groups = groups(list);
+            groups[0].iter().map(|run| run.seed).collect()
+        };
+        let list = [run(1, 7), run(2, 7), run(3, 9), run(4, 7)];
+        assert_eq!(seeds(&list), [1, 3]);
+        let said = repeated(&list).unwrap();
+        assert!(said.contains("2 of 4 runs went like one before"), "{said}");
+        assert_eq!(over_seeds(&list[..2]), Vec::<Value>::new());
+        let real = [run(1, 0), run(2, 0)];
+        assert_eq!((seeds(&real), repeated(&real)), (vec![1, 2], None));
     }
 
     #[test]

@@ -19,6 +19,8 @@ const WIDE: f64 = 520.0;
 const ROOM: [f64; 4] = [46.0, 10.0, 10.0, 36.0];
 /// Width of a letter of the labels, on average.
 const LETTER: f64 = 5.4;
+/// So many places at most on an axis are each named.
+const FEW: usize = 12;
 /// More points than a screen has columns are drawn as the mean of neighbours.
 const MOST_POINTS: usize = 400;
 /// How far whiskers alone stretch a logarithmic axis down: four decades below its top.
@@ -319,6 +321,38 @@ impl Chart {
         self.frame().width > WIDE
     }
 
+    /// What a panel shows as a table, its head first: what is drawn, no more.
+    pub(crate) fn rows(&self, panel: usize) -> Vec<Vec<String>> {
+        let axis = |scaling: &Scaling, or: &str| match &scaling.label[..] {
+            "" => or.to_owned(),
+            label => label.to_owned(),
+        };
+        let (x, y) = (axis(&self.x, "x"), axis(&self.y, "y"));
+        let spread = !matches!(self.kind, ChartKind::Time | ChartKind::Distribution);
+        let mut head = vec!["line".to_owned(), x, y];
+        if spread {
+            head.extend(["low", "high", "inner low", "inner high"].map(str::to_owned));
+        }
+        let at = |scaling: &Scaling, place: f64| {
+            let name = scaling.names.get(place as usize);
+            name.map_or_else(|| number(place), String::clone)
+        };
+        let mut rows = vec![head];
+        for line in &self.panels[panel].lines {
+            let point = |dot: &Dot| {
+                let mut row = vec![line.name.clone(), at(&self.x, dot.x), at(&self.y, dot.y)];
+                if spread {
+                    let (low, high) = dot.y_range;
+                    row.extend([low, high, dot.inner.0, dot.inner.1].map(number));
+                }
+                row
+            };
+            let few = line.points.len().div_ceil(MOST_POINTS).max(1);
+            rows.extend(line.points.iter().step_by(few).map(point));
+        }
+        rows
+    }
+
     /// A panel as SVG.
     pub(crate) fn svg(&self, panel: usize) -> String {
         let Panel { title, lines } = &self.panels[panel];
@@ -332,6 +366,33 @@ impl Chart {
         self.marks(&mut out, lines, &frame);
         out += "</svg>";
         out
+    }
+
+    /// The places on the horizontal axis that are named: where the data are, as long as these are few
+    /// and apart.
+    fn places(&self, x: Scale) -> Ticks {
+        if self.kind != ChartKind::Lines || !self.x.names.is_empty() {
+            return ticks(&self.x, x);
+        }
+        let points = self.lines().flat_map(|line| &line.points);
+        let mut places: Vec<f64> = points.map(|dot| dot.x).filter(|x| x.is_finite()).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        if !(2..=FEW).contains(&places.len()) {
+            return x.ticks();
+        }
+        let mut named: Ticks = Vec::new();
+        for place in places {
+            let name = number(place);
+            let room = (name.chars().count() as f64 + 1.0) * LETTER;
+            if named
+                .last()
+                .is_none_or(|(last, _)| x.at(place) - x.at(*last) >= room)
+            {
+                named.push((place, name));
+            }
+        }
+        named
     }
 
     fn axes(&self, out: &mut String, frame: &Frame) {
@@ -349,7 +410,7 @@ impl Chart {
             text(out, (x.to.0 - 5.0, at + 3.5), "text-anchor=\"end\"", &name);
         }
         let below = y.to.0 + 14.0;
-        for (tick, name) in ticks(&self.x, *x) {
+        for (tick, name) in self.places(*x) {
             let at = x.at(tick);
             if frame.aslant {
                 let _ = write!(
@@ -361,7 +422,7 @@ impl Chart {
                 text(out, (at, below), "text-anchor=\"middle\"", &name);
             }
         }
-        let style = "text-anchor=\"middle\" class=\"axis\"";
+        let style = "text-anchor=\"middle\"";
         let middle = (f64::midpoint(x.to.0, x.to.1), frame.height - 6.0);
         text(out, middle, style, &escaped(&self.x.label));
         let _ = write!(

@@ -9,12 +9,13 @@ use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
-use sojourn_report::{ReportError, STYLE, programs, render, write_folder};
+use sojourn_report::{ReportError, SCRIPT, STYLE, programs, render, write_folder};
 use sojourn_world::WorldName;
 use std::path::{Path, PathBuf};
 
 /// The folder of the study's own files, from which the page can be made again.
 pub const STUDY: &str = "study";
+const OWN_SCRIPT: &str = include_str!("../assets/study.js");
 const TEMPLATE: &str = include_str!("../assets/study.html.j2");
 
 impl Reproduced<'_> {
@@ -61,6 +62,7 @@ impl Reproduced<'_> {
             "tables": self.tables,
             "source": info.source,
             "style": STYLE,
+            "script": format!("{SCRIPT}\n{OWN_SCRIPT}"),
         })
     }
 
@@ -90,11 +92,16 @@ fn chart(chart: &Chart) -> Json {
         } else {
             &line.name
         };
-        json!({ "name": name, "key": line.key(chart.kind) })
+        json!({ "id": line.name, "name": name, "key": line.key(chart.kind) })
     });
     let panels = chart.panels.iter().enumerate();
-    let panels =
-        panels.map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
+    let panels = panels.map(|(number, panel)| {
+        let rows = serde_json::to_string(&chart.rows(number));
+        let rows = rows.expect("texts always serialise");
+        // The text must not end its script element.
+        let rows = rows.replace('<', "\\u003c");
+        json!({ "title": panel.title, "svg": chart.svg(number), "rows": rows })
+    });
     json!({
         "title": chart.title,
         "wide": chart.is_wide(),

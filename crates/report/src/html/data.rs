@@ -1,6 +1,6 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
-use crate::seeds::student_t_975;
+use crate::seeds::{groups, student_t_975};
 use crate::summary::qdisc;
 use crate::{json, labels};
 use serde_json::{Map, Value, json};
@@ -14,6 +14,13 @@ const POINTS: usize = 400_000;
 const POINTS_LEAST: usize = 100;
 
 pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
+    let once: Vec<RunResult>;
+    let results = if crate::repeated(results).is_some() {
+        once = groups(results).into_iter().flatten().cloned().collect();
+        &once
+    } else {
+        results
+    };
     let numbers = labels::cell_numbers(results);
     let cells = labels::cell_labels(results);
     let thinning = Thinning::of(results);

@@ -99,6 +99,7 @@ impl Dot {
 impl Chart {
     pub(super) fn marks(&self, out: &mut String, lines: &[Line], frame: &Frame) {
         for (number, line) in lines.iter().enumerate() {
+            let _ = write!(out, "<g data-line=\"{}\">", escaped(&line.name));
             match self.kind {
                 ChartKind::Time | ChartKind::Distribution => path(out, line, frame),
                 ChartKind::Lines => {
@@ -110,6 +111,7 @@ impl Chart {
                 ChartKind::Boxes => self.boxes(out, line, number, frame),
                 ChartKind::Map => self.fields(out, line, frame),
             }
+            *out += "</g>";
         }
     }
 
