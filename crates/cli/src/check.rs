@@ -1,11 +1,14 @@
 //! `sojourn check`: validates a scenario or a bridge's file and prints what it means.
 
+mod json;
+
 use crate::table::Table;
-use crate::{Overrides, WrongInput, print};
+use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use sojourn_qdisc::Spec;
 use sojourn_scenario::bridge::BridgeFile;
+use sojourn_scenario::named_text;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, Line, LineRate, Transport};
 use std::fmt::Write as _;
@@ -18,6 +21,7 @@ use std::path::{Path, PathBuf};
   sojourn check scenarios/demo.toml
   sojourn check /etc/sojourn/bridge.toml
   sojourn check scenarios/demo.toml --set dumbbell.rtt=80ms --cell 2
+  sojourn check scenarios/demo.toml --json | jq '.cells[].flows[].name'
   sojourn check --schema > scenario.schema.json
 
 Exit status: 0 when the file is right, 2 when it is not.")]
@@ -32,6 +36,11 @@ pub(crate) struct CheckArgs {
     /// The cell whose links and flows are shown
     #[arg(long, value_name = "N", default_value_t = 1)]
     cell: usize,
+
+    /// Print all cells as JSON on standard output; of a wrong scenario its problems, each with its
+    /// place
+    #[arg(long, conflicts_with = "schema")]
+    json: bool,
 
     /// Print a format as JSON Schema instead; alone, that of scenarios
     #[arg(
@@ -67,11 +76,25 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         print(&format.schema())?;
     }
     let Some(file) = &args.file else { return Ok(0) };
-    if std::fs::read_to_string(file).is_ok_and(|text| BridgeFile::is_meant(&text)) {
+    let read = named_text(file);
+    if let Ok((_, text)) = &read
+        && BridgeFile::is_meant(text)
+    {
         return check_bridge(args, file);
     }
-    let scenario = args.overrides.load(file)?;
+    let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
+    let scenario = match read {
+        Err(problems) if args.json => {
+            print(&json::problems(&problems))?;
+            return Ok(WRONG_INPUT);
+        }
+        read => read?,
+    };
     if args.schema.is_some() {
+        return Ok(0);
+    }
+    if args.json {
+        print(&json::cells(&scenario))?;
         return Ok(0);
     }
     let cells = &scenario.cells;

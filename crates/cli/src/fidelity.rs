@@ -1,16 +1,18 @@
 //! `sojourn fidelity`: a fixed grid of cells in several worlds, and how far they agree.
 
+use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{self, Row, Setup, WORLDS};
-use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
+use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, SQUARES, Square, Summary};
 use sojourn_live::Queues;
+use sojourn_scenario::read_text;
 use sojourn_world::Cell;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -21,6 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) const PAGE: &str = "fidelity.html";
 /// The table's file name.
 const TABLE: &str = "fidelity.csv";
+/// Most bytes of a table that is read.
+const MOST_OF_RECORD: u64 = 64 << 20;
 /// How many of the cells that differ most are printed.
 const SHOWN: usize = 5;
 
@@ -100,7 +104,7 @@ impl FidelityArgs {
         };
         let wrong =
             |error: anyhow::Error| WrongInput(format!("--record {}: {error:#}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.into()))?;
+        let text = read_text(file, MOST_OF_RECORD).map_err(|error| wrong(error.into()))?;
         Ok(Matrix::parse(&text).map_err(|error| wrong(error.into()))?)
     }
 }
@@ -109,7 +113,7 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
     let grid = args.grid()?;
     let places = grid.places();
     let mut matrix = args.recorded()?.only(&places);
-    check_out(args.out.as_ref())?;
+    args.out.as_deref().map_or(Ok(()), check_folder)?;
     let stop = stop_on_signal()?;
     let mut failures = Vec::new();
     for square in &args.world {
@@ -170,7 +174,7 @@ fn run(
     let (row, setup) = place(square);
     let world = row.world(setup)?;
     let cells: Vec<Cell> = grid.phases.iter().flat_map(|p| p.cells.clone()).collect();
-    let bar = Bar::new(&cells);
+    let bar = Bar::new(&cells, false);
     let mut outcomes = run_cells(world.as_ref(), &cells, row.jobs(jobs), stop, &bar);
     bar.clear();
     let (mut matrix, mut failures) = (Matrix::default(), Vec::new());

@@ -44,8 +44,19 @@ impl<T: Part> Column<T> {
         format!(">{}", parts.collect::<Vec<_>>().join(" "))
     }
 
+    /// As results name it: `induced_rtt_ms.p50`.
+    fn key(&self) -> String {
+        let key = self.row.figure.key;
+        let statistic = self.statistic.map(Statistic::name);
+        statistic.map_or(key.to_owned(), |statistic| format!("{key}.{statistic}"))
+    }
+
+    fn value(&self, part: &T) -> f64 {
+        self.row.value(part, self.statistic)
+    }
+
     fn show(&self, part: &T) -> String {
-        self.number(self.row.value(part, self.statistic))
+        self.number(self.value(part))
     }
 
     fn number(&self, value: f64) -> String {
@@ -102,56 +113,128 @@ fn flows() -> [Column<FlowResult>; 6] {
     ])
 }
 
-/// A line for each run: its parameters, the figures over all flows, the induced RTT and the link
-/// that held most packets.
-fn runs(results: &[RunResult]) -> Table {
+/// The figures of a run's line: those over all flows, the induced RTT, and those of the link that
+/// held most packets.
+struct Line {
+    all: [Column<Aggregate>; 2],
+    induced: [Column<FlowResult>; 2],
+    link: [Column<LinkResult>; 3],
+}
+
+impl Line {
+    fn new() -> Self {
+        Self {
+            all: columns([("goodput_bps", None, 3), ("jain", None, 3)]),
+            induced: columns([
+                ("induced_rtt_ms", Some(Statistic::P50), 1),
+                ("induced_rtt_ms", Some(Statistic::P95), 1),
+            ]),
+            link: columns([
+                ("utilisation", None, 1),
+                ("dropped_packets", None, 0),
+                ("marked_packets", None, 0),
+            ]),
+        }
+    }
+}
+
+/// What tells the runs apart: the world where there are several, the parameters, the seed.
+fn identity(results: &[RunResult]) -> (Vec<&str>, impl Fn(&RunResult) -> Vec<String>) {
     let mut params: Vec<&str> = Vec::new();
     for (key, _) in results.iter().flat_map(|result| &result.params) {
         if !params.contains(&key.as_str()) {
             params.push(key);
         }
     }
-    let all: [Column<Aggregate>; 2] = columns([("goodput_bps", None, 3), ("jain", None, 3)]);
-    let induced: [Column<FlowResult>; 2] = columns([
-        ("induced_rtt_ms", Some(Statistic::P50), 1),
-        ("induced_rtt_ms", Some(Statistic::P95), 1),
-    ]);
-    let link: [Column<LinkResult>; 3] = columns([
-        ("utilisation", None, 1),
-        ("dropped_packets", None, 0),
-        ("marked_packets", None, 0),
-    ]);
-    let mut titles: Vec<String> = params.iter().map(|param| (*param).to_owned()).collect();
-    titles.push(">seed".to_owned());
-    titles.extend(headings(&all).chain(headings(&induced)));
-    titles.push("longest queue".to_owned());
-    titles.extend(headings(&link));
-    let mut table = Table::new(titles.iter().map(String::as_str));
-    for result in results {
+    let several = results.iter().any(|run| run.world != results[0].world);
+    let world = several.then_some("world");
+    let titles = world.into_iter().chain(params.iter().copied());
+    let titles = titles.chain(["seed"]).collect();
+    let values = move |run: &RunResult| {
         let param = |param: &&str| {
-            let found = result.params.iter().find(|(key, _)| key == param);
+            let found = run.params.iter().find(|(key, _)| key == param);
             found.map_or_else(String::new, |(_, value)| value.clone())
         };
-        let mut row: Vec<String> = params.iter().map(param).collect();
-        row.push(result.seed.to_string());
-        row.extend(all.iter().map(|column| column.show(&result.aggregate)));
-        row.extend(induced.iter().map(|column| {
+        let world = several.then(|| run.world.to_string());
+        let values = world.into_iter().chain(params.iter().map(param));
+        values.chain([run.seed.to_string()]).collect()
+    };
+    (titles, values)
+}
+
+/// The link that held most packets. Not by utilisation: a link that follows a trace may have none.
+fn longest(run: &RunResult) -> Option<&(String, LinkResult)> {
+    let backlog = |link: &LinkResult| link.backlog_packets_mean;
+    let links = run.links.iter();
+    links.max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b)))
+}
+
+/// A line for each run.
+fn runs(results: &[RunResult]) -> Table {
+    let line = Line::new();
+    let (titles, identity) = identity(results);
+    let mut titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+    if let Some(seed) = titles.last_mut() {
+        seed.insert(0, '>');
+    }
+    titles.extend(headings(&line.all).chain(headings(&line.induced)));
+    titles.push("longest queue".to_owned());
+    titles.extend(headings(&line.link));
+    let mut table = Table::new(titles.iter().map(String::as_str));
+    for result in results {
+        let mut row = identity(result);
+        row.extend(line.all.iter().map(|column| column.show(&result.aggregate)));
+        row.extend(line.induced.iter().map(|column| {
             let statistic = column.statistic.expect("it is a statistic");
             column.number(result.induced_rtt(statistic))
         }));
-        // Not by utilisation: a link that follows a trace has none.
-        let backlog = |link: &LinkResult| link.backlog_packets_mean;
-        let links = result.links.iter();
-        match links.max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b))) {
+        match longest(result) {
             Some((name, busiest)) => {
                 row.push(name.clone());
-                row.extend(link.iter().map(|column| column.show(busiest)));
+                row.extend(line.link.iter().map(|column| column.show(busiest)));
             }
             None => row.extend(["-"; 4].map(str::to_owned)),
         }
         table.row(row);
     }
     table
+}
+
+/// The same as CSV: figures by their keys, in the units that the keys name, with all digits; what
+/// is not known is empty.
+pub(crate) fn csv(results: &[RunResult]) -> String {
+    let line = Line::new();
+    let (titles, identity) = identity(results);
+    let mut titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+    titles.extend(line.all.iter().map(Column::key));
+    titles.extend(line.induced.iter().map(Column::key));
+    titles.push("longest_queue".to_owned());
+    titles.extend(line.link.iter().map(Column::key));
+    let plain = |value: f64| match value {
+        value if value.is_finite() => value.to_string(),
+        _ => String::new(),
+    };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let memory = "memory takes whatever is written";
+    writer.write_record(&titles).expect(memory);
+    for result in results {
+        let mut row = identity(result);
+        let all = line.all.iter();
+        row.extend(all.map(|column| plain(column.value(&result.aggregate))));
+        row.extend(line.induced.iter().map(|column| {
+            let statistic = column.statistic.expect("it is a statistic");
+            plain(result.induced_rtt(statistic))
+        }));
+        let busiest = longest(result);
+        row.push(busiest.map_or_else(String::new, |(name, _)| name.clone()));
+        row.extend(line.link.iter().map(|column| {
+            let value = busiest.map(|(_, link)| column.value(link));
+            value.map_or_else(String::new, plain)
+        }));
+        writer.write_record(&row).expect(memory);
+    }
+    let bytes = writer.into_inner().expect(memory);
+    String::from_utf8(bytes).expect("all that was written is text")
 }
 
 /// A line for each link or flow: its name, what stands `beside` figures, and its figures.

@@ -10,6 +10,8 @@ mod ctl;
 mod fidelity;
 mod figures;
 mod kernel;
+mod manual;
+mod out;
 mod pcap;
 mod progress;
 mod qdisc;
@@ -24,7 +26,7 @@ mod worlds;
 use clap::{Args, Parser, Subcommand};
 use sojourn_scenario::{Options, Problems, Scenario};
 use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Something failed while running.
@@ -65,6 +67,8 @@ enum Command {
     Bridge(Box<bridge::BridgeArgs>),
     Ctl(ctl::CtlArgs),
     Kernel(kernel::KernelArgs),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// What changes a scenario from outside.
@@ -92,14 +96,23 @@ impl Overrides {
         self.sets.is_empty() && self.seed.is_none() && self.seeds.is_none()
     }
 
-    fn load(&self, file: &Path) -> Result<Scenario, Problems> {
-        let options = Options {
+    fn options(&self) -> Options {
+        Options {
             sets: self.sets.clone(),
             sweeps: self.sweeps.clone(),
             seed: self.seed,
             seeds: self.seeds,
-        };
-        Scenario::load(file, &options)
+        }
+    }
+
+    fn load(&self, file: &Path) -> Result<Scenario, Problems> {
+        Scenario::load(file, &self.options())
+    }
+
+    /// The same of a text that stands in `file`, for messages called `name`.
+    fn parse(&self, name: &str, text: &str, file: &Path) -> Result<Scenario, Problems> {
+        let base = file.parent().unwrap_or(Path::new(""));
+        Scenario::parse(name, text, base, &self.options())
     }
 }
 
@@ -133,17 +146,6 @@ impl WrongInput {
     }
 }
 
-/// The folder of `--out` must be one, or one that can be made.
-fn check_out(dir: Option<&PathBuf>) -> Result<(), WrongInput> {
-    match dir {
-        Some(dir) if dir.exists() && !dir.is_dir() => {
-            let message = format!("--out {}: is a file, not a folder", dir.display());
-            Err(WrongInput(message))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
@@ -156,6 +158,8 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::bridge(&args),
         Command::Ctl(args) => ctl::ctl(&args),
         Command::Kernel(args) => kernel::kernel(args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -7,10 +7,12 @@ use sojourn_service::Log;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError, WorldName};
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tempfile::{Builder, TempPath};
 
 /// Bytes of each packet that are kept unless told otherwise: all headers, and a beginning.
 pub(crate) const SNAP_LEN: u32 = 192;
@@ -21,6 +23,8 @@ type Shared = Arc<Mutex<Capture>>;
 /// A capture that is being written.
 struct Capture {
     path: PathBuf,
+    /// What it is called until it is whole; none when it has its own name from the start.
+    temporary: Option<TempPath>,
     /// None once it has been finished, or could not be written.
     writer: Option<Writer<BufWriter<File>>>,
     error: Option<io::Error>,
@@ -31,12 +35,34 @@ struct Capture {
 }
 
 impl Capture {
+    /// A file that has its name from the start.
     fn create(path: &Path, comment: &str) -> io::Result<Shared> {
-        let out = BufWriter::new(File::create(path)?);
+        Self::begin(path, File::create(path)?, None, comment)
+    }
+
+    /// A file beside its place, to be moved there when all is well, and gone otherwise.
+    fn pending(path: &Path, comment: &str) -> io::Result<Shared> {
+        // As any other file: who may read it is the user's choice (umask).
+        let everybody = Permissions::from_mode(0o666);
+        let mut builder = Builder::new();
+        let builder = builder.prefix(".capture-").permissions(everybody);
+        let file = builder.tempfile_in(path.parent().unwrap_or(Path::new("")))?;
+        let (file, temporary) = file.into_parts();
+        Self::begin(path, file, Some(temporary), comment)
+    }
+
+    fn begin(
+        path: &Path,
+        file: File,
+        temporary: Option<TempPath>,
+        comment: &str,
+    ) -> io::Result<Shared> {
+        let out = BufWriter::new(file);
         let application = format!("sojourn {}", sojourn_version::VERSION);
         Ok(Arc::new(Mutex::new(Self {
             writer: Some(Writer::new(out, &application, comment)?),
             path: path.to_owned(),
+            temporary,
             error: None,
             log: None,
             last: Time::ZERO,
@@ -126,6 +152,10 @@ pub(crate) struct Capturing<'a> {
     pub(crate) points: &'a [String],
     pub(crate) dir: &'a Path,
     pub(crate) snap_len: u32,
+    /// Begins the files' names: empty, or the world and a dash where several worlds are run.
+    pub(crate) prefix: String,
+    /// The files of the runs that are over, and where they will stand.
+    pub(crate) whole: Mutex<Vec<(TempPath, PathBuf)>>,
 }
 
 impl Capturing<'_> {
@@ -140,13 +170,25 @@ impl Capturing<'_> {
         Ok(())
     }
 
+    /// Puts the captures of all runs that are over in their places; those of others are gone.
+    pub(crate) fn keep(&mut self) -> io::Result<()> {
+        let whole = self.whole.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (temporary, path) in std::mem::take(whole) {
+            let kept = temporary.persist(&path);
+            kept.map_err(|refused| cannot_write(&path, &refused.error))?;
+        }
+        Ok(())
+    }
+
     /// The file of a point: `run-3-down.pcapng`, `run-3-down-in.pcapng`.
     fn path(&self, cell: &Cell, point: &str) -> PathBuf {
         let mut cells = self.cells.iter();
         let index = cells.position(|known| std::ptr::eq(known, cell));
         let number = index.map_or(0, |index| index + 1);
         let point = point.replace(':', "-");
-        self.dir.join(format!("run-{number}-{point}.pcapng"))
+        let prefix = &self.prefix;
+        self.dir
+            .join(format!("{prefix}run-{number}-{point}.pcapng"))
     }
 
     /// Opens the files of a run, each with its tap.
@@ -177,7 +219,7 @@ impl Capturing<'_> {
                 snap_len: self.snap_len,
             };
             let path = self.path(cell, name);
-            let opened = Capture::create(&path, &comment).and_then(|capture| {
+            let opened = Capture::pending(&path, &comment).and_then(|capture| {
                 let tap = FileTap::boxed(&capture, &interface, Span::ZERO)?;
                 Ok((capture, tap))
             });
@@ -204,6 +246,13 @@ impl World for Capturing<'_> {
         let files = self.open(cell, &mut taps)?;
         let result = self.world.run(cell, taps, progress)?;
         finish(&files).map_err(WorldError::machine)?;
+        for file in files {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(temporary) = file.temporary.take() {
+                let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+                whole.push((temporary, file.path.clone()));
+            }
+        }
         Ok(result)
     }
 }

@@ -1,6 +1,6 @@
 //! The progress bar: on a terminal, on standard error, nowhere else.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sojourn_scenario::{Outcome, Watch};
 use sojourn_units::Time;
 use sojourn_world::Cell;
@@ -15,13 +15,18 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    pub(crate) fn new(cells: &[Cell]) -> Self {
+    /// A bar for these cells, that nobody sees when it is to be `quiet`.
+    pub(crate) fn new(cells: &[Cell], quiet: bool) -> Self {
         let cells: Vec<_> = cells
             .iter()
             .map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)))
             .collect();
+        let length = cells.iter().map(|(length, _)| length).sum::<u64>().max(1);
         // Hidden by itself when standard error is no terminal.
-        let shown = ProgressBar::new(cells.iter().map(|(length, _)| length).sum::<u64>().max(1));
+        let shown = ProgressBar::new(length);
+        if quiet {
+            shown.set_draw_target(ProgressDrawTarget::hidden());
+        }
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left")
             .expect("the template is fixed and right");
         shown.set_style(style);

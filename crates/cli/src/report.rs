@@ -1,7 +1,8 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
 use crate::fidelity::{PAGE, pairs};
-use crate::{WrongInput, check_out, print};
+use crate::out::{Results, check_folder, check_out};
+use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use sojourn_fidelity::Matrix;
@@ -27,6 +28,10 @@ pub(crate) struct ReportArgs {
     /// Folder to write into [default: the folder itself, when there is only one]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// Replace what another scenario or study has left in --out's folder
+    #[arg(long, requires = "out")]
+    overwrite: bool,
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
@@ -38,7 +43,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
             bail!(WrongInput(message.into()));
         }
     };
-    check_out(args.out.as_ref())?;
+    check_folder(out)?;
     let mut told = Vec::new();
     for dir in &args.dirs {
         told.extend(sojourn_study::reproduction(dir).map_err(WrongInput::from)?);
@@ -48,9 +53,11 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
             let message = "a study's folder and a scenario's make no common report";
             bail!(WrongInput(message.into()));
         }
+        check_out(out, Results::Study(&told[0].study), args.overwrite)?;
         return crate::reproduce::again(&args.dirs, &told, out);
     }
     let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
+    check_out(out, Results::Scenario(&merged.info.name), args.overwrite)?;
     sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
         .with_context(|| format!("--out {}", out.display()))?;
     let mut text = side_by_side(&merged, out)?;

@@ -4,12 +4,13 @@ mod again;
 
 pub(crate) use again::again;
 
+use crate::out::{Results, check_out, clear};
 use crate::progress::Bar;
 use crate::run::run_cells;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{self, Row, Setup, WORLDS};
-use crate::{FAILED, INTERRUPTED, WrongInput, check_out, print};
+use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use sojourn_scenario::{Options, Outcome};
@@ -77,19 +78,14 @@ pub(crate) struct ReproduceArgs {
     /// Write report.html, results.parquet, summary.json and claims.json into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-}
 
-impl ReproduceArgs {
-    /// The worlds to run in, each once, in the order of their names on the command line.
-    fn worlds(&self) -> Vec<&'static Row> {
-        let mut worlds: Vec<&Row> = Vec::new();
-        for row in self.world.iter().copied().flatten() {
-            if worlds.iter().all(|known| known.name != row.name) {
-                worlds.push(row);
-            }
-        }
-        worlds
-    }
+    /// Replace what another study or scenario has left in --out's folder
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+
+    /// No progress and nothing on standard output but what --json asks for
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// What all runs took.
@@ -129,7 +125,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     }
     let chosen = choose(&study, args)?;
     let mut worlds = Vec::new();
-    for row in args.worlds() {
+    for row in worlds::once(&args.world) {
         worlds.push((row, row.world(Setup::default())?));
     }
     let stop = stop_on_signal()?;
@@ -152,13 +148,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(dir) = &args.out {
         let written = found.write(dir);
         written.with_context(|| format!("--out {}", dir.display()))?;
+        clear(dir, Results::Study(&found.info.name))?;
     }
-    print(&if args.json {
-        found.json()
-    } else {
+    if args.json {
+        print(&found.json())?;
+    } else if !args.quiet {
         let runs = format!("{} runs in {:.1} s\n", cost.runs, cost.wall_s);
-        text(&found) + &runs + &place(args.out.as_deref())
-    })?;
+        print(&(text(&found) + &runs + &place(args.out.as_deref())))?;
+    }
     let mut worlds = found.worlds.iter();
     let failed = worlds.any(|world| found.count(world, Status::Fail) > 0);
     let failed = failed || !found.failures.is_empty();
@@ -167,18 +164,20 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
 fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, WrongInput> {
-    check_out(args.out.as_ref())?;
+    if let Some(dir) = &args.out {
+        check_out(dir, Results::Study(&study.name), args.overwrite)?;
+    }
     let mut chosen = study.select(&args.claims).map_err(WrongInput::from)?;
     if args.quick && args.claims.is_empty() {
         let is_slow = |index: &usize| study.settings[study.claims[*index].setting].slow;
         let left: Vec<usize> = chosen.iter().copied().filter(is_slow).collect();
         let left: Vec<&str> = left.iter().map(|i| study.claims[*i].id.as_str()).collect();
-        if !left.is_empty() {
+        if !left.is_empty() && !args.quiet {
             eprintln!("sojourn: --quick leaves out {}", left.join(", "));
         }
         chosen.retain(|index| !is_slow(index));
     }
-    for Row { name, .. } in args.worlds() {
+    for Row { name, .. } in worlds::once(&args.world) {
         let mut settings = study.settings.iter();
         if settings.all(|setting| setting.scenarios.get(name).is_none()) {
             return Err(WrongInput(format!(
@@ -221,7 +220,7 @@ fn run(
     };
     let settings = study.settings.iter().enumerate();
     let (places, cells): (Vec<usize>, Vec<Cell>) = settings.flat_map(cells_of).unzip();
-    let bar = Bar::new(&cells);
+    let bar = Bar::new(&cells, args.quiet);
     let begin = Instant::now();
     let outcomes = run_cells(world, &cells, jobs, stop, &bar);
     bar.clear();

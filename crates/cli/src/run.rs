@@ -1,32 +1,36 @@
 //! `sojourn run`: runs a scenario and shows or writes what came out.
 
 use crate::figures;
+use crate::out::{Results, check_out, clear};
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
 use crate::signal::stop_on_signal;
 use crate::worlds::{self, Row, Setup, WORLDS};
-use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, check_out, print};
+use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use sojourn_kernel::Version;
 use sojourn_live::Queues;
-use sojourn_scenario::Outcome;
-use sojourn_world::{Cell, World};
+use sojourn_scenario::{Outcome, Scenario};
+use sojourn_world::{Cell, RunResult, ScenarioInfo, World};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Run a scenario: every combination of its sweep with every seed
 ///
-/// Without --out and --json the main figures are printed as a table.
+/// The main figures are printed as a table, unless --csv, --json or --quiet say otherwise.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn run scenarios/demo.toml
   sojourn run scenarios/demo.toml --set dumbbell.qdisc='fq_codel target 10ms' --seeds 5
   sojourn run scenarios/demo.toml --set flow.upload.tcp.cc=reno --out out/reno
   sojourn run scenarios/demo.toml --world live --out out/live   (as root)
+  sojourn run scenarios/demo.toml --world both --out out/both   (as root: simulated beside live)
   sojourn run scenarios/demo.toml --world kernel                (after `sojourn kernel build`)
   sojourn run scenarios/demo.toml --json | jq '.cells[].aggregate'
+  sojourn run scenarios/demo.toml --seeds 5 --csv > demo.csv
 
 Exit status: 0 when every run succeeded, 1 when one failed (the others are kept), 2 when the
 input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written).")]
@@ -34,9 +38,15 @@ pub(crate) struct RunArgs {
     /// The scenario file
     file: PathBuf,
 
-    /// Simulated, or on real packets in network namespaces: in real time, or in a guest's virtual
-    #[arg(long, value_parser = worlds::one(), default_value = WORLDS[0].name.as_str())]
-    world: &'static Row,
+    /// Simulated, or on real packets in network namespaces: in real time, or in a guest's virtual;
+    /// several side by side
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = worlds::some(),
+        default_value = WORLDS[0].name.as_str()
+    )]
+    world: Vec<&'static [Row]>,
 
     #[command(flatten)]
     overrides: Overrides,
@@ -48,9 +58,21 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Replace what another scenario or study has left in --out's folder
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+
     /// Print the summary as JSON on standard output, and nothing else there
     #[arg(long)]
     json: bool,
+
+    /// Print the main figures as CSV on standard output, and nothing else there
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+
+    /// No progress, no warnings, and nothing on standard output but what --json or --csv ask for
+    #[arg(long, short)]
+    quiet: bool,
 
     /// Run this shell command on the clients' side of a live or kernel run, beside its own hosts
     #[arg(long, value_name = "COMMAND")]
@@ -69,7 +91,7 @@ pub(crate) struct RunArgs {
     kernel_version: Option<Version>,
 
     /// Capture packets as they leave these links' queues (`LINK`), before them (`LINK:in`), or at
-    /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run
+    /// these nodes' hosts: DIR/run-N-POINT.pcapng of each run, WORLD- before it with several worlds
     #[arg(
         long,
         value_name = "POINT,...",
@@ -106,9 +128,9 @@ impl RunArgs {
     }
 
     /// What clap cannot check.
-    fn check(&self) -> Result<(), WrongInput> {
+    fn check(&self, worlds: &[&Row], scenario: &str) -> Result<(), WrongInput> {
         let command = self.client_command.is_some() || self.server_command.is_some();
-        if command && !self.world.takes_programs {
+        if command && !worlds.iter().all(|row| row.takes_programs) {
             return Err(WrongInput(format!(
                 "--client-command and --server-command need --world {}: a simulated network has \
                  no place for a program",
@@ -120,12 +142,15 @@ impl RunArgs {
             (self.queues.is_some(), "--queues"),
         ];
         for (_, word) in words.into_iter().filter(|(given, _)| *given) {
-            if !self.world.has_kernels {
+            if !worlds.iter().any(|row| row.has_kernels) {
                 let fit = worlds::names_with(|row| row.has_kernels);
                 return Err(WrongInput(format!("{word} needs --world {fit}")));
             }
         }
-        check_out(self.out.as_ref())
+        let out = self.out.as_deref();
+        out.map_or(Ok(()), |dir| {
+            check_out(dir, Results::Scenario(scenario), self.overwrite)
+        })
     }
 
     /// The world behind `--pcap`, if that is wanted.
@@ -137,55 +162,90 @@ impl RunArgs {
         let Some(dir) = self.out.as_deref().filter(|_| !self.pcap.is_empty()) else {
             return Ok(None);
         };
-        let points = &self.pcap;
+        let several = worlds::once(&self.world).len() > 1;
         let capturing = Capturing {
             world,
             cells,
-            points,
+            points: &self.pcap,
             dir,
             snap_len: self.snap_len,
+            prefix: if several {
+                format!("{}-", world.name())
+            } else {
+                String::new()
+            },
+            whole: Mutex::default(),
         };
         capturing.check()?;
         std::fs::create_dir_all(dir)
             .map_err(|error| WrongInput(format!("--out {}: {error}", dir.display())))?;
         Ok(Some(capturing))
     }
+
+    /// What is shown of the results on standard output.
+    fn show(&self, info: &ScenarioInfo, results: &[RunResult]) -> String {
+        if self.json {
+            return sojourn_report::summary_json(info, results);
+        }
+        if self.csv {
+            return figures::csv(results);
+        }
+        if self.quiet {
+            return String::new();
+        }
+        let page = self.out.as_ref().map_or_else(String::new, |dir| {
+            format!("\n{}\n", dir.join(sojourn_report::PAGE).display())
+        });
+        figures::text(results) + &page
+    }
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let scenario = args.overrides.load(&args.file)?;
-    args.check()?;
-    let world = args.world.world(args.setup())?;
-    let capturing = args.capturing(world.as_ref(), &scenario.cells)?;
-    let world: &(dyn World + Sync) = match &capturing {
-        Some(capturing) => capturing,
-        None => world.as_ref(),
-    };
-    let stop = stop_on_signal()?;
-    let bar = Bar::new(&scenario.cells);
-    let jobs = args.world.jobs(args.jobs);
-    let outcomes = run_cells(world, &scenario.cells, jobs, &stop, &bar);
-    bar.clear();
-    if stop.load(Ordering::Relaxed) {
-        eprintln!("sojourn: interrupted; nothing was written");
-        return Ok(INTERRUPTED);
+    let Scenario { info, cells } = args.overrides.load(&args.file)?;
+    let rows = worlds::once(&args.world);
+    args.check(&rows, &info.name)?;
+    let mut worlds = Vec::new();
+    for row in &rows {
+        worlds.push(row.world(args.setup())?);
     }
-    let (results, failures) = sojourn_scenario::split(&scenario.cells, outcomes);
+    let mut capturing = Vec::new();
+    for world in &worlds {
+        capturing.push(args.capturing(world.as_ref(), &cells)?);
+    }
+    let stop = stop_on_signal()?;
+    let (mut results, mut failures) = (Vec::new(), Vec::new());
+    for ((row, world), capturing) in rows.iter().zip(&worlds).zip(&capturing) {
+        let world: &(dyn World + Sync) = match capturing {
+            Some(capturing) => capturing,
+            None => world.as_ref(),
+        };
+        let bar = Bar::new(&cells, args.quiet);
+        let outcomes = run_cells(world, &cells, row.jobs(args.jobs), &stop, &bar);
+        bar.clear();
+        if stop.load(Ordering::Relaxed) {
+            eprintln!("sojourn: interrupted; nothing was written");
+            return Ok(INTERRUPTED);
+        }
+        let (good, bad) = sojourn_scenario::split(&cells, outcomes);
+        results.extend(good);
+        failures.extend(bad);
+    }
     for failure in &failures {
         eprintln!("sojourn: {failure}");
     }
     if !results.is_empty() {
+        if let Some(said) = sojourn_report::repeated(&results).filter(|_| !args.quiet) {
+            eprintln!("sojourn: {said}");
+        }
         if let Some(dir) = &args.out {
-            sojourn_report::write(dir, &scenario.info, &results, &failures)
+            sojourn_report::write(dir, &info, &results, &failures)
                 .with_context(|| format!("--out {}", dir.display()))?;
+            clear(dir, Results::Scenario(&info.name))?;
+            for capturing in capturing.iter_mut().flatten() {
+                capturing.keep().context("--pcap")?;
+            }
         }
-        if args.json {
-            print(&sojourn_report::summary_json(&scenario.info, &results))?;
-        } else if let Some(dir) = &args.out {
-            print(&format!("{}\n", dir.join(sojourn_report::PAGE).display()))?;
-        } else {
-            print(&figures::text(&results))?;
-        }
+        print(&args.show(&info, &results))?;
     }
     Ok(if failures.is_empty() { 0 } else { FAILED })
 }

@@ -128,14 +128,6 @@ pub(crate) fn jobs_help() -> String {
     format!("Runs at a time [default: one for each processor in {many}, 1 in {one}]")
 }
 
-/// Reads the name of a world.
-pub(crate) fn one() -> impl TypedValueParser<Value = &'static Row> {
-    PossibleValuesParser::new(WORLDS.iter().map(Row::possible)).map(|name| {
-        let row = WORLDS.iter().find(|row| row.name.as_str() == name);
-        row.expect("the name is one of the table's")
-    })
-}
-
 /// Reads the name of a world, or of two together.
 pub(crate) fn some() -> impl TypedValueParser<Value = &'static [Row]> {
     const BOTH: &str = "both";
@@ -145,6 +137,17 @@ pub(crate) fn some() -> impl TypedValueParser<Value = &'static [Row]> {
         let at = WORLDS.iter().position(|row| row.name.as_str() == name);
         at.map_or(&WORLDS[..2], |at| &WORLDS[at..=at])
     })
+}
+
+/// Each world once, in the order of their names on the command line.
+pub(crate) fn once(told: &[&'static [Row]]) -> Vec<&'static Row> {
+    let mut worlds: Vec<&Row> = Vec::new();
+    for row in told.iter().copied().flatten() {
+        if worlds.iter().all(|known| known.name != row.name) {
+            worlds.push(row);
+        }
+    }
+    worlds
 }
 
 impl Row {

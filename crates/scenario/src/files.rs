@@ -98,8 +98,11 @@ fn unreadable(what: &'static str, path: &str, error: Unreadable) -> FileError {
     }
 }
 
-/// A file's name, as messages show it, and its text.
-pub(crate) fn named_text(file: &Path) -> Result<(String, String), Problems> {
+/// A file's name, as messages show it, and its text, of at most 1 MiB.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn named_text(file: &Path) -> Result<(String, String), Problems> {
     let name = file.display().to_string();
     let text = read_text(file, MOST_BYTES);
     let text = text.map_err(|error| Problems::alone(&name, error.to_string()))?;

@@ -36,6 +36,7 @@ mod trace;
 pub mod tree;
 mod video;
 
+pub use files::named_text;
 pub use parameter::{Quantities, Quantity};
 pub use problem::{Place, Problem, Problems};
 pub use quantity::group;

@@ -368,8 +368,8 @@ impl Chart {
         out
     }
 
-    /// The places on the horizontal axis that are named: where the data are, as long as these are few
-    /// and apart.
+    /// The places on the horizontal axis that are named: where the data are, as long as these are
+    /// few and apart.
     fn places(&self, x: Scale) -> Ticks {
         if self.kind != ChartKind::Lines || !self.x.names.is_empty() {
             return ticks(&self.x, x);

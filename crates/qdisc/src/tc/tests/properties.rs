@@ -196,19 +196,17 @@ fn tbf() -> impl Strategy<Value = TbfParams> {
         0_u32..=65_535,
         0_i32..=65_535,
     )
-        .prop_map(
-            |(rate, burst, (peakrate, mtu, alone), mpu, overhead)| {
-                let peakrate = peakrate.filter(|peak| *peak > rate);
-                TbfParams {
-                    rate,
-                    burst,
-                    peakrate,
-                    mtu: (peakrate.is_some() || alone).then_some(mtu),
-                    mpu,
-                    overhead,
-                }
-            },
-        )
+        .prop_map(|(rate, burst, (peakrate, mtu, alone), mpu, overhead)| {
+            let peakrate = peakrate.filter(|peak| *peak > rate);
+            TbfParams {
+                rate,
+                burst,
+                peakrate,
+                mtu: (peakrate.is_some() || alone).then_some(mtu),
+                mpu,
+                overhead,
+            }
+        })
 }
 
 fn steer() -> impl Strategy<Value = Spec> {

@@ -1,0 +1,111 @@
+//! The same for programs: what a scenario means, or what is wrong with it, as JSON.
+
+use serde_json::{Map, Value, json};
+use sojourn_scenario::{Problems, Scenario};
+use sojourn_units::{Span, Time};
+use sojourn_world::{Cell, Flow, LineRate, Transport};
+
+/// The format's name and version.
+const FORMAT: &str = "sojourn-check/1";
+
+/// All cells of a scenario.
+pub(super) fn cells(scenario: &Scenario) -> String {
+    let cells = scenario.cells.iter().enumerate();
+    show(&json!({
+        "format": FORMAT,
+        "scenario": scenario.info.name,
+        "title": scenario.info.title,
+        "problems": [],
+        "cells": cells.map(|(index, one)| cell(index + 1, one)).collect::<Vec<_>>(),
+    }))
+}
+
+/// What is wrong with a scenario, in the order of the places.
+pub(super) fn problems(problems: &Problems) -> String {
+    let list = problems.iter().map(|problem| {
+        let place = problems.place(problem);
+        json!({
+            "file": place.source,
+            "line": place.position.map(|(line, _)| line),
+            "column": place.position.map(|(_, column)| column),
+            "field": problem.field(),
+            "message": problem.message(),
+            "help": problem.way_out(),
+        })
+    });
+    let list: Vec<Value> = list.collect();
+    show(&json!({ "format": FORMAT, "problems": list }))
+}
+
+fn show(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("JSON values always serialise");
+    text.push('\n');
+    text
+}
+
+fn ms(span: Span) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+fn cell(number: usize, cell: &Cell) -> Value {
+    let params = cell.params.iter();
+    let params = params.map(|(field, value)| (field.clone(), Value::from(value.clone())));
+    json!({
+        "cell": number,
+        "seed": cell.seed,
+        "params": params.collect::<Map<_, _>>(),
+        "duration_ms": ms(cell.duration),
+        "warmup_ms": ms(cell.warmup),
+        "sample_ms": ms(cell.sample_every),
+        "links": links(cell),
+        "flows": cell.flows.iter().map(|one| flow(cell, one)).collect::<Vec<_>>(),
+    })
+}
+
+fn links(cell: &Cell) -> Vec<Value> {
+    let network = &cell.network;
+    let interfaces = network.interfaces.iter().enumerate();
+    let link = interfaces.map(|(index, interface)| {
+        let medium = network.medium(index);
+        let line = network.wire(index).map(|wire| &wire.line);
+        let hearers = medium.hearers(interface.node).iter();
+        let rate = match medium.rate() {
+            Some(LineRate::Fixed(rate)) => json!(rate.as_bps()),
+            Some(LineRate::Infinite) => json!("unlimited"),
+            Some(LineRate::Trace(_)) => json!("trace"),
+            None => Value::Null,
+        };
+        json!({
+            "name": interface.name,
+            "from": network.nodes[interface.node].name,
+            "to": hearers.map(|&to| network.nodes[to].name.as_str()).collect::<Vec<_>>(),
+            "rate_bps": rate,
+            "delay_ms": ms(medium.delay()),
+            "jitter_ms": line.map(|line| ms(line.jitter)),
+            "reorder": line.map(|line| line.reorder),
+            "loss": line.map(|line| line.loss),
+            "qdisc": interface.qdisc.to_string(),
+        })
+    });
+    link.collect()
+}
+
+fn flow(cell: &Cell, flow: &Flow) -> Value {
+    let since = |time: Time| time.as_nanos() as f64 / 1e6;
+    let (transport, control) = match flow.transport {
+        Transport::Udp => ("udp", None),
+        Transport::Tcp(config) => ("tcp", Some(config.algorithm.name())),
+    };
+    json!({
+        "name": flow.name,
+        "from": cell.network.nodes[flow.from].name,
+        "to": cell.network.nodes[flow.to].name,
+        "app": flow.app.kind().name,
+        "transport": transport,
+        "cc": control,
+        "base_rtt_ms": ms(flow.base_rtt),
+        "start_ms": since(flow.start),
+        "stop_ms": flow.stop.map(since),
+        "dscp": flow.dscp,
+    })
+}
