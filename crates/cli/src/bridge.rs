@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, Capture};
 use sojourn_live::{STATE, Signal, Signals};
 use sojourn_scenario::bridge::BridgeFile;
-use sojourn_service::{Control, Ending, Fleet, Log, Pair, describe, show};
+use sojourn_service::{Control, Ending, Fleet, Log, Metrics, Pair, describe, show};
 use sojourn_units::{Span, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -162,6 +162,7 @@ fn start(
     let control = file.around.control.as_deref();
     let control = control.map(|path| Control::listen(path, file.around.control_group));
     let control = control.transpose()?;
+    let metrics = file.around.metrics.map(Metrics::listen).transpose()?;
     let mut files = Vec::new();
     let mut pairs = Vec::new();
     for pair in file.pairs.into_iter().map(Pair::from) {
@@ -188,6 +189,7 @@ fn start(
         fleet,
         ends,
         control,
+        metrics,
         files,
     }))
 }
@@ -197,6 +199,7 @@ struct Started {
     fleet: Arc<Fleet>,
     ends: Receiver<Ending>,
     control: Option<Control>,
+    metrics: Option<Metrics>,
     files: Vec<BridgeCapture>,
 }
 
@@ -224,6 +227,10 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let control = started.control;
     let control = control.map(|control| control.serve(Arc::clone(&fleet), outside.log()));
     let control = control.transpose().context("start the control thread")?;
+    if let Some(metrics) = started.metrics {
+        let served = metrics.serve(Arc::clone(&fleet));
+        served.context("start the metrics' thread")?;
+    }
     let ready = fleet
         .pairs()
         .into_iter()

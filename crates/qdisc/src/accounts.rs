@@ -69,6 +69,21 @@ impl DropReason {
         Self::Surplus,
         Self::Stale,
     ];
+
+    /// A word for it, in metrics and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tail => "tail",
+            Self::Head => "head",
+            Self::Aqm => "aqm",
+            Self::Overlimit => "overlimit",
+            Self::OverMemory => "over_memory",
+            Self::AckFilter => "ack_filter",
+            Self::Oversize => "oversize",
+            Self::Surplus => "surplus",
+            Self::Stale => "stale",
+        }
+    }
 }
 
 /// Counters that every discipline keeps; `offered = dequeued + dropped + backlog` always holds.

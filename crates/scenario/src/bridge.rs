@@ -6,7 +6,7 @@
 use crate::files::{Files, named_text};
 use crate::format::HopTable;
 use crate::problem::{Problem, Problems};
-use crate::quantity::{Bytes, Device, Duration, Group, LinkSpeed, Name};
+use crate::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name};
 use crate::read::{Read, table, words, wrong_type};
 use crate::resolve::Resolver;
 use crate::tree::{Node, Value};
@@ -15,6 +15,7 @@ use sojourn_qdisc::Spec;
 use sojourn_units::Span;
 use sojourn_world::Line;
 use std::borrow::Cow;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The only version so far.
@@ -72,6 +73,8 @@ table! {
         control: Option<String>,
         /// Group that may open the socket too. Default: none, its owner alone may.
         control_group: Option<Group>,
+        /// Address and port at which Prometheus may ask for `/metrics`. Default: none.
+        metrics: Option<Address>,
         /// The pairs of interfaces; each has a forwarding thread of its own.
         pair: Vec<PairTable>,
     }
@@ -147,6 +150,8 @@ pub struct Around {
     pub control: Option<PathBuf>,
     /// The number of the group that may ask too.
     pub control_group: Option<u32>,
+    /// Where metrics are to be had.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// A pair of interfaces. Where nothing is said, the bridge has its default.
@@ -274,6 +279,7 @@ impl Resolver<'_> {
             around: Around {
                 control: table.control.map(PathBuf::from),
                 control_group: table.control_group.map(|group| group.0),
+                metrics: table.metrics.map(|address| address.0),
             },
             pairs,
         })

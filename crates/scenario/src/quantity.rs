@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
 use std::borrow::Cow;
+use std::net::SocketAddr;
 
 /// Gives a type its JSON Schema.
 macro_rules! schema {
@@ -126,6 +127,12 @@ quantity!(Device(String), "interface", {
     "type": "string",
     "pattern": r"^[^\s/]{1,15}$",
     "examples": ["eth1"],
+});
+quantity!(Address(SocketAddr): Copy, "address", {
+    "description": "An IP address of this machine and a port.",
+    "type": "string",
+    "pattern": r"^(\[[0-9a-fA-F:.]+\]|[0-9.]+):[0-9]{1,5}$",
+    "examples": ["127.0.0.1:9817", "[::1]:9817"],
 });
 quantity!(Group(u32): Copy, "group", {
     "description": "A group of this machine: its name or number.",
@@ -436,6 +443,18 @@ impl Read for Device {
             return problems.refuse(Problem::new(node.at, path, message).help(help));
         }
         Some(Self(name))
+    }
+}
+
+impl Read for Address {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let text = String::read(node, path, problems)?;
+        let Ok(address) = text.parse() else {
+            let message = format!("`{text}` is not an address with a port");
+            let problem = Problem::new(node.at, path, message);
+            return problems.refuse(problem.help("for example \"127.0.0.1:9817\""));
+        };
+        Some(Self(address))
     }
 }
 

@@ -130,6 +130,14 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         &["control_group: there is no `control` to let it open"],
     ),
     (
+        "control = ",
+        "metrics = \"localhost\" #",
+        &[
+            "test.toml:2:11: metrics: `localhost` is not an address with a port",
+            "127.0.0.1:9817",
+        ],
+    ),
+    (
         "rate = \"20mbit\"",
         "trace = \"there-is-none\"",
         &["test.toml:12:16: pair.wan.up.trace: cannot read the trace there-is-none"],

@@ -92,6 +92,7 @@ pub(crate) fn around(running: &Around, wanted: &Around) -> Vec<Difference> {
     found.look("control", FIXED, [of(running), of(wanted)], show);
     let groups = [running.control_group, wanted.control_group];
     found.look("control_group", FIXED, groups, show);
+    found.look("metrics", FIXED, [running.metrics, wanted.metrics], show);
     found.0
 }
 

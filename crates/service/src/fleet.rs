@@ -7,6 +7,7 @@ use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, Capture, Remote, RemoteError, Snapshot,
 };
 use sojourn_scenario::bridge::Around;
+use sojourn_units::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,6 +68,15 @@ pub enum Failure {
     /// A fault of this program.
     #[error("the forwarding thread has panicked; this is a fault of sojourn")]
     Panicked,
+}
+
+/// What is known of a pair.
+pub(crate) struct PairStats {
+    pub(crate) name: String,
+    /// Of its links, where they are constant, by side.
+    pub(crate) rates: [Option<Rate>; 2],
+    /// None when its thread does not answer.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
 }
 
 /// Why somebody who asks gets no answer.
@@ -299,6 +309,25 @@ impl Fleet {
             }
         };
         asked.into_iter().map(ask).collect()
+    }
+
+    /// What has been counted, of all pairs, also those that do not answer.
+    pub(crate) fn all_stats(&self) -> Vec<PairStats> {
+        let members = self.members();
+        let remotes: Vec<_> = members
+            .iter()
+            .map(|m| (m.name.clone(), m.remote.clone()))
+            .collect();
+        drop(members);
+        let ask = |(name, remote): (String, Remote)| {
+            let config = remote.config();
+            PairStats {
+                name,
+                rates: [config.up, config.down].map(|direction| direction.line.rate.fixed()),
+                snapshot: remote.snapshot().ok(),
+            }
+        };
+        remotes.into_iter().map(ask).collect()
     }
 
     /// Statistics as text: what `tc -s qdisc` prints and what the bridges count.

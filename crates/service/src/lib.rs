@@ -2,7 +2,8 @@
 //! looks after them.
 //!
 //! [`Fleet`] runs a bridge of `live` for each pair, on a thread of its own, and has running ones
-//! follow their file; [`Control`] takes requests at a Unix socket. Nothing here is on the path of
+//! follow their file; [`Control`] takes requests at a Unix socket,
+//! [`Metrics`] shows over HTTP what is counted. Nothing here is on the path of
 //! frames: what a bridge is to do it is told through its [`Remote`](sojourn_live::bridge::Remote).
 //!
 //! Not here: the file's format (see `scenario`), arguments and output (see `cli`).
@@ -15,12 +16,14 @@
 mod control;
 mod difference;
 mod fleet;
+mod metrics;
 mod pair;
 mod reload;
 mod request;
 
 pub use control::{Control, ControlError, ControlThread};
 pub use fleet::{Ending, Failure, Fleet, show};
+pub use metrics::{Metrics, MetricsError};
 pub use pair::{Pair, describe};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};

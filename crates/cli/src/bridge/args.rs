@@ -9,6 +9,7 @@ use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
 use sojourn_service::parse_link_rate;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
 use sojourn_world::{Line, LineRate, RateTrace};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -123,6 +124,10 @@ pub(super) struct PairArgs {
     #[arg(long, value_name = "GROUP", requires = "control", value_parser = group)]
     pub(super) control_group: Option<u32>,
 
+    /// Show metrics to Prometheus at this address, as http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+
     /// Seed of the queues', losses' and jitter's dice and of the hash of flows [default: random, so
     /// that nobody knows which flows share a queue]
     #[arg(long, value_name = "N")]
@@ -201,6 +206,7 @@ impl PairArgs {
             around: Around {
                 control: self.control.clone(),
                 control_group: self.control_group,
+                metrics: self.metrics,
             },
             pairs: vec![pair],
         })

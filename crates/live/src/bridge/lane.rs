@@ -3,6 +3,7 @@
 use super::by_port::{Labels, PathDelays};
 use super::config::{BridgeConfig, Direction, Side};
 use super::delay::DelayStage;
+use super::delays::Delays;
 use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
 use crate::lab::Namespace;
@@ -55,6 +56,8 @@ pub(crate) struct Lane {
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
     lost: Tally,
+    /// What packets have waited in the queue.
+    pub(crate) delays: Delays,
     /// Frames that the kernel forwarded in our place.
     pub(crate) by_kernel: u64,
     /// Frames dropped before or behind the queue because they were too old.
@@ -148,6 +151,7 @@ impl Lane {
             impairment: Impairment::of(line, config.seed, &format!("{name}.impairment")),
             ready: VecDeque::new(),
             lost: Tally::default(),
+            delays: Delays::default(),
             by_kernel: 0,
             stale: 0,
             delay: line.delay,
@@ -211,6 +215,7 @@ impl Lane {
             };
             match self.qdisc.dequeue(at, &mut drain) {
                 Dequeue::Packet { packet, sojourn } => {
+                    self.delays.add(sojourn);
                     observer.frame(Point::Dequeued, side, at, &packet);
                     observer.dequeued(side, at, packet.len(), sojourn);
                     if observer.wants_gauges(side, at) {

@@ -373,6 +373,7 @@ impl Bridge {
             names: self.names.clone(),
             stats: Side::BOTH.map(|side| self.stats(side)),
             reports: Side::BOTH.map(|side| self.report(side)),
+            delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a bridge has counted, at one moment. Text and JSON are made of it by whoever wants them.
 
 use super::config::Side;
+use super::delays::Delays;
 use super::port::PortCounters;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
@@ -29,21 +30,82 @@ pub struct SideStats {
     pub output: PortCounters,
 }
 
+/// Something that the bridge counts itself, beside the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// What is counted.
+    pub name: &'static str,
+    /// In what.
+    pub unit: &'static str,
+    /// Whether it can fall.
+    pub is_gauge: bool,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// How many.
+    pub number: u64,
+}
+
 impl SideStats {
-    /// What the bridge counts itself, and in what.
-    fn counts(&self) -> [(&'static str, &'static str, u64); 11] {
-        [
-            ("received", "frames", self.input.received),
-            ("sent", "frames", self.output.sent),
-            ("missed", "frames", self.input.missed),
-            ("no_buffer", "frames", self.input.no_buffer),
-            ("unreadable", "frames", self.input.unreadable),
-            ("refused", "frames", self.output.refused),
-            ("lost", "packets", self.lost.packets),
-            ("under_way", "frames", self.under_way),
-            ("memory", "bytes", self.memory),
-            ("by_kernel", "frames", self.by_kernel),
-            ("stale", "frames", self.stale),
+    /// What the bridge counts itself, always in the same order.
+    pub fn counts(&self) -> Vec<Count> {
+        let frames = |name, number, about| Count {
+            name,
+            unit: "frames",
+            is_gauge: false,
+            about,
+            number,
+        };
+        let (input, output) = (&self.input, &self.output);
+        vec![
+            frames("received", input.received, "Frames received."),
+            frames("sent", output.sent, "Frames sent."),
+            frames(
+                "missed",
+                input.missed,
+                "Frames that the kernel dropped: read too late.",
+            ),
+            frames(
+                "no_buffer",
+                input.no_buffer,
+                "Frames dropped for want of memory.",
+            ),
+            frames(
+                "unreadable",
+                input.unreadable,
+                "Frames that could not be read.",
+            ),
+            frames(
+                "refused",
+                output.refused,
+                "Frames that the interface refused to send.",
+            ),
+            Count {
+                unit: "packets",
+                ..frames("lost", self.lost.packets, "Packets lost on purpose.")
+            },
+            Count {
+                is_gauge: true,
+                ..frames(
+                    "under_way",
+                    self.under_way,
+                    "Frames on their way behind the queue.",
+                )
+            },
+            Count {
+                unit: "bytes",
+                is_gauge: true,
+                ..frames("memory", self.memory, "Bytes that frames hold.")
+            },
+            frames(
+                "by_kernel",
+                self.by_kernel,
+                "Frames that the kernel bridge forwarded.",
+            ),
+            frames(
+                "stale",
+                self.stale,
+                "Frames dropped because they had become too old.",
+            ),
         ]
     }
 }
@@ -57,6 +119,8 @@ pub struct Snapshot {
     pub stats: [SideStats; 2],
     /// The queues' parameters and statistics, by side.
     pub reports: [Report; 2],
+    /// What packets have waited in the queues, by side.
+    pub delays: [Delays; 2],
 }
 
 impl Snapshot {
@@ -67,8 +131,8 @@ impl Snapshot {
             let tc = self.reports[side as usize].tc_json(self.place(side));
             let qdisc = serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON");
             let mut side_json = json!({"qdisc": qdisc});
-            for (name, unit, number) in self.stats[side as usize].counts() {
-                side_json[format!("{name}_{unit}")] = number.into();
+            for count in self.stats[side as usize].counts() {
+                side_json[format!("{}_{}", count.name, count.unit)] = count.number.into();
             }
             (side.name().to_owned(), side_json)
         });
@@ -82,7 +146,7 @@ impl Snapshot {
         for side in Side::BOTH {
             text.push_str(&self.reports[side as usize].tc_text(self.place(side)));
             let _ = write!(text, " {}", side.name());
-            for (name, _, number) in self.stats[side as usize].counts() {
+            for Count { name, number, .. } in self.stats[side as usize].counts() {
                 let _ = write!(text, " {name} {number}");
             }
             text.push('\n');

@@ -1,0 +1,351 @@
+//! What is counted, for Prometheus: OpenMetrics 1.0, or its text format 0.0.4 for those who do not
+//! ask for that. Made from snapshots, on threads of its own.
+//!
+//! Names end in their unit, counters in `_total`; labels are `pair`, `direction` (`up`, `down`),
+//! `reason` and `tin`.
+
+mod http;
+mod text;
+
+use crate::fleet::{Fleet, PairStats};
+use http::{Request, Response};
+use sojourn_live::bridge::{DELAYS, Delays, Side, SideStats};
+use sojourn_qdisc::{DiffServ, DropReason, Field, Report, Value};
+use sojourn_units::{Rate, Span};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+use text::{Dialect, Kind, Page};
+
+/// An address at which nobody answers yet.
+#[derive(Debug)]
+pub struct Metrics(TcpListener);
+
+/// Why nobody can answer at an address.
+#[derive(Debug, thiserror::Error)]
+#[error("serve metrics at {address}: {source}")]
+pub struct MetricsError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+impl Metrics {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// When it is taken, or not of this machine.
+    pub fn listen(address: SocketAddr) -> Result<Self, MetricsError> {
+        let listener = TcpListener::bind(address);
+        listener
+            .map(Self)
+            .map_err(|source| MetricsError { address, source })
+    }
+
+    /// Answers from now on, to the end of the process.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn serve(self, fleet: Arc<Fleet>) -> io::Result<()> {
+        let thread = thread::Builder::new().name("metrics".into());
+        let page = move |request: &Request| respond(request, &fleet);
+        thread
+            .spawn(move || http::serve(&self.0, &(Arc::new(page) as _)))
+            .map(drop)
+    }
+}
+
+fn respond(request: &Request, fleet: &Fleet) -> Response {
+    let plain = |status, body: &str| Response {
+        status,
+        content_type: "text/plain; charset=utf-8",
+        body: body.to_owned(),
+    };
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/metrics") => {
+            let dialect = Dialect::asked(&request.accept);
+            Response {
+                status: "200 OK",
+                content_type: dialect.content_type(),
+                body: page(dialect, &fleet.all_stats()),
+            }
+        }
+        ("GET", _) => plain("404 Not Found", "metrics are at /metrics\n"),
+        _ => plain("405 Method Not Allowed", "there is only GET /metrics\n"),
+    }
+}
+
+/// A direction of a pair that answers.
+struct Way<'a> {
+    labels: [(&'static str, &'a str); 2],
+    stats: &'a SideStats,
+    report: &'a Report,
+    delays: &'a Delays,
+    /// The link's, if it is constant.
+    rate: Option<Rate>,
+}
+
+fn ways(pairs: &[PairStats]) -> Vec<Way<'_>> {
+    let mut ways = Vec::new();
+    for pair in pairs {
+        let Some(snapshot) = &pair.snapshot else {
+            continue;
+        };
+        ways.extend(Side::BOTH.map(|side| Way {
+            labels: [("pair", pair.name.as_str()), ("direction", side.name())],
+            stats: &snapshot.stats[side as usize],
+            report: &snapshot.reports[side as usize],
+            delays: &snapshot.delays[side as usize],
+            rate: pair.rates[side as usize],
+        }));
+    }
+    ways
+}
+
+/// What queues count: name with its unit, whether it only grows, meaning, value.
+type Counted = (&'static str, Kind, &'static str, fn(&SideStats) -> u64);
+
+const QUEUE: [Counted; 9] = {
+    use Kind::{Counter, Gauge};
+    [
+        (
+            "offered_packets",
+            Counter,
+            "Packets offered to the queue.",
+            |s| s.queue.offered.packets,
+        ),
+        (
+            "offered_bytes",
+            Counter,
+            "Bytes offered to the queue.",
+            |s| s.queue.offered.bytes,
+        ),
+        (
+            "dequeued_packets",
+            Counter,
+            "Packets that left the queue.",
+            |s| s.queue.dequeued.packets,
+        ),
+        (
+            "dequeued_bytes",
+            Counter,
+            "Bytes that left the queue.",
+            |s| s.queue.dequeued.bytes,
+        ),
+        (
+            "dropped_bytes",
+            Counter,
+            "Bytes dropped by the queue.",
+            |s| s.queue.dropped.bytes,
+        ),
+        (
+            "marked_packets",
+            Counter,
+            "Packets marked CE by the queue.",
+            |s| s.queue.marked.packets,
+        ),
+        (
+            "overlimits",
+            Counter,
+            "Times that a shaper held one back.",
+            |s| s.queue.overlimits,
+        ),
+        (
+            "backlog_packets",
+            Gauge,
+            "Packets held by the queue.",
+            |s| s.backlog.packets,
+        ),
+        ("backlog_bytes", Gauge, "Bytes held by the queue.", |s| {
+            s.backlog.bytes
+        }),
+    ]
+};
+
+/// A tin's statistic: tc's name, ours, what it is, and how many make one of our unit.
+type TinStat = (&'static str, &'static str, Kind, &'static str, f64);
+
+const TINS: [TinStat; 12] = [
+    (
+        "sent_packets",
+        "tin_offered_packets",
+        Kind::Counter,
+        "Packets offered to the tin.",
+        1.0,
+    ),
+    (
+        "sent_bytes",
+        "tin_offered_bytes",
+        Kind::Counter,
+        "Bytes offered to the tin.",
+        1.0,
+    ),
+    (
+        "drops",
+        "tin_dropped_packets",
+        Kind::Counter,
+        "Packets dropped in the tin.",
+        1.0,
+    ),
+    (
+        "ecn_mark",
+        "tin_marked_packets",
+        Kind::Counter,
+        "Packets marked in the tin.",
+        1.0,
+    ),
+    (
+        "ack_drops",
+        "tin_filtered_acks",
+        Kind::Counter,
+        "ACKs dropped in the tin.",
+        1.0,
+    ),
+    (
+        "backlog_bytes",
+        "tin_backlog_bytes",
+        Kind::Gauge,
+        "Bytes held by the tin.",
+        1.0,
+    ),
+    (
+        "threshold_rate",
+        "tin_threshold_bytes_per_second",
+        Kind::Gauge,
+        "Rate up to which the tin has its priority.",
+        1.0,
+    ),
+    (
+        "peak_delay_us",
+        "tin_peak_delay_seconds",
+        Kind::Gauge,
+        "Sojourn time, following rises fast.",
+        1e6,
+    ),
+    (
+        "avg_delay_us",
+        "tin_average_delay_seconds",
+        Kind::Gauge,
+        "Sojourn time, smoothed.",
+        1e6,
+    ),
+    (
+        "base_delay_us",
+        "tin_base_delay_seconds",
+        Kind::Gauge,
+        "Sojourn time, following falls fast.",
+        1e6,
+    ),
+    (
+        "sparse_flows",
+        "tin_sparse_flows",
+        Kind::Gauge,
+        "Flows that have not built a queue.",
+        1.0,
+    ),
+    (
+        "bulk_flows",
+        "tin_bulk_flows",
+        Kind::Gauge,
+        "Flows that have.",
+        1.0,
+    ),
+];
+
+/// All metrics of the pairs.
+fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
+    let ways = ways(pairs);
+    let mut page = Page::new(dialect);
+    page.family(
+        "up",
+        Kind::Gauge,
+        "Whether the pair's forwarding thread answers.",
+    );
+    for pair in pairs {
+        let up = u8::from(pair.snapshot.is_some());
+        page.sample(&[("pair", &pair.name)], f64::from(up));
+    }
+    queues(&mut page, &ways);
+    for (index, count) in SideStats::default().counts().iter().enumerate() {
+        let kind = if count.is_gauge {
+            Kind::Gauge
+        } else {
+            Kind::Counter
+        };
+        page.family(&format!("{}_{}", count.name, count.unit), kind, count.about);
+        for way in &ways {
+            page.sample(&way.labels, way.stats.counts()[index].number as f64);
+        }
+    }
+    tins(&mut page, &ways);
+    let help = "Time that packets spent in the queue.";
+    page.family("delay_seconds", Kind::Histogram, help);
+    let bounds = DELAYS.map(Span::as_secs_f64);
+    for way in &ways {
+        let sum = way.delays.sum.as_secs_f64();
+        page.histogram(&way.labels, &bounds, &way.delays.counts, sum);
+    }
+    page.finish()
+}
+
+/// What queues count, of whatever kind they are.
+fn queues(page: &mut Page, ways: &[Way<'_>]) {
+    page.family("queue_info", Kind::Gauge, "The queue's kind; always 1.");
+    for way in ways {
+        let [pair, direction] = way.labels;
+        page.sample(&[pair, direction, ("kind", &way.report.kind)], 1.0);
+    }
+    let help = "Rate of the link; absent without a constant one.";
+    page.family("rate_bytes_per_second", Kind::Gauge, help);
+    for way in ways {
+        if let Some(rate) = way.rate {
+            page.sample(&way.labels, rate.as_bps() as f64 / 8.0);
+        }
+    }
+    for (name, kind, about, of) in QUEUE {
+        page.family(name, kind, about);
+        for way in ways {
+            page.sample(&way.labels, of(way.stats) as f64);
+        }
+    }
+    let help = "Packets dropped by the queue, by reason.";
+    page.family("dropped_packets", Kind::Counter, help);
+    for way in ways {
+        let [pair, direction] = way.labels;
+        for reason in DropReason::ALL {
+            let dropped = way.stats.queue.dropped_for(reason);
+            page.sample(
+                &[pair, direction, ("reason", reason.name())],
+                dropped as f64,
+            );
+        }
+    }
+}
+
+fn tins(page: &mut Page, ways: &[Way<'_>]) {
+    let of = |way: &Way<'_>| -> Vec<Vec<Field>> {
+        let mut fields = way.report.stats.iter();
+        let tins = fields.find_map(|field| match &field.value {
+            Value::Groups(tins) if field.name == "tins" => Some(tins.clone()),
+            _ => None,
+        });
+        tins.unwrap_or_default()
+    };
+    let tins: Vec<_> = ways.iter().map(of).collect();
+    for (tcs, name, kind, about, scale) in TINS {
+        page.family(name, kind, about);
+        for (way, tins) in ways.iter().zip(&tins) {
+            let mode = DiffServ::ALL.iter().find(|mode| mode.tins() == tins.len());
+            for (tin, fields) in mode.map_or(&[][..], |mode| mode.names()).iter().zip(tins) {
+                let found = fields.iter().find(|field| field.name == tcs);
+                if let Some(Value::Int(number)) = found.map(|field| &field.value) {
+                    let [pair, direction] = way.labels;
+                    page.sample(&[pair, direction, ("tin", tin)], *number as f64 / scale);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
