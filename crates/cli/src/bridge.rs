@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, Capture};
 use sojourn_live::{STATE, Signal, Signals};
 use sojourn_scenario::bridge::BridgeFile;
-use sojourn_service::{Control, Ending, Fleet, Log, Metrics, Pair, describe, show};
+use sojourn_service::{Control, Ending, Fleet, Log, Metrics, Notify, Pair, describe, show};
 use sojourn_units::{Span, Time};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -171,7 +171,9 @@ fn start(
         files.extend(file);
         pairs.push((pair, capture));
     }
-    let fleet = Fleet::start(pairs, args.config.clone(), file.around, outside.log());
+    let notify = Notify::from_environment().context("NOTIFY_SOCKET")?;
+    let path = args.config.clone();
+    let fleet = Fleet::start(pairs, path, file.around, outside.log(), notify);
     let (fleet, ends) = match fleet {
         Ok(started) => started,
         Err(error) => {
@@ -231,6 +233,10 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         let served = metrics.serve(Arc::clone(&fleet));
         served.context("start the metrics' thread")?;
     }
+    fleet
+        .reassure()
+        .context("start the thread that tells the service manager")?;
+    fleet.ready();
     let ready = fleet
         .pairs()
         .into_iter()

@@ -2,7 +2,7 @@
 //!
 //! The list of them is locked by those who ask and change, never by a thread that forwards.
 
-use crate::{Log, Pair};
+use crate::{Log, Notify, Pair, describe};
 use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, Capture, Remote, RemoteError, Snapshot,
 };
@@ -23,6 +23,7 @@ pub struct Fleet {
     /// What is around them.
     pub(crate) around: Around,
     pub(crate) log: Log,
+    pub(crate) notify: Notify,
     endings: Sender<Ending>,
 }
 
@@ -208,6 +209,7 @@ impl Fleet {
         file: Option<PathBuf>,
         around: Around,
         log: Log,
+        notify: Notify,
     ) -> Result<(Arc<Self>, Receiver<Ending>), BridgeError> {
         let (endings, ends) = channel();
         let mut opened = Vec::new();
@@ -220,6 +222,7 @@ impl Fleet {
             file,
             around,
             log,
+            notify,
             endings,
         };
         Ok((Arc::new(fleet), ends))
@@ -231,6 +234,22 @@ impl Fleet {
 
     pub(crate) fn open(&self, pair: Pair) -> Result<Opened, BridgeError> {
         Opened::open(pair, None, self.endings.clone())
+    }
+
+    /// Tells the service manager that frames are forwarded, and how.
+    pub fn ready(&self) {
+        let pairs = self.pairs().into_iter();
+        let pairs: Vec<_> = pairs.map(|(_, config, _)| describe(&config)).collect();
+        self.notify.ready(&pairs.join("; "));
+    }
+
+    /// Whether every forwarding thread answers that has not ended.
+    pub(crate) fn answers(&self) -> bool {
+        let members = self.members();
+        let living = members.iter().filter(|member| member.lives());
+        let remotes: Vec<Remote> = living.map(|member| member.remote.clone()).collect();
+        drop(members);
+        remotes.iter().all(|remote| remote.snapshot().is_ok())
     }
 
     /// Of each pair its name, its configuration, and what happens to its link when the process
@@ -246,6 +265,7 @@ impl Fleet {
 
     /// Asks all bridges to end: what they hold is sent.
     pub fn stop(&self) {
+        self.notify.stopping();
         self.members().iter().for_each(Member::stop);
     }
 

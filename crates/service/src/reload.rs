@@ -52,6 +52,16 @@ impl Fleet {
     /// When something in the file is wrong or cannot be done; nothing is changed then. When a
     /// bridge hangs, its part alone is not changed.
     pub fn reload(&self, dry_run: bool) -> Result<Vec<String>, ReloadError> {
+        if dry_run {
+            return self.follow_file(true);
+        }
+        self.notify.reloading();
+        let told = self.follow_file(false);
+        self.ready();
+        told
+    }
+
+    fn follow_file(&self, dry_run: bool) -> Result<Vec<String>, ReloadError> {
         let path = self.file.as_deref().ok_or(ReloadError::NoFile)?;
         let wanted = self.read(path)?;
         let mut members = self.members();

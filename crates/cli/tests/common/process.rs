@@ -26,6 +26,14 @@ impl Running {
         Self { child, output }
     }
 
+    /// The first line that it prints.
+    pub fn first_line(&mut self) -> String {
+        let output = self.output.as_mut().expect("it is piped");
+        let mut line = String::new();
+        output.read_line(&mut line).expect("it writes text");
+        line
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -79,9 +87,7 @@ pub fn bridge(link: &Link, words: &str, dir: &Path) -> Running {
     let mut command = program(&format!("bridge {words}"), dir);
     let command = command.stdout(Stdio::piped());
     let mut running = link.middle.run(|| Running::start(command));
-    let output = running.output.as_mut().expect("it is piped");
-    let mut ready = String::new();
-    output.read_line(&mut ready).expect("it writes text");
+    let ready = running.first_line();
     assert!(ready.starts_with("ready: a1 <-> b1"), "{ready:?}");
     running
 }
