@@ -122,11 +122,8 @@ impl Outside {
                         Ok(text) => report(text),
                         Err(error) => log(error),
                     },
-                    Signal::Reload => match fleet.reload(false) {
-                        Ok(changes) if changes.is_empty() => log("SIGHUP: nothing differs".into()),
-                        Ok(changes) => log(format!("SIGHUP: {}", changes.join("; "))),
-                        Err(error) => log(format!("SIGHUP: {error}")),
-                    },
+                    // It logs what comes of it.
+                    Signal::Reload => drop(fleet.reload("SIGHUP", false)),
                 }
             }
         })?;
@@ -227,7 +224,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let fleet = started.fleet;
     outside.follow_signals(Arc::clone(&fleet))?;
     let control = started.control;
-    let control = control.map(|control| control.serve(Arc::clone(&fleet), outside.log()));
+    let control = control.map(|control| control.serve(Arc::clone(&fleet)));
     let control = control.transpose().context("start the control thread")?;
     if let Some(metrics) = started.metrics {
         let served = metrics.serve(Arc::clone(&fleet));

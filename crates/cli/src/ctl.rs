@@ -62,6 +62,9 @@ enum Request {
         rate: String,
     },
 
+    /// Print what was changed since the bridge started, when and by whom: the last 1000 changes
+    History,
+
     /// Have the bridge follow its file: what differs is changed, no packet is lost
     Reload {
         /// Say what differs, and change nothing
@@ -100,6 +103,7 @@ impl CtlArgs {
             Request::Rate { side, rate } => {
                 json!({"command": "rate", "side": side.name(), "rate": rate})
             }
+            Request::History => json!({"command": "history"}),
             Request::Reload { dry_run } => json!({"command": "reload", "dry_run": dry_run}),
         };
         if let Some(pair) = &self.pair {
@@ -132,6 +136,12 @@ pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
         print(&format!("{answer}\n"))?;
     } else if let Some(text) = answer["text"].as_str() {
         print(text)?;
+    } else if let Some(history) = answer["history"].as_array() {
+        let line = |entry: &Value| {
+            let field = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+            format!("{}  {}: {}\n", field("time"), field("by"), field("what"))
+        };
+        print(&history.iter().map(line).collect::<Vec<_>>().concat())?;
     } else if let Some(changes) = answer["changes"].as_array() {
         let mut lines: Vec<&str> = changes.iter().filter_map(Value::as_str).collect();
         if lines.is_empty() {

@@ -4,8 +4,8 @@
 //! Whoever may open the socket may change the bridge: it is its owner's alone, or a named
 //! group's too. Who changes something is logged with the credentials that the kernel knows.
 
+use crate::Fleet;
 use crate::request::{parse, refusal};
-use crate::{Fleet, Log};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, fchmod};
 use rustix::net::socket_with;
@@ -85,18 +85,17 @@ impl Control {
         Ok(Self { listener, file })
     }
 
-    /// Answers for `fleet` from now on, and logs who changes what.
+    /// Answers for `fleet` from now on.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn serve(self, fleet: Arc<Fleet>, log: Log) -> io::Result<ControlThread> {
+    pub fn serve(self, fleet: Arc<Fleet>) -> io::Result<ControlThread> {
         let Self { listener, file } = self;
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
         let stopped = stop.try_clone()?;
         let mut server = Server {
             listener,
             fleet,
-            log,
             clients: Vec::new(),
         };
         let thread = thread::Builder::new().name("control".into());
@@ -173,13 +172,12 @@ impl Drop for ControlThread {
 struct Server {
     listener: UnixListener,
     fleet: Arc<Fleet>,
-    log: Log,
     clients: Vec<Client>,
 }
 
 struct Client {
     stream: UnixStream,
-    /// Process and user, for the log.
+    /// Process and user, for the log and the history.
     who: String,
     line: Vec<u8>,
     heard: Instant,
@@ -189,13 +187,8 @@ impl Server {
     fn run(&mut self, stop: &OwnedFd) {
         while !self.wait(stop) {
             self.accept();
-            let Self {
-                fleet,
-                log,
-                clients,
-                ..
-            } = self;
-            clients.retain_mut(|client| client.serve(fleet, log));
+            let Self { fleet, clients, .. } = self;
+            clients.retain_mut(|client| client.serve(fleet));
         }
     }
 
@@ -247,7 +240,7 @@ impl Server {
 
 impl Client {
     /// Returns whether the connection goes on.
-    fn serve(&mut self, fleet: &Fleet, log: &Log) -> bool {
+    fn serve(&mut self, fleet: &Fleet) -> bool {
         let mut buffer = [0; 4096];
         let open = match self.stream.read(&mut buffer) {
             Ok(0) => false,
@@ -270,14 +263,7 @@ impl Client {
                 continue;
             }
             let reply = match parse(text.trim()) {
-                Ok(request) => {
-                    let changes = request.changes();
-                    let reply = request.answer(fleet);
-                    if changes {
-                        log(format!("control: {}: {}: {reply}", self.who, text.trim()));
-                    }
-                    reply
-                }
+                Ok(request) => request.answer(&self.who, fleet),
                 Err(error) => refusal(&error),
             };
             // Who does not read is hung up on: the others must not wait for anybody.

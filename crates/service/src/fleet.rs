@@ -2,6 +2,8 @@
 //!
 //! The list of them is locked by those who ask and change, never by a thread that forwards.
 
+use crate::difference::differences;
+use crate::history::History;
 use crate::{Log, Notify, Pair, describe};
 use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, Capture, Remote, RemoteError, Snapshot,
@@ -24,6 +26,7 @@ pub struct Fleet {
     pub(crate) around: Around,
     pub(crate) log: Log,
     pub(crate) notify: Notify,
+    pub(crate) history: History,
     endings: Sender<Ending>,
 }
 
@@ -223,8 +226,14 @@ impl Fleet {
             around,
             log,
             notify,
+            history: History::default(),
             endings,
         };
+        for (name, config, _) in fleet.pairs() {
+            fleet
+                .history
+                .note("start", &format!("pair {name}: {}", describe(&config)));
+        }
         Ok((Arc::new(fleet), ends))
     }
 
@@ -279,7 +288,10 @@ impl Fleet {
             let others = others.filter(|other| ended.iter().all(|end| end.id != other.id));
             let others = others.count();
             if let (Err(error), 1..) = (&ending.result, others) {
-                (self.log)(format!("pair {}: {error}; others go on", ending.name));
+                self.note(
+                    &format!("pair {}", ending.name),
+                    &format!("{error}; others go on"),
+                );
             }
             ended.push(ending);
             // One that a reload has taken out, or started anew, has nothing to say any more.
@@ -362,17 +374,34 @@ impl Fleet {
         Ok(show(snapshots))
     }
 
-    /// Has one direction of a pair changed.
+    /// Has one direction of a pair changed by somebody.
     pub(crate) fn change(
         &self,
+        by: &str,
         pair: Option<&str>,
         change: impl FnOnce(&Remote) -> Result<(), RemoteError>,
     ) -> Result<String, AskError> {
         let (name, remote) = self.find(pair)?;
-        match change(&remote) {
+        let before = remote.config();
+        let changed = change(&remote);
+        let now = Pair {
+            name: name.clone(),
+            config: remote.config(),
+            seeded: false,
+        };
+        for difference in differences(&name, &before, &now) {
+            self.note(by, &format!("pair {name}: {difference}"));
+        }
+        match changed {
             Ok(()) => Ok(name),
             Err(error) => Err(AskError::Remote(name, error)),
         }
+    }
+
+    /// Remembers and logs what somebody has changed, or has tried to.
+    pub(crate) fn note(&self, by: &str, what: &str) {
+        self.history.note(by, what);
+        (self.log)(format!("{by}: {what}"));
     }
 }
 

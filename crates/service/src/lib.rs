@@ -16,6 +16,7 @@
 mod control;
 mod difference;
 mod fleet;
+mod history;
 mod metrics;
 mod notify;
 mod pair;

@@ -45,18 +45,23 @@ enum Step {
 }
 
 impl Fleet {
-    /// Has the bridges follow their file, and says what differs, a line each; with `dry_run` it
-    /// only says so.
+    /// Has the bridges follow their file for somebody, and says what differs, a line each; with
+    /// `dry_run` it only says so.
     ///
     /// # Errors
     /// When something in the file is wrong or cannot be done; nothing is changed then. When a
     /// bridge hangs, its part alone is not changed.
-    pub fn reload(&self, dry_run: bool) -> Result<Vec<String>, ReloadError> {
+    pub fn reload(&self, by: &str, dry_run: bool) -> Result<Vec<String>, ReloadError> {
         if dry_run {
             return self.follow_file(true);
         }
         self.notify.reloading();
         let told = self.follow_file(false);
+        match &told {
+            Ok(changes) if changes.is_empty() => self.note(by, "reload: nothing differs"),
+            Ok(changes) => changes.iter().for_each(|change| self.note(by, change)),
+            Err(error) => self.note(by, &format!("reload refused: {error}")),
+        }
         self.ready();
         told
     }

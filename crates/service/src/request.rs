@@ -6,6 +6,7 @@
 //! | `text` | `{"command":"text"}` |
 //! | `change up codel limit 100` | `{"command":"change","side":"up","spec":"codel limit 100"}` |
 //! | `rate down 20mbit` | `{"command":"rate","side":"down","rate":"20mbit"}` |
+//! | `history` | `{"command":"history"}` |
 //! | `reload` | `{"command":"reload"}` |
 //! | `reload dry-run` | `{"command":"reload","dry_run":true}` |
 //!
@@ -32,6 +33,8 @@ pub(crate) enum Request {
     Change(Option<String>, Side, Spec),
     /// Another rate; none: no limit.
     Rate(Option<String>, Side, Option<Rate>),
+    /// What was changed, and by whom.
+    History,
     /// Follow the file; or say what would change.
     Reload { dry_run: bool },
 }
@@ -46,21 +49,13 @@ enum Refused {
 }
 
 impl Request {
-    /// Whether it changes something.
-    pub(crate) const fn changes(&self) -> bool {
-        matches!(
-            self,
-            Self::Change(..) | Self::Rate(..) | Self::Reload { dry_run: false }
-        )
-    }
-
-    /// Has it done, and says what came of it.
-    pub(crate) fn answer(self, fleet: &Fleet) -> Value {
-        let answer = self.carry_out(fleet);
+    /// Has it done for somebody, and says what came of it.
+    pub(crate) fn answer(self, by: &str, fleet: &Fleet) -> Value {
+        let answer = self.carry_out(by, fleet);
         answer.unwrap_or_else(|error| refusal(&error))
     }
 
-    fn carry_out(self, fleet: &Fleet) -> Result<Value, Refused> {
+    fn carry_out(self, by: &str, fleet: &Fleet) -> Result<Value, Refused> {
         Ok(match self {
             Self::Stats(pair) => {
                 let snapshots = fleet.snapshots(pair.as_deref())?;
@@ -74,17 +69,19 @@ impl Request {
             }
             Self::Change(pair, side, spec) => {
                 let text = spec.to_string();
-                let pair = fleet.change(pair.as_deref(), |bridge| bridge.change(side, spec))?;
+                let pair = fleet.change(by, pair.as_deref(), |bridge| bridge.change(side, spec))?;
                 json!({"ok": true, "pair": pair, "side": side.name(), "spec": text})
             }
             Self::Rate(pair, side, rate) => {
                 let text = rate.map_or("unlimited".to_owned(), show_rate);
                 let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
-                let pair = fleet.change(pair.as_deref(), |bridge| bridge.set_rate(side, rate))?;
+                let pair =
+                    fleet.change(by, pair.as_deref(), |bridge| bridge.set_rate(side, rate))?;
                 json!({"ok": true, "pair": pair, "side": side.name(), "rate": text})
             }
+            Self::History => json!({"ok": true, "history": fleet.history.json()}),
             Self::Reload { dry_run } => {
-                json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(dry_run)?})
+                json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
         })
     }
@@ -104,7 +101,7 @@ pub(crate) enum Wrong {
     Missing(&'static str),
     #[error("`{0}` is not a side; there are `up` and `down`")]
     Side(String),
-    #[error("`{0}` is not a command; there are `stats`, `text`, `change`, `rate` and `reload`")]
+    #[error("`{0}` is not a command; there are stats, text, change, rate, history and reload")]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
     DryRun,
@@ -168,6 +165,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
             };
             Ok(Request::Rate(pair, side, rate))
         }
+        "history" => Ok(Request::History),
         "reload" => match &object["dry_run"] {
             Value::Null | Value::Bool(false) => Ok(Request::Reload { dry_run: false }),
             Value::Bool(true) => Ok(Request::Reload { dry_run: true }),
@@ -224,6 +222,7 @@ mod tests {
                 Request::Stats(Some("wan".into())),
             ),
             ("text", r#"{"command":"text"}"#, Request::Text(None)),
+            ("history", r#"{"command":"history"}"#, Request::History),
             (
                 "reload",
                 r#"{"command":"reload"}"#,
