@@ -102,9 +102,9 @@ pub struct Bound {
 }
 
 /// A policy that decides drop or mark for one queue (RFC 7567 section 1.2).
-pub trait Aqm {
+pub trait Aqm: Send {
     /// What belongs to one queue.
-    type State: Default;
+    type State: Default + Send;
 
     /// Whether a single queue asks about every arrival before it looks at its limit: RED counts
     /// them all into its average.

@@ -139,15 +139,31 @@ impl Spec {
         setting: Setting<'_>,
         now: Time,
     ) -> Reconfigured {
+        let mut fresh = None;
+        let result = self.reconfigure_with(live, now, || fresh.insert(self.build(setting)));
+        if let (Reconfigured::Replaced, Some(fresh)) = (result, fresh) {
+            *live = fresh;
+        }
+        result
+    }
+
+    /// As [`Spec::reconfigure`], where a new instance is one that `fresh` yields: what
+    /// [`Spec::build`] has made of this spec beforehand, because building and giving up take time.
+    /// When it is [`Reconfigured::Replaced`], `live` has nothing left, and the new one is to take
+    /// its place.
+    pub fn reconfigure_with<'f, P: Packet + 'static>(
+        &self,
+        live: &mut Box<dyn Qdisc<P>>,
+        now: Time,
+        fresh: impl FnOnce() -> &'f mut Box<dyn Qdisc<P>>,
+    ) -> Reconfigured {
         if live.change(self, now).is_ok() {
             return Reconfigured::InPlace;
         }
         let mut held = live.drain();
         // Flows are drained one by one; the sort is stable, so each keeps its order.
         held.sort_by_key(|&(arrived, _)| arrived);
-        let mut fresh = self.build(setting);
-        fresh.adopt(held, *live.counters());
-        *live = fresh;
+        fresh().adopt(held, *live.counters());
         Reconfigured::Replaced
     }
 

@@ -78,7 +78,7 @@ pub enum Dequeue<P> {
 /// Something packets are offered to and taken from.
 ///
 /// The driving contract is in the crate's documentation.
-pub trait Qdisc<P: Packet> {
+pub trait Qdisc<P: Packet>: Send {
     /// Offers a packet. Drops that follow (of this packet or of others) go to `out`.
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>);
 

@@ -8,8 +8,7 @@ use sojourn_qdisc::{
     Spec, SteerParams, SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,
 };
 use sojourn_units::{Rate, Span, Time};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 const PACKET: Facts = Facts {
     len: 1000,
@@ -20,24 +19,25 @@ const PACKET: Facts = Facts {
 #[derive(Debug, Default)]
 struct Wire {
     /// Drop the next arrival.
-    drop: Cell<bool>,
+    drop: bool,
     /// The queue that the AQM was shown at the last arrival.
-    shown: Cell<QueueView>,
+    shown: QueueView,
 }
 
 /// An AQM that does as it is told.
 #[derive(Clone, Debug)]
 struct Toy {
     target: Span,
-    wire: Rc<Wire>,
+    wire: Arc<Mutex<Wire>>,
 }
 
 impl Aqm for Toy {
     type State = ();
 
     fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
-        self.wire.shown.set(queue);
-        if self.wire.drop.take() {
+        let mut wire = self.wire.lock().unwrap();
+        wire.shown = queue;
+        if std::mem::take(&mut wire.drop) {
             Verdict::Drop
         } else {
             Verdict::Pass
@@ -59,7 +59,7 @@ impl Setpoint for Toy {
 struct Bench {
     steered: Steered<Toy>,
     state: SteeredState<()>,
-    wire: Rc<Wire>,
+    wire: Arc<Mutex<Wire>>,
     now: Time,
 }
 
@@ -89,7 +89,7 @@ fn waiting(head_wait: Span) -> QueueView {
 
 impl Bench {
     fn new(policy: SteerParams, target: Span) -> Self {
-        let wire = Rc::new(Wire::default());
+        let wire = Arc::new(Mutex::new(Wire::default()));
         let toy = Toy {
             target,
             wire: wire.clone(),
@@ -120,7 +120,7 @@ impl Bench {
     }
 
     fn drop_one(&mut self, head_wait: Span) {
-        self.wire.drop.set(true);
+        self.wire.lock().unwrap().drop = true;
         assert_eq!(self.arrive(head_wait), Verdict::Drop);
     }
 
@@ -282,14 +282,17 @@ fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
     }
     bench.now += Span::from_millis(1);
     bench.arrive(Span::ZERO);
-    let shown = bench.wire.shown.get();
+    let shown = bench.wire.lock().unwrap().shown;
     assert_eq!((shown.packets, shown.bytes), (10, 9505));
     assert_eq!(shown.head_wait.as_micros(), 9505 * 1000 / 495);
     // It does not grow beyond 200 ms of 495 bytes.
     for _ in 0..100 {
         bench.arrive(Span::ZERO);
     }
-    assert_eq!(bench.wire.shown.get().head_wait, Span::from_millis(200));
+    assert_eq!(
+        bench.wire.lock().unwrap().shown.head_wait,
+        Span::from_millis(200)
+    );
     // A tenth of the link: the rate rises until even all of it is too little.
     for _ in 0..200 {
         bench.send(100, 10, micros(100));

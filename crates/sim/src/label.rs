@@ -13,7 +13,7 @@ use sojourn_qdisc::{
 use sojourn_random::mix;
 use sojourn_units::{Time, forward};
 use sojourn_world::{Cell, Instance};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The gateway's number among hosts: none has it.
 const GATEWAY: u32 = u32::MAX;
@@ -45,7 +45,7 @@ const NOBODY: Entry = Entry {
 
 /// The table of a cell, by direction.
 #[derive(Clone, Debug)]
-pub(crate) struct Labels(Rc<[Entry]>);
+pub(crate) struct Labels(Arc<[Entry]>);
 
 impl Labels {
     pub(crate) fn of(cell: &Cell) -> Self {

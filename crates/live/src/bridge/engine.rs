@@ -163,7 +163,8 @@ impl<P: FramePort> Engine<P> {
             lane.set_rate(rate, change.at);
         }
         if let Some(spec) = &change.qdisc {
-            lane.set_spec(spec, change.at);
+            let mut built = lane.plan.build(spec);
+            lane.set_spec(spec, &mut built, change.at);
         }
         Ok(())
     }

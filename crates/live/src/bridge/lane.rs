@@ -8,10 +8,13 @@ use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
 use crate::lab::Namespace;
 use crate::nat::Conntrack;
-use sojourn_qdisc::{Dequeue, DropReason, Outlet, Packet, Qdisc, Setting, Spec, Tally};
+use sojourn_qdisc::{
+    Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
+};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Impairment, Line, LineRate, Transmitter};
 use std::collections::VecDeque;
+use std::fmt;
 
 /// Bytes before the IP header that Linux counts.
 const LINK_HEADER: u16 = 14;
@@ -28,9 +31,7 @@ pub(crate) struct Lane {
     side: Side,
     /// Of every frame, after transmission.
     delay: Span,
-    /// What the queue is built with, but for the name.
-    setting: Setting<'static>,
-    name: String,
+    pub(crate) plan: Plan,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
     /// Whether super-packets are cut before the queue; as asked, else by the link's rate.
@@ -46,8 +47,6 @@ pub(crate) struct Lane {
     stage: DelayStage,
     paths: PathDelays,
     labels: Labels,
-    /// Whose connection tracking knows translations.
-    gateway: Option<Namespace>,
     /// Asked only when the queue's spec does.
     nat: Option<Conntrack>,
     shortest_delay: Span,
@@ -62,6 +61,45 @@ pub(crate) struct Lane {
     pub(crate) by_kernel: u64,
     /// Frames dropped before or behind the queue because they were too old.
     pub(crate) stale: u64,
+}
+
+/// How a lane's queues are built, by whoever has the time.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// What a queue is built with, but for the name.
+    setting: Setting<'static>,
+    name: String,
+    /// Whose connection tracking knows translations.
+    gateway: Option<Namespace>,
+}
+
+/// A queue that a lane can take at once, and what it asks; or those that it has given up.
+pub(crate) struct Built {
+    qdisc: Box<dyn Qdisc<Frame>>,
+    /// The kernel's translations, when the spec asks for them.
+    nat: Option<Conntrack>,
+}
+
+impl Plan {
+    /// It takes time: memory for all flows, a thread, the kernel's list.
+    pub(crate) fn build(&self, spec: &Spec) -> Built {
+        Built {
+            qdisc: spec.build(self.setting()),
+            nat: spec
+                .asks_nat()
+                .then(|| Conntrack::follow(self.gateway.clone())),
+        }
+    }
+
+    fn setting(&self) -> Setting<'_> {
+        self.setting.named(&self.name)
+    }
+}
+
+impl fmt::Debug for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Built").finish_non_exhaustive()
+    }
 }
 
 /// Hands a queue's drops back to the pool and tells the observer.
@@ -88,11 +126,6 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
         self.observer.cut(self.side, self.now);
         Some(segment)
     }
-}
-
-/// The kernel's translations, when they are asked for.
-fn look_up(spec: &Spec, gateway: Option<&Namespace>) -> Option<Conntrack> {
-    spec.asks_nat().then(|| Conntrack::follow(gateway.cloned()))
 }
 
 /// Whether super-packets are cut before the queue. At up to 1 Gbit/s 64 KiB take half a
@@ -132,9 +165,19 @@ impl Lane {
             link_header: u32::from(LINK_HEADER),
         };
         let shortest = direction.paths.classes().iter().min().copied();
+        let impairment = Impairment::of(line, config.seed, &format!("{name}.impairment"));
+        let plan = Plan {
+            setting,
+            name,
+            gateway: config.gateway.clone(),
+        };
+        let Built { qdisc, nat } = plan.build(&direction.qdisc);
         Self {
             side,
-            qdisc: direction.qdisc.build(setting.named(&name)),
+            plan,
+            qdisc,
+            nat,
+            impairment,
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
             splits: splits(direction.split_gso, &line.rate, &direction.qdisc),
             split_gso: direction.split_gso,
@@ -146,17 +189,12 @@ impl Lane {
             shortest_delay: line.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
             labels: direction.labels.clone(),
-            nat: look_up(&direction.qdisc, config.gateway.as_ref()),
-            gateway: config.gateway.clone(),
-            impairment: Impairment::of(line, config.seed, &format!("{name}.impairment")),
             ready: VecDeque::new(),
             lost: Tally::default(),
             delays: Delays::default(),
             by_kernel: 0,
             stale: 0,
             delay: line.delay,
-            setting,
-            name,
         }
     }
 
@@ -307,8 +345,7 @@ impl Lane {
                 pool: &mut *pool,
                 observer: &mut *observer,
             };
-            let setting = self.setting.named(&self.name);
-            spec.restart(&mut self.qdisc, setting, &mut drain);
+            spec.restart(&mut self.qdisc, self.plan.setting(), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
         }
         while let Some(frame) = self.stage.release(Time::MAX) {
@@ -322,20 +359,21 @@ impl Lane {
         self.held_until = Time::ZERO;
     }
 
-    /// Does as `new` says from now on, where that is not what `old` said. No frame is lost.
+    /// Does as `new` says from now on, where that is not what `old` said, with the queue that was
+    /// built for it. No frame is lost.
     pub(crate) fn follow(
         &mut self,
-        old: &Direction,
-        new: &Direction,
-        config: &BridgeConfig,
+        [old, new]: [&Direction; 2],
+        built: Option<&mut Built>,
+        seed: u64,
         now: Time,
     ) {
         self.split_gso = new.split_gso;
         if old.line.rate != new.line.rate {
             self.set_rate(&new.line.rate, now);
         }
-        if old.qdisc != new.qdisc {
-            self.set_spec(&new.qdisc, now);
+        if let Some(built) = built {
+            self.set_spec(&new.qdisc, built, now);
         }
         self.splits = splits(self.split_gso, &self.rate, &new.qdisc);
         if old.line != new.line {
@@ -347,8 +385,8 @@ impl Lane {
         }
         let dice = |line: &Line| (line.jitter, line.reorder, line.loss.to_bits());
         if dice(&old.line) != dice(&new.line) {
-            let name = format!("{}.impairment", self.name);
-            self.impairment = Impairment::of(&new.line, config.seed, &name);
+            let name = format!("{}.impairment", self.plan.name);
+            self.impairment = Impairment::of(&new.line, seed, &name);
         }
     }
 
@@ -364,13 +402,17 @@ impl Lane {
         }
     }
 
-    /// Makes the queue follow another spec from now on, whatever it was. No frame is lost.
-    pub(crate) fn set_spec(&mut self, spec: &Spec, now: Time) {
-        let setting = self.setting.named(&self.name);
+    /// Makes the queue follow another spec from now on, whatever it was. No frame is lost. `built`
+    /// was made of that spec, and has what is not needed any more afterwards.
+    pub(crate) fn set_spec(&mut self, spec: &Spec, built: &mut Built, now: Time) {
         self.queue_time = self.queue_time.max(now);
-        spec.reconfigure(&mut self.qdisc, setting, self.queue_time);
+        let fresh = &mut built.qdisc;
+        let result = spec.reconfigure_with(&mut self.qdisc, self.queue_time, || fresh);
+        if result == Reconfigured::Replaced {
+            std::mem::swap(&mut self.qdisc, &mut built.qdisc);
+        }
         if spec.asks_nat() != self.nat.is_some() {
-            self.nat = look_up(spec, self.gateway.as_ref());
+            std::mem::swap(&mut self.nat, &mut built.nat);
         }
         self.splits = splits(self.split_gso, &self.rate, spec);
         // What the old one said of its next packet does not bind the new one.

@@ -4,7 +4,8 @@
 //! may touch what the two sides share says a word of state, so that the locks are always free
 //! when somebody takes them.
 
-use super::config::{BridgeConfig, Side};
+use super::config::{BridgeConfig, Direction, Side};
+use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
 use sojourn_qdisc::Spec;
@@ -38,15 +39,25 @@ const CLOSED: u8 = 4;
 pub(super) enum Order {
     /// Say what has been counted.
     Snapshot,
-    /// Work as this says instead of as before; what differs is something that can be changed.
-    Become(Box<BridgeConfig>),
+    /// Work as this says instead of as before.
+    Become(Box<Wanted>),
+}
+
+/// Another configuration, in which what differs is something that can be changed.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) config: BridgeConfig,
+    /// The queues of directions that get another one, by side. Built by those who ask, who also
+    /// throw away what comes back: both take time.
+    pub(super) built: [Option<Built>; 2],
 }
 
 /// What comes back.
 #[derive(Debug)]
 pub(super) enum Answer {
     Snapshot(Box<Snapshot>),
-    Done,
+    /// With what is not needed any more.
+    Done(Box<Wanted>),
 }
 
 #[derive(Debug)]
@@ -67,6 +78,8 @@ struct Turn {
     last: Option<(Instant, Arc<Snapshot>)>,
     /// What the bridge works by.
     config: BridgeConfig,
+    /// How its queues are built, by side.
+    plans: [Plan; 2],
 }
 
 /// Why a bridge does not answer.
@@ -91,8 +104,8 @@ pub struct Remote(Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Inbox(Arc<Shared>);
 
-/// Both ends of a bridge that works by `config`.
-pub(super) fn pair(config: &BridgeConfig) -> io::Result<(Remote, Inbox)> {
+/// Both ends of a bridge that works by `config`, and how its queues are built.
+pub(super) fn pair(config: &BridgeConfig, plans: [Plan; 2]) -> io::Result<(Remote, Inbox)> {
     let shared = Arc::new(Shared {
         state: AtomicU8::new(IDLE),
         order: Mutex::default(),
@@ -101,6 +114,7 @@ pub(super) fn pair(config: &BridgeConfig) -> io::Result<(Remote, Inbox)> {
         turn: Mutex::new(Turn {
             last: None,
             config: config.clone(),
+            plans,
         }),
     });
     Ok((Remote(Arc::clone(&shared)), Inbox(shared)))
@@ -142,11 +156,27 @@ impl Remote {
         let mut config = turn.config.clone();
         change(&mut config);
         config.keep_fixed(&turn.config);
-        let answer = self.ask(Order::Become(Box::new(config.clone())));
+        let build = |plan: &Plan, [old, new]: [&Direction; 2]| {
+            (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc))
+        };
+        let [up, down] = &turn.plans;
+        let built = [
+            build(up, [&turn.config.up, &config.up]),
+            build(down, [&turn.config.down, &config.down]),
+        ];
+        let wanted = Box::new(Wanted {
+            config: config.clone(),
+            built,
+        });
+        let answer = self.ask(Order::Become(wanted));
         if matches!(answer, Ok(_) | Err(RemoteError::Late)) {
             (turn.config, turn.last) = (config, None);
         }
-        answer.map(drop)
+        drop(turn);
+        if let Answer::Done(not_needed) = answer? {
+            drop(not_needed);
+        }
+        Ok(())
     }
 
     /// Makes one direction's queue follow another spec. It keeps every packet.
@@ -271,11 +301,14 @@ impl Drop for Inbox {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lane::Lane;
     use super::*;
     use sojourn_units::Rate;
 
     fn both() -> (Remote, Inbox) {
-        pair(&BridgeConfig::new("a", "b")).unwrap()
+        let config = BridgeConfig::new("a", "b");
+        let plans = Side::BOTH.map(|side| Lane::new(side, &config, 1500).plan);
+        pair(&config, plans).unwrap()
     }
 
     #[test]
@@ -291,8 +324,11 @@ mod tests {
             let asker = scope.spawn(tell);
             while !asker.is_finished() {
                 inbox.serve(|order| {
-                    assert!(matches!(order, Order::Become(to) if to.up.line.rate == slow));
-                    Answer::Done
+                    let Order::Become(wanted) = order else {
+                        panic!("{order:?}");
+                    };
+                    assert_eq!(wanted.config.up.line.rate, slow);
+                    Answer::Done(wanted)
                 });
             }
             assert_eq!(asker.join().unwrap(), Ok(()));

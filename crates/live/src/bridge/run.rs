@@ -6,7 +6,7 @@ use super::error::{BridgeError, Doing};
 use super::frame::Pool;
 use super::observer::Observer;
 use super::port::FramePort;
-use super::remote::{self, Answer, Inbox, Order, Remote};
+use super::remote::{self, Answer, Inbox, Order, Remote, Wanted};
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Watchdog;
 use crate::claim::Claim;
@@ -104,8 +104,10 @@ impl Bridge {
         }
         let way_round = way_round(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
-        let (remote, inbox) = remote::pair(&config).doing("make an event counter")?;
         let mut engine = Engine::new(&config, pools, sockets.0, sockets.1, mtu);
+        let plans = engine.lanes.each_ref().map(|lane| lane.plan.clone());
+        let remotes = remote::pair(&config, plans);
+        let (remote, inbox) = remotes.doing("make an event counter")?;
         if let WayRound::Bridge(bridge) = &way_round {
             engine.foreign.until = bridge.forwarded_until;
             if engine.foreign.until > Time::ZERO {
@@ -343,18 +345,23 @@ impl Bridge {
     fn carry_out(&mut self, order: Order) -> Answer {
         let now = self.config.clock.now();
         match order {
-            Order::Snapshot => return Answer::Snapshot(Box::new(self.snapshot())),
-            Order::Become(config) => self.follow(*config, now),
+            Order::Snapshot => Answer::Snapshot(Box::new(self.snapshot())),
+            Order::Become(mut wanted) => {
+                self.follow(&mut wanted, now);
+                Answer::Done(wanted)
+            }
         }
-        Answer::Done
     }
 
-    /// Works by `config` from now on; what is fixed is the same in it.
-    fn follow(&mut self, config: BridgeConfig, now: Time) {
-        let old = std::mem::replace(&mut self.config, config);
-        let directions = [(&old.up, &self.config.up), (&old.down, &self.config.down)];
-        for (lane, (old, new)) in self.engine.lanes.iter_mut().zip(directions) {
-            lane.follow(old, new, &self.config, now);
+    /// Works by `wanted` from now on, which has what was before afterwards; what is fixed is the
+    /// same in both.
+    fn follow(&mut self, wanted: &mut Wanted, now: Time) {
+        std::mem::swap(&mut self.config, &mut wanted.config);
+        let (old, new) = (&wanted.config, &self.config);
+        let directions = [[&old.up, &new.up], [&old.down, &new.down]];
+        let lanes = self.engine.lanes.iter_mut();
+        for ((lane, direction), built) in lanes.zip(directions).zip(&mut wanted.built) {
+            lane.follow(direction, built.as_mut(), new.seed, now);
         }
         for pool in &mut self.engine.pools {
             pool.set_limit(self.config.memory);

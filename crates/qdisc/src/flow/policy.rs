@@ -6,9 +6,9 @@ use core::fmt::Debug;
 /// How the flows of a [`FlowQueue`](crate::FlowQueue) are told apart, and how they share.
 ///
 /// The methods without a body of their own are those of RFC 8290, and cost nothing.
-pub trait FlowPolicy {
+pub trait FlowPolicy: Send {
     /// What the policy keeps of a flow.
-    type Flow: Default + Clone + Debug;
+    type Flow: Default + Clone + Debug + Send;
 
     /// Whether a flow may stand in any of the buckets of its set.
     const ASSOCIATIVE: bool = false;
