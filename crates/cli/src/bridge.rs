@@ -231,6 +231,9 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         served.context("start the metrics' thread")?;
     }
     fleet
+        .mind_memory()
+        .context("start the thread that gives memory back")?;
+    fleet
         .reassure()
         .context("start the thread that tells the service manager")?;
     fleet.ready();

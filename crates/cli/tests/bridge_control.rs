@@ -5,7 +5,7 @@
 mod common;
 
 use common::process::{Running, bridge, ctl, program};
-use common::rig::{Link, available, exchange};
+use common::rig::{Link, OURS, Raw, available, exchange, frame};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -176,4 +176,51 @@ fn ctl_asks_and_changes() {
     );
     process.interrupt();
     assert_eq!(ctl("stats").0, Some(1), "nobody is there any more");
+}
+
+/// Kilobytes of memory that a process has.
+fn resident(process: &Running) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let mut words = line.expect("it is there").split_whitespace();
+    words
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .expect("a number")
+}
+
+#[test]
+fn memory_goes_back_when_a_flood_is_over() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let words = "a1 b1 --control control --up-rate 8kbit";
+    let process = bridge(&link, &format!("{words} --memory 100mb"), dir.path());
+    let (code, said) = ctl(dir.path(), "change up pfifo limit 100000");
+    assert_eq!(code, Some(0), "{said}");
+    let left = Raw::new(&link.client, "a0");
+    let wait = || thread::sleep(Duration::from_millis(100));
+    // 2.2 KiB each.
+    for _ in 0..1000 {
+        for _ in 0..500 {
+            left.send(&frame(OURS, &[1; 100]));
+        }
+        if resident(&process) > 100_000 {
+            break;
+        }
+    }
+    let full = resident(&process);
+    assert!(full > 100_000, "{full} kB");
+    assert_eq!(ctl(dir.path(), "rate up unlimited").0, Some(0));
+    for _ in 0..100 {
+        if resident(&process) < full / 2 {
+            break;
+        }
+        wait();
+    }
+    let left_over = resident(&process);
+    assert!(left_over < full / 2, "{left_over} kB of {full}");
+    process.interrupt();
 }

@@ -70,6 +70,33 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// As `lock`, in a folder that is made if it is missing. The last claim's owner may remove it
+/// between the two.
+fn lock_in_folder(path: &Path) -> io::Result<Option<File>> {
+    loop {
+        if let Some(folder) = path.parent() {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true).mode(0o700).create(folder)?;
+        }
+        match lock(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            locked => return locked,
+        }
+    }
+}
+
+/// Removes a claim, and its folders when they are empty.
+fn remove_claim(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    for folder in path.ancestors().skip(1).take(2) {
+        // There are other claims, or a service manager has the folder.
+        if fs::remove_dir(folder).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn read(mut file: &File) -> Value {
     let mut text = String::new();
     // What cannot be read says nothing: it was cut off by a crash of the machine.
@@ -90,12 +117,8 @@ impl Claim {
     pub(crate) fn take(interface: &Interface) -> Result<Self, BridgeError> {
         let name = &interface.name;
         let what = format!("claim `{name}` in {STATE}");
-        let folder = folder().doing(&what)?;
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(&folder).doing(&what)?;
-        let path = folder.join(name);
-        let Some(file) = lock(&path).doing(&what)? else {
+        let path = folder().doing(&what)?.join(name);
+        let Some(file) = lock_in_folder(&path).doing(&what)? else {
             let holder = File::open(&path).map(|file| read(&file)["process"].as_u64());
             return Err(BridgeError::Claimed {
                 interface: name.clone(),
@@ -181,7 +204,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // A crash leaves it, for those who clean up.
         if !std::thread::panicking() && self.changed.bridge.is_none() {
-            let _ = fs::remove_file(&self.path);
+            let _ = remove_claim(&self.path);
         }
     }
 }
@@ -218,7 +241,7 @@ pub fn restore() -> io::Result<Vec<String>> {
         } else {
             undone.push("it is another interface now, or none");
         }
-        fs::remove_file(&path)?;
+        remove_claim(&path)?;
         if undone.is_empty() {
             undone.push("there was nothing to undo");
         }

@@ -28,6 +28,6 @@ pub use claim::{STATE, restore};
 pub use clock::Clock;
 pub use fail_open::FailOpenError;
 pub use lab::{Gateway, Host, Lab, Namespace, Plan};
-pub use sys::{Signal, Signals};
+pub use sys::{Signal, Signals, give_memory_back};
 pub use unfit::{Unfit, UnfitFlow};
 pub use world::{Guests, Live, Queues};

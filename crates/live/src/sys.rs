@@ -83,6 +83,16 @@ pub(crate) fn bind_to_interface(socket: impl AsFd, index: u32) -> io::Result<()>
     check(result).map(drop)
 }
 
+/// Gives free memory back to the system that the allocator keeps for later (`malloc_trim(3)`). It
+/// takes milliseconds, in which other threads wait when they allocate.
+pub fn give_memory_back() {
+    // SAFETY: it takes no pointer, and touches free memory alone.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Gives the calling thread a real-time priority (SCHED_FIFO).
 pub(crate) fn real_time(priority: libc::c_int) -> io::Result<()> {
     let parameter = libc::sched_param {

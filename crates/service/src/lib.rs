@@ -17,6 +17,7 @@ mod control;
 mod difference;
 mod fleet;
 mod history;
+mod memory;
 mod metrics;
 mod notify;
 mod pair;

@@ -1,0 +1,45 @@
+//! Gives memory back to the system once a flood is over.
+//!
+//! Frames that a pool does not keep go to the allocator, which keeps them too. It is told to give
+//! them back when bridges hold much less than they did, and only then: while a queue is full it
+//! would wait for memory soon after. A forwarding thread does not wait for it meanwhile, because
+//! what a pool keeps lasts for 7000 frames.
+
+use crate::Fleet;
+use sojourn_live::give_memory_back;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// How often it looks.
+const PERIOD: Duration = Duration::from_secs(1);
+/// So many bytes less than at most are worth it.
+const WORTH: u64 = 16 << 20;
+
+impl Fleet {
+    /// Gives memory back from time to time, to the end of the process.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn mind_memory(self: &Arc<Self>) -> io::Result<()> {
+        let fleet = Arc::clone(self);
+        let thread = thread::Builder::new().name("memory".into());
+        let mind = thread.spawn(move || {
+            let mut most = 0;
+            loop {
+                thread::sleep(PERIOD);
+                let pairs = fleet.all_stats();
+                let snapshots = pairs.iter().filter_map(|pair| pair.snapshot.as_ref());
+                let sides = snapshots.flat_map(|snapshot| &snapshot.stats);
+                let now = sides.map(|side| side.memory).sum();
+                if now + WORTH < most {
+                    give_memory_back();
+                    most = now;
+                }
+                most = most.max(now);
+            }
+        });
+        mind.map(drop)
+    }
+}
