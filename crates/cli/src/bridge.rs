@@ -120,7 +120,7 @@ impl Outside {
                     }
                     Signal::Report => match fleet.text() {
                         Ok(text) => report(text),
-                        Err(error) => log(error),
+                        Err(error) => log(error.to_string()),
                     },
                     // It logs what comes of it.
                     Signal::Reload => drop(fleet.reload("SIGHUP", false)),

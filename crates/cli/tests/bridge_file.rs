@@ -72,6 +72,9 @@ fn several_pairs_are_one_process() {
     other.middle.ip("link delete b2");
     thread::sleep(Duration::from_millis(300));
     assert_eq!(exchange(&link), PASSES);
+    let said = told(dir, "stats");
+    assert!(said.contains("pair dsl\nthe bridge has ended\n"), "{said}");
+    assert!(said.contains("pair wan\nqdisc"), "{said}");
     let error = refused(dir, "reload");
     assert!(
         error.contains("pair dsl: there is no interface `b2` here"),

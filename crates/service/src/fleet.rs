@@ -83,13 +83,19 @@ pub(crate) struct PairStats {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
 }
 
+/// What pairs say, by their names.
+type Answers = Vec<(String, Result<Arc<Snapshot>, RemoteError>)>;
+
 /// Why somebody who asks gets no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AskError {
+pub enum AskError {
+    /// No pair has this name; those that there are.
     #[error("there is no pair `{0}`; there are {1}")]
     NoPair(String, String),
+    /// There are several, and none was named.
     #[error("which pair? There are {0}")]
     WhichPair(String),
+    /// The pair does not answer.
     #[error("{0}: {1}")]
     Remote(String, #[source] RemoteError),
 }
@@ -321,26 +327,24 @@ impl Fleet {
         found.ok_or_else(|| AskError::NoPair(name.unwrap_or_default().to_owned(), names()))
     }
 
-    /// What has been counted: of one pair by its name, or of all.
-    pub(crate) fn snapshots(
-        &self,
-        name: Option<&str>,
-    ) -> Result<Vec<(String, Arc<Snapshot>)>, AskError> {
-        let asked = if name.is_some() {
-            vec![self.find(name)?]
-        } else {
-            let members = self.members();
-            let all = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
-            all.collect()
-        };
-        let ask = |(name, remote): (String, Remote)| {
-            let snapshot = remote.snapshot();
-            match snapshot {
-                Ok(snapshot) => Ok((name, snapshot)),
-                Err(error) => Err(AskError::Remote(name, error)),
-            }
-        };
-        asked.into_iter().map(ask).collect()
+    /// What has been counted: of one pair by its name, or of all. Of several those that do not
+    /// answer are left to whoever asks.
+    pub(crate) fn snapshots(&self, name: Option<&str>) -> Result<Answers, AskError> {
+        let members = self.members();
+        let all: Vec<_> = members
+            .iter()
+            .map(|member| (member.name.clone(), member.remote.clone()))
+            .collect();
+        drop(members);
+        if name.is_none() && all.len() > 1 {
+            let asked = all.into_iter();
+            return Ok(asked.map(|(name, it)| (name, it.snapshot())).collect());
+        }
+        let (name, remote) = self.find(name)?;
+        match remote.snapshot() {
+            Ok(snapshot) => Ok(vec![(name, Ok(snapshot))]),
+            Err(error) => Err(AskError::Remote(name, error)),
+        }
     }
 
     /// What has been counted, of all pairs, also those that do not answer.
@@ -362,16 +366,29 @@ impl Fleet {
         remotes.into_iter().map(ask).collect()
     }
 
-    /// Statistics as text: what `tc -s qdisc` prints and what the bridges count.
+    /// Statistics as text: what `tc -s qdisc` prints and what the bridges count; of one pair by its
+    /// name, or of all.
     ///
     /// # Errors
-    /// When a bridge hangs or has ended, in words.
-    pub fn text(&self) -> Result<String, String> {
-        let snapshots = self.snapshots(None).map_err(|error| error.to_string())?;
-        let snapshots = snapshots
-            .iter()
-            .map(|(name, snapshot)| (name.as_str(), &**snapshot));
-        Ok(show(snapshots))
+    /// When there is no such pair, or the only one does not answer.
+    pub(crate) fn text_of(&self, name: Option<&str>) -> Result<String, AskError> {
+        let snapshots = self.snapshots(name)?;
+        let text = |(name, snapshot): &(String, Result<Arc<Snapshot>, RemoteError>)| {
+            let text = match snapshot {
+                Ok(snapshot) => snapshot.text(),
+                Err(error) => format!("{error}\n"),
+            };
+            (name.clone(), text)
+        };
+        Ok(below_names(&snapshots.iter().map(text).collect::<Vec<_>>()))
+    }
+
+    /// Statistics of all pairs as text.
+    ///
+    /// # Errors
+    /// When the only pair does not answer.
+    pub fn text(&self) -> Result<String, AskError> {
+        self.text_of(None)
     }
 
     /// Has one direction of a pair changed by somebody.
@@ -407,10 +424,12 @@ impl Fleet {
 
 /// Statistics of several pairs as text, each below its name; of a single one without.
 pub fn show<'a>(snapshots: impl Iterator<Item = (&'a str, &'a Snapshot)>) -> String {
-    let texts: Vec<_> = snapshots
-        .map(|(name, snapshot)| (name, snapshot.text()))
-        .collect();
-    if let [(_, only)] = &texts[..] {
+    let text = |(name, snapshot): (&str, &Snapshot)| (name.to_owned(), snapshot.text());
+    below_names(&snapshots.map(text).collect::<Vec<_>>())
+}
+
+fn below_names(texts: &[(String, String)]) -> String {
+    if let [(_, only)] = texts {
         return only.clone();
     }
     let named = texts

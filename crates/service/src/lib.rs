@@ -25,7 +25,7 @@ mod reload;
 mod request;
 
 pub use control::{Control, ControlError, ControlThread};
-pub use fleet::{Ending, Failure, Fleet, show};
+pub use fleet::{AskError, Ending, Failure, Fleet, show};
 pub use metrics::{Metrics, MetricsError};
 pub use notify::Notify;
 pub use pair::{Pair, describe};

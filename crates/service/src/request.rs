@@ -14,7 +14,7 @@
 //! `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes nothing.
 
 use crate::Fleet;
-use crate::fleet::{AskError, show};
+use crate::fleet::AskError;
 use crate::reload::ReloadError;
 use serde_json::{Map, Value, json};
 use sojourn_live::bridge::Side;
@@ -59,14 +59,14 @@ impl Request {
         Ok(match self {
             Self::Stats(pair) => {
                 let snapshots = fleet.snapshots(pair.as_deref())?;
-                let stats = snapshots.into_iter().map(|(name, it)| (name, it.json()));
+                let stats = snapshots.into_iter().map(|(name, snapshot)| {
+                    let stats = snapshot.map(|snapshot| snapshot.json());
+                    let stats = stats.unwrap_or_else(|error| json!({"error": error.to_string()}));
+                    (name, stats)
+                });
                 json!({"ok": true, "stats": stats.collect::<Map<_, _>>()})
             }
-            Self::Text(pair) => {
-                let snapshots = fleet.snapshots(pair.as_deref())?;
-                let snapshots = snapshots.iter().map(|(name, it)| (name.as_str(), &**it));
-                json!({"ok": true, "text": show(snapshots)})
-            }
+            Self::Text(pair) => json!({"ok": true, "text": fleet.text_of(pair.as_deref())?}),
             Self::Change(pair, side, spec) => {
                 let text = spec.to_string();
                 let pair = fleet.change(by, pair.as_deref(), |bridge| bridge.change(side, spec))?;
