@@ -136,6 +136,7 @@ impl PacketSocket {
         }
         let Some(fresh) = pool.take() else {
             self.counters.no_buffer += 1;
+            self.counters.no_buffer_bytes += len as u64;
             return None;
         };
         self.counters.received += 1;

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Link, Raw, frame, plain};
 use sojourn_live::bridge::{BridgeConfig, NoObserver, Remote, SideStats};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{DropReason, Spec};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
 use std::thread;
@@ -67,6 +67,12 @@ fn a_flood_leaves_the_other_direction_alone() {
         left.count(is_ours)
     });
     assert_eq!(arrived, 200);
+    // What did not reach the queue for want of memory is in its accounts.
+    let (queue, lost) = (stats.up.queue, stats.up.input.no_buffer);
+    assert_eq!(queue.dropped_for(DropReason::NoBuffer), lost);
+    assert!(lost > 0 && queue.dropped.packets >= lost, "{queue:?}");
+    let given = queue.dequeued.packets + queue.dropped.packets + stats.up.backlog.packets;
+    assert_eq!(queue.offered.packets, given, "{queue:?}");
     assert_eq!(stats.down.input.no_buffer, 0);
 }
 

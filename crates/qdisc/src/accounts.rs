@@ -54,11 +54,14 @@ pub enum DropReason {
     Surplus,
     /// The link had stood still for too long ([`Spec::restart`](crate::Spec::restart)).
     Stale,
+    /// There was no memory for it, so that it did not reach the queue: no discipline says so, but
+    /// who runs one may.
+    NoBuffer,
 }
 
 impl DropReason {
     /// All of them, in the order of their counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Tail,
         Self::Head,
         Self::Aqm,
@@ -68,6 +71,7 @@ impl DropReason {
         Self::Oversize,
         Self::Surplus,
         Self::Stale,
+        Self::NoBuffer,
     ];
 
     /// A word for it, in metrics and JSON.
@@ -82,6 +86,7 @@ impl DropReason {
             Self::Oversize => "oversize",
             Self::Surplus => "surplus",
             Self::Stale => "stale",
+            Self::NoBuffer => "no_buffer",
         }
     }
 }
@@ -105,6 +110,15 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Counts packets that there was no memory for: offered and dropped.
+    pub fn no_buffer(&mut self, lost: Tally) {
+        for tally in [&mut self.offered, &mut self.dropped] {
+            tally.packets += lost.packets;
+            tally.bytes += lost.bytes;
+        }
+        self.drops[DropReason::NoBuffer as usize] += lost.packets;
+    }
+
     /// Counts a drop.
     pub fn drop(&mut self, len: u32, reason: DropReason) {
         self.dropped.add(len);

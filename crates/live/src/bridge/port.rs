@@ -20,6 +20,8 @@ pub struct PortCounters {
     pub missed: u64,
     /// Frames dropped because the pool was empty.
     pub no_buffer: u64,
+    /// Their bytes.
+    pub no_buffer_bytes: u64,
     /// Frames dropped because they are longer than any buffer, or that the kernel cannot hand
     /// to a packet socket (a segmentation offload unknown to it).
     pub unreadable: u64,

@@ -17,7 +17,7 @@ use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
-use sojourn_qdisc::{Backlog, Counters, Report};
+use sojourn_qdisc::{Backlog, Counters, Report, Tally, Value};
 use sojourn_units::{Span, Time};
 use sojourn_world::Change;
 use std::collections::VecDeque;
@@ -198,7 +198,8 @@ impl Bridge {
         if matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays()) {
             now = self.wait_for_a_gap(observer)?;
         }
-        self.closing = Some(Side::BOTH.map(|side| self.queue(side)));
+        let closing = Side::BOTH.map(|side| self.queue(side));
+        self.closing = Some(closing);
         // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
         if let WayRound::Bridge(bridge) = &self.way_round
             && bridge.stays()
@@ -404,18 +405,32 @@ impl Bridge {
 
     /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
     /// were at the stop, with what was held then.
-    pub fn report(&self, side: Side) -> Report {
+    pub fn report(&mut self, side: Side) -> Report {
         self.queue(side).2
     }
 
     /// Of a queue, now or at the stop: its accounts, its backlog and its report.
-    fn queue(&self, side: Side) -> (Counters, Backlog, Report) {
+    /// Frames that there was no memory for have not reached it, and count as its drops all the
+    /// same.
+    fn queue(&mut self, side: Side) -> (Counters, Backlog, Report) {
         if let Some(closing) = &self.closing {
             return closing[side as usize].clone();
         }
+        let (input, _) = self.engine.ports(side);
         let qdisc = self.engine.lanes[side as usize].qdisc();
         let now = self.config.clock.now();
-        (*qdisc.counters(), qdisc.backlog(), qdisc.report(now))
+        let (mut counters, mut report) = (*qdisc.counters(), qdisc.report(now));
+        counters.no_buffer(Tally {
+            packets: input.no_buffer,
+            bytes: input.no_buffer_bytes,
+        });
+        let mut stats = report.stats.iter_mut();
+        if let Some(drops) = stats.find(|field| field.name == "drops")
+            && let Value::Int(number) = &mut drops.value
+        {
+            *number = number.saturating_add_unsigned(input.no_buffer);
+        }
+        (counters, qdisc.backlog(), report)
     }
 
     /// Times that the loop went round.
