@@ -35,7 +35,7 @@ impl Delays {
     /// Another packet has left.
     pub fn add(&mut self, sojourn: Span) {
         self.counts[DELAYS.partition_point(|bound| *bound < sojourn)] += 1;
-        self.sum = self.sum + sojourn;
+        self.sum += sojourn;
     }
 }
 
