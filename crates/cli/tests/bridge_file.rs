@@ -132,6 +132,45 @@ fn a_reload_loses_nothing() {
     process.interrupt();
 }
 
+/// All that `a_wrong_file_changes_nothing` does is remembered: what was changed, refused and found
+/// as it was.
+fn remembered(dir: &Path) {
+    let history = told(dir, "history");
+    let entries: Vec<&str> = history.lines().collect();
+    assert!(
+        entries[0].contains("Z  start: pair wan: a1 <-> b1; up: fq_codel"),
+        "{history}"
+    );
+    let [.., limit, back] = &entries[..] else {
+        panic!("{history}");
+    };
+    assert!(
+        limit.contains(" of user 0: pair wan: up.rate: 20Mbit -> 5Mbit"),
+        "{history}"
+    );
+    assert!(
+        back.ends_with(": pair wan: up.rate: 5Mbit -> 20Mbit"),
+        "{history}"
+    );
+    assert!(
+        history.contains("SIGHUP: reload refused: bridge.toml: cannot be read"),
+        "{history}"
+    );
+    assert!(
+        history.contains("user 0: reload: nothing differs"),
+        "{history}"
+    );
+    let history = told(dir, "--json history");
+    let history: serde_json::Value = serde_json::from_str(&history).expect("it is JSON");
+    let first = &history["history"][0];
+    assert!(
+        first["time"]
+            .as_str()
+            .is_some_and(|time| time.ends_with('Z')),
+        "{first}"
+    );
+}
+
 #[test]
 fn a_wrong_file_changes_nothing() {
     if !available() {
@@ -185,41 +224,7 @@ fn a_wrong_file_changes_nothing() {
     write(dir, &good);
     told(dir, "rate up 5mbit");
     assert_eq!(told(dir, "reload"), "pair wan: up.rate: 5Mbit -> 20Mbit\n");
-    // All of it is remembered: what was changed, refused and found as it was.
-    let history = told(dir, "history");
-    let entries: Vec<&str> = history.lines().collect();
-    assert!(
-        entries[0].contains("Z  start: pair wan: a1 <-> b1; up: fq_codel"),
-        "{history}"
-    );
-    let [.., limit, back] = &entries[..] else {
-        panic!("{history}");
-    };
-    assert!(
-        limit.contains(" of user 0: pair wan: up.rate: 20Mbit -> 5Mbit"),
-        "{history}"
-    );
-    assert!(
-        back.ends_with(": pair wan: up.rate: 5Mbit -> 20Mbit"),
-        "{history}"
-    );
-    assert!(
-        history.contains("SIGHUP: reload refused: bridge.toml: cannot be read"),
-        "{history}"
-    );
-    assert!(
-        history.contains("user 0: reload: nothing differs"),
-        "{history}"
-    );
-    let history = told(dir, "--json history");
-    let history: serde_json::Value = serde_json::from_str(&history).expect("it is JSON");
-    let first = &history["history"][0];
-    assert!(
-        first["time"]
-            .as_str()
-            .is_some_and(|time| time.ends_with('Z')),
-        "{first}"
-    );
+    remembered(dir);
     process.interrupt();
 }
 

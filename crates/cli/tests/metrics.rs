@@ -141,7 +141,7 @@ fn clients_that_do_not_behave_are_in_nobodys_way() {
         .map(|number| {
             link.middle.run(|| {
                 let mut stream = TcpStream::connect("127.0.0.1:9817").expect("it listens");
-                let text = ["".into(), "GET /metrics HT".into(), "x".repeat(50_000)];
+                let text = [String::new(), "GET /metrics HT".into(), "x".repeat(50_000)];
                 let text: &String = &text[number % 3];
                 // It may have been hung up on.
                 let _ = stream.write_all(text.as_bytes());

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const FILE: &str = "version = 1\ncontrol = \"control\"\n[[pair]]\nleft = \"a1\"\nright = \"b1\"\n";
 
@@ -77,13 +77,8 @@ fn the_manager_hears_what_happens() {
     assert!(news(&manager).contains("at 50Mbit"));
     assert_eq!(ctl(dir, "reload --dry-run").0, Some(2));
     // Signs of life come while the forwarding thread answers.
-    let start = Instant::now();
     let signs = std::iter::from_fn(|| told(&manager)).take(5);
     assert!(signs.into_iter().all(|sign| sign == "WATCHDOG=1\n"));
-    assert!(
-        start.elapsed() > Duration::from_millis(300),
-        "not more than needed"
-    );
     process.signal("INT");
     assert_eq!(news(&manager), "STOPPING=1\n");
     assert!(process.ended());
@@ -141,10 +136,10 @@ fn the_unit_exposes_little() {
 /// The unit's capabilities are enough, for a user that has nothing else.
 #[test]
 fn root_is_not_needed() {
+    const NOBODY: u32 = 65534;
     if !available() {
         return;
     }
-    const NOBODY: u32 = 65534;
     let (_, unit) = unit();
     let ambient = unit
         .lines()

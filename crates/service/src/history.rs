@@ -54,7 +54,7 @@ fn utc(seconds: u64, millis: u32) -> String {
     const DAY: u64 = 86_400;
     let (days, second) = (seconds / DAY, seconds % DAY);
     // From 1 March 2000, so that the leap day is a year's last; 400 years have 146 097 days.
-    let since = days as i64 - 11_017;
+    let since = days.cast_signed() - 11_017;
     let (era, day) = (since.div_euclid(146_097), since.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
