@@ -7,6 +7,7 @@
 mod bridge;
 mod check;
 mod ctl;
+mod export;
 mod fidelity;
 mod figures;
 mod kernel;
@@ -62,6 +63,7 @@ enum Command {
     Report(report::ReportArgs),
     Reproduce(reproduce::ReproduceArgs),
     Fidelity(fidelity::FidelityArgs),
+    Export(export::ExportArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
@@ -153,6 +155,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
+        Command::Export(args) => export::export(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),

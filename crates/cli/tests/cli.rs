@@ -174,6 +174,36 @@ fn a_folder_receives_the_three_files_and_reports_can_be_merged() {
 }
 
 #[test]
+fn runs_become_data_files_of_flents() {
+    let folder = Folder::new(GOOD);
+    let (file, out) = (folder.path("scenario.toml"), folder.path("out"));
+    assert!(sojourn(&["run", &file, "--out", &out]).status.success());
+    let flent = folder.path("flent");
+    let exported = sojourn(&["export", "--flent", &out, "--out", &flent]);
+    assert!(exported.status.success(), "{}", text(&exported.stderr));
+    let names = ["pfifo_limit_20", "fq_codel"].map(|queue| {
+        format!("{flent}/tcp_nup-2000-01-01T000000.000000.{queue}_seed_1_sim.flent.gz")
+    });
+    let paths: Vec<&str> = text(&exported.stdout).lines().collect();
+    assert_eq!(paths, names);
+    for path in paths {
+        let bytes = std::fs::read(path).expect("it was written");
+        assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip's magic number");
+    }
+    assert_eq!(
+        sojourn(&["export", &out, "--out", &flent]).status.code(),
+        Some(2)
+    );
+    let nowhere = folder.path("nowhere");
+    assert_eq!(
+        sojourn(&["export", "--flent", &nowhere, "--out", &flent])
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let folder = Folder::new(GOOD);
     let file = folder.scenario();

@@ -1,0 +1,75 @@
+//! `sojourn export`: results in the formats of other programs.
+
+use crate::out::check_folder;
+use crate::{FAILED, WrongInput, print};
+use anyhow::Context as _;
+use clap::Args;
+use sojourn_flent::data_file;
+use sojourn_scenario::Scenario;
+use sojourn_world::Source;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Write results as other programs' files
+///
+/// Each run becomes a data file of Flent's, under the test that has its flows: `rrul`, `rrul_be`,
+/// `rrul_be_nflows`, `tcp_nup`, `tcp_ndown` or `ping`, with the names of that test's series.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn run scenarios/flent/tcp_nup.toml --out out/nup
+  sojourn export --flent out/nup --out out/flent
+  flent -i out/flent/*.flent.gz -p totals -o totals.png
+
+Exit status: 0 when every run was written, 1 when one has no place in the format (the others are
+written), 2 when the input is wrong.")]
+pub(crate) struct ExportArgs {
+    /// Folders written by `sojourn run --out`
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// As Flent's data files, `.flent.gz`
+    #[arg(long, required = true)]
+    flent: bool,
+
+    /// Folder to write into
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Folder of the scenario's file, from which files are seen that it names
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    base: PathBuf,
+}
+
+pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
+    check_folder(&args.out)?;
+    let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
+    let text = merged.info.source.as_ref().ok_or_else(|| {
+        WrongInput("the results do not say of which scenario they are".to_owned())
+    })?;
+    let source = Source {
+        name: merged.info.name.clone(),
+        text: text.clone(),
+        base: args.base.clone(),
+    };
+    std::fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    let (mut failed, mut written) = (false, String::new());
+    for run in &merged.results {
+        let cell = Scenario::cell(&source, &run.params, run.seed)?;
+        match data_file(run, &cell) {
+            Ok((name, bytes)) => {
+                let path = args.out.join(name);
+                std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;
+                let _ = writeln!(written, "{}", path.display());
+            }
+            Err(reason) => {
+                eprintln!(
+                    "sojourn: seed {} of {}: {reason}",
+                    run.seed, merged.info.name
+                );
+                failed = true;
+            }
+        }
+    }
+    print(&written)?;
+    Ok(if failed { FAILED } else { 0 })
+}
