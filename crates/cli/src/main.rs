@@ -13,6 +13,7 @@ mod figures;
 mod kernel;
 mod manual;
 mod out;
+mod part;
 mod pcap;
 mod progress;
 mod qdisc;

@@ -2,6 +2,7 @@
 
 use crate::figures;
 use crate::out::{Results, check_out, clear};
+use crate::part::{Part, Shard, resumed};
 use crate::pcap::{Capturing, SNAP_LEN};
 use crate::progress::Bar;
 use crate::signal::stop_on_signal;
@@ -61,6 +62,15 @@ pub(crate) struct RunArgs {
     /// Replace what another scenario or study has left in --out's folder
     #[arg(long, requires = "out")]
     overwrite: bool,
+
+    /// Run only each Nth run, beginning with the Ith: `3/8` is the third of eight shards, whose
+    /// folders `sojourn report` puts together
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Run only what the folder of --out lacks; what this version of the program has run stays
+    #[arg(long, requires = "out")]
+    resume: bool,
 
     /// Print the summary as JSON on standard output, and nothing else there
     #[arg(long)]
@@ -153,6 +163,14 @@ impl RunArgs {
         })
     }
 
+    /// What is run of the cells in a world.
+    fn part(&self, info: &ScenarioInfo, cells: &[Cell], row: &Row) -> Result<Part, WrongInput> {
+        match &self.out {
+            Some(dir) if self.resume => resumed(info, cells, &row.name, dir),
+            _ => Ok(Part::whole(cells)),
+        }
+    }
+
     /// The world behind `--pcap`, if that is wanted.
     fn capturing<'a>(
         &'a self,
@@ -201,33 +219,39 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let Scenario { info, cells } = args.overrides.load(&args.file)?;
+    let Scenario { info, mut cells } = args.overrides.load(&args.file)?;
     let rows = worlds::once(&args.world);
     args.check(&rows, &info.name)?;
-    let mut worlds = Vec::new();
+    if let Some(shard) = args.shard {
+        shard.of(&mut cells);
+    }
+    let (mut worlds, mut parts) = (Vec::new(), Vec::new());
     for row in &rows {
         worlds.push(row.world(args.setup())?);
+        parts.push(args.part(&info, &cells, row)?);
     }
     let mut capturing = Vec::new();
-    for world in &worlds {
-        capturing.push(args.capturing(world.as_ref(), &cells)?);
+    for (world, part) in worlds.iter().zip(&parts) {
+        capturing.push(args.capturing(world.as_ref(), &part.left)?);
     }
     let stop = stop_on_signal()?;
     let (mut results, mut failures) = (Vec::new(), Vec::new());
-    for ((row, world), capturing) in rows.iter().zip(&worlds).zip(&capturing) {
+    let all = rows.iter().zip(&worlds).zip(&capturing).zip(&parts);
+    for (((row, world), capturing), part) in all {
+        let cells = &part.left;
         let world: &(dyn World + Sync) = match capturing {
             Some(capturing) => capturing,
             None => world.as_ref(),
         };
-        let bar = Bar::new(&cells, args.quiet);
-        let outcomes = run_cells(world, &cells, row.jobs(args.jobs), &stop, &bar);
+        let bar = Bar::new(cells, args.quiet);
+        let outcomes = run_cells(world, cells, row.jobs(args.jobs), &stop, &bar);
         bar.clear();
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
             return Ok(INTERRUPTED);
         }
-        let (good, bad) = sojourn_scenario::split(&cells, outcomes);
-        results.extend(good);
+        let (good, bad) = sojourn_scenario::split(cells, outcomes);
+        results.extend(part.with(good));
         failures.extend(bad);
     }
     for failure in &failures {

@@ -174,6 +174,57 @@ fn a_folder_receives_the_three_files_and_reports_can_be_merged() {
 }
 
 #[test]
+fn shards_make_the_whole_and_what_is_there_is_not_run_again() {
+    let folder = Folder::new(GOOD);
+    let (file, out) = (folder.path("scenario.toml"), |name: &str| folder.path(name));
+    let runs = |name: &str| -> Vec<serde_json::Value> {
+        let text = std::fs::read_to_string(Path::new(&out(name)).join("summary.json"));
+        let summary: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        summary["cells"].as_array().unwrap().clone()
+    };
+    let digests = |name: &str| -> Vec<String> {
+        let mut digests: Vec<_> = runs(name).iter().map(|c| c["digest"].to_string()).collect();
+        digests.sort();
+        digests
+    };
+    let run = |more: &[&str]| {
+        let arguments = [&["run", file.as_str(), "--seeds", "3"], more].concat();
+        let output = sojourn(&arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    run(&["--out", &out("whole")]);
+    run(&["--out", &out("a"), "--shard", "1/2"]);
+    run(&["--out", &out("b"), "--shard", "2/2"]);
+    assert_eq!((runs("whole").len(), runs("a").len()), (6, 3));
+    let merged = sojourn(&["report", &out("a"), &out("b"), "--out", &out("both")]);
+    assert!(merged.status.success());
+    assert_eq!(digests("both"), digests("whole"));
+    // Half is there; what it cost stays as it was.
+    let cost = |name: &str| -> Vec<String> {
+        runs(name)
+            .iter()
+            .map(|c| c["cost"]["wall_s"].to_string())
+            .collect()
+    };
+    let before = cost("a");
+    run(&["--out", &out("a"), "--resume"]);
+    assert_eq!(digests("a"), digests("whole"));
+    assert!(before.iter().all(|wall| cost("a").contains(wall)));
+    let params = |name: &str| {
+        runs(name)
+            .iter()
+            .map(|c| c["params"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(params("a"), params("whole"), "in the scenario's order");
+    let other = Folder::new(&GOOD.replace("2mbit", "3mbit"));
+    let elsewhere = other.path("scenario.toml");
+    let refused = sojourn(&["run", &elsewhere, "--out", &out("a"), "--resume"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("results of another scenario"));
+}
+
+#[test]
 fn runs_become_data_files_of_flents() {
     let folder = Folder::new(GOOD);
     let (file, out) = (folder.path("scenario.toml"), folder.path("out"));
