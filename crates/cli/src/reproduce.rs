@@ -13,9 +13,9 @@ use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
-use sojourn_scenario::{Options, Outcome};
-use sojourn_study::{Outcomes, Reproduced, Setting, Status, Study};
-use sojourn_world::{ByWorld, Cell, World};
+use sojourn_scenario::Options;
+use sojourn_study::{Choice, Outcomes, Reproduced, Status, Study};
+use sojourn_world::{ByWorld, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         print(&claims_of(&study))?;
         return Ok(0);
     }
-    let chosen = choose(&study, args)?;
+    let choice = choose(&study, args)?;
     let mut worlds = Vec::new();
     for row in worlds::once(&args.world) {
         worlds.push((row, row.world(Setup::default())?));
@@ -134,14 +134,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     for (row, world) in &worlds {
         let jobs = row.jobs(args.jobs);
         let world = world.as_ref();
-        let outcomes = run(&study, &chosen, world, jobs, args, &stop, &mut cost);
+        let outcomes = run(&study, &choice, world, jobs, args, &stop, &mut cost);
         found.insert(row.name.clone(), outcomes);
         if stop.load(Ordering::Relaxed) {
             eprintln!("sojourn: interrupted; nothing was written");
             return Ok(INTERRUPTED);
         }
     }
-    let found = Reproduced::new(&study, &chosen, found, cost.figures(), None);
+    let found = Reproduced::new(&study, &choice.claims, found, cost.figures(), None);
     for failure in &found.failures {
         eprintln!("sojourn: {failure}");
     }
@@ -163,19 +163,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
 }
 
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
-fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, WrongInput> {
+fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
     if let Some(dir) = &args.out {
         check_out(dir, Results::Study(&study.name), args.overwrite)?;
     }
-    let mut chosen = study.select(&args.claims).map_err(WrongInput::from)?;
-    if args.quick && args.claims.is_empty() {
-        let is_slow = |index: &usize| study.settings[study.claims[*index].setting].slow;
-        let left: Vec<usize> = chosen.iter().copied().filter(is_slow).collect();
-        let left: Vec<&str> = left.iter().map(|i| study.claims[*i].id.as_str()).collect();
-        if !left.is_empty() && !args.quiet {
-            eprintln!("sojourn: --quick leaves out {}", left.join(", "));
-        }
-        chosen.retain(|index| !is_slow(index));
+    let choice = study.choose(&args.claims, args.quick);
+    let choice = choice.map_err(WrongInput::from)?;
+    if !choice.left_out.is_empty() && !args.quiet {
+        eprintln!("sojourn: --quick leaves out {}", choice.left_out.join(", "));
     }
     for Row { name, .. } in worlds::once(&args.world) {
         let mut settings = study.settings.iter();
@@ -185,55 +180,38 @@ fn choose(study: &Study, args: &ReproduceArgs) -> Result<Vec<usize>, WrongInput>
                 study.name
             )));
         }
-        if study.testable(&chosen, name).is_empty() && !chosen.is_empty() {
+        if study.testable(&choice.claims, name).is_empty() && !choice.claims.is_empty() {
             return Err(WrongInput(format!(
                 "the {name} world has no cells for {}",
                 args.claims.join(", ")
             )));
         }
     }
-    Ok(chosen)
+    Ok(choice)
 }
 
 /// Runs the cells of every setting that a chosen claim is about, in one world.
 #[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
 fn run(
     study: &Study,
-    chosen: &[usize],
+    choice: &Choice,
     world: &(dyn World + Sync),
     jobs: NonZeroUsize,
     args: &ReproduceArgs,
     stop: &AtomicBool,
     cost: &mut Cost,
 ) -> Outcomes {
-    let name = world.name();
-    let needed = |setting: usize| {
-        let mut claims = chosen.iter().map(|index| &study.claims[*index]);
-        let is_asked = args.claims.is_empty() && !(args.quick && study.settings[setting].slow);
-        is_asked || claims.any(|claim| claim.setting == setting)
-    };
-    let cells_of = |(number, setting): (usize, &Setting)| {
-        let scenario = setting.scenarios.get(&name).filter(|_| needed(number));
-        let cells = scenario.map(|scenario| scenario.cells.clone());
-        let cells = cells.unwrap_or_default().into_iter();
-        cells.map(move |cell| (number, cell))
-    };
-    let settings = study.settings.iter().enumerate();
-    let (places, cells): (Vec<usize>, Vec<Cell>) = settings.flat_map(cells_of).unzip();
-    let bar = Bar::new(&cells, args.quiet);
+    let chosen = study.runs(choice, &world.name());
+    let bar = Bar::new(&chosen.cells, args.quiet);
     let begin = Instant::now();
-    let outcomes = run_cells(world, &cells, jobs, stop, &bar);
+    let outcomes = run_cells(world, &chosen.cells, jobs, stop, &bar);
     bar.clear();
     let runs = || outcomes.iter().flatten();
     cost.runs += runs().count();
     cost.wall_s += begin.elapsed().as_secs_f64();
     cost.cpu_s += runs().map(|run| run.cost.cpu_s).sum::<f64>();
     cost.events += runs().map(|run| run.cost.events).sum::<u64>();
-    let mut by_setting: Vec<Vec<Outcome>> = study.settings.iter().map(|_| Vec::new()).collect();
-    for (setting, outcome) in places.into_iter().zip(outcomes) {
-        by_setting[setting].push(outcome);
-    }
-    by_setting
+    chosen.outcomes(outcomes)
 }
 
 fn list() -> anyhow::Result<u8> {

@@ -11,19 +11,26 @@ that pandas, polars and pyarrow take over; the names of columns end with their u
 from ._native import VERSION as _VERSION
 from ._run import load, run, sweep
 from ._scenario import Scenario
+from .aqm import Aqm
 from .errors import Problem, RunError, ScenarioError
-from .results import Results, Table
+from .results import Report, Results, Table
+from .studies import Reproduction, reproduce, studies
 
 __version__: str = _VERSION.split(" ", 1)[0]
 
 __all__ = [
+    "Aqm",
     "Problem",
+    "Report",
+    "Reproduction",
     "Results",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Table",
     "load",
+    "reproduce",
     "run",
+    "studies",
     "sweep",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 class Bar:
     """tqdm's bar over runs; nothing at all where it is not shown or tqdm is not installed."""
 
-    def __init__(self, runs: int, *, shown: bool | None) -> None:
+    def __init__(self, runs: int | None, *, shown: bool | None) -> None:
         self._bar: Any = None
         if shown is None:
             shown = _in_notebook() or sys.stderr.isatty()

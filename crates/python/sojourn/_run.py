@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
-from . import _native, _program
+from . import _native, _program, _spread
 from ._progress import Bar
 from ._scenario import Source, assignments, read, text_of
+from .aqm import Factory, makers
 from .results import Results
 
 
@@ -20,6 +22,9 @@ def run(
     jobs: int | None = None,
     series: bool = False,
     progress: bool | None = None,
+    executor: Executor | None = None,
+    keep: str | os.PathLike[str] | None = None,
+    queues: Mapping[str, Factory] | None = None,
     **overrides: Any,
 ) -> Results:
     """Run a scenario: every combination of its sweep with every seed.
@@ -40,6 +45,16 @@ def run(
     progress
         Whether to show a bar (tqdm's). By default in a notebook or a terminal, where tqdm is
         installed.
+    executor
+        Where to run: any `concurrent.futures.Executor`, such as a `ProcessPoolExecutor` or
+        ``client.get_executor()`` of a Dask cluster. Each run is a task. By default threads of
+        this process, which let go of Python while they run.
+    keep
+        A folder in which every run is kept as soon as it is done. What is there already is not
+        run again, so that the same call goes on where another one ended. A new version of the
+        program runs all anew; files that a scenario names (traces) are not looked at.
+    queues
+        Links with an AQM that is written in Python (see `sojourn.aqm`) in place of their queue.
     overrides
         Fields by their paths with other values: ``dumbbell__rtt="20ms"``, or
         ``**{"flow.upload.tcp.cc": "reno"}``. A field that the scenario sweeps is swept no more.
@@ -59,6 +74,9 @@ def run(
         jobs=jobs,
         series=series,
         progress=progress,
+        executor=executor,
+        keep=keep,
+        queues=queues,
         **overrides,
     )
 
@@ -72,6 +90,9 @@ def sweep(
     jobs: int | None = None,
     series: bool = False,
     progress: bool | None = None,
+    executor: Executor | None = None,
+    keep: str | os.PathLike[str] | None = None,
+    queues: Mapping[str, Factory] | None = None,
     **overrides: Any,
 ) -> Results:
     """Run a scenario over a grid: every combination of ``axes`` with every seed.
@@ -83,10 +104,25 @@ def sweep(
     sets, sweeps = assignments(overrides), assignments(axes)
     text = text_of(scenario)
     checked = read(text, sets, sweeps, seeds)
+    if executor is not None or keep is not None:
+        if world != "sim" or queues:
+            raise ValueError("executor and keep are for the simulator's own queues")
+        numbers = seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
+        of = _spread.Sweep(text, tuple(sets), tuple(sweeps), numbers, series)
+        with Bar(len(checked), shown=progress) as bar:
+            if executor is not None:
+                return _spread.run(of, checked, executor, keep, bar)
+            with ThreadPoolExecutor(jobs or os.cpu_count()) as threads:
+                return _spread.run(of, checked, threads, keep, bar)
     if world != "sim":
+        if queues:
+            raise ValueError("queues that are written in Python are for the simulator")
         return _program.run(text, world, sets, sweeps, checked, jobs)
+    made = makers(queues or {})
+    if made and jobs is None:
+        jobs = 1  # Python answers one at a time
     with Bar(len(checked), shown=progress) as bar:
-        return Results(_native.run(checked, None, jobs, series, bar.tell))
+        return Results(_native.run(checked, None, made, jobs, series, bar.tell))
 
 
 def load(*folders: str | os.PathLike[str]) -> Results:

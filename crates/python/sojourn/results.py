@@ -163,6 +163,17 @@ class Results:
         """Write ``report.html``, ``results.parquet`` and ``summary.json``, as the program does."""
         self._native.write(os.fspath(folder))
 
+    def to_flent(
+        self, folder: str | os.PathLike[str], base: str | os.PathLike[str] = "."
+    ) -> list[str]:
+        """Write a data file of Flent's for each run, as ``sojourn export --flent`` does.
+
+        The runs must have been made with ``series=True``. ``base`` is the folder of the scenario's
+        file, if that names others. Gives the files' paths.
+        """
+        paths = self._native.flent(os.fspath(folder), os.fspath(base))
+        return [str(path) for path in paths]
+
     def __len__(self) -> int:
         """The number of runs."""
         return len(self._native)

@@ -11,7 +11,9 @@
     reason = "pyo3 makes arguments and hands them over"
 )]
 
+mod aqm;
 mod error;
+mod reproduce;
 mod results;
 mod run;
 mod scenario;
@@ -22,6 +24,8 @@ use pyo3::prelude::*;
 /// `sojourn._native`.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::reproduce::{Reproduced, reproduce, studies};
     #[pymodule_export]
     use crate::results::{Results, load};
     #[pymodule_export]

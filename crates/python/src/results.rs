@@ -4,10 +4,12 @@ use crate::error;
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sojourn_flent::data_file;
 use sojourn_frame::{flows, links, runs, series};
 use sojourn_report::{html, merge, pack, reading, unpack, write};
-use sojourn_world::{RunResult, ScenarioInfo};
-use std::path::PathBuf;
+use sojourn_scenario::Scenario;
+use sojourn_world::{RunResult, ScenarioInfo, Source};
+use std::path::{Path, PathBuf};
 
 /// What runs of a scenario have yielded.
 #[pyclass(frozen, module = "sojourn._native")]
@@ -21,6 +23,14 @@ pub(crate) struct Results {
 impl Results {
     pub(crate) const fn new(info: ScenarioInfo, list: Vec<RunResult>, notes: Vec<String>) -> Self {
         Self { info, list, notes }
+    }
+
+    pub(crate) const fn info(&self) -> &ScenarioInfo {
+        &self.info
+    }
+
+    pub(crate) fn list(&self) -> &[RunResult] {
+        &self.list
     }
 }
 
@@ -90,6 +100,29 @@ impl Results {
     fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         let written = py.detach(|| write(&dir, &self.info, &self.list, &self.notes));
         written.map_err(|error| error::report(py, &error))
+    }
+
+    /// Writes a data file of Flent's for each run; `base` is the folder from which the scenario
+    /// sees the files that it names.
+    fn flent(&self, py: Python<'_>, dir: PathBuf, base: PathBuf) -> PyResult<Vec<PathBuf>> {
+        let text = self.info.source.clone().unwrap_or_default();
+        let name = self.info.name.clone();
+        let source = Source { name, text, base };
+        let failed = |path: &Path, error: &dyn std::fmt::Display| {
+            error::run(py, &format!("{}: {error}", path.display()))
+        };
+        std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
+        let mut paths = Vec::new();
+        for run in &self.list {
+            let cell = Scenario::cell(&source, &run.params, run.seed);
+            let cell = cell.map_err(|problems| error::scenario(py, &problems))?;
+            let file = data_file(run, &cell);
+            let (name, bytes) = file.map_err(|reason| error::run(py, &reason.to_string()))?;
+            let path = dir.join(name);
+            std::fs::write(&path, bytes).map_err(|error| failed(&path, &error))?;
+            paths.push(path);
+        }
+        Ok(paths)
     }
 
     /// All of it as bytes, for [`Results::unpack`].

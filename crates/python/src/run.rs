@@ -1,5 +1,6 @@
 //! Runs in the simulator, while Python goes on: other threads run, and Ctrl-C is heard.
 
+use crate::aqm::Prototypes;
 use crate::error;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use sojourn_scenario::{Outcome, Watch, each, split};
 use sojourn_sim::Sim;
 use sojourn_units::Time;
-use sojourn_world::{Cell, WorldError};
+use sojourn_world::{Cell, World, WorldError};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -17,46 +18,79 @@ use std::time::Duration;
 /// How often Python is asked whether to go on, and told how far the runs are.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs these of a scenario's runs, by their numbers, all without numbers. `progress` is called
-/// with the milliseconds that have been simulated and the number of runs that are done. Without
-/// `series` these are let go of as soon as a run is done.
+/// How cells are run.
+pub(crate) struct How {
+    /// Runs at a time; one for each processor, if it is not said.
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Whether series are kept; otherwise they are let go of as soon as a run is done.
+    pub(crate) series: bool,
+    /// Called with the milliseconds that have been simulated, and the number of runs done.
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// Runs these of a scenario's runs, by their numbers, all without numbers. `queues` are links with
+/// the name of the AQM there, and what makes one (see `aqm`).
 #[pyfunction]
-#[pyo3(signature = (scenario, numbers, jobs, series, progress))]
+#[pyo3(signature = (scenario, numbers, queues, jobs, series, progress))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     numbers: Option<Vec<usize>>,
+    queues: Vec<(String, String, Py<PyAny>)>,
     jobs: Option<NonZeroUsize>,
     series: bool,
-    progress: Option<Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
-    let all = &scenario.read.cells;
-    let cells: Vec<Cell> = match &numbers {
-        None => all.clone(),
-        Some(numbers) => {
-            let cell = |number: &usize| all.get(*number).cloned();
-            let cells = numbers.iter().map(cell).collect::<Option<_>>();
-            cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?
-        }
+    let how = How {
+        jobs,
+        series,
+        progress,
     };
+    let all = &scenario.read.cells;
+    let numbers = numbers.unwrap_or_else(|| (0..all.len()).collect());
+    let cells = numbers.iter().map(|number| all.get(*number).cloned());
+    let cells = cells.collect::<Option<Vec<Cell>>>();
+    let mut cells =
+        cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
+    let outcomes = if queues.is_empty() {
+        outcomes(py, &Sim, &cells, &how)?
+    } else {
+        let prototypes = Prototypes::new(py, queues, &mut cells)?;
+        let outcomes = outcomes(py, &prototypes, &cells, &how);
+        prototypes.raised()?;
+        outcomes?
+    };
+    let (results, failures) = split(&cells, outcomes);
+    if results.is_empty() && !failures.is_empty() {
+        return Err(error::run(py, &failures.join("\n")));
+    }
+    Ok(Results::new(scenario.read.info.clone(), results, failures))
+}
+
+/// Runs cells, signs their results, and lets Python go on meanwhile.
+pub(crate) fn outcomes(
+    py: Python<'_>,
+    world: &(dyn World + Sync),
+    cells: &[Cell],
+    how: &How,
+) -> PyResult<Vec<Outcome>> {
     let processors = std::thread::available_parallelism().ok();
-    let jobs = jobs.or(processors).unwrap_or(NonZeroUsize::MIN);
-    let (stop, far) = (AtomicBool::new(false), Far::of(&cells));
+    let jobs = how.jobs.or(processors).unwrap_or(NonZeroUsize::MIN);
+    let (stop, far) = (AtomicBool::new(false), Far::of(cells));
     let slots = cells.iter().map(|_| Err(WorldError::Missing));
     let outcomes: Mutex<Vec<Outcome>> = Mutex::new(slots.collect());
     let take = |index: usize, outcome: Outcome| {
         let outcome = outcome.map(|mut result| {
             result.program = Some(sojourn_version::VERSION.to_owned());
-            if !series {
+            if !how.series {
                 forget_series(&mut result);
             }
             result
         });
         outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = outcome;
     };
-    let work = || each(&Sim, &cells, jobs, &stop, &far, &take);
-    let progress = progress.map(Bound::unbind);
-    let tell = |py: Python<'_>| match &progress {
+    let work = || each(world, cells, jobs, &stop, &far, &take);
+    let tell = |py: Python<'_>| match &how.progress {
         Some(progress) => {
             let (ms, runs) = far.so_far();
             progress.call1(py, (ms, runs)).map(drop)
@@ -64,14 +98,9 @@ pub(crate) fn run(
         None => Ok(()),
     };
     aside(py, work, &stop, &tell)?;
-    let outcomes = outcomes
+    Ok(outcomes
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let (results, failures) = split(&cells, outcomes);
-    if results.is_empty() && !failures.is_empty() {
-        return Err(error::run(py, &failures.join("\n")));
-    }
-    Ok(Results::new(scenario.read.info.clone(), results, failures))
+        .unwrap_or_else(PoisonError::into_inner))
 }
 
 fn forget_series(result: &mut sojourn_world::RunResult) {

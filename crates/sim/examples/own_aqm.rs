@@ -9,6 +9,7 @@ use sojourn_random::Stream;
 use sojourn_sim::Sim;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Flow, Line, LineRate, Network, Transport};
+use std::ops::ControlFlow;
 
 /// Its parameters and dice; what belongs to one queue would be in `State`.
 struct Slope {
@@ -41,7 +42,8 @@ fn main() {
         ..Flow::new("bulk", Transport::Tcp(sojourn_tcp::Config::default()), Bulk)
     };
     let cell = Cell::new("own AQM", network, vec![bulk], Span::from_secs(20));
-    let result = Sim.run_with(&cell, |interface, setting| {
+    let nobody_stops = &mut |_| ControlFlow::Continue(());
+    let result = Sim.run_with(&cell, nobody_stops, |interface, setting| {
         let slope = Slope {
             from: Span::from_millis(5),
             to: Span::from_millis(50),

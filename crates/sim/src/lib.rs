@@ -40,7 +40,6 @@ pub use packet::Packet;
 
 use sojourn_qdisc::{Qdisc, Setting};
 use sojourn_world::{Cell, Interface, Progress, RunResult, Taps, World, WorldError, WorldName};
-use std::ops::ControlFlow;
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +58,7 @@ impl Sim {
     pub fn run_with(
         &self,
         cell: &Cell,
+        progress: Progress<'_>,
         mut queue: impl FnMut(&Interface, Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>>,
     ) -> Result<RunResult, WorldError> {
         let mut engine = build::engine(cell).map_err(WorldError::unfit)?;
@@ -68,8 +68,9 @@ impl Sim {
                 own.qdisc = qdisc;
             }
         }
-        // Nobody asks it to stop.
-        let _ = engine.run(&mut |_| ControlFlow::Continue(()));
+        if engine.run(progress).is_break() {
+            return Err(WorldError::Interrupted);
+        }
         Ok(engine.finish(cell))
     }
 }

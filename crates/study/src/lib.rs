@@ -11,6 +11,7 @@
 
 mod builtin;
 mod chart;
+mod choice;
 mod claims;
 #[cfg(test)]
 mod documents;
@@ -27,13 +28,14 @@ mod reproduced;
 mod study;
 mod table;
 
+pub use choice::{Choice, Runs};
 pub use claims::Unit;
 pub use draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke};
 pub use files::{Files, Unreadable};
 pub use judge::{Checked, Judged, MarkShown, Status, Verdict};
 pub use library::Listed;
 pub use mark::{Agreement, Agreements, Reference};
-pub use page::STUDY;
+pub use page::{Pages, STUDY};
 pub use record::{CLAIMS, CLAIMS_FORMAT, Reproduction, reproduction};
 pub use reproduced::Reproduced;
 pub use study::{Claim, NoClaim, Outcomes, Provenance, Setting, Study};

@@ -10,13 +10,47 @@ use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
 use sojourn_report::{ReportError, SCRIPT, STYLE, programs, render, write_folder};
-use sojourn_world::WorldName;
+use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::path::{Path, PathBuf};
 
 /// The folder of the study's own files, from which the page can be made again.
 pub const STUDY: &str = "study";
 const OWN_SCRIPT: &str = include_str!("../assets/study.js");
 const TEMPLATE: &str = include_str!("../assets/study.html.j2");
+
+/// What is shown of a study that was reproduced.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// The page.
+    pub html: String,
+    /// `claims.json`.
+    pub claims: String,
+    files: Vec<(String, String)>,
+}
+
+impl Pages {
+    /// Writes the folder that [`Reproduced::write`] writes.
+    ///
+    /// # Errors
+    /// When the file system refuses; the message names the file.
+    pub fn write(
+        &self,
+        dir: &Path,
+        info: &ScenarioInfo,
+        results: &[RunResult],
+    ) -> Result<(), ReportError> {
+        let more = beside(&self.claims, &self.files);
+        write_folder(dir, info, results, &|| Ok(self.html.clone()), &more)
+    }
+}
+
+/// The files of the folder beside page, table and summary: the claims, and the study itself.
+fn beside<'a>(claims: &'a str, study: &'a [(String, String)]) -> Vec<(PathBuf, &'a str)> {
+    let own = study.iter();
+    let own = own.map(|(name, text)| (Path::new(STUDY).join(name), text.as_str()));
+    let claims = (PathBuf::from(CLAIMS), claims);
+    std::iter::once(claims).chain(own).collect()
+}
 
 impl Reproduced<'_> {
     /// Writes the page, the table and the summary of all results, `claims.json` and the study's
@@ -26,12 +60,21 @@ impl Reproduced<'_> {
     /// # Errors
     /// When the file system refuses; the message names the file.
     pub fn write(&self, dir: &Path) -> Result<(), ReportError> {
-        let claims = self.json();
-        let own = self.study.files.iter();
-        let own = own.map(|(name, text)| (Path::new(STUDY).join(name), text.as_str()));
-        let mut more = vec![(PathBuf::from(CLAIMS), claims.as_str())];
-        more.extend(own);
+        let (claims, study) = (self.json(), self.study);
+        let more = beside(&claims, &study.files);
         write_folder(dir, &self.info, &self.results, &|| self.html(), &more)
+    }
+
+    /// What is shown of it, for who keeps that and the results apart.
+    ///
+    /// # Errors
+    /// When the page cannot be put together.
+    pub fn pages(&self) -> Result<Pages, ReportError> {
+        Ok(Pages {
+            html: self.html()?,
+            claims: self.json(),
+            files: self.study.files.clone(),
+        })
     }
 
     /// The page alone.

@@ -1,0 +1,123 @@
+"""Runs as tasks of an executor: other processes, other machines; and runs that are kept."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._progress import Bar
+from ._scenario import read
+from .errors import RunError
+from .results import Results
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a task needs to make any of the runs anew, in another process too."""
+
+    text: tuple[str, str, str]
+    sets: tuple[str, ...]
+    sweeps: tuple[str, ...]
+    seeds: int | tuple[int, ...] | None
+    series: bool
+
+    def read(self) -> _native.Scenario:
+        """The scenario, checked."""
+        return read(self.text, list(self.sets), list(self.sweeps), self.seeds)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(sweep: Sweep) -> _native.Scenario:
+    return sweep.read()
+
+
+def _task(sweep: Sweep, number: int) -> tuple[bytes, list[str]]:
+    """One run, as bytes, and what is to be said of it."""
+    result = _native.run(_read(sweep), [number], [], 1, sweep.series, None)
+    return result.pack(), result.notes
+
+
+class Folder:
+    """Runs that are kept: each in a file that is there whole or not at all."""
+
+    def __init__(self, place: str | os.PathLike[str], sweep: Sweep) -> None:
+        self._place = Path(place)
+        self._place.mkdir(parents=True, exist_ok=True)
+        _, content, base = sweep.text
+        self._about = [_native.VERSION, content, os.path.abspath(base), sweep.series]
+
+    def file(self, run: tuple[list[tuple[str, str]], int]) -> Path:
+        """The file of a run, by all that it follows from."""
+        about = json.dumps([self._about, run], ensure_ascii=False)
+        name = hashlib.sha256(about.encode()).hexdigest()[:32]
+        return self._place / f"{name}.run"
+
+    def keep(self, file: Path, packed: bytes) -> None:
+        """Writes a run's file."""
+        new = file.with_suffix(f".{os.getpid()}.new")
+        new.write_bytes(packed)
+        new.replace(file)
+
+
+def run(
+    sweep: Sweep,
+    checked: _native.Scenario,
+    executor: Executor,
+    keep: str | os.PathLike[str] | None,
+    bar: Bar,
+) -> Results:
+    """All runs, in the scenario's order; those that are kept are not run again."""
+    folder = None if keep is None else Folder(keep, sweep)
+    files = [folder and folder.file(one) for one in checked.runs]
+    done: dict[int, _native.Results] = {}
+    for number, file in enumerate(files):
+        if file is not None and file.exists():
+            done[number] = _native.Results.unpack(file.read_bytes(), [])
+    failures: list[str] = []
+    futures = {
+        executor.submit(_task, sweep, number): number
+        for number in range(len(checked))
+        if number not in done
+    }
+    bar.tell(0, len(done))
+    for number, answer in _answers(futures, failures):
+        packed, notes = answer
+        file = files[number]
+        if folder is not None and file is not None:
+            folder.keep(file, packed)
+        done[number] = _native.Results.unpack(packed, notes)
+        bar.tell(0, len(done))
+    if not done:
+        raise RunError("\n".join(failures))
+    joined = _native.Results.joined([done[number] for number in sorted(done)])
+    return Results(joined, failures)
+
+
+def _answers(
+    futures: dict[Future[Any], int], failures: list[str]
+) -> Iterator[tuple[int, tuple[bytes, list[str]]]]:
+    """Each run's number and what it has yielded, as they come."""
+    broken: BrokenExecutor | None = None
+    try:
+        for future in as_completed(futures):
+            number = futures[future]
+            try:
+                yield number, future.result()
+            except BrokenExecutor as error:
+                broken = error
+            except RunError as error:
+                failures.append(str(error))
+    finally:
+        for future in futures:
+            future.cancel()
+    if broken is not None:
+        message = "the executor lost its workers; runs that were kept are not run again"
+        raise RunError(message) from broken

@@ -1,0 +1,105 @@
+"""AQMs written in Python, at the border that the built-in ones have."""
+
+import math
+
+import pytest
+
+import sojourn
+from sojourn.aqm import DROP, MARK, MS, Packet, Queue
+
+
+class Codel(sojourn.Aqm):
+    """CoDel by the pseudocode of RFC 8289, section 5."""
+
+    target, interval, mtu = 5 * MS, 100 * MS, 1514
+
+    def __init__(self) -> None:
+        self.first_above = self.drop_next = self.count = self.last_count = 0
+        self.dropping = self.dropped = False
+
+    def law(self, time: int) -> int:
+        return time + int(self.interval * (1 / math.sqrt(self.count)) + 0.5)
+
+    def dequeue(self, queue: Queue, packet: Packet, now: int) -> str | None:
+        if packet.sojourn < self.target or queue.bytes <= self.mtu:
+            return self.empty(now)
+        if self.first_above == 0:
+            self.first_above = now + self.interval
+            self.dropping = self.dropped = False
+            return None
+        if now < self.first_above:
+            self.dropping = self.dropped = False
+            return None
+        if not self.dropping:
+            fresh = self.count - self.last_count
+            recent = now - self.drop_next < 16 * self.interval
+            self.count = self.last_count = fresh if recent and fresh > 1 else 1
+            self.dropping, self.drop_next = True, self.law(now)
+            return DROP
+        if self.dropped:
+            self.dropped, self.drop_next = False, self.law(self.drop_next)
+        if now < self.drop_next:
+            return None
+        self.count += 1
+        self.dropped = True
+        return DROP
+
+    def empty(self, now: int) -> None:
+        self.first_above = 0
+        self.dropping = self.dropped = False
+
+
+def test_codel_in_python_is_the_built_in_one(home: sojourn.Scenario) -> None:
+    built_in = sojourn.run(home, dumbbell__qdisc="codel law rfc8289 noecn", duration="20s")
+    ours = sojourn.run(home, queues={"up": Codel, "down": Codel}, duration="20s")
+    assert built_in.links["dropped_packets"][1] > 5
+    assert ours.runs["digest"] == built_in.runs["digest"]
+    assert ours.runs["down.aqm"] == ["Codel"]
+
+
+class Dice(sojourn.Aqm):
+    def enqueue(self, queue: Queue, packet: Packet, now: int) -> str | None:
+        return MARK if queue.packets > 20 and self.dice.random() < 0.05 else None
+
+
+def test_marks_and_dice(home: sojourn.Scenario) -> None:
+    def down(**more: object) -> dict[str, object]:
+        results = sojourn.run(home, queues={"down": Dice}, **more)
+        return next(row for row in results.links.rows() if row["link"] == "down")
+
+    plain, again = down(), down()
+    assert (plain["marked_packets"], plain["dropped_packets"] != 0) == (0, True)
+    assert plain["dropped_packets"] == again["dropped_packets"]
+    marked = down(**{"flow.download.tcp.ecn": True})
+    assert marked["marked_packets"] != 0
+
+
+class Small(sojourn.Aqm):
+    limit = 3
+
+
+def test_the_limit_is_the_class_s(home: sojourn.Scenario) -> None:
+    links = sojourn.run(home, queues={"down": Small}).links
+    assert max(links["backlog_packets_mean"]) < 3
+    assert links["dropped_packets"][1] > 0
+
+
+class Wrong(sojourn.Aqm):
+    def enqueue(self, queue: Queue, packet: Packet, now: int) -> str | None:
+        raise LookupError("as asked")
+
+
+class Unclear(sojourn.Aqm):
+    def dequeue(self, queue: Queue, packet: Packet, now: int) -> str | None:
+        return "perhaps"
+
+
+def test_what_it_raises_ends_the_run(home: sojourn.Scenario) -> None:
+    with pytest.raises(LookupError, match="as asked"):
+        sojourn.run(home, queues={"down": Wrong}, duration="100000s")
+    with pytest.raises(ValueError, match="`perhaps` is no verdict"):
+        sojourn.run(home, queues={"down": Unclear}, seeds=2)
+    with pytest.raises(ValueError, match="invalid literal"):
+        sojourn.run(home, queues={"down": lambda: int("one")})
+    with pytest.raises(sojourn.RunError, match="no link is named `side`: up, down"):
+        sojourn.run(home, queues={"side": Small})

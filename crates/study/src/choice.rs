@@ -1,0 +1,84 @@
+//! Which claims of a study are asked for, and which of its runs they take.
+
+use crate::study::{NoClaim, Outcomes, Setting, Study};
+use sojourn_scenario::Outcome;
+use sojourn_world::{Cell, WorldName};
+
+/// Claims of a study that are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Their indices, in the study's order.
+    pub claims: Vec<usize>,
+    /// The ids of those that a quick run leaves out.
+    pub left_out: Vec<String>,
+    /// Indices of the settings that are run.
+    settings: Vec<usize>,
+}
+
+/// The runs of a choice in one world.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// What is to be run.
+    pub cells: Vec<Cell>,
+    /// Of each cell the index of its setting.
+    places: Vec<usize>,
+    settings: usize,
+}
+
+impl Study {
+    /// The claims with these ids, all of them when there is none. A quick choice leaves out
+    /// settings that take long, unless a claim about them is asked for by its id.
+    ///
+    /// # Errors
+    /// Names an id that no claim has.
+    pub fn choose(&self, ids: &[String], quick: bool) -> Result<Choice, NoClaim> {
+        let mut claims = self.select(ids)?;
+        let mut left_out = Vec::new();
+        if quick && ids.is_empty() {
+            claims.retain(|index| {
+                let claim = &self.claims[*index];
+                let slow = self.settings[claim.setting].slow;
+                left_out.extend(slow.then(|| claim.id.clone()));
+                !slow
+            });
+        }
+        let is_needed = |(number, setting): &(usize, &Setting)| {
+            let mut claims = claims.iter().map(|index| &self.claims[*index]);
+            let is_asked = ids.is_empty() && !(quick && setting.slow);
+            is_asked || claims.any(|claim| claim.setting == *number)
+        };
+        let settings = self.settings.iter().enumerate().filter(is_needed);
+        Ok(Choice {
+            settings: settings.map(|(number, _)| number).collect(),
+            claims,
+            left_out,
+        })
+    }
+
+    /// The runs of a choice in one world; none where no setting is run there.
+    pub fn runs(&self, choice: &Choice, world: &WorldName) -> Runs {
+        let (mut cells, mut places) = (Vec::new(), Vec::new());
+        for &number in &choice.settings {
+            if let Some(scenario) = self.settings[number].scenarios.get(world) {
+                cells.extend_from_slice(&scenario.cells);
+                places.resize(cells.len(), number);
+            }
+        }
+        Runs {
+            cells,
+            places,
+            settings: self.settings.len(),
+        }
+    }
+}
+
+impl Runs {
+    /// What these runs have yielded, in the order of the cells, by setting.
+    pub fn outcomes(self, outcomes: Vec<Outcome>) -> Outcomes {
+        let mut by_setting: Outcomes = (0..self.settings).map(|_| Vec::new()).collect();
+        for (setting, outcome) in self.places.into_iter().zip(outcomes) {
+            by_setting[setting].push(outcome);
+        }
+        by_setting
+    }
+}
