@@ -1,9 +1,8 @@
 //! Gives memory back to the system once a flood is over.
 //!
 //! Frames that a pool does not keep go to the allocator, which keeps them too. It is told to give
-//! them back when bridges hold much less than they did, and only then: while a queue is full it
-//! would wait for memory soon after. A forwarding thread does not wait for it meanwhile, because
-//! what a pool keeps lasts for 7000 frames.
+//! them back when there are many of them and no more come: a forwarding thread that allocated or
+//! freed meanwhile would wait for it. What its pool keeps lasts for 7000 frames.
 
 use crate::Fleet;
 use sojourn_live::give_memory_back;
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 /// How often it looks.
 const PERIOD: Duration = Duration::from_secs(1);
-/// So many bytes less than at most are worth it.
+/// So many bytes are worth it.
 const WORTH: u64 = 16 << 20;
 
 impl Fleet {
@@ -26,18 +25,20 @@ impl Fleet {
         let fleet = Arc::clone(self);
         let thread = thread::Builder::new().name("memory".into());
         let mind = thread.spawn(move || {
-            let mut most = 0;
+            let (mut given_back, mut last) = (0, 0);
             loop {
                 thread::sleep(PERIOD);
                 let pairs = fleet.all_stats();
                 let snapshots = pairs.iter().filter_map(|pair| pair.snapshot.as_ref());
                 let sides = snapshots.flat_map(|snapshot| &snapshot.stats);
-                let now = sides.map(|side| side.memory).sum();
-                if now + WORTH < most {
+                let freed: u64 = sides.map(|side| side.freed).sum();
+                // Less than before when a pair has gone.
+                given_back = freed.min(given_back);
+                if freed == last && freed - given_back >= WORTH {
                     give_memory_back();
-                    most = now;
+                    given_back = freed;
                 }
-                most = most.max(now);
+                last = freed;
             }
         });
         mind.map(drop)

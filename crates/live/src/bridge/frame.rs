@@ -331,6 +331,8 @@ pub struct Pool {
     out: usize,
     bytes: usize,
     limit: usize,
+    /// Bytes that have gone back to the allocator.
+    freed: u64,
 }
 
 impl Pool {
@@ -343,6 +345,7 @@ impl Pool {
             out: 0,
             bytes: 0,
             limit: limit.saturating_mul(FRAME),
+            freed: 0,
         }
     }
 
@@ -415,6 +418,8 @@ impl Pool {
         let keeps = self.spare_bytes + size <= SPARE;
         if keeps {
             self.spare_bytes += size;
+        } else {
+            self.freed += size as u64;
         }
         keeps
     }
@@ -438,6 +443,11 @@ impl Pool {
     /// Frames that are lent out.
     pub fn lent(&self) -> usize {
         self.out
+    }
+
+    /// Bytes that have gone back to the allocator since the pool was made.
+    pub(crate) fn freed(&self) -> u64 {
+        self.freed
     }
 
     /// Bytes that are lent out.

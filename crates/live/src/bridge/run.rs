@@ -396,6 +396,7 @@ impl Bridge {
             lost: lane.lost(),
             under_way: lane.under_way() as u64,
             memory: self.engine.pools[side as usize].lent_bytes(),
+            freed: self.engine.pools[side as usize].freed(),
             by_kernel: lane.by_kernel,
             stale: lane.stale,
             input,

@@ -20,6 +20,8 @@ pub struct SideStats {
     pub under_way: u64,
     /// Bytes that its frames hold, those included that are ready to be received into.
     pub memory: u64,
+    /// Bytes of frames that have gone back to the allocator, which may keep them.
+    pub freed: u64,
     /// Frames that the kernel bridge forwarded while this thread stood still.
     pub by_kernel: u64,
     /// Frames dropped before or behind the queue because it had stood still for too long.
