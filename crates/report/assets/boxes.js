@@ -2,7 +2,7 @@
 // Box plots by cell: one row per cell and world, quantiles averaged over seeds.
 //
 // options: { title, note, quantity, unit, log, rows: [row] }
-// row: { label, world, index, p5, p25, p50, p75, p95, p99, mean, ci }
+// row: { label, group, world, index, p5, p25, p50, p75, p95, p99, mean, ci }
 
 S.Boxes = class {
   constructor(parent, options) {
@@ -33,7 +33,16 @@ S.Boxes = class {
           'div',
           { class: 'chart-head' },
           S.el('h3', {}, options.title, ' ', S.el('span', { class: 'unit' }, options.unit)),
-          S.el('div', { class: 'tools' }, button),
+          S.el(
+            'div',
+            { class: 'tools' },
+            button,
+            P.saveMenu(
+              options.title,
+              () => this.plot.querySelector('svg'),
+              () => this.table(),
+            ),
+          ),
         ),
         S.el('p', { class: 'note' }, options.note),
         S.el('div', { class: 'plot-box' }, this.plot, this.tip),
@@ -43,6 +52,17 @@ S.Boxes = class {
       this.tip.hidden = true;
     });
     S.onResize(this.plot, () => this.draw());
+  }
+
+  table() {
+    const keys = ['p5', 'p25', 'p50', 'p75', 'p95', 'p99', 'mean', 'ci'];
+    const head = ['cell', 'world', ...keys.map((key) => `${key}, ${this.options.unit}`)];
+    const rows = this.options.rows.map((r) => [
+      r.group ? `${r.group} · ${r.label}` : r.label,
+      r.world,
+      ...keys.map((key) => (S.finite(r[key]) ? r[key] : '')),
+    ]);
+    return [head, ...rows];
   }
 
   limits() {
@@ -63,8 +83,11 @@ S.Boxes = class {
     const cells = [];
     for (const row of this.options.rows) {
       const last = cells[cells.length - 1];
-      if (last && last.label === row.label) last.rows.push(row);
-      else cells.push({ label: row.label, rows: [row] });
+      if (last && last.label === row.label && last.group === row.group) last.rows.push(row);
+      else {
+        const heading = row.group && (!last || last.group !== row.group) ? row.group : null;
+        cells.push({ label: row.label, group: row.group, heading, rows: [row] });
+      }
     }
     return cells;
   }
@@ -81,7 +104,9 @@ S.Boxes = class {
       cells.length > 20 ? 4 : 10,
       above ? 18 : 0,
     ];
-    const lanes = cells.reduce((sum, c) => sum + c.rows.length * rowHeight + gap + head, 0);
+    const title = 20;
+    const room = (c) => c.rows.length * rowHeight + gap + head + (c.heading ? title : 0);
+    const lanes = cells.reduce((sum, c) => sum + room(c), 0);
     const frame = { left, right: width - 16, top: 6, bottom: 6 + lanes };
     const height = frame.bottom + 40;
     const [low, high] = this.limits();
@@ -128,6 +153,13 @@ S.Boxes = class {
     );
     let y = frame.top + gap / 2;
     for (const cell of cells) {
+      if (cell.heading) {
+        root.append(
+          S.svg('text', { class: 'label group', x: 4, y: y + 13 }, cell.heading),
+          S.svg('line', { class: 'grid', x1: 0, x2: width, y1: y - 1, y2: y - 1 }),
+        );
+        y += title;
+      }
       const middle = y + (cell.rows.length * rowHeight) / 2;
       root.append(
         S.svg(
@@ -231,7 +263,7 @@ S.Boxes = class {
       ['95 % interval of the median ±', row.ci],
     ];
     this.tip.replaceChildren(
-      S.el('strong', {}, `${row.label}, ${row.world}`),
+      S.el('strong', {}, [row.label, row.group, row.world].filter(Boolean).join(', ')),
       S.el(
         'table',
         {},

@@ -1,7 +1,8 @@
 'use strict';
 // Line charts: series over time, cumulative distributions. Hover, zoom, legend, keyboard.
 //
-// options: { title, note, unit, xTitle, xUnit, xLog, yLog, yFrom0, yMax, series, link }
+// options: { title, note, unit, xTitle, xUnit, xLog, xAt, xRange, yLog, zoomed, yMax, yCap,
+//   series, link }
 // series: [{ name, index, dash, hidden, x: i => number, y: [numbers or null], step }]
 
 S.Chart = class {
@@ -53,7 +54,17 @@ S.Chart = class {
       'div',
       { class: 'chart-head' },
       S.el('h3', {}, title, ' ', this.unitLabel),
-      S.el('div', { class: 'tools' }, this.reset, this.options.yMax ? null : this.logButton),
+      S.el(
+        'div',
+        { class: 'tools' },
+        this.reset,
+        this.options.yMax ? null : this.logButton,
+        P.saveMenu(
+          title,
+          () => this.root,
+          () => this.table(),
+        ),
+      ),
     );
     const figure = S.el(
       'figure',
@@ -128,6 +139,15 @@ S.Chart = class {
     }
   }
 
+  // What is drawn, a value a row.
+  table() {
+    const { xTitle, unit } = this.options;
+    const rows = this.series
+      .filter((s) => !s.off)
+      .flatMap((s) => s.y.map((y, i) => [s.name, s.x(i), y]));
+    return [['series', xTitle, `${this.options.title}${unit ? `, ${unit}` : ''}`], ...rows];
+  }
+
   emphasise(series) {
     this.strong = series;
     for (const s of this.series) {
@@ -160,7 +180,8 @@ S.Chart = class {
         if (y > 0 && y < least) least = y;
       }
     }
-    if (!this.options.xLog && x0 > 0 && x0 < x1 / 10) x0 = 0;
+    if (this.options.xRange) [x0, x1] = this.options.xRange;
+    else if (!this.options.xLog && x0 > 0 && x0 < x1 / 10) x0 = 0;
     // Markers at the last value need room.
     if (shown.some((s) => s.everyMark)) x1 += 0.03 * (x1 - x0);
     if (this.zoom) [x0, x1] = this.zoom;
@@ -179,8 +200,10 @@ S.Chart = class {
     const log = this.yLog && S.finite(box.least);
     let [low, high] = log
       ? S.logLimits(Math.max(box.least, box.y1 / 1e4), Math.max(box.y1, box.least))
-      : [this.options.yFrom0 === false ? box.y0 : Math.min(0, box.y0), box.y1];
+      : S.padded(box.y0, box.y1, this.options.zoomed);
     if (this.options.yMax && !log) high = this.options.yMax;
+    // No value can be above.
+    if (this.options.yCap && !log) high = Math.min(high, this.options.yCap);
     if (high <= low) high = low + 1;
     const [factor, unit] = S.scale(this.options.unit, high);
     const yTicks = log
@@ -188,10 +211,10 @@ S.Chart = class {
       : S.linearTicks(low / factor, high / factor, 5);
     if (!log && !this.options.yMax) {
       const step = yTicks.length > 1 ? yTicks[1] - yTicks[0] : 1;
-      if (high / factor > yTicks[yTicks.length - 1] + step * 1e-6) {
+      if (!this.options.yCap && high / factor > yTicks[yTicks.length - 1] + step * 1e-6) {
         yTicks.push(Number((yTicks[yTicks.length - 1] + step).toPrecision(12)));
       }
-      high = yTicks[yTicks.length - 1] * factor;
+      if (!this.options.yCap) high = yTicks[yTicks.length - 1] * factor;
     }
     const left = 14 + 7 * Math.max(...yTicks.map((t) => S.tickText(t).length), 2);
     const frame = { left, right: width - 14, top: 8, bottom: height - 38 };
@@ -199,7 +222,7 @@ S.Chart = class {
     const x = S.axis(xLog, box.x0, box.x1, frame.left, frame.right);
     const y = S.axis(log, low, high, frame.bottom, frame.top);
     Object.assign(this, { frame, x, y, shown, box, xLogged: xLog });
-    this.unitLabel.textContent = unit;
+    this.unitLabel.textContent = low > 0 && !log ? `${unit} (from ${S.show(low, this.options.unit)})` : unit;
     this.reset.hidden = !this.zoom;
     const root = S.svg('svg', {
       width,
@@ -250,7 +273,7 @@ S.Chart = class {
       );
     }
     const count = (frame.right - frame.left) / 75;
-    for (const tick of xLog ? S.logTicks(x0, x1, count) : S.linearTicks(x0, x1, count)) {
+    for (const tick of this.xTicks(xLog, x0, x1, count)) {
       const px = this.x(tick);
       root.append(
         S.svg('line', { class: 'grid', x1: px, x2: px, y1: frame.top, y2: frame.bottom }),
@@ -280,6 +303,19 @@ S.Chart = class {
         this.options.xTitle,
       ),
     );
+  }
+
+  // Where the data are, as long as these places are few and apart; else round numbers.
+  xTicks(xLog, x0, x1, count) {
+    const round = () => (xLog ? S.logTicks(x0, x1, count) : S.linearTicks(x0, x1, count));
+    if (!this.options.xAt || this.options.xAt.length > 12) return round();
+    const kept = [];
+    for (const at of this.options.xAt) {
+      const room = 7 * S.tickText(at).length + 10;
+      const last = kept[kept.length - 1];
+      if (last === undefined || this.x(at) - this.x(last) >= room) kept.push(at);
+    }
+    return kept;
   }
 
   // The line as a path: where points are denser than pixels, each pixel's extremes.

@@ -101,6 +101,20 @@ S.names = (part) => [...new Set(S.data.runs.flatMap((run) => run[part].map((item
 S.runsOf = (cell, world) =>
   S.data.runs.filter((run) => run.cell === cell && (!world || run.world === world));
 
+// The value of the field whose values are compared (a queue's, where one is swept).
+S.choiceOf = (cell) =>
+  S.data.choice ? S.data.params[cell][S.data.choice] ?? 'default' : S.data.cells[cell];
+
+// What else tells cells apart, while there are more than a picture holds: cells of one facet differ
+// in their choice alone.
+S.faceted = S.data.cells.length > 8 && S.data.varying.length > 1;
+S.facetOf = (cell) =>
+  S.data.varying
+    .filter((field) => field !== S.data.choice)
+    .map((field) => `${field.split('.').pop()} ${S.data.params[cell][field]}`)
+    .join(' · ');
+S.facets = S.faceted ? [...new Set(S.data.cells.map((_, cell) => S.facetOf(cell)))] : [];
+
 S.part = (run, part, name) => run[part].find((item) => item.name === name);
 
 S.figure = (kind, key, shape) =>
@@ -155,7 +169,8 @@ S.linearTicks = (low, high, count) => {
 S.logTicks = (low, high, count) => {
   const decades = Math.log10(high / low);
   const factors = decades * 3 <= count ? [1, 2, 5] : [1];
-  const every = Math.max(1, Math.ceil(decades / Math.max(1, count)));
+  // A decade's name takes less room than those of 1, 2, 5 beside each other.
+  const every = Math.max(1, Math.ceil(decades / Math.max(1, 1.8 * count)));
   const ticks = [];
   for (let e = Math.floor(Math.log10(low) + 1e-9); e <= Math.ceil(Math.log10(high)); e += 1) {
     if (factors.length === 1 && e % every !== 0) continue;
@@ -165,6 +180,18 @@ S.logTicks = (low, high, count) => {
     }
   }
   return ticks.length > 1 ? ticks : S.linearTicks(low, high, count);
+};
+
+// Limits of a linear axis: from zero, unless all that happens does so far above it and the axis may
+// begin there.
+S.padded = (low, high, mayZoom) => {
+  if (!mayZoom || low <= 0.5 * high) return [Math.min(0, low), high];
+  const room = Math.max(0.15 * (high - low), 0.02 * high);
+  const step = 10 ** Math.floor(Math.log10(high - low + 2 * room)) / 2;
+  return [
+    Math.max(0, Math.floor((low - room) / step) * step),
+    Math.ceil((high + room) / step) * step,
+  ];
 };
 
 // Limits of a logarithmic axis: whole steps of 1, 2, 5 around the values.

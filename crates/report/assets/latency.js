@@ -98,7 +98,14 @@ S.Distributions = class {
       ]);
     }
     const thing = same.find((t) => t.name === this.name);
-    return S.data.cells.map((label, cell) => [label, cell, thing, S.cellColour(cell)]);
+    const all = S.data.cells.map((label, cell) => [
+      S.faceted ? S.choiceOf(cell) : label,
+      cell,
+      thing,
+      S.cellColour(cell),
+      S.faceted ? S.facetOf(cell) : null,
+    ]);
+    return S.faceted ? S.facets.flatMap((facet) => all.filter((e) => e[4] === facet)) : all;
   }
 
   draw() {
@@ -107,7 +114,7 @@ S.Distributions = class {
     const rows = [];
     const curves = [];
     const entries = this.entries();
-    entries.forEach(([label, cell, thing, index], place) => {
+    entries.forEach(([label, cell, thing, index, group], place) => {
       for (const world of S.worlds) {
         const items = S.runsOf(cell, world)
           .map((run) => S.part(run, thing.part, thing.name))
@@ -115,6 +122,7 @@ S.Distributions = class {
         if (!items.length) continue;
         const row = {
           label,
+          group,
           world,
           index,
           ci: S.interval(items.map((i) => S.stat(i, thing.key, 'p50'))),
@@ -132,7 +140,8 @@ S.Distributions = class {
           x: (i) => Math.max(xs[i], 0.01),
           y: ys,
           step: true,
-          hidden: !S.shownFirst(place, entries.length),
+          group,
+          hidden: !group && !S.shownFirst(place, entries.length),
         });
       }
     });
@@ -164,19 +173,28 @@ S.Distributions = class {
           ? ` Filled: ${S.worlds[0]}; hollow and dashed: ${S.worlds.slice(1).join(', ')}.`
           : ''),
     });
-    new S.Chart(this.charts, {
-      title: `${title}, cumulative`,
-      unit: '',
-      xTitle: `${figure.title}, ${figure.unit} (logarithmic)`,
-      xUnit: figure.unit,
-      xLog: true,
-      yMax: 1,
-      series: curves,
-      height: 300,
-      note:
-        'Share of samples at or below the value: '
-        + 'the further left and the steeper, the better.' +
-        (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
-    });
+    const ends = curves.flatMap((c) => [c.x(0), c.x(c.y.length - 1)]);
+    const groups = [...new Set(curves.map((c) => c.group))];
+    const parent =
+      groups.length > 1 ? S.el('div', { class: 'charts' }) : S.el('div', { class: 'charts single' });
+    this.charts.append(parent);
+    for (const group of groups) {
+      new S.Chart(parent, {
+        title: group ? `${group}: ${figure.title}, cumulative` : `${title}, cumulative`,
+        unit: 'share of samples',
+        xTitle: `${figure.title}, ${figure.unit} (logarithmic)`,
+        xUnit: figure.unit,
+        xLog: true,
+        xRange: [Math.min(...ends), Math.max(...ends)],
+        yMax: 1,
+        series: curves.filter((c) => c.group === group),
+        height: group ? 240 : 300,
+        note: group
+          ? ''
+          : 'Share of samples at or below the value: '
+            + 'the further left and the steeper, the better.' +
+            (S.seeds.length > 1 ? ` Seed ${S.seeds[0]}.` : ''),
+      });
+    }
   }
 };

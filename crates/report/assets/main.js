@@ -3,6 +3,7 @@
 
 P.theme();
 if (S.data.runs.length) {
+  S.tradeoff = new S.Tradeoff();
   S.distributions = new S.Distributions();
   S.trend = new S.Trend();
   S.time = new S.Time();

@@ -89,6 +89,7 @@ S.Time = class {
     this.flow = null;
     this.mode = 'cell';
     this.seed = S.seeds[0];
+    [this.facet] = S.facets;
     this.charts = S.by('time-charts');
     this.bar = S.by('time-bar');
     this.draw();
@@ -118,7 +119,13 @@ S.Time = class {
     if (this.mode === 'cell' && S.data.cells.length > 1) {
       parts.push(S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number)));
     }
-    if (this.mode === 'flow') parts.push(S.choice('Of', this.things(), this.flow, set('flow')));
+    if (this.mode === 'flow') {
+      parts.push(S.choice('Of', this.things(), this.flow, set('flow')));
+      if (S.faceted) {
+        const facets = S.facets.map((facet) => [facet, facet]);
+        parts.push(S.choice('Where', facets, this.facet, set('facet')));
+      }
+    }
     const seeds = S.data.seriesOfFirstSeedOnly ? [] : S.seeds;
     if (seeds.length > 1)
       parts.push(
@@ -175,7 +182,12 @@ S.Time = class {
       values.length > 0 &&
       values[Math.floor(values.length * 0.99)] > 40 * values[Math.floor(values.length * 0.05)];
     let notes = metric === 'drops' && values.length === 0 ? 'No drops.' : figure.meaning;
-    if (metric === 'goodput') notes += ' Drawn as the mean of the last second.';
+    if (metric === 'goodput') {
+      notes +=
+        ' Drawn as the mean of the last second. After a repaired loss all that had waited for it ' +
+        'counts at once, so that it may exceed the link’s rate; what crossed the link is its ' +
+        'throughput.';
+    }
     new S.Chart(this.charts, {
       title: title || figure.title.replace(' over time', ''),
       note: notes,
@@ -228,7 +240,9 @@ S.Time = class {
       .filter((f) => f.shape === 'series' && f.kind === kind)
       .map((f) => f.key)) {
       const list = [];
-      S.data.cells.forEach((label, cell) => {
+      S.data.cells.forEach((whole, cell) => {
+        if (S.faceted && S.facetOf(cell) !== this.facet) return;
+        const label = S.faceted ? S.choiceOf(cell) : whole;
         for (const world of S.worlds) {
           const run = this.run(cell, world);
           const item = run && S.part(run, part, name);
@@ -236,7 +250,8 @@ S.Time = class {
           const text = S.worlds.length > 1 ? `${label} ${world}` : label;
           const timed = S.timed(text, S.cellColour(cell), S.dash(world), item.s[metric]);
           const series = S.drawn(metric, timed, item.s[metric][1]);
-          list.push({ ...series, hidden: !S.shownFirst(cell, S.data.cells.length) });
+          const hidden = !S.faceted && !S.shownFirst(cell, S.data.cells.length);
+          list.push({ ...series, hidden });
         }
       });
       this.add(kind, metric, list);

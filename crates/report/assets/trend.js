@@ -61,13 +61,6 @@ S.Trend = class {
     );
     const charts = S.by('trend-charts');
     charts.replaceChildren();
-    const median = (run) => {
-      const measured = run.flows.filter((f) => f.f.induced_rtt_ms);
-      const pings = measured.filter((f) => f.app === 'ping');
-      return S.mean(
-        (pings.length ? pings : measured).map((f) => S.stat(f, 'induced_rtt_ms', 'p50')),
-      );
-    };
     const drops = (run) => {
       const sum = (key) => run.links.reduce((total, l) => total + l.f[key], 0);
       return (100 * sum('dropped_packets')) / sum('offered_packets');
@@ -76,7 +69,7 @@ S.Trend = class {
       charts,
       'Median induced RTT',
       'ms',
-      median,
+      S.latencyOf,
       true,
       'Of the pings, or of every flow that measures it.',
     );
@@ -96,11 +89,12 @@ S.Trend = class {
       (run) => run.aggregate.jain,
       false,
       'Over the flows that take all they can get.',
+      1,
     );
   }
 
   // Lines by the values of the other parameters; each point the mean over seeds.
-  chart(parent, title, unit, value, log, note) {
+  chart(parent, title, unit, value, log, note, yCap) {
     const { params, varying, cells } = S.data;
     const others = varying.filter((field) => field !== this.field);
     const lines = new Map();
@@ -110,7 +104,9 @@ S.Trend = class {
         const y = S.mean(S.runsOf(cell, world).map(value));
         if (!S.finite(y)) continue;
         const id = `${name}/${world}`;
-        if (!lines.has(id)) lines.set(id, { name, world, points: [] });
+        // Where the choice alone tells lines apart, each has its colour.
+        const colour = `${others}` === S.data.choice ? S.cellColour(cell) : null;
+        if (!lines.has(id)) lines.set(id, { name, world, colour, points: [] });
         lines.get(id).points.push([S.quantity(params[cell][this.field]).x, y]);
       }
     });
@@ -120,7 +116,7 @@ S.Trend = class {
       const points = line.points.sort((a, b) => a[0] - b[0]);
       return {
         name: S.worlds.length > 1 ? `${line.name} ${line.world}` : line.name,
-        index: names.indexOf(line.name),
+        index: line.colour ?? names.indexOf(line.name),
         dash: S.dash(line.world),
         x: (i) => points[i][0],
         y: points.map((p) => p[1]),
@@ -136,6 +132,9 @@ S.Trend = class {
       series,
       xUnit,
       xTitle: `${this.field}${xUnit ? `, ${xUnit}` : ''}`,
+      xAt: [...new Set(series.flatMap((s) => s.y.map((_, i) => s.x(i))))].sort((a, b) => a - b),
+      zoomed: true,
+      yCap,
       yLog: log && Math.max(...values) > 20 * Math.min(...values),
       height: 280,
     });

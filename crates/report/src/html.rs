@@ -23,7 +23,7 @@ pub const STYLE: &str = concat!(
 /// What every page has, as a script: `P`.
 pub const SCRIPT: &str = include_str!("../assets/page.js");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     SCRIPT,
     include_str!("../assets/core.js"),
     include_str!("../assets/chart.js"),
@@ -31,6 +31,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("../assets/figures.js"),
     include_str!("../assets/panels.js"),
     include_str!("../assets/latency.js"),
+    include_str!("../assets/tradeoff.js"),
     include_str!("../assets/trend.js"),
     include_str!("../assets/main.js"),
 ];
@@ -54,6 +55,8 @@ pub fn html(
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
         notes => notes,
+        aims => tables::aims(results),
+        unknown => crate::aims::unknown(results),
         reading => tables::readings(results),
         overview => tables::overview(results),
         networks => network::pictures(results),

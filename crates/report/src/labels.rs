@@ -80,22 +80,71 @@ pub(crate) fn cell_labels(results: &[RunResult]) -> Vec<String> {
     labels.into_values().collect()
 }
 
-/// For every cell number the number of its colour: its own while there are few cells, that of
-/// the first varying parameter's value otherwise.
-pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
-    let numbers = cell_numbers(results);
-    let cells = numbers.iter().max().map_or(0, |most| most + 1);
+/// The swept field whose values are compared: a queue's, or else the first; none without a sweep.
+pub(crate) fn choice_field(results: &[RunResult]) -> Option<&str> {
     let varying = varying(results);
-    if cells <= 8 || varying.len() < 2 {
-        return (0..cells).collect();
+    let queue = varying.iter().find(|field| field.ends_with("qdisc"));
+    queue.or(varying.first()).copied()
+}
+
+/// For every cell number the number of its colour: its own while there are few cells, that of
+/// its [choice](choice_field) otherwise.
+pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
+    let choice = choice_field(results);
+    let mut cells = BTreeMap::new();
+    for (run, number) in results.iter().zip(cell_numbers(results)) {
+        let choice = choice.and_then(|field| value(run, field));
+        cells.entry(number).or_insert(choice.unwrap_or_default());
     }
-    let mut values = IndexSet::new();
-    let mut colours = BTreeMap::new();
-    for (run, number) in results.iter().zip(numbers) {
-        let (colour, _) = values.insert_full(value(run, varying[0]));
-        colours.insert(number, colour);
+    let cells: Vec<&str> = cells.into_values().collect();
+    if cells.len() <= 8 || varying(results).len() < 2 {
+        return colours_of(cells);
     }
-    colours.into_values().collect()
+    let choices: IndexSet<&str> = cells.iter().copied().collect();
+    let colours = colours_of(choices.iter().copied());
+    let of = |cell: &&str| colours[choices.get_index_of(cell).expect("it is one of them")];
+    cells.iter().map(of).collect()
+}
+
+/// Queues that have the same colour on every page, by the first word of their strings.
+const OWN_COLOURS: [(&str, usize); 12] = [
+    ("fq_codel", 0),
+    ("red", 1),
+    ("codel", 2),
+    ("fq_pie", 3),
+    ("pie", 4),
+    ("gsp", 5),
+    ("adth", 5),
+    ("cake", 6),
+    ("pfifo", 7),
+    ("bfifo", 7),
+    ("fifo", 7),
+    ("droptail", 7),
+];
+
+/// Numbers of colours for things that are compared, one each: a queue's own, as long as no other
+/// here has it, the next that is free otherwise.
+pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
+    let own = |name: &str| {
+        let word = name.split_whitespace().next().unwrap_or_default();
+        let word = word.to_ascii_lowercase().replace('-', "_");
+        let found = OWN_COLOURS.iter().find(|(queue, _)| *queue == word);
+        found.map(|(_, colour)| *colour)
+    };
+    let mut taken = IndexSet::new();
+    let wanted = names.into_iter().map(own);
+    let wanted: Vec<_> = wanted
+        .map(|colour| colour.filter(|colour| taken.insert(*colour)))
+        .collect();
+    let colour = |colour: Option<usize>| {
+        colour.unwrap_or_else(|| {
+            let mut free = (0..).filter(|colour| !taken.contains(colour));
+            let colour = free.next().expect("numbers do not end");
+            taken.insert(colour);
+            colour
+        })
+    };
+    wanted.into_iter().map(colour).collect()
 }
 
 /// The last part of a field's path, or the whole path where two fields end alike.
@@ -177,7 +226,19 @@ pub(crate) mod tests {
                 ])
             })
             .collect();
-        assert_eq!(colours(&cells), [0, 0, 0, 0, 0, 1, 1, 1, 1]);
-        assert_eq!(colours(&cells[3..6]), [0, 1, 2]);
+        assert_eq!(colours(&cells), [4, 4, 4, 4, 4, 1, 1, 1, 1]);
+        assert_eq!(colours(&cells[3..6]), [4, 0, 1]);
+    }
+
+    #[test]
+    fn a_queue_has_one_colour_everywhere() {
+        let demo = ["pfifo limit 490", "pie", "fq_codel", "fq_pie"];
+        assert_eq!(colours_of(demo), [7, 4, 0, 3]);
+        assert_eq!(
+            colours_of(["fq_codel target 5ms", "fq_codel", "red"]),
+            [0, 2, 1]
+        );
+        let many: IndexSet<usize> = colours_of(["x"; 12]).into_iter().collect();
+        assert_eq!(many.len(), 12);
     }
 }

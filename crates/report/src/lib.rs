@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod aims;
 mod error;
 mod files;
 mod headline;
@@ -29,7 +30,7 @@ pub use files::document;
 pub use held::held;
 pub use html::{SCRIPT, STYLE, html, render};
 pub use json::Misplaced;
-pub use labels::programs;
+pub use labels::{colours_of, programs};
 pub use merge::{Merged, merge};
 pub use packed::{pack, unpack};
 pub use reading::{Reading, reading};

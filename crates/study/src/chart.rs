@@ -4,6 +4,7 @@ use crate::claims::{Binder, Cells, Evaluator, Expr, Place, Quantity, combination
 use crate::draw::{Chart, ChartKind, Dot, Line, Panel, Scaling, Stroke, extent};
 use crate::plan::{ChartPlan, Shape, name, places};
 use crate::study::{Outcomes, Study};
+use sojourn_report::colours_of;
 use sojourn_units::Unit;
 use sojourn_world::{ByWorld, RunResult, Series};
 
@@ -167,6 +168,10 @@ impl Study {
                     points: points(part, &place),
                 });
             }
+        }
+        let colours = colours_of(lines.iter().map(|line| line.name.as_str()));
+        for (line, colour) in lines.iter_mut().zip(colours) {
+            line.colour = colour;
         }
         lines
     }

@@ -252,6 +252,11 @@ impl Chart {
             true if low > high => (1.0, 10.0),
             true => (self.floor(low, high) / 1.2, high * 1.2),
             false if low > high => (0.0, 1.0),
+            // Where all happens far above zero, the rest would be empty.
+            false if self.kind == ChartKind::Lines && low > 0.5 * high => {
+                let room = (0.15 * (high - low)).max(0.02 * high);
+                (low - room, high + room)
+            }
             // Bars and lines begin at zero; negative values go below it.
             false => (low.min(0.0), high.max(f64::MIN_POSITIVE) * 1.05),
         }

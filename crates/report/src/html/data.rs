@@ -42,6 +42,7 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
     json!({
         "scenario": info.name,
         "cells": cells,
+        "choice": labels::choice_field(results),
         "colours": labels::colours(results),
         "varying": labels::varying(results),
         "params": params,

@@ -1,6 +1,7 @@
 //! The tables that stand in the page without a script.
 
 use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
+use crate::aims::{self, Choice};
 use crate::headline::{Headline, headlines};
 use crate::labels;
 use crate::reading::reading;
@@ -8,6 +9,37 @@ use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms_to, percent, percent_to, rate_to};
 use minijinja::{Value, context};
 use sojourn_world::{RunResult, WorldName};
+
+/// Which choice for which aim, by world.
+pub(super) fn aims(results: &[RunResult]) -> Vec<Value> {
+    let choice = |choice: &Choice, all: usize| {
+        context! {
+            name => choice.name.clone(),
+            colour => choice.colour % 8,
+            figure => unbroken(&choice.figure),
+            wins => if all > 1 { format!("in {} of {all}", choice.wins) } else { String::new() },
+        }
+    };
+    let parts = aims::aims(results).into_iter().map(|part| {
+        let all = part.conditions;
+        let list = part.list.iter().map(|aim| {
+            context! {
+                aim => aim.name,
+                by => aim.by,
+                best => aim.best.iter().map(|one| choice(one, all)).collect::<Vec<_>>(),
+                worst => aim.worst.as_ref().map(|worst| choice(worst, 1)),
+                alike => aim.alike.as_deref().map(unbroken),
+            }
+        });
+        context! {
+            world => part.world.as_str(),
+            field => part.field.clone(),
+            conditions => all,
+            list => list.collect::<Vec<_>>(),
+        }
+    });
+    parts.collect()
+}
 
 /// What the figures say, by world.
 pub(super) fn readings(results: &[RunResult]) -> Vec<Value> {

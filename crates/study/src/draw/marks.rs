@@ -3,6 +3,9 @@
 use super::{Chart, ChartKind, Dot, Frame, Line, Stroke, escaped, number, text, thinned};
 use std::fmt::Write as _;
 
+/// Points of a series that are so many times as far apart as usual have others missing between.
+const GAP: f64 = 2.5;
+
 impl Stroke {
     /// Of a line.
     fn dashes(self) -> &'static str {
@@ -101,9 +104,10 @@ impl Chart {
         for (number, line) in lines.iter().enumerate() {
             let _ = write!(out, "<g data-line=\"{}\">", escaped(&line.name));
             match self.kind {
-                ChartKind::Time | ChartKind::Distribution => path(out, line, frame),
+                ChartKind::Time => path(out, line, frame, true),
+                ChartKind::Distribution => path(out, line, frame, false),
                 ChartKind::Lines => {
-                    path(out, line, frame);
+                    path(out, line, frame, false);
                     dots(out, line, frame);
                 }
                 ChartKind::Scatter => dots(out, line, frame),
@@ -182,13 +186,28 @@ impl Chart {
     }
 }
 
-fn path(out: &mut String, line: &Line, frame: &Frame) {
+/// The line through its points; of one `with_gaps` none where points are missing.
+fn path(out: &mut String, line: &Line, frame: &Frame, with_gaps: bool) {
     let mut path = String::new();
-    for (x, y) in thinned(&line.points) {
+    let points = thinned(&line.points);
+    let mut steps: Vec<f64> = points
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    steps.sort_by(f64::total_cmp);
+    let usual = steps.get(steps.len() / 2).filter(|_| with_gaps);
+    let longest = usual.map_or(f64::INFINITY, |step| step * GAP);
+    let mut last = f64::NEG_INFINITY;
+    for (x, y) in points {
         if x > frame.x.from.1 {
             break;
         }
-        let step = if path.is_empty() { 'M' } else { 'L' };
+        let step = if x - last > longest || path.is_empty() {
+            'M'
+        } else {
+            'L'
+        };
+        last = x;
         let _ = write!(path, "{step}{:.1} {:.1}", frame.x.at(x), frame.y.at(y));
     }
     let _ = write!(
