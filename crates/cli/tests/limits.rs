@@ -16,23 +16,28 @@ mod scenarios;
 mod studies;
 
 use case::Case;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Mutex;
 
-/// Runs the program on a case; what is not as it must be.
-fn judge(case: &Case) -> Result<(), String> {
+/// Runs the program on a case, in a folder with its files and with a gigabyte of memory.
+fn run(case: &Case) -> Output {
     let folder = tempfile::tempdir().expect("there is a folder for temporary files");
     for (name, bytes) in &case.files {
         std::fs::write(folder.path().join(name), bytes).expect("it can be written");
     }
     // A pipe without a writer must not be waited for; `timeout` ends a program that does with 124.
     let limited = "mkfifo pipe && ulimit -v 1048576 && exec timeout 300 \"$0\" \"$@\"";
-    let output = Command::new("sh")
+    Command::new("sh")
         .args(["-c", limited, env!("CARGO_BIN_EXE_sojourn")])
         .args(&case.arguments)
         .current_dir(folder.path())
         .output()
-        .expect("a shell is there");
+        .expect("a shell is there")
+}
+
+/// What is not as it must be with the answer to a case.
+fn judge(case: &Case) -> Result<(), String> {
+    let output = run(case);
     let told = String::from_utf8_lossy(&output.stderr);
     let shown: String = told.chars().take(2000).collect();
     let wrong = |what: &str| {
@@ -84,4 +89,13 @@ fn what_is_wrong_or_huge_is_refused_in_words() {
         wrong.join("\n"),
         wrong.len()
     );
+}
+
+#[test]
+fn what_fits_is_accepted() {
+    for case in scenarios::that_fit() {
+        let output = run(&case);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}: {told}", case.name);
+    }
 }

@@ -129,6 +129,10 @@ pub(crate) fn cases() -> Vec<Case> {
             "dumbbell.qdisc: tbf needs `limit`",
         ),
         (
+            "tbf rate 2mbit burst 5kb peakrate 1mbit mtu 1540 latency 50ms",
+            "dumbbell.qdisc: `peakrate` is not above `rate`",
+        ),
+        (
             "steer over pfifo",
             "dumbbell.qdisc: pfifo has no delay target",
         ),

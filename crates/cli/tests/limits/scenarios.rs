@@ -6,6 +6,33 @@ pub(crate) fn cases() -> Vec<Case> {
     [files(), toml(), fields(), sizes(), sweeps(), arguments()].concat()
 }
 
+/// What comes close to the limits.
+pub(crate) fn that_fit() -> Vec<Case> {
+    let times = |n: usize| -> String { (1..=n).map(|n| format!("\"{n}ms\",")).collect() };
+    let sweep = |axes: &str| format!("[sweep]\n{axes}\n[dumbbell]");
+    let many = GOOD.replace("app = \"bulk\"", "app = \"bulk\"\ncount = 9990");
+    let runs = format!(
+        "dumbbell.rtt = [{}]\nflow.upload.start = [{}]",
+        times(1000),
+        times(100)
+    );
+    let parts = format!("dumbbell.rtt = [{}]", times(99));
+    let more = "[[flow]]\nname = \"more\"\ndirection = \"down\"\napp = \"bulk\"\ncount = 9990\n";
+    vec![
+        file(
+            "100 000 runs",
+            GOOD.replace("[dumbbell]", &sweep(&runs)),
+            "",
+        ),
+        file("19 981 flows", format!("{many}{more}"), ""),
+        file(
+            "989 307 links and flows",
+            many.replace("[dumbbell]", &sweep(&parts)),
+            "",
+        ),
+    ]
+}
+
 /// What is no scenario at all.
 fn files() -> Vec<Case> {
     let executable = std::fs::read(env!("CARGO_BIN_EXE_sojourn")).expect("it has been built");
