@@ -1,6 +1,6 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test python bench count dash build lint doc deny clean
+.PHONY: help demo test python bench count dash build package lint doc deny clean
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
@@ -15,6 +15,7 @@ help:
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
+	@echo 'make package a Debian package of it, target/package/sojourn_*.deb'
 	@echo 'make lint    format and lints only'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
@@ -22,6 +23,10 @@ help:
 build:
 	@scripts/setup build
 	$(CARGO) build --release --locked -p sojourn-cli
+
+package: build
+	@scripts/setup package
+	@scripts/package $(SOJOURN)
 
 demo: build
 	@scripts/setup demo
