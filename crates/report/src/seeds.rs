@@ -5,7 +5,7 @@
 //! never pooled.
 
 use crate::json;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
 use sojourn_world::RunResult;
 use sojourn_world::figure::{Part, Shape, Statistic};
@@ -63,31 +63,36 @@ pub(crate) fn student_t_975(df: usize) -> f64 {
     Z + first / n + second / (n * n) + third / (n * n * n)
 }
 
-/// Runs that differ in their seed only, in the order of their first one. Of those that went alike,
-/// event by event, there is the first: they are one measurement.
-pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
+/// Runs that differ in their seed only, in the order of their first one.
+fn all_seeds(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
     let mut groups: IndexMap<_, Vec<&RunResult>> = IndexMap::new();
     for run in results {
         let group = groups.entry((&run.world, &run.params)).or_default();
-        // A world that cannot repeat a run has no digests.
-        if run.digest == 0 || group.iter().all(|other| other.digest != run.digest) {
-            group.push(run);
-        }
+        group.push(run);
     }
     groups.into_values().collect()
 }
 
+/// The same, and of those that went alike, event by event, the first: they are one measurement.
+pub(crate) fn groups(results: &[RunResult]) -> Vec<Vec<&RunResult>> {
+    let groups = all_seeds(results).into_iter();
+    groups.map(|group| distinct(&group)).collect()
+}
+
+fn distinct<'a>(group: &[&'a RunResult]) -> Vec<&'a RunResult> {
+    let mut seen = IndexSet::new();
+    // A world that cannot repeat a run has no digests.
+    let is_new = |run: &&&RunResult| run.digest == 0 || seen.insert(run.digest);
+    group.iter().filter(is_new).copied().collect()
+}
+
 /// A sentence about the seeds that changed nothing; none when all did.
 pub fn repeated(results: &[RunResult]) -> Option<String> {
-    let (mut cells, mut runs) = (IndexMap::new(), 0);
-    for run in results {
-        *cells.entry((&run.world, &run.params)).or_insert(0) += 1;
-    }
-    let mut alike = 0;
-    for (group, all) in groups(results).iter().zip(cells.values()) {
-        alike += usize::from(group.len() < *all);
-        runs += all - group.len();
-    }
+    let cells = all_seeds(results);
+    let alike = cells.iter().map(|cell| cell.len() - distinct(cell).len());
+    let (runs, alike) = alike.fold((0, 0), |(runs, cells), more| {
+        (runs + more, cells + usize::from(more > 0))
+    });
     let of = match cells.len() {
         1 => "the cell".to_owned(),
         all => format!("{alike} of {all} cells"),
@@ -104,7 +109,8 @@ pub fn repeated(results: &[RunResult]) -> Option<String> {
 
 /// The figures of every cell that was run with more than one seed.
 pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
-    let groups = groups(results).into_iter().filter(|group| group.len() > 1);
+    let groups = all_seeds(results).into_iter();
+    let groups = groups.filter(|group| group.len() > 1);
     let cell = groups.map(|group| {
         let all: Vec<_> = group.iter().map(|run| &run.aggregate).collect();
         let seeds: Vec<u64> = group.iter().map(|run| run.seed).collect();
@@ -115,6 +121,7 @@ pub(crate) fn over_seeds(results: &[RunResult]) -> Vec<Value> {
             "links": named(group.iter().flat_map(|run| &run.links)),
             "flows": named(group.iter().flat_map(|run| &run.flows)),
             "aggregate": spread(&all),
+            "distinct": distinct(&group).len(),
         })
     });
     cell.collect()
@@ -189,7 +196,7 @@ mod tests {
         assert_eq!(seeds(&list), [1, 3]);
         let said = repeated(&list).unwrap();
         assert!(said.contains("2 of 4 runs went like one before"), "{said}");
-        assert_eq!(over_seeds(&list[..2]), Vec::<Value>::new());
+        assert_eq!(over_seeds(&list)[0]["distinct"], 2);
         let real = [run(1, 0), run(2, 0)];
         assert_eq!((seeds(&real), repeated(&real)), (vec![1, 2], None));
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Deepest nesting of parentheses and quantities.
 const DEEPEST: usize = 40;
-/// Most words of a text, each definition in it counted with its own.
+/// Most numbers and figures of a text, each definition in it counted with its own.
 const LONGEST: usize = 500;
 /// Most combinations that axes run over.
 const MOST_COMBINATIONS: usize = 100_000;
@@ -34,7 +34,7 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     next: usize,
     depth: usize,
-    /// Words, with those of definitions.
+    /// Numbers and figures so far, with those of definitions.
     length: usize,
     words: &'a Vocabulary,
 }
@@ -80,13 +80,12 @@ fn whole<'a, T>(
 ) -> Parsed<T> {
     let tokens = lex(text).or_else(|(span, message)| complain(span, message, None))?;
     let mut parser = Parser {
-        length: 0,
         tokens,
         next: 0,
         depth: 0,
+        length: 0,
         words,
     };
-    parser.grow(parser.tokens.len())?;
     let found = read(&mut parser)?;
     match parser.peek() {
         Kind::End => Ok(found),
@@ -125,13 +124,14 @@ impl Parser<'_> {
         self.tokens[self.next].span.clone()
     }
 
-    /// So many words more; not without end, since a definition may hold another one twice.
-    fn grow(&mut self, words: usize) -> Parsed<()> {
-        self.length += words;
+    /// So many numbers and figures more; not without end, since a definition may hold another one
+    /// twice.
+    fn grow(&mut self, more: usize) -> Parsed<()> {
+        self.length += more;
         if self.length <= LONGEST {
             return Ok(());
         }
-        let message = format!("more than {LONGEST} words, with those of definitions");
+        let message = format!("more than {LONGEST} numbers and figures, with those of definitions");
         complain(self.span(), message, None)
     }
 
@@ -358,6 +358,7 @@ impl Parser<'_> {
             self.expect(")")?;
             return Ok(inner);
         }
+        self.grow(1)?;
         match self.peek().clone() {
             Kind::Number(_) => self.plain_number().map(Expr::Number),
             Kind::Name(name) => self.named(&name),
