@@ -5,7 +5,7 @@
 //! one behind the other.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sojourn_world::{Source, TapPoint};
@@ -41,7 +41,9 @@ impl Task {
         Self {
             name: source.name.clone(),
             text: source.text.clone(),
-            base: std::path::absolute(&source.base).unwrap_or_else(|_| source.base.clone()),
+            // The folder of a file without one is empty: this process's.
+            base: std::path::absolute(Path::new(".").join(&source.base))
+                .unwrap_or_else(|_| source.base.clone()),
             params: params.to_vec(),
             seed,
             programs: [None, None],
