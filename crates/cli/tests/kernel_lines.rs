@@ -10,9 +10,9 @@ use sojourn_world::RunResult;
 use std::fs;
 use std::path::Path;
 
-/// Runs a scenario's one cell with the kernel's own queues.
+/// Runs a scenario's one cell.
 fn cell(dir: &Path, scenario: &str, more: &[&str]) -> RunResult {
-    let mut command = run(dir, 1, &["--queues", "kernel"]);
+    let mut command = run(dir, 1, &[]);
     let head = "format = \"sojourn-scenario/1\"\nname = \"cell\"\n";
     fs::write(dir.join("cell.toml"), format!("{head}{scenario}")).unwrap();
     let output = command.args(more).output().unwrap();
@@ -45,7 +45,11 @@ duration = "2s"
 dumbbell = { rtt = "20ms", up = { rate = "8mbit", jitter = "2ms", reorder = true }, down.rate = "8mbit" }
 flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", size = 500 } }]
 "#;
-    let result = cell(dir.path(), scenario, &["--pcap", "server"]);
+    let result = cell(
+        dir.path(),
+        scenario,
+        &["--queues", "kernel", "--pcap", "server"],
+    );
     // Half of the round trip, 542 bytes at 8 Mbit/s, and up to 2 ms.
     let delay = &result.flows[0].1.delay;
     assert!((10.54..10.56).contains(&delay.min), "{delay:?}");
@@ -87,7 +91,9 @@ app = {{ kind = "ping", size = 64, interval = "37ms" }}
 "#
         );
         let dirs = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let [one, other] = dirs.each_ref().map(|dir| cell(dir.path(), &scenario, &[]));
+        let [one, other] = dirs
+            .each_ref()
+            .map(|dir| cell(dir.path(), &scenario, &["--queues", "kernel"]));
         assert_eq!(one.digest, other.digest);
         // Packets are told from each other on both sides of the translation.
         let probe = &one.flows[3].1;
@@ -100,4 +106,38 @@ app = {{ kind = "ping", size = 64, interval = "37ms" }}
     // The link is shared by hosts, or by flows.
     assert!((0.47..0.53).contains(&shares[0]), "{shares:?}");
     assert!((0.30..0.37).contains(&shares[1]), "{shares:?}");
+}
+
+/// A triangle: there over one link, back over two, none of which has one the other way.
+#[test]
+fn links_may_lead_one_way() {
+    let scenario = r#"
+duration = "4s"
+warmup = "1s"
+node = [{ name = "a" }, { name = "b" }, { name = "c" }]
+link = [
+    { name = "there", from = "a", to = "b", rate = "4mbit", delay = "30ms", qdisc = "fq_codel" },
+    { name = "on", from = "b", to = "c", rate = "20mbit", delay = "2ms", qdisc = "fq_codel" },
+    { name = "back", from = "c", to = "a", rate = "1mbit", delay = "5ms", qdisc = "fq_codel" },
+]
+flow = [
+    { name = "bulk", from = "a", to = "b", app = "bulk" },
+    { name = "probe", from = "b", to = "a", app = { kind = "ping", size = 64, interval = "37ms" } },
+]
+"#;
+    for queues in ["kernel", "ours"] {
+        let dir = tempfile::tempdir().unwrap();
+        let result = cell(dir.path(), scenario, &["--queues", queues]);
+        let links: Vec<&str> = result.links.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(links, ["there", "on", "back"]);
+        let [there, on, back] = [0, 1, 2].map(|link| &result.links[link].1);
+        assert!((0.9..1.01).contains(&there.utilisation.unwrap()));
+        // Acknowledgements and the probe take both links back.
+        let passed = on.dequeued_packets.abs_diff(back.dequeued_packets);
+        assert!(on.dequeued_packets > 500 && passed < 5, "{on:?} {back:?}");
+        // 106 bytes at 20 and at 1 Mbit/s, 2 and 5 ms; and at 4 Mbit/s, 30 ms.
+        let probe = &result.flows[1].1;
+        assert!((7.89..7.92).contains(&probe.delay.min), "{:?}", probe.delay);
+        assert!((38.0..38.2).contains(&probe.rtt.min), "{:?}", probe.rtt);
+    }
 }

@@ -6,12 +6,9 @@ pub enum Unfit {
     /// A medium is a radio.
     #[error("radios are simulated: run this scenario with --world sim")]
     Radio,
-    /// A link does not lead back.
-    #[error(
-        "the live world's links lead back too: give each `duplex`, or one the other way; or run \
-         this scenario with --world sim"
-    )]
-    OneWay,
+    /// Nothing to run over.
+    #[error("there is no link between its nodes: give it a [[link]]")]
+    NoLink,
     /// More nodes than networks.
     #[error("{count} nodes are too many: the live world has networks for {most}")]
     Nodes {

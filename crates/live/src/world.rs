@@ -16,6 +16,7 @@ mod guest;
 mod kernel;
 mod links;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,12 +25,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use sojourn_qdisc::Report;
+use sojourn_qdisc::{Report, Spec};
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Cell, Cost, Interface, Line, LinkRecorder, Network, Progress, RunResult, Taps, Transport,
-    World, WorldError, WorldName, flow_recorders,
+    Cell, Cost, Line, LineRate, LinkRecorder, Network, Progress, RunResult, Taps, Transport, World,
+    WorldError, WorldName, flow_recorders,
 };
 
 use crate::bridge::{Between, Capture};
@@ -114,10 +115,11 @@ impl World for Guests {
         };
         let pairs = Pairs::of(&shared.recorders, joints.len()).map(Mutex::new);
         let mut captures = captures(cell, taps, &joints).map_err(WorldError::machine)?;
-        let runs = joints.iter().zip(&bed.labs).map(|(&numbers, lab)| Run {
+        let links = joints.iter().map(|joint| joint.links);
+        let runs = links.zip(&bed.labs).map(|(numbers, lab)| Run {
             cell,
             numbers,
-            links: numbers.map(|link| link_of(&cell.network, link)),
+            links: numbers.map(|link| way(&cell.network, link)),
             lab,
             shared: &shared,
             pairs: pairs.as_ref(),
@@ -153,9 +155,9 @@ fn captures(
     if taps.is_empty() {
         return Ok(Vec::new().into_iter());
     }
-    let between = |&links: &Joint| Between {
+    let between = |&Joint { links, nodes }: &Joint| Between {
         links,
-        nodes: links.map(|link| cell.network.interfaces[link].node),
+        nodes,
         routed: !is_dumbbell(&cell.network),
     };
     let bridges: Vec<Between> = joints.iter().map(between).collect();
@@ -205,19 +207,39 @@ impl Guests {
     }
 }
 
-/// A link and what it does to packets.
-fn link_of(network: &Network, link: usize) -> (&Interface, &Line) {
+/// A link: the queue before it, and what it does to packets.
+#[derive(Clone)]
+struct Way {
+    name: String,
+    qdisc: Spec,
+    line: Line,
+}
+
+/// That of a link. Where there is none nothing is sent, and what would be passes at once.
+fn way(network: &Network, link: Option<usize>) -> Way {
+    let Some(link) = link else {
+        return Way {
+            name: String::new(),
+            qdisc: Spec::pfifo(1),
+            line: Line::new(LineRate::Infinite),
+        };
+    };
+    let interface = &network.interfaces[link];
     let wire = network.wire(link).expect("it was checked");
-    (&network.interfaces[link], &wire.line)
+    Way {
+        name: interface.name.clone(),
+        qdisc: interface.qdisc.clone(),
+        line: wire.line.clone(),
+    }
 }
 
 /// The joints of a cell that can run here.
 fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     let network = &cell.network;
-    if network.radio().is_some() {
-        return Err(Unfit::Radio);
+    let joints = graph::joints(network).ok_or(Unfit::Radio)?;
+    if joints.is_empty() {
+        return Err(Unfit::NoLink);
     }
-    let joints = graph::joints(network).ok_or(Unfit::OneWay)?;
     let dumbbell = is_dumbbell(network);
     let plain = network.nodes.iter().skip(usize::from(dumbbell));
     if plain.into_iter().any(|node| node.nat) {
@@ -254,7 +276,8 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         let switches = |c: &Config| {
             let [ecn, sack, timestamps, rack, frto] =
                 [c.wants_ecn(), c.sack, c.timestamps, c.rack, c.frto].map(u32::from);
-            [ecn, sack, timestamps, rack, frto, c.initial_window]
+            let windows = [c.initial_window, c.receive_window];
+            [ecn, sack, timestamps, rack, frto, windows[0], windows[1]]
         };
         let names = [
             "ecn",
@@ -263,6 +286,7 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
             "rack",
             "frto",
             "initial_window",
+            "receive_window",
         ];
         let pairs = switches(&first).into_iter().zip(switches(&config));
         if let Some(((a, b), field)) = pairs.zip(names).find(|((a, b), _)| a != b) {
@@ -274,8 +298,32 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
         }
         memory = memory.max(2 * config.receive_window_max);
     }
+    let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
+    let hosts = hosts.unwrap_or(0).saturating_add(1);
+    let most = if is_dumbbell(&cell.network) {
+        Host::MOST
+    } else {
+        graph::MOST_HOSTS
+    };
+    if hosts > most {
+        return Err(Unfit::Hosts { count: hosts, most });
+    }
+    let initial_window = first.initial_window;
+    let usual = initial_window == Config::default().initial_window;
+    Ok(Plan {
+        hosts,
+        sysctls: settings(&first, memory),
+        initial_window: (!usual).then_some(initial_window),
+        nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
+        stages: [0, 0],
+    })
+}
+
+/// The kernel parameters of hosts whose connections are like this one, with so much memory for what
+/// one of them receives.
+fn settings(first: &Config, memory: u32) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
-    let sysctls = vec![
+    vec![
         // A connection must not inherit what an earlier one has learnt.
         ("ipv4/tcp_no_metrics_save", flag(true)),
         // A retransmission timeout would otherwise change skb->hash, as no wire does.
@@ -292,28 +340,12 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
             if first.rack { "3" } else { "0" }.into(),
         ),
         // New namespaces inherit these from the machine: set to the kernel's own defaults.
-        ("ipv4/tcp_rmem", format!("4096 131072 {memory}")),
+        (
+            "ipv4/tcp_rmem",
+            format!("4096 {} {memory}", 2 * first.receive_window),
+        ),
         ("ipv4/tcp_wmem", "4096 16384 4194304".into()),
-    ];
-    let hosts = cell.flows.iter().flat_map(|flow| flow.hosts).max();
-    let hosts = hosts.unwrap_or(0).saturating_add(1);
-    let most = if is_dumbbell(&cell.network) {
-        Host::MOST
-    } else {
-        graph::MOST_HOSTS
-    };
-    if hosts > most {
-        return Err(Unfit::Hosts { count: hosts, most });
-    }
-    let initial_window = first.initial_window;
-    let usual = initial_window == Config::default().initial_window;
-    Ok(Plan {
-        hosts,
-        sysctls,
-        initial_window: (!usual).then_some(initial_window),
-        nat: cell.network.nodes[0].nat.then_some(Gateway::Client),
-        stages: [0, 0],
-    })
+    ]
 }
 
 /// A run under way.
@@ -331,8 +363,8 @@ struct Whole<'a> {
 struct Run<'a> {
     cell: &'a Cell,
     /// The numbers of its two links.
-    numbers: Joint,
-    links: [(&'a Interface, &'a Line); 2],
+    numbers: [Option<usize>; 2],
+    links: [Way; 2],
     lab: &'a Lab,
     shared: &'a Shared,
     pairs: Option<&'a Mutex<Pairs>>,
@@ -419,9 +451,9 @@ impl Whole<'_> {
             let mut outcome = whole.expect("a cell has links");
             // In the order of the scenario's links.
             let numbers = self.runs.iter().flat_map(|run| run.numbers);
-            let mut links: Vec<_> = numbers.zip(outcome.links).collect();
-            links.sort_by_key(|(number, _)| *number);
-            outcome.links = links.into_iter().map(|(_, link)| link).collect();
+            let links = numbers.zip(outcome.links);
+            let links: BTreeMap<_, _> = links.filter_map(|(n, link)| Some((n?, link))).collect();
+            outcome.links = links.into_values().collect();
             outcome.cpu_nanos += cpu_nanos;
             Ok(outcome)
         })
@@ -453,8 +485,8 @@ impl Whole<'_> {
         let lines = || {
             self.runs
                 .iter()
-                .flat_map(|run| run.links)
-                .map(|(_, line)| line)
+                .flat_map(|run| &run.links)
+                .map(|way| &way.line)
         };
         let links = lines().fold(Span::ZERO, |sum, line| sum + line.delay);
         let path = |f: &sojourn_world::Flow| f.base_rtt.max(links);

@@ -329,7 +329,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     };
     let mut graph = cell(1000, Vec::new());
     graph.network = Network::new(["a", "b", "c"]);
-    assert!(refused(&graph).contains("lead back"));
+    assert!(refused(&graph).contains("no link"));
     let routing = Routing::Static { hop: None };
     let radio = Radio::new(Profile::NS2_B, vec![Place::default(); 3], routing);
     graph.network.share(radio, []);

@@ -52,7 +52,7 @@ struct Viewer {
 /// Which links and nodes a bridge is between, by its sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Between {
-    pub(crate) links: [usize; 2],
+    pub(crate) links: [Option<usize>; 2],
     pub(crate) nodes: [usize; 2],
     /// Whether nodes pass on what is not theirs, which their taps do not see.
     pub(crate) routed: bool,
@@ -87,7 +87,7 @@ impl Capture {
     /// When there can be no thread.
     pub fn start(taps: Taps) -> io::Result<Self> {
         let alone = Between {
-            links: [0, 1],
+            links: [Some(0), Some(1)],
             nodes: [0, 1],
             routed: false,
         };
@@ -200,22 +200,23 @@ fn places(tap: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
         outgoing,
         hosts,
     };
-    let side = |of: &[usize; 2], wanted: usize| of.iter().position(|&here| here == wanted);
+    let of = |link: usize| (bridge.links.iter()).position(|&here| here == Some(link));
     match point {
         TapPoint::Offered(link) => {
-            let side = side(&bridge.links, link);
+            let side = of(link);
             Vec::from_iter(side.map(|side| place(side, Point::Offered, false, None)))
         }
         TapPoint::Dequeued(link) => {
-            let side = side(&bridge.links, link);
+            let side = of(link);
             Vec::from_iter(side.map(|side| place(side, Point::Dequeued, true, None)))
         }
         // The bridge has no radio.
         TapPoint::Air(_) => Vec::new(),
         TapPoint::Node(node) => {
             let hosts = bridge.routed.then_some(node);
-            let leaves = side(&bridge.nodes, node).into_iter();
+            let leaves = bridge.nodes.iter().position(|&here| here == node);
             leaves
+                .into_iter()
                 .flat_map(|leaves| {
                     [
                         place(leaves, Point::Left, true, hosts),

@@ -28,8 +28,14 @@ pub(crate) struct Graph {
     pub(crate) labs: Vec<Lab>,
 }
 
-/// Two nodes with a link each way: both links' numbers.
-pub(crate) type Joint = [usize; 2];
+/// Two nodes with a link from one to the other, and perhaps one back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Joint {
+    /// Where the first link comes from, and where it leads.
+    pub(crate) nodes: [usize; 2],
+    /// Both links' numbers.
+    pub(crate) links: [Option<usize>; 2],
+}
 
 /// The address of a host of a node.
 pub(crate) fn address(node: usize, number: u32) -> Ipv4Addr {
@@ -55,20 +61,22 @@ fn mac(joint: usize, node: usize) -> Mac {
     [2, 1, 0, joint as u8, 0, node as u8]
 }
 
-/// Pairs of links that lead back where the other comes from, each in the order of its first link.
-/// None when a link has no such other one, or something else than a wire, or there is none.
+/// Links, each with one that leads back where it comes from, if there is one, in the order of their
+/// first links. None when one is something else than a wire.
 pub(crate) fn joints(network: &Network) -> Option<Vec<Joint>> {
     let ends = |link: usize| Some((network.interfaces[link].node, network.wire(link)?.to));
     let mut open: Vec<usize> = (0..network.interfaces.len()).collect();
     let mut joints = Vec::new();
     while let Some(&link) = open.first() {
         let (from, to) = ends(link)?;
-        let back = open.iter().find(|&&back| ends(back) == Some((to, from)));
-        let back = *back?;
-        open.retain(|&other| other != link && other != back);
-        joints.push([link, back]);
+        let mut others = open.iter().copied();
+        let back = others.find(|&back| ends(back) == Some((to, from)));
+        let links = [Some(link), back];
+        open.retain(|&other| !links.contains(&Some(other)));
+        let nodes = [from, to];
+        joints.push(Joint { nodes, links });
     }
-    (!joints.is_empty()).then_some(joints)
+    Some(joints)
 }
 
 /// Whether a network is two nodes with a link each way, the first node's first: what [`Lab`] is
@@ -78,7 +86,15 @@ pub(crate) fn is_dumbbell(network: &Network) -> bool {
         && network.interfaces[..]
             .first()
             .is_some_and(|up| up.node == 0)
-        && joints(network).is_some_and(|joints| joints == [[0, 1]])
+        && joints(network).is_some_and(|joints| {
+            matches!(
+                joints[..],
+                [Joint {
+                    links: [Some(0), Some(1)],
+                    ..
+                }]
+            )
+        })
 }
 
 impl Graph {
@@ -90,10 +106,9 @@ impl Graph {
             node.run(|| sysctls(&IPV6_OFF))?;
         }
         let join = |(number, joint): (usize, &Joint)| {
-            let ends = joint.map(|link| network.interfaces[link].node);
-            let hosts = ends.map(|node| nodes[node].clone());
-            let macs = ends.map(|node| mac(number, node));
-            let devices = ends.map(|_| device(number));
+            let hosts = joint.nodes.map(|node| nodes[node].clone());
+            let macs = joint.nodes.map(|node| mac(number, node));
+            let devices = joint.nodes.map(|_| device(number));
             Lab::between(hosts, devices, macs, plan.stages, |place, port| {
                 [2, 2, number as u8, 0, place, port]
             })
@@ -125,10 +140,7 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
         netlink.address(loopback, address(node, number), 32)?;
     }
     for (number, joint) in joints.iter().enumerate() {
-        if joint
-            .iter()
-            .any(|&link| network.interfaces[link].node == node)
-        {
+        if joint.nodes.contains(&node) {
             ethtool::offloads_off(&device(number))?;
             netlink.up(index(&device(number))?)?;
         }
@@ -141,7 +153,7 @@ fn set_up(node: usize, plan: &Plan, network: &Network, joints: &[Joint]) -> io::
         else {
             continue;
         };
-        let joint = joints.iter().position(|joint| joint.contains(&link));
+        let joint = (joints.iter()).position(|joint| joint.links.contains(&Some(link)));
         let joint = joint.expect("every link is one of a joint's");
         let device = index(&device(joint))?;
         let window = plan.initial_window.unwrap_or(USUAL_WINDOW);
@@ -170,9 +182,18 @@ mod tests {
 
     #[test]
     fn links_are_joined_with_those_that_lead_back() {
-        let network = chain(&[[0, 1], [1, 2], [2, 1], [1, 0]]);
-        assert_eq!(joints(&network), Some(vec![[0, 3], [1, 2]]));
-        assert_eq!(joints(&chain(&[[0, 1], [1, 0], [1, 2]])), None);
+        let links = |ends: &[[usize; 2]]| -> Vec<_> {
+            let joints = joints(&chain(ends)).unwrap();
+            joints.into_iter().map(|joint| joint.links).collect()
+        };
+        let found = links(&[[0, 1], [1, 2], [2, 1], [1, 0]]);
+        assert_eq!(found, [[Some(0), Some(3)], [Some(1), Some(2)]]);
+        // A second one there has none back, and a triangle's lead on.
+        let found = links(&[[0, 1], [1, 0], [0, 1]]);
+        assert_eq!(found, [[Some(0), Some(1)], [Some(2), None]]);
+        let found = joints(&chain(&[[0, 1], [1, 2], [2, 0]])).unwrap();
+        assert!(found.iter().all(|joint| joint.links[1].is_none()));
+        assert_eq!(found[2].nodes, [2, 0]);
     }
 
     #[test]

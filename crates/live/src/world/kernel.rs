@@ -30,7 +30,7 @@ use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
 use super::links::{Crossing, Links, count_losses, crossings, identity};
-use super::{Outcome, Run, link_of};
+use super::{Outcome, Run, Way, way};
 use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
 use crate::interface;
@@ -53,17 +53,17 @@ const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
 pub(super) fn check(cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
-    for &link in joints.iter().flatten() {
-        let (interface, line) = link_of(&cell.network, link);
-        refused_queue(&interface.qdisc)?;
-        refused_line(line)?;
+    for link in joints.iter().flat_map(|joint| joint.links) {
+        let Way { qdisc, line, .. } = way(&cell.network, link);
+        refused_queue(&qdisc)?;
+        refused_line(&line)?;
         let (count, most) = (Paths::of(cell, link).0.len(), MOST_PATHS);
         if count > most {
             return Err(Unfit::Paths { count, most });
         }
     }
     for joint in joints {
-        changes::steps(cell, joint)?;
+        changes::steps(cell, joint.links)?;
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ fn refused_line(line: &Line) -> Result<(), Unfit> {
 struct Paths(BTreeMap<Span, Vec<Crossing>>);
 
 impl Paths {
-    fn of(cell: &Cell, link: usize) -> Self {
+    fn of(cell: &Cell, link: Option<usize>) -> Self {
         let mut paths = BTreeMap::<_, Vec<_>>::new();
         for crossing in crossings(cell, link) {
             paths.entry(crossing.delay).or_default().push(crossing);
@@ -108,8 +108,8 @@ impl Paths {
 /// The stages that a cell's lines and paths take. What is translated is so where the queues are:
 /// only there the kernel can tell them who is behind it.
 pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
-    let mut links = joints.iter().flatten();
-    let differ = links.any(|&link| Paths::of(cell, link).differ());
+    let mut links = joints.iter().flat_map(|joint| joint.links);
+    let differ = links.any(|link| Paths::of(cell, link).differ());
     Plan {
         stages: [1, if differ { 2 } else { 1 }],
         nat: plan.nat.map(|_| Gateway::Bridge),
@@ -119,15 +119,15 @@ pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
 
 /// Sets up queues, lines and paths.
 fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
-    let [(up, up_line), (down, down_line)] = run.links;
+    let [up, down] = &run.links;
     let [up_paths, down_paths] = run.numbers.map(|link| Paths::of(run.cell, link));
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
-    lines.extend(tc::line(Lab::LEFT, "root", down_line, Span::ZERO));
+    lines.extend(tc::line(Lab::LEFT, "root", &down.line, Span::ZERO));
     lines.push(tc::wire(Lab::RIGHT, "root"));
     before[0].run(|| tc::run(&lines))?;
     let mut lines = handed_through();
-    lines.extend(tc::line(Lab::RIGHT, "root", up_line, up_paths.alike()));
+    lines.extend(tc::line(Lab::RIGHT, "root", &up.line, up_paths.alike()));
     lines.push(delay_or_wire(Lab::LEFT, "root", down_paths.alike()));
     behind[0].run(|| tc::run(&lines))?;
     if let Some(place) = behind.get(1) {
@@ -137,8 +137,8 @@ fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
         place.run(|| tc::run(&lines))?;
     }
     let [up_device, down_device] = queue_devices(run.cell);
-    let (mut lines, up_majors) = tc::queue(up_device, &up.qdisc, &up_line.rate);
-    let (down_lines, down_majors) = tc::queue(down_device, &down.qdisc, &down_line.rate);
+    let (mut lines, up_majors) = tc::queue(up_device, &up.qdisc, &up.line.rate);
+    let (down_lines, down_majors) = tc::queue(down_device, &down.qdisc, &down.line.rate);
     lines.extend(down_lines);
     lines.extend(at_the_queues(run.cell, [&up_paths, &down_paths]));
     run.lab.bridge.run(|| tc::run(&lines))?;
@@ -303,7 +303,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
     let (mut majors, mut watch) = opened?;
-    let mut steps = changes::steps(run.cell, &run.numbers)
+    let mut steps = changes::steps(run.cell, run.numbers)
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();

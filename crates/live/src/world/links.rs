@@ -12,11 +12,11 @@ use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_wire::{FlowKey, Parsed};
 use sojourn_world::{
-    Cell, Change, Flow, FlowRecorder, Interface, Label, Line, LinkRecorder, SppRecorder, Transport,
+    Cell, Change, Flow, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, Window,
     link_recorders,
 };
 
-use super::{Outcome, Run};
+use super::{Outcome, Run, Way};
 use crate::bridge::{
     Bridge, BridgeConfig, Capture, Direction, Frame, Labels, Observer, PathDelays, Point, Side,
 };
@@ -59,7 +59,7 @@ pub(super) struct Links<'a> {
 /// it is a veth pair, so the ports stand for the two ends of the path.
 struct Flows<'a> {
     /// The link of each side.
-    links: [usize; 2],
+    links: [Option<usize>; 2],
     /// By flow: the first and the last link of its way, and of the way back.
     ways_ends: Vec<[Option<[usize; 2]>; 2]>,
     /// A flow's index, and whether it is the direction from its `from`, by source and destination
@@ -111,7 +111,7 @@ impl<'a> Flows<'a> {
         };
         let left = point == Point::Left;
         let end = if left { first_link } else { last_link };
-        if self.links[side as usize] != end {
+        if self.links[side as usize] != Some(end) {
             return;
         }
         if !left && forth {
@@ -213,7 +213,12 @@ impl<'a> Links<'a> {
         let cell = run.cell;
         let recorders = link_recorders(cell).into_iter().enumerate();
         let mut recorders: BTreeMap<_, _> = recorders.collect();
-        let mut recorder = |link| recorders.remove(&link).expect("each link has one");
+        // What no link has is recorded too, and nobody asks for it.
+        let spare = LinkRecorder::new(Window::of(cell), None);
+        let mut recorder = |link: Option<usize>| match link {
+            Some(link) => recorders.remove(&link).expect("each link has one"),
+            None => spare.clone(),
+        };
         Self {
             recorders: run.numbers.map(&mut recorder).into(),
             gauge: &run.gauge,
@@ -286,7 +291,10 @@ pub(super) struct Crossing {
 }
 
 /// What crosses a link.
-pub(super) fn crossings(cell: &Cell, link: usize) -> Vec<Crossing> {
+pub(super) fn crossings(cell: &Cell, link: Option<usize>) -> Vec<Crossing> {
+    let Some(link) = link else {
+        return Vec::new();
+    };
     let network = &cell.network;
     let instances = cell.instances();
     let mut all = Vec::new();
@@ -319,7 +327,7 @@ pub(super) fn crossings(cell: &Cell, link: usize) -> Vec<Crossing> {
 /// The delays of what crosses a link. What belongs to no flow has the shortest of them: then the
 /// bridge, which looks at its interfaces no sooner than something can be due, need not look for
 /// such. Where others send too, theirs is none.
-fn paths(run: &Run<'_>, link: usize) -> PathDelays {
+fn paths(run: &Run<'_>, link: Option<usize>) -> PathDelays {
     let crossings = crossings(run.cell, link);
     let others = run.guests.client.is_some() || run.guests.server.is_some();
     let shortest = crossings.iter().map(|crossing| crossing.delay).min();
@@ -400,18 +408,24 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
 
 fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
     let labels = labels(run.cell);
-    let direction = |link: usize, (interface, line): (&Interface, &Line)| Direction {
-        name: interface.name.clone(),
-        qdisc: interface.qdisc.clone(),
-        split_gso: None,
-        line: line.clone(),
-        paths: paths(run, link),
-        labels: labels.clone(),
+    let direction = |side: usize| {
+        let Way { name, qdisc, line } = run.links[side].clone();
+        Direction {
+            name,
+            qdisc,
+            split_gso: None,
+            line,
+            paths: paths(run, run.numbers[side]),
+            labels: labels.clone(),
+        }
     };
-    let [up, down] = [0, 1].map(|side| direction(run.numbers[side], run.links[side]));
+    let [up, down] = [0, 1].map(direction);
     // The bridge has two links, by their sides.
     let change = |change: &Change| {
-        let link = run.numbers.iter().position(|&link| link == change.link)?;
+        let link = run
+            .numbers
+            .iter()
+            .position(|&link| link == Some(change.link))?;
         let change = change.clone();
         Some(Change { link, ..change })
     };

@@ -6,14 +6,12 @@
 //! When the run begins each queue is made anew, as the other worlds make theirs at that time: a
 //! queue of the kernel's has timers, and PIE's first update comes half a second after it was made.
 
-use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Line, LineRate};
 
-use super::{Paths, link_of, queue_devices, refused_line, refused_queue};
+use super::{Paths, Way, queue_devices, refused_line, refused_queue, way};
 use crate::bridge::Side;
 use crate::lab::Lab;
-use crate::lab::graph::Joint;
 use crate::tc;
 use crate::unfit::Unfit;
 
@@ -38,16 +36,13 @@ pub(super) struct Step {
 }
 
 /// The changes of a joint's two links, in the order of time.
-pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
-    let mut links: [(Spec, Line); 2] = joint.map(|link| {
-        let (interface, line) = link_of(&cell.network, link);
-        (interface.qdisc.clone(), line.clone())
-    });
+pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step>, Unfit> {
+    let mut links = numbers.map(|link| way(&cell.network, link));
     let mut steps = Vec::new();
     let devices = queue_devices(cell);
-    for (side, (spec, line)) in Side::BOTH.into_iter().zip(&links) {
+    for (side, Way { qdisc, line, .. }) in Side::BOTH.into_iter().zip(&links) {
         let device = devices[side as usize];
-        let (lines, majors) = tc::queue(device, spec, &line.rate);
+        let (lines, majors) = tc::queue(device, qdisc, &line.rate);
         steps.push(Step {
             at: BEGIN,
             side,
@@ -59,10 +54,11 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
         });
     }
     for change in &cell.changes {
-        let Some(number) = joint.iter().position(|&link| link == change.link) else {
+        let Some(number) = numbers.iter().position(|&n| n == Some(change.link)) else {
             continue;
         };
-        let (side, (spec, line)) = (Side::BOTH[number], &mut links[number]);
+        let (side, way) = (Side::BOTH[number], &mut links[number]);
+        let (spec, line) = (&mut way.qdisc, &mut way.line);
         let device = devices[number];
         let (before, _) = tc::queue(device, spec, &line.rate);
         if let Some(rate) = &change.rate {
@@ -84,7 +80,7 @@ pub(super) fn steps(cell: &Cell, joint: &Joint) -> Result<Vec<Step>, Unfit> {
             queue,
             afresh,
             majors,
-            line: at_line(Paths::of(cell, change.link).alike(), side, line),
+            line: at_line(Paths::of(cell, Some(change.link)).alike(), side, line),
         });
     }
     Ok(steps)
