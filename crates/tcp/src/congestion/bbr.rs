@@ -110,8 +110,9 @@ impl Bbr {
         even + if probing { 2 } else { 0 }
     }
 
+    /// What the largest rate measured keeps in flight, whatever a policer allows.
     fn inflight(&self, gain: f64) -> u32 {
-        self.with_allowance(self.base.bdp(self.rate(), gain))
+        self.with_allowance(self.base.bdp(self.bandwidth.max(), gain))
     }
 
     /// What `in_flight` will have become when pacing lets the next segment go, with that segment
@@ -154,7 +155,7 @@ impl Bbr {
             .base
             .min_rtt
             .is_some_and(|rtt| ack.now - self.phase_since > rtt);
-        let gain = CYCLE[self.phase];
+        let gain = self.pacing_gain();
         let in_flight = self.at_departure(ack.prior_in_flight, ack);
         let due = if gain > 1.0 {
             // Probe until the queue would show, or something is lost.

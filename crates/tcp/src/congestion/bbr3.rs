@@ -271,7 +271,7 @@ impl Bbr3 {
 
     fn check_startup(&mut self, ack: &AckEvent, flight: &Flight) {
         if self.mode == Mode::Startup {
-            let lossy = self.base.repair.active
+            let lossy = self.base.repair.is_active()
                 && self.loss_round_start
                 && self.loss_events >= FULL_LOSSES
                 && flight.too_lossy();

@@ -71,23 +71,38 @@ pub(crate) fn offload_unit(rate: f64, mss: f64) -> u32 {
     (unit as u32).clamp(least, OFFLOAD_MAX)
 }
 
+/// What of recovery a control is told, and what it saw with the last ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Losses {
+    #[default]
+    None,
+    Repaired,
+    TimedOut,
+}
+
 /// The window while losses are repaired: packet conservation for one round, then growth, and
 /// afterwards the window of before.
+///
+/// What counts is the difference from ACK to ACK (Linux `prev_ca_state`): a recovery that begins
+/// with the ACK that ends another one goes on as one, without a round of conservation of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repair {
-    pub(crate) active: bool,
+    losses: Losses,
+    seen: Losses,
     /// In the first round of recovery: one segment out for one in.
     pub(crate) conserving: bool,
-    /// Recovery began, or ended, since the last ACK.
-    entered: bool,
-    left: bool,
     prior_window: u32,
 }
 
 impl Repair {
-    /// Remembers a window; `shrunk`: it is already one of recovery or of a look for the RTT.
+    /// Whether losses are being repaired.
+    pub(crate) fn is_active(&self) -> bool {
+        self.losses != Losses::None
+    }
+
+    /// Remembers a window; `shrunk`: it is one of a look for the RTT.
     pub(crate) fn save(&mut self, window: u32, shrunk: bool) {
-        self.prior_window = if shrunk || self.active {
+        self.prior_window = if shrunk || self.seen != Losses::None {
             self.prior_window.max(window)
         } else {
             window
@@ -99,16 +114,15 @@ impl Repair {
     }
 
     pub(crate) fn begin(&mut self, timeout: bool) {
-        self.active = true;
-        self.left = false;
-        self.entered = !timeout;
-        self.conserving &= !timeout;
+        if timeout {
+            (self.losses, self.seen) = (Losses::TimedOut, Losses::TimedOut);
+        } else {
+            self.losses = Losses::Repaired;
+        }
     }
 
     pub(crate) fn end(&mut self) {
-        self.left |= self.active;
-        self.active = false;
-        self.entered = false;
+        self.losses = Losses::None;
     }
 
     /// Adapts the window to this ACK. Returns whether a recovery has just begun, and with it a
@@ -117,11 +131,12 @@ impl Repair {
         if ack.lost > 0 {
             *window = window.saturating_sub(ack.lost).max(1);
         }
-        let entered = core::mem::take(&mut self.entered);
+        let before = core::mem::replace(&mut self.seen, self.losses);
+        let entered = self.losses == Losses::Repaired && before != Losses::Repaired;
         if entered {
             self.conserving = true;
             *window = ack.in_flight + ack.delivered;
-        } else if core::mem::take(&mut self.left) {
+        } else if before != Losses::None && self.losses == Losses::None {
             *window = (*window).max(self.prior_window);
             self.conserving = false;
         }

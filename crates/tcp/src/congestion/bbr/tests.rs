@@ -235,6 +235,39 @@ fn a_loss_does_not_shrink_the_window_for_long() {
     assert_eq!(control.window(), 1);
 }
 
+/// Linux compares with the state at the ACK before: a recovery that begins with the ACK that ends
+/// another one is no new one, and conserves no packets.
+#[test]
+fn a_recovery_right_after_another_goes_on_as_one() {
+    let (mut control, mut path) = steady();
+    let lose = |control: &mut Bbr, path: &mut Path| {
+        control.on_congestion(Congestion::Loss, 90, path.now);
+        path.now += Span::from_millis(1);
+        path.delivered += MSS;
+        let mut event = ack(path.now, RTT);
+        event.delivered_total = path.delivered;
+        event.lost = 3;
+        event.in_flight = 87;
+        control.on_ack(&event);
+    };
+    lose(&mut control, &mut path);
+    assert_eq!(control.window(), 88);
+    for _ in 0..4 {
+        path.round(&mut control, 100);
+    }
+    let grown = control.window();
+    assert!(grown > 180, "{grown}");
+    control.on_recovery_end(path.now);
+    lose(&mut control, &mut path);
+    // Three lost, one delivered.
+    assert_eq!(control.window(), grown - 2);
+    // With an ACK between them it is a new one.
+    control.on_recovery_end(path.now);
+    path.round(&mut control, 1);
+    lose(&mut control, &mut path);
+    assert_eq!(control.window(), 88);
+}
+
 #[test]
 fn the_filter_forgets_after_its_window() {
     let mut filter = MaxFilter::default();
