@@ -163,7 +163,8 @@ S.Tradeoff = class {
       text({ x: px, y: frame.bottom + 16, 'text-anchor': 'middle' }, S.tickText(tick));
     }
     const middle = (frame.left + frame.right) / 2;
-    const about = `median induced RTT, ms${log ? ' (logarithmic)' : ''}: less to the right`;
+    const scale = log && width >= 480 ? ' (logarithmic)' : '';
+    const about = `median induced RTT, ms${scale}: less to the right`;
     text({ x: middle, y: frame.bottom + 34, 'text-anchor': 'middle' }, about);
     const turn = `translate(11 ${(frame.top + frame.bottom) / 2}) rotate(-90)`;
     text({ transform: turn, 'text-anchor': 'middle' }, `sum of goodputs, ${unit}`);

@@ -289,7 +289,7 @@ pub(crate) fn unknown(results: &[RunResult]) -> Vec<String> {
     let worlds = labels::worlds(results);
     if let [world] = Vec::from_iter(worlds)[..] {
         said.push(format!(
-            "Whether other worlds agree: all runs are of “{world}”. `--world both` sets a second \
+            "Whether other worlds agree: all runs are of “{world}”. “--world both” sets a second \
              one beside it."
         ));
     }
