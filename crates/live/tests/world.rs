@@ -7,7 +7,7 @@ use common::cells::{cell, flow, only, run, tcp};
 use common::{available, measured};
 use sojourn_apps::{Bulk, Cbr, File, Ping};
 use sojourn_live::Live;
-use sojourn_qdisc::Value;
+use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
@@ -332,7 +332,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     assert!(refused(&graph).contains("no link"));
     let routing = Routing::Static { hop: None };
     let radio = Radio::new(Profile::NS2_B, vec![Place::default(); 3], routing);
-    graph.network.share(radio, []);
+    graph.network.share(radio, vec![Spec::pfifo(1); 3]);
     assert!(refused(&graph).contains("radios are simulated"));
     let mut bare = cell(1000, Vec::new());
     bare.link_header = 0;
