@@ -140,7 +140,7 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     (
         "rate = \"20mbit\"",
         "trace = \"there-is-none\"",
-        &["test.toml:12:16: pair.wan.up.trace: cannot read the trace there-is-none"],
+        &["test.toml:12:16: pair.wan.up.trace: the trace there-is-none cannot be read: "],
     ),
     (
         "up = { rate",
