@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def reproduce(
 def run(
     scenario: Scenario,
     numbers: list[int] | None,
-    queues: list[tuple[str, str, Callable[[int, str], object]]],
+    queues: Sequence[tuple[str, str, Callable[[int, str], object]]],
     jobs: int | None,
     series: bool,
     progress: Callable[[int, int], object] | None,

@@ -76,7 +76,7 @@ def run(
 ) -> Results:
     """All runs, in the scenario's order; those that are kept are not run again."""
     folder = None if keep is None else Folder(keep, sweep)
-    files = [folder and folder.file(one) for one in checked.runs]
+    files = [None if folder is None else folder.file(one) for one in checked.runs]
     done: dict[int, _native.Results] = {}
     for number, file in enumerate(files):
         if file is not None and file.exists():
