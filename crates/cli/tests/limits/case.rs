@@ -1,27 +1,7 @@
 //! A case: files, the program's arguments, and what it must say.
 
-/// A right scenario, for cases to change a line of.
-pub(crate) const GOOD: &str = r#"format = "sojourn-scenario/1"
-name = "test"
-duration = "10s"
-warmup = "2s"
-
-[dumbbell]
-rtt = "40ms"
-qdisc = "fq_codel"
-up = { rate = "1mbit" }
-down = { rate = "12mbit" }
-
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-
-[[flow]]
-name = "probe"
-direction = "up"
-app = { kind = "ping", interval = "20ms" }
-"#;
+/// A right scenario, for cases to change a line of: that of the tests of the format.
+pub(crate) const GOOD: &str = include_str!("../../../scenario/tests/common/good.toml");
 
 /// What is given, and what must be said of it.
 #[derive(Clone)]

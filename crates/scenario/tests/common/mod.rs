@@ -5,27 +5,7 @@ use sojourn_scenario::{Options, Problems, Scenario};
 use std::path::Path;
 
 /// A right scenario, for tests to change a line of.
-pub(crate) const GOOD: &str = r#"format = "sojourn-scenario/1"
-name = "test"
-duration = "10s"
-warmup = "2s"
-
-[dumbbell]
-rtt = "40ms"
-qdisc = "fq_codel"
-up = { rate = "1mbit" }
-down = { rate = "12mbit" }
-
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-
-[[flow]]
-name = "probe"
-direction = "up"
-app = { kind = "ping", interval = "20ms" }
-"#;
+pub(crate) const GOOD: &str = include_str!("good.toml");
 
 /// Reads a text as `test.toml`.
 pub(crate) fn parse(text: &str, sets: &[&str]) -> Result<Scenario, Problems> {

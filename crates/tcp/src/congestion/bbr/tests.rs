@@ -208,11 +208,8 @@ fn the_shortest_rtt_is_measured_afresh() {
     assert_eq!(control.base.min_rtt, Some(RTT + Span::from_millis(20)));
 }
 
-/// Packet conservation for a round, then the window of before the loss.
-#[test]
-fn a_loss_does_not_shrink_the_window_for_long() {
-    let (mut control, mut path) = steady();
-    let before = control.window();
+/// A recovery begins, and an ACK tells of three lost packets.
+fn lose(control: &mut Bbr, path: &mut Path) {
     control.on_congestion(Congestion::Loss, 90, path.now);
     path.now += Span::from_millis(1);
     path.delivered += MSS;
@@ -221,6 +218,14 @@ fn a_loss_does_not_shrink_the_window_for_long() {
     event.lost = 3;
     event.in_flight = 87;
     control.on_ack(&event);
+}
+
+/// Packet conservation for a round, then the window of before the loss.
+#[test]
+fn a_loss_does_not_shrink_the_window_for_long() {
+    let (mut control, mut path) = steady();
+    let before = control.window();
+    lose(&mut control, &mut path);
     assert_eq!(control.window(), 88);
     control.on_recovery_end(path.now);
     path.round(&mut control, 100);
@@ -240,16 +245,6 @@ fn a_loss_does_not_shrink_the_window_for_long() {
 #[test]
 fn a_recovery_right_after_another_goes_on_as_one() {
     let (mut control, mut path) = steady();
-    let lose = |control: &mut Bbr, path: &mut Path| {
-        control.on_congestion(Congestion::Loss, 90, path.now);
-        path.now += Span::from_millis(1);
-        path.delivered += MSS;
-        let mut event = ack(path.now, RTT);
-        event.delivered_total = path.delivered;
-        event.lost = 3;
-        event.in_flight = 87;
-        control.on_ack(&event);
-    };
     lose(&mut control, &mut path);
     assert_eq!(control.window(), 88);
     for _ in 0..4 {
