@@ -133,6 +133,10 @@ pub(crate) const SEED: &str = "sojourn.seed";
 ///   processes of the host otherwise. They ask for it before they wait for the kernel to take them
 ///   in hand, and the kernel asks for it when it does.
 ///
+/// - Floating point registers are given back to the host in a buffer that has room for all that a
+///   processor can have. The host takes no less, and with AMX that is four times of what the
+///   kernel keeps; tiles themselves are no guest's, which cannot ask for them.
+///
 /// For its speed, since each system call of the host is paid for several times a guest's:
 ///
 /// - Floating point registers stay in the host's process until another of its threads runs there;
@@ -180,6 +184,7 @@ pub(crate) fn edits(version: Version) -> Vec<Edit> {
             new: "if (time_travel_mode == TT_MODE_OFF && get_current()->mm != NULL)\n",
         },
     ];
+    all.extend(ALL_OF_XSAVE);
     all.extend(FLOATING_POINT);
     match version {
         Version::V6_1 => all.extend(ONLY_6_1),
@@ -190,6 +195,30 @@ pub(crate) fn edits(version: Version) -> Vec<Edit> {
 
 /// Where the kernel runs its programs.
 const PROCESS: &str = "arch/um/os-Linux/skas/process.c";
+
+/// Floating point registers are written as a whole.
+const ALL_OF_XSAVE: [Edit; 2] = [
+    Edit {
+        file: REGISTERS,
+        old: "#include <stdlib.h>\n",
+        new: "#include <stdlib.h>\n#include <string.h>\n",
+    },
+    Edit {
+        file: REGISTERS,
+        old: "\t\tiov.iov_base = fp_regs;\n\
+              \t\tiov.iov_len = FP_SIZE * sizeof(unsigned long);\n\
+              \t\tif (ptrace(PTRACE_SETREGSET,",
+        new: "\t\t/* The host cuts it to what its processor has. */\n\
+              \t\tstatic unsigned long all[16384 / sizeof(unsigned long)];\n\n\
+              \t\tmemcpy(all, fp_regs, FP_SIZE * sizeof(unsigned long));\n\
+              \t\tiov.iov_base = all;\n\
+              \t\tiov.iov_len = sizeof(all);\n\
+              \t\tif (ptrace(PTRACE_SETREGSET,",
+    },
+];
+
+/// Where the kernel gets and puts its programs' floating point registers.
+const REGISTERS: &str = "arch/x86/um/os-Linux/registers.c";
 
 /// Floating point registers stay where they are as long as they can.
 const FLOATING_POINT: [Edit; 5] = [
