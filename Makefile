@@ -1,9 +1,10 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test python bench count dash build package lint doc deny clean
+.PHONY: help demo test python formats bench count dash build package lint doc deny clean
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
+TAPLO = $${CARGO_TARGET_DIR:-target}/python/bin/taplo
 WHEELS = $${CARGO_TARGET_DIR:-target}/wheels
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 
@@ -11,6 +12,7 @@ help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
+	@echo 'make formats every scenario and study held to its schema with taplo'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
@@ -49,6 +51,7 @@ test: lint
 	$(CARGO) run --quiet --locked -p sojourn-qdisc --example fq_codel
 	$(CARGO) run --quiet --locked -p sojourn-sim --example own_aqm
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+	$(MAKE) formats
 	$(MAKE) python
 
 # With the profile of tests, so that what they have built is built.
@@ -59,6 +62,10 @@ python:
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
 	$(PYTHON) -m pytest -q crates/python/tests
+
+formats:
+	@scripts/setup python
+	$(TAPLO) check
 
 doc:
 	@scripts/setup build

@@ -2,31 +2,35 @@
 
 mod json;
 
+use crate::reproduce::claims_of;
 use crate::table::Table;
+use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use sojourn_qdisc::Spec;
 use sojourn_scenario::bridge::BridgeFile;
 use sojourn_scenario::named_text;
+use sojourn_study::Study;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, Line, LineRate, Transport};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Validate a scenario and print its resolved cells, or a bridge's file and print its queues;
-/// nothing is run
+/// Validate a scenario and print its resolved cells, a bridge's file and print its queues, or a
+/// study and print its claims; nothing is run
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn check scenarios/demo.toml
   sojourn check /etc/sojourn/bridge.toml
   sojourn check scenarios/demo.toml --set dumbbell.rtt=80ms --cell 2
   sojourn check scenarios/demo.toml --json | jq '.cells[].flows[].name'
+  sojourn check studies/codel-red/study.toml
   sojourn check --schema > scenario.schema.json
 
 Exit status: 0 when the file is right, 2 when it is not.")]
 pub(crate) struct CheckArgs {
-    /// The scenario, or the bridge's file
+    /// The scenario, the bridge's file, or the study.toml of a study
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
 
@@ -37,8 +41,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     cell: usize,
 
-    /// Print all cells as JSON on standard output; of a wrong scenario its problems, each with its
-    /// place
+    /// Print all cells, or a study's claims, as JSON on standard output; of a wrong scenario or
+    /// study its problems, each with its place
     #[arg(long, conflicts_with = "schema")]
     json: bool,
 
@@ -60,6 +64,8 @@ enum Format {
     Scenario,
     /// A bridge's file (`sojourn bridge --config`)
     Bridge,
+    /// A study's `study.toml` (`sojourn reproduce`)
+    Study,
 }
 
 impl Format {
@@ -67,6 +73,7 @@ impl Format {
         match self {
             Self::Scenario => sojourn_scenario::schema(),
             Self::Bridge => sojourn_scenario::bridge_schema(),
+            Self::Study => sojourn_study::schema(&worlds::names()),
         }
     }
 }
@@ -81,6 +88,11 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         && BridgeFile::is_meant(text)
     {
         return check_bridge(args, file);
+    }
+    if let Ok((_, text)) = &read
+        && Study::is_meant(text)
+    {
+        return check_study(args, file);
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
     let scenario = match read {
@@ -136,6 +148,29 @@ fn check_bridge(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
         let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
         text += &directions(&bridge).show();
         print(&text)?;
+    }
+    Ok(0)
+}
+
+fn check_study(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
+    if !args.overrides.is_empty() {
+        bail!(WrongInput(
+            "--set, --seed and --seeds change scenarios; this is a study".to_owned()
+        ));
+    }
+    let study = match Study::load_file(file, &worlds::names()) {
+        Err(problems) if args.json => {
+            print(&json::problems(&problems))?;
+            return Ok(WRONG_INPUT);
+        }
+        read => read?,
+    };
+    if args.json {
+        print(&json::claims(&study))?;
+    } else if args.schema.is_none() {
+        let settings = counted(study.settings.len(), "setting");
+        let text = format!("{}: {}\n{settings}\n\n", study.name, study.title);
+        print(&(text + &claims_of(&study)))?;
     }
     Ok(0)
 }

@@ -225,7 +225,8 @@ fn list() -> anyhow::Result<u8> {
 }
 
 /// What a study claims, without running it.
-fn claims_of(study: &Study) -> String {
+/// The claims with the settings that they are about.
+pub(crate) fn claims_of(study: &Study) -> String {
     let mut table = Table::new(["id", "setting", ">cells", "statement"]);
     for claim in &study.claims {
         let setting = &study.settings[claim.setting];

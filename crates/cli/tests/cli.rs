@@ -1,5 +1,6 @@
 //! The program from outside: exit status, what stands on which output, what is written.
 
+use sojourn_tidy::generated;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -278,6 +279,9 @@ fn the_schema_and_the_disciplines_are_printed() {
     assert_eq!(schema.status.code(), Some(0));
     let schema: serde_json::Value = serde_json::from_slice(&schema.stdout).expect("JSON");
     assert!(schema["properties"]["dumbbell"].is_object());
+    // Of studies only the program knows the worlds that a file may name.
+    let study = sojourn(&["check", "--schema=study"]);
+    generated::file("docs/study.schema.json", text(&study.stdout));
     let list = sojourn(&["qdisc", "list"]);
     assert!(text(&list.stdout).contains("fq_codel"));
     let explained = sojourn(&["qdisc", "explain", "fq_codel"]);
@@ -303,6 +307,60 @@ fn one_claim(id: &str, check: &str) -> String {
         "[[claim]]\nid = \"{id}\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n\
          check = [{check}]\n"
     )
+}
+
+#[test]
+fn a_study_is_checked_with_file_line_and_field() {
+    let folder = Folder::new(GOOD);
+    let name = study(
+        &folder,
+        &one_claim("T1", "\"for aqm: link.utilisation > 10%\""),
+    );
+    let file = format!("{name}/study.toml");
+    let output = sojourn(&["check", &file]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("tiny: Tiny") && shown.contains("T1"),
+        "{shown}"
+    );
+    let output = sojourn(&["check", &file, "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["claims"][0]["id"], "T1");
+
+    let right = one_claim("T1", "\"for aqm: link.utilisation > 10%\"");
+    let slip = right.replace("utilisation", "utilisaton");
+    for (claims, place, message) in [
+        (
+            right.clone() + "chek = 1\n",
+            ":18:1: claim.T1: ",
+            "did you mean `check`?",
+        ),
+        (
+            slip,
+            ":17:20: claim.T1.check: ",
+            "did you mean `link.utilisation`?",
+        ),
+        (
+            right.replace("= \"A\"", "= \"B\""),
+            ":14:11: claim.T1.setting: ",
+            "known here: A",
+        ),
+    ] {
+        study(&folder, &claims);
+        let output = sojourn(&["check", &file]);
+        assert_eq!(output.status.code(), Some(2));
+        let shown = text(&output.stderr);
+        assert!(shown.contains(&format!("{file}{place}")), "{shown}");
+        assert!(shown.contains(message), "{shown}");
+    }
+
+    std::fs::remove_file(folder.0.path().join("scenario.toml")).expect("it is ours");
+    let output = sojourn(&["check", &file, "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let problem = &json["problems"][0];
+    assert_eq!(problem["line"], 8, "{json}");
+    assert_eq!(problem["field"], "setting");
 }
 
 #[test]

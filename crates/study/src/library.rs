@@ -9,6 +9,7 @@ use crate::files::{FOLDER, Files, Shelf};
 use crate::read::{self, FILE};
 use crate::study::Study;
 use sojourn_scenario::problem::suggestion;
+use sojourn_scenario::tree::Node;
 use sojourn_scenario::{Options, Problems};
 use sojourn_world::WorldName;
 use std::path::Path;
@@ -52,6 +53,28 @@ impl Study {
     /// Everything that is wrong with its file, or with a scenario of it.
     pub fn load(name: &str, options: &Options, worlds: &[WorldName]) -> Result<Self, Problems> {
         Self::read(&find(name)?, options, worlds)
+    }
+
+    /// Whether a text means to be a study's file, and not a scenario.
+    pub fn is_meant(text: &str) -> bool {
+        let format = Node::of_file("", text).ok().and_then(|(tree, _)| {
+            let format = tree.text_at("format")?;
+            Some(format.starts_with("sojourn-study"))
+        });
+        format.unwrap_or(false)
+    }
+
+    /// Reads a study by its `study.toml`.
+    ///
+    /// # Errors
+    /// As [`Study::load`].
+    pub fn load_file(file: &Path, worlds: &[WorldName]) -> Result<Self, Problems> {
+        if file.file_name().is_none_or(|name| name != FILE) {
+            let message = format!("is a study, and the file of a study is named {FILE}");
+            return Err(Problems::alone(file.display().to_string(), message));
+        }
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        Self::read(&Shelf::Folder(folder), &Options::default(), worlds)
     }
 
     /// Reads a study from `files`.

@@ -8,6 +8,7 @@ mod words;
 
 use crate::claims::{Complaint, Vocabulary};
 use crate::files::Files;
+use crate::format::{FORMAT, SETTING, STUDY};
 use crate::study::{Setting, Study};
 use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
 use sojourn_scenario::read::{Fields, Read};
@@ -17,27 +18,6 @@ use sojourn_world::{ByWorld, WorldName};
 
 /// The study's own file in its folder.
 pub(crate) const FILE: &str = "study.toml";
-/// The only format so far.
-const FORMAT: &str = "sojourn-study/1";
-/// The keys of the file.
-const KEYS: [&str; 15] = [
-    "format",
-    "name",
-    "title",
-    "description",
-    "source",
-    "link",
-    "flow",
-    "setting",
-    "axes",
-    "sets",
-    "reference",
-    "define",
-    "claim",
-    "chart",
-    "table",
-];
-
 /// A text that knows where it was written.
 #[derive(Clone)]
 struct Written {
@@ -62,8 +42,9 @@ impl Read for Written {
 /// Opens the table at a path and reads all its keys, each into a variable of its name that is none
 /// after a problem.
 macro_rules! keys {
-    ($reader:ident, $node:expr, $path:expr; $($key:ident),+) => {
-        let known = [$(stringify!($key)),+];
+    ($reader:ident, $node:expr, $path:expr, $table:expr; $($key:ident),+) => {
+        let known = $table.names();
+        debug_assert_eq!(known, [$(stringify!($key)),+], "the keys that are read");
         let fields = Fields::open($node, $path, &known, &mut $reader.problems)?;
         $(let $key = fields.field(stringify!($key), &mut $reader.problems);)+
     };
@@ -162,7 +143,7 @@ impl Reader {
 
     /// What the study says of itself.
     fn head<'a>(&mut self, tree: &'a Node) -> Option<(Fields<'a>, Study)> {
-        let top = Fields::open(tree, "", &KEYS, &mut self.problems)?;
+        let top = Fields::open(tree, "", &STUDY.names(), &mut self.problems)?;
         let problems = &mut self.problems;
         let format: Option<Written> = top.field("format", problems);
         let name = top.field("name", problems);
@@ -217,14 +198,16 @@ impl Reader {
         options: &Options,
     ) -> Result<Vec<ByWorld<Origin>>, Problems> {
         let named = self.list(top, "setting", Self::scenarios_named);
-        let texts = &mut self.files;
-        let mut open = |file: &str| {
-            let shown = files.shown(file);
-            let text = files.read(file);
-            let text = text.map_err(|error| Problems::alone(&shown, error.to_string()))?;
+        let (texts, problems) = (&mut self.files, &mut self.problems);
+        let mut open = |Written { text: file, at }: Written| {
+            let shown = files.shown(&file);
+            let text = files.read(&file).map_err(|error| {
+                problems.add(Problem::new(at, "setting", format!("{shown} {error}")));
+                std::mem::take(problems)
+            })?;
             let scenario = Scenario::parse(&shown, &text, &files.base(), options);
-            if texts.iter().all(|(name, _)| name != file) {
-                texts.push((file.to_owned(), text));
+            if texts.iter().all(|(name, _)| *name != file) {
+                texts.push((file, text));
             }
             scenario
         };
@@ -233,7 +216,7 @@ impl Reader {
             let others = written.iter().skip(1);
             places.push(others.map(|(world, w)| (world.clone(), w.at)).collect());
             let scenarios = written.into_iter();
-            let scenarios = scenarios.map(|(world, written)| Ok((world, open(&written.text)?)));
+            let scenarios = scenarios.map(|(world, written)| Ok((world, open(written)?)));
             let scenarios = scenarios.collect::<Result<_, Problems>>()?;
             self.settings.push(Setting {
                 name,
@@ -256,10 +239,7 @@ impl Reader {
         path: &str,
     ) -> Option<(String, bool, ByWorld<Written>)> {
         let others = self.worlds.iter().skip(1).map(WorldName::as_str);
-        let known: Vec<&str> = ["name", "slow", "scenario"]
-            .into_iter()
-            .chain(others)
-            .collect();
+        let known: Vec<&str> = SETTING.names().into_iter().chain(others).collect();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
         let name = fields.field("name", &mut self.problems)?;
         let slow: Option<bool> = fields.field("slow", &mut self.problems)?;

@@ -77,6 +77,27 @@ fn scenario_names(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A scenario's or study's first line leads editors to its schema.
+pub fn schema_line(source: &Source) -> Vec<Finding> {
+    let path = Path::new(&source.path);
+    let folders: Vec<_> = path.parent().into_iter().flat_map(Path::iter).collect();
+    let ours = ["scenarios", "studies"].map(std::ffi::OsStr::new);
+    if path.extension() != Some("toml".as_ref())
+        || !folders.first().is_some_and(|f| ours.contains(f))
+    {
+        return Vec::new();
+    }
+    let is_study = path.file_name() == Some("study.toml".as_ref());
+    let format = if is_study { "study" } else { "scenario" };
+    let up = "../".repeat(folders.len());
+    let wanted = format!("#:schema {up}docs/{format}.schema.json");
+    if source.text.lines().next() == Some(&wanted) {
+        return Vec::new();
+    }
+    let instead = format!("let it begin with `{wanted}`");
+    vec![source.finding(1, "editors do not find its schema", &instead)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +122,19 @@ mod tests {
         let source = Source::new("README.md", &format!("run `{name}` now\n"));
         assert_eq!(scenarios(&source, &crate::root()).len(), 1);
         assert!(scenario_names(&format!("`{name}`, x")).eq([&name]));
+    }
+
+    #[test]
+    fn scenarios_without_their_schema_are_found() {
+        let found = |path, text| schema_line(&Source::new(path, text)).len();
+        let right = "#:schema ../docs/scenario.schema.json\n";
+        assert_eq!(found("scenarios/a.toml", right), 0);
+        assert_eq!(found("scenarios/a/b.toml", right), 1);
+        assert_eq!(found("scenarios/a.toml", "format = 1\n"), 1);
+        let study = "#:schema ../../docs/study.schema.json\n";
+        assert_eq!(found("studies/a/study.toml", study), 0);
+        assert_eq!(found("studies/a/b.toml", study), 1);
+        assert_eq!(found("crates/a/Cargo.toml", ""), 0);
     }
 
     #[test]

@@ -91,6 +91,11 @@ fn whitespace_is_clean() {
 }
 
 #[test]
+fn scenarios_and_studies_name_their_schema() {
+    for_each(docs::schema_line);
+}
+
+#[test]
 fn links_in_documents_resolve() {
     let root = root();
     for_each(|source| docs::links(source, &root));

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_scenario::{Problems, Scenario};
+use sojourn_study::Study;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, LineRate, Transport};
 
@@ -20,7 +21,26 @@ pub(super) fn cells(scenario: &Scenario) -> String {
     }))
 }
 
-/// What is wrong with a scenario, in the order of the places.
+/// The claims of a study.
+pub(super) fn claims(study: &Study) -> String {
+    let claims = study.claims.iter().map(|claim| {
+        json!({
+            "id": claim.id,
+            "setting": study.settings[claim.setting].name,
+            "statement": claim.statement,
+            "published": claim.published,
+        })
+    });
+    show(&json!({
+        "format": FORMAT,
+        "study": study.name,
+        "title": study.title,
+        "problems": [],
+        "claims": claims.collect::<Vec<_>>(),
+    }))
+}
+
+/// What is wrong with a file, in the order of the places.
 pub(super) fn problems(problems: &Problems) -> String {
     let list = problems.iter().map(|problem| {
         let place = problems.place(problem);

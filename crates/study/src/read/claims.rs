@@ -2,6 +2,7 @@
 
 use super::{Reader, Written, keys};
 use crate::claims::{Cells, Check, Evaluator, Missing};
+use crate::format::{CLAIM, EXPECTED};
 use crate::study::{Claim, Expected};
 use sojourn_scenario::problem::Origin;
 use sojourn_scenario::read::{Fields, Read, join};
@@ -23,8 +24,7 @@ impl Reader {
     }
 
     fn claim(&mut self, node: &Node, path: &str) -> Option<Claim> {
-        let known = ["id", "setting", "statement", "published", "check"];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+        let fields = Fields::open(node, path, &CLAIM.names(), &mut self.problems)?;
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
@@ -50,7 +50,7 @@ impl Reader {
     /// A check alone, or `{ holds = "...", deviation = { ... } }`.
     fn expected(&mut self, node: &Node, path: &str, setting: usize) -> Option<Expected> {
         let (written, marks) = if node.is_table() {
-            keys!(self, node, path; holds, deviation);
+            keys!(self, node, path, EXPECTED; holds, deviation);
             let holds: Option<Written> = holds;
             (holds?, self.marks(deviation?, path, setting)?)
         } else {

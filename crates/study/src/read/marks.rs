@@ -1,6 +1,7 @@
 //! Marks of known deviations.
 
 use super::{Reader, Written, keys};
+use crate::format::{MARK, WITNESS};
 use crate::mark::{Agreement, Mark, Reference};
 use sojourn_scenario::problem::suggestion;
 use sojourn_scenario::read::{Fields, join, wrong_type};
@@ -44,7 +45,7 @@ impl Reader {
     }
 
     fn mark(&mut self, node: &Node, path: &str, setting: usize) -> Option<Mark> {
-        keys!(self, node, path; why, within, world, seeds, reference);
+        keys!(self, node, path, MARK; why, within, world, seeds, reference);
         let why = self.sentence(why?, &join(path, "why"))?;
         let worlds = self.worlds_of(world?, &join(path, "world"))?;
         let seeds = self.seeds(seeds?, &join(path, "seeds"))?;
@@ -128,7 +129,7 @@ impl Reader {
     }
 
     fn reference(&mut self, node: &Node, path: &str) -> Option<Reference> {
-        keys!(self, node, path; agrees, says);
+        keys!(self, node, path, WITNESS; agrees, says);
         let (agrees, says): (Written, Written) = (agrees?, says?);
         let says = self.sentence(says, &join(path, "says"))?;
         let place = Agreement::WORDS

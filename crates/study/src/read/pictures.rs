@@ -2,26 +2,13 @@
 
 use super::{Reader, Written};
 use crate::claims::{self, Binder, Cells, Evaluator, Expr, Missing, Place, combinations};
+use crate::format::{CHARTS, Kind, TABLES};
 use crate::plan::{
     Along, ChartPlan, DifferencePlan, Log, NumberedPlan, Shape, TablePlan, ValuesPlan, Why,
 };
 use sojourn_scenario::read::{Fields, Read, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
 
-/// The kinds of charts with the keys that each needs or knows, beside those of all.
-const KINDS: [(&str, &[&str]); 7] = [
-    ("lines", &["x", "y", "reference", "lines", "log"]),
-    ("bars", &["x", "y", "reference", "lines", "log"]),
-    ("box", &["x", "of", "lines", "log"]),
-    ("scatter", &["x", "y", "points", "lines", "log"]),
-    ("map", &["x", "y", "value"]),
-    ("time", &["series", "of", "lines", "log"]),
-    ("distribution", &["of", "lines", "log"]),
-];
-/// The keys of all kinds.
-const COMMON: [&str; 7] = [
-    "title", "setting", "kind", "at", "panels", "label", "x_label",
-];
 /// Differences from here on need a reason, unless the table says otherwise.
 const NOTABLE: f64 = 0.1;
 
@@ -53,14 +40,13 @@ impl Reader {
 
     pub(super) fn chart(&mut self, node: &Node, path: &str) -> Option<ChartPlan> {
         let kind = node.text_at("kind").unwrap_or_default();
-        let Some((_, own)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+        let Some(known) = Kind::of(CHARTS, Some(kind)) else {
             let written = Fields::of(node, path)?.field("kind", &mut self.problems)?;
             let message = |text: &str| format!("`{text}` is no kind of chart");
             let path = sojourn_scenario::read::join(path, "kind");
-            return self.unknown(&written, &path, message, &KINDS.map(|(name, _)| name));
+            return self.unknown(&written, &path, message, &Kind::words(CHARTS));
         };
-        let known = [&COMMON[..], own].concat();
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+        let fields = Fields::open(node, path, &known.names(), &mut self.problems)?;
         let plan = ChartPlan {
             title: fields.field("title", &mut self.problems)?,
             setting: self.setting(&fields)?,
@@ -226,57 +212,53 @@ impl Reader {
     }
 
     pub(super) fn table(&mut self, node: &Node, path: &str) -> Option<TablePlan> {
-        if node.text_at("kind") == Some("difference") {
-            return self.difference(node, path).map(TablePlan::Difference);
+        let kind = node.text_at("kind");
+        let known = Kind::of(TABLES, kind).map(Kind::names);
+        // Of a kind that there is not, the keys are those of a table without one.
+        let known = known.or_else(|| Kind::of(TABLES, None).map(Kind::names));
+        let fields = Fields::open(node, path, &known.unwrap_or_default(), &mut self.problems)?;
+        match kind {
+            Some("difference") => self.difference(&fields).map(TablePlan::Difference),
+            Some("numbered") => self.numbered(&fields).map(TablePlan::Numbered),
+            _ => self.values(&fields).map(TablePlan::Values),
         }
-        if node.text_at("kind") == Some("numbered") {
-            return self.numbered(node, path).map(TablePlan::Numbered);
-        }
-        let known = ["title", "setting", "kind", "rows", "columns", "value"];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+    }
+
+    fn values(&mut self, fields: &Fields<'_>) -> Option<ValuesPlan> {
         let kind: Option<Written> = fields.field("kind", &mut self.problems)?;
         if let Some(Written { text, at }) = kind {
             let message = format!("`{text}` is no kind of table");
-            let help = "`difference`, `numbered`, or no `kind` at all".to_owned();
+            let kinds = Kind::words(TABLES).join("`, `");
+            let help = format!("`{kinds}`, or no `kind` at all");
             self.add(at, &fields.path("kind"), message, Some(help));
         }
         let plan = ValuesPlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields)?,
-            rows: self.says(&fields, "rows", claims::binder)?,
-            columns: self.says(&fields, "columns", claims::binder)?,
-            value: self.says(&fields, "value", claims::quantity)?,
+            setting: self.setting(fields)?,
+            rows: self.says(fields, "rows", claims::binder)?,
+            columns: self.says(fields, "columns", claims::binder)?,
+            value: self.says(fields, "value", claims::quantity)?,
         };
         let binders = [plan.rows.clone(), plan.columns.clone()];
         self.finds(
             false,
             plan.setting,
             &binders,
-            (&fields, "value"),
+            (fields, "value"),
             |evaluator, place| evaluator.quantity_at(place, &plan.value).map(drop),
         );
-        Some(TablePlan::Values(plan))
+        Some(plan)
     }
 
     /// `{}` in `value` and `reference` stands for the number.
-    fn numbered(&mut self, node: &Node, path: &str) -> Option<NumberedPlan> {
-        let known = [
-            "title",
-            "setting",
-            "kind",
-            "count",
-            "columns",
-            "value",
-            "reference",
-        ];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+    fn numbered(&mut self, fields: &Fields<'_>) -> Option<NumberedPlan> {
         let count: u32 = fields.field("count", &mut self.problems)?;
         let value: Written = fields.field("value", &mut self.problems)?;
         let reference: Option<Written> = fields.field("reference", &mut self.problems)?;
         let mut plan = NumberedPlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields)?,
-            columns: self.says(&fields, "columns", claims::binder)?,
+            setting: self.setting(fields)?,
+            columns: self.says(fields, "columns", claims::binder)?,
             rows: Vec::new(),
         };
         for number in 1..=count {
@@ -289,7 +271,7 @@ impl Reader {
                     false,
                     plan.setting,
                     &binders,
-                    (&fields, key),
+                    (fields, key),
                     |evaluator, place| evaluator.quantity_at(place, &expr).map(drop),
                 );
                 Some(expr)
@@ -304,26 +286,15 @@ impl Reader {
         Some(plan)
     }
 
-    fn difference(&mut self, node: &Node, path: &str) -> Option<DifferencePlan> {
-        let known = [
-            "title",
-            "setting",
-            "kind",
-            "rows",
-            "value",
-            "reference",
-            "above",
-            "why",
-        ];
-        let fields = Fields::open(node, path, &known, &mut self.problems)?;
+    fn difference(&mut self, fields: &Fields<'_>) -> Option<DifferencePlan> {
         let above: Option<Written> = fields.field("above", &mut self.problems)?;
-        let above = above.map_or(Some(NOTABLE), |above| self.share(&above, &fields))?;
+        let above = above.map_or(Some(NOTABLE), |above| self.share(&above, fields))?;
         let mut plan = DifferencePlan {
             title: fields.field("title", &mut self.problems)?,
-            setting: self.setting(&fields)?,
-            rows: self.says(&fields, "rows", claims::binders)?,
-            value: self.says(&fields, "value", claims::quantity)?,
-            reference: self.says(&fields, "reference", claims::quantity)?,
+            setting: self.setting(fields)?,
+            rows: self.says(fields, "rows", claims::binders)?,
+            value: self.says(fields, "value", claims::quantity)?,
+            reference: self.says(fields, "reference", claims::quantity)?,
             above,
             why: Vec::new(),
         };
@@ -332,7 +303,7 @@ impl Reader {
                 true,
                 plan.setting,
                 &plan.rows,
-                (&fields, key),
+                (fields, key),
                 |evaluator, place| evaluator.quantity_at(place, expr).map(drop),
             );
         }

@@ -7,6 +7,7 @@
 use super::{Reader, Written, keys};
 use crate::claims::{Column, Recorded, Row, Unit};
 use crate::files::Files;
+use crate::format::REFERENCE;
 use sojourn_scenario::problem::{Origin, suggestion};
 use sojourn_scenario::read::{Fields, join, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
@@ -44,7 +45,7 @@ impl Reader {
     /// Reads all tables of reference values.
     pub(super) fn recorded(&mut self, top: &Fields<'_>, files: &dyn Files) {
         let plans = self.list(top, "reference", |reader, node, path| {
-            keys!(reader, node, path; name, file, source, unit);
+            keys!(reader, node, path, REFERENCE; name, file, source, unit);
             Some(Plan {
                 name: name?,
                 file: file?,
