@@ -64,6 +64,47 @@ flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", s
     );
 }
 
+/// The delay of the up link goes from 40 to 5 ms and then to 20, where packets may overtake others
+/// and a tenth is lost; with our queues and with the kernel's.
+#[test]
+fn lines_change() {
+    let scenario = r#"
+duration = "6s"
+warmup = "1s"
+dumbbell = { rtt = "60ms", up = { rate = "8mbit", delay = "40ms" }, down.rate = "8mbit" }
+flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", size = 500 } }]
+[[change]]
+at = "2s"
+link = "up"
+delay = "5ms"
+[[change]]
+at = "4s"
+link = "up"
+delay = "20ms"
+jitter = "2ms"
+reorder = true
+loss = "10%"
+"#;
+    for queues in ["ours", "kernel"] {
+        let dir = tempfile::tempdir().unwrap();
+        let more = ["--queues", queues, "--pcap", "server"];
+        let result = cell(dir.path(), scenario, &more);
+        let flow = &result.flows[0].1;
+        // Ten milliseconds of the path, and 542 bytes at 8 Mbit/s.
+        let delay = &flow.delay;
+        assert!((15.54..15.56).contains(&delay.min), "{queues}: {delay:?}");
+        assert!((50.54..50.57).contains(&delay.max), "{queues}: {delay:?}");
+        // A tenth of two of five seconds.
+        let loss = flow.loss_ratio.expect("it is UDP");
+        assert!((0.03..0.05).contains(&loss), "{queues}: {loss}");
+        let bytes = fs::read(dir.path().join("out/run-1-server.pcapng")).unwrap();
+        let numbers = numbers(&bytes);
+        let late = numbers.windows(2).position(|pair| pair[1] < pair[0]);
+        // One a millisecond: none overtakes before the second change.
+        assert!(late.is_some_and(|late| late > 3950), "{queues}: {late:?}");
+    }
+}
+
 #[test]
 fn queues_tell_hosts_behind_a_translation_apart() {
     let flow = |name: &str, host: &str| {

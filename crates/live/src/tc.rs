@@ -218,17 +218,49 @@ impl Plan<'_> {
 /// A line behind its queue, and a further delay, as lines for tc: nothing when both are nothing.
 ///
 /// netem's rate makes each packet take its time on the line, and keeps packets in order. Where they
-/// may overtake each other delay and jitter have a netem of their own behind that.
+/// may overtake each other the line is in parts.
 pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Vec<String> {
-    let (jitter, rate) = (!line.jitter.is_zero(), line.rate.fixed());
-    let (mut sent, mut delayed) = (String::new(), String::new());
-    match rate {
-        Some(rate) => _ = write!(sent, " rate {}bit", rate.as_bps()),
-        None if jitter => sent += WIRE,
+    let jitter = !line.jitter.is_zero();
+    if jitter && line.reorder {
+        return line_in_parts(device, line, further);
+    }
+    let mut words = delayed(line, further);
+    match line.rate.fixed() {
+        Some(rate) => _ = write!(words, " rate {}bit", rate.as_bps()),
+        None if jitter => words += WIRE,
         None => {}
     }
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![netem(device, parent, &words)]
+}
+
+/// A line at the root of a device as two netems, of which the first sends and the other delays. All
+/// that may change is said, so that a change leaves nothing of what was before.
+pub(crate) fn line_in_parts(device: &str, line: &Line, further: Span) -> Vec<String> {
+    let sent = match line.rate.fixed() {
+        Some(rate) => format!(" rate {}bit", rate.as_bps()),
+        None => WIRE.to_owned(),
+    };
+    // With a rate, however high, nothing overtakes.
+    let order = if line.reorder { " rate 0bit" } else { WIRE };
+    let delayed = delayed(line, further) + order;
+    vec![
+        netem(device, "root handle 1:", &sent),
+        netem(device, "parent 1:1 handle 2:", &delayed),
+    ]
+}
+
+fn netem(device: &str, place: &str, words: &str) -> String {
+    format!("qdisc add dev {device} {place} netem limit {DELAYED}{words}")
+}
+
+/// What becomes of packets that a line has sent, in netem's words.
+fn delayed(line: &Line, further: Span) -> String {
+    let mut delayed = String::new();
     let delay = line.delay + further;
-    if !delay.is_zero() || jitter {
+    if !delay.is_zero() || !line.jitter.is_zero() {
         // netem's jitter goes both ways, ours is above the delay.
         let half = line.jitter / 2;
         let micros = |span: Span| span.as_nanos() as f64 / 1e3;
@@ -240,25 +272,14 @@ pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Ve
     if line.loss > 0.0 {
         let _ = write!(delayed, " loss random {}%", line.loss * 100.0);
     }
-    let netem = |place: &str, words: &str| {
-        format!("qdisc add dev {device} {place} netem limit {DELAYED}{words}")
-    };
-    if jitter && line.reorder {
-        let first = netem(&format!("{parent} handle 1:"), &sent);
-        return vec![first, netem("parent 1:1 handle 2:", &delayed)];
-    }
-    let words = delayed + &sent;
-    if words.is_empty() {
-        return Vec::new();
-    }
-    vec![netem(parent, &words)]
+    delayed
 }
 
 /// A wire that takes no time, as a line for tc. A host's packet is its socket's until something
 /// else holds it: without netem between, Linux would hold a sender back by what waits in the queues
 /// (TCP small queues), as no other machine's queue does.
 pub(crate) fn wire(device: &str, parent: &str) -> String {
-    format!("qdisc add dev {device} {parent} netem limit {DELAYED}{WIRE}")
+    netem(device, parent, WIRE)
 }
 
 /// Runs lines of tc in the calling thread's namespace.
@@ -556,7 +577,7 @@ mod tests {
             [
                 "qdisc add dev d root handle 1: netem limit 1000000 rate 5000000bit",
                 "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 6000us 1000us \
-                 loss random 1%"
+                 loss random 1% rate 0bit"
             ]
         );
     }

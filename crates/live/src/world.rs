@@ -482,16 +482,18 @@ impl Whole<'_> {
             .flows
             .iter()
             .any(|f| f.transport == Transport::Udp);
-        let lines = || {
-            self.runs
-                .iter()
-                .flat_map(|run| &run.links)
-                .map(|way| &way.line)
+        // The longest that each link has had.
+        let most = |of: fn(&Line) -> Span| {
+            let links = 0..self.cell.network.interfaces.len();
+            let longest = |link| self.cell.lines(link).iter().map(of).max();
+            links
+                .filter_map(longest)
+                .fold(Span::ZERO, |sum, span| sum + span)
         };
-        let links = lines().fold(Span::ZERO, |sum, line| sum + line.delay);
+        let links = most(|line| line.delay);
         let path = |f: &sojourn_world::Flow| f.base_rtt.max(links);
         let longest = self.cell.flows.iter().map(path).max().unwrap_or_default();
-        let quiet = lines().fold(longest + QUIET, |sum, line| sum + line.jitter);
+        let quiet = longest + QUIET + most(|line| line.jitter);
         let mut busy_until = end;
         while alive() {
             let now = clock.now();

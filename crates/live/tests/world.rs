@@ -11,8 +11,8 @@ use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{
-    Cell, Change, Flow, LineRate, Network, Place, Profile, Radio, Routing, Taps, Transport, World,
-    WorldError,
+    Cell, Change, Flow, LineChange, LineRate, Network, Place, Profile, Radio, Routing, Taps,
+    Transport, World, WorldError,
 };
 use std::ops::ControlFlow;
 
@@ -155,10 +155,12 @@ fn a_link_changes_its_queue_and_its_rate() {
         cell.warmup = Span::ZERO;
         let change = |millis: u64, rate: Option<u64>, qdisc: Option<&str>| Change {
             at: Time::ZERO + Span::from_millis(millis),
-            link: 0,
-            rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
+            line: LineChange {
+                rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
+                ..LineChange::default()
+            },
             qdisc: qdisc.map(|spec| spec.parse().unwrap()),
-            place: None,
+            ..Change::default()
         };
         cell.changes = vec![
             change(1000, None, Some("fq_codel")),
@@ -180,6 +182,35 @@ fn a_link_changes_its_queue_and_its_rate() {
         let (before, after) = (mean(0.5, 1.5), mean(1.7, 3.0));
         assert!((9e6..10.2e6).contains(&before), "{before}");
         assert!((3.6e6..4.1e6).contains(&after), "{after}");
+    });
+}
+
+#[test]
+fn a_line_changes_its_delay_and_its_loss() {
+    if !available() {
+        return;
+    }
+    measured(|| {
+        let load = Cbr {
+            size: 200,
+            interval: Span::from_millis(1),
+        };
+        let mut cell = cell(4000, vec![flow("load", Transport::Udp, load)]);
+        cell.warmup = Span::from_millis(2100);
+        cell.changes = vec![Change {
+            at: Time::ZERO + Span::from_millis(2000),
+            line: LineChange {
+                delay: Some(Span::from_millis(30)),
+                loss: Some(0.2),
+                ..LineChange::default()
+            },
+            ..Change::default()
+        }];
+        // Half of the round trip, and what the line has got.
+        let load = only(&run(&cell)).clone();
+        assert!((40.0..43.0).contains(&load.delay.p50), "{:?}", load.delay);
+        let loss = load.loss_ratio.expect("it is UDP");
+        assert!((0.14..0.26).contains(&loss), "{loss}");
     });
 }
 

@@ -351,8 +351,18 @@ table! {
         at: Duration,
         /// Name of the link; in a dumbbell `up` or `down`, of a radio the node's.
         link: Name,
-        /// Its rate from then on. Either this, or `qdisc`, or both.
+        /// Its rate from then on. At least one of what follows is given.
         rate: Option<LinkSpeed>,
+        /// Its propagation delay from then on. Packets that have been sent arrive as they would
+        /// have; those sent later overtake them with `reorder` only. What a flow's `rtt` adds to
+        /// the links' delays stays.
+        delay: Option<Duration>,
+        /// Its jitter from then on.
+        jitter: Option<Duration>,
+        /// Whether packets may overtake others from then on.
+        reorder: Option<bool>,
+        /// Its loss from then on.
+        loss: Option<Probability>,
         /// Where the node is from then on, east and north, of a radio.
         position: Option<Vec<Length>>,
         /// Its queue from then on, in tc's words. The same kind takes the new parameters and

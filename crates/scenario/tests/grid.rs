@@ -7,7 +7,7 @@ use sojourn_apps::{Bulk, Cbr, Ping};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, LineRate, Transport};
+use sojourn_world::{Cell, LineChange, LineRate, Transport};
 use std::path::{Path, PathBuf};
 
 fn cells(text: &str, sets: &[&str]) -> Vec<Cell> {
@@ -309,7 +309,7 @@ fn changes_are_in_the_order_of_time_and_flows_repeat() {
     let text = changed(
         "app = \"bulk\"",
         "app = \"bulk\"\nstart = \"1s\"\nstop = \"3s\"\nevery = \"4s\"\n\n[[change]]\nat = \"8s\"\n\
-         link = \"down\"\nqdisc = \"pie\"\n\n[[change]]\nat = \"5s\"\nlink = \"up\"\nname = \"drop\"\nrate = \"2mbit\"",
+         link = \"down\"\nqdisc = \"pie\"\ndelay = \"40ms\"\nloss = \"2%\"\n\n[[change]]\nat = \"5s\"\nlink = \"up\"\nname = \"drop\"\nrate = \"2mbit\"",
     );
     let [cell] = &cells(&text, &["change.drop.rate=3mbit"])[..] else {
         panic!("one cell");
@@ -319,8 +319,21 @@ fn changes_are_in_the_order_of_time_and_flows_repeat() {
         panic!("two changes: {:?}", cell.changes);
     };
     assert_eq!((first.at, first.link, &first.qdisc), (second(5), 0, &None));
-    assert_eq!(first.rate, Some(LineRate::Fixed(Rate::from_bps(3_000_000))));
-    assert_eq!((last.at, last.link, &last.rate), (second(8), 1, &None));
+    let rate = LineRate::Fixed(Rate::from_bps(3_000_000));
+    assert_eq!(first.line, LineChange::from(rate));
+    assert_eq!((last.at, last.link), (second(8), 1));
+    let longer = LineChange {
+        delay: Some(Span::from_millis(40)),
+        loss: Some(0.02),
+        ..LineChange::default()
+    };
+    assert_eq!(last.line, longer);
+    let lines = cell.lines(1);
+    assert_eq!((lines.len(), lines[0].rate == lines[1].rate), (2, true));
+    assert_eq!(
+        (lines[1].delay, lines[1].loss),
+        (Span::from_millis(40), 0.02)
+    );
     assert_eq!(last.qdisc, Some("pie".parse().unwrap()));
     let instances = cell.instances();
     let times: Vec<_> = (instances.iter())

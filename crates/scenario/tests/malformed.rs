@@ -279,7 +279,19 @@ const CASES: &[Case] = &[
     (
         "[[flow]]",
         "[[change]]\nat = \"5s\"\nlink = \"down\"\n[[flow]]",
-        &["test.toml:14:8: change[1].link: it changes nothing | give a `rate`, a `qdisc` or both"],
+        &[
+            "test.toml:14:8: change[1].link: it changes nothing | give a `rate`, `delay`, \
+           `jitter`, `reorder`, `loss` or `qdisc`",
+        ],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\ndelay = 40\nloss = \"100%\"\n[[flow]]",
+        &[
+            "test.toml:15:9: change[1].delay: `40` needs a unit | write a string, for example \
+             \"40ms\"",
+            "test.toml:16:8: change[1].loss: `100%` is not a probability from 0 to below 1",
+        ],
     ),
     (
         "[[flow]]",

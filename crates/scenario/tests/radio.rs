@@ -22,7 +22,7 @@ app = { kind = "steps", size = 1000, rate = "1.8mbit", then = [{ at = "5s", fact
 "#;
 
 /// Changes of the good scenario, each with what is said of it.
-const MISTAKES: [(&str, &str, &str); 13] = [
+const MISTAKES: [(&str, &str, &str); 14] = [
     (
         "hops = 2",
         "hops = 0",
@@ -82,6 +82,11 @@ const MISTAKES: [(&str, &str, &str); 13] = [
         "[[flow]]",
         "[[change]]\nat = \"1s\"\nlink = \"n1\"\nrate = \"1mbit\"\n[[flow]]",
         "change[1].rate: a radio's rate stays",
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"1s\"\nlink = \"n1\"\nloss = 0.1\n[[flow]]",
+        "change[1].loss: a radio's loss stays",
     ),
     (
         "[[flow]]",

@@ -6,10 +6,11 @@
 
 use crate::interface::stream_name;
 use crate::passage::Passage;
+use crate::pipe::Pipe;
 use crate::radio::Radio;
 use crate::wire::{Ends, Wire};
 use sojourn_units::Time;
-use sojourn_world::{Cell, LineRate, Medium as Spec, Place, Stations};
+use sojourn_world::{Cell, LineChange, Medium as Spec, Place, Stations};
 
 pub(crate) enum Medium {
     Wire(Wire),
@@ -72,10 +73,10 @@ impl Medium {
         }
     }
 
-    /// Sends at another rate from now on.
-    pub(crate) fn set_rate(&mut self, rate: &LineRate) {
+    /// Its line is another one from now on.
+    pub(crate) fn change(&mut self, change: &LineChange, pipes: &mut [Pipe]) {
         match self {
-            Self::Wire(wire) => wire.set_rate(rate),
+            Self::Wire(wire) => wire.change(change, pipes),
             Self::Radio(_) => {}
         }
     }

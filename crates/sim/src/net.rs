@@ -142,10 +142,10 @@ impl Net {
         while let Some(change) = self.changes.due(now) {
             let interface = &mut self.passage.interfaces[change.link];
             let medium = &mut self.media[interface.medium as usize];
-            if let Some(rate) = &change.rate {
+            if let Some(rate) = &change.line.rate {
                 interface.recorder.rate(now, rate.fixed());
-                medium.set_rate(rate);
             }
+            medium.change(&change.line, &mut self.passage.pipes);
             if let Some(place) = change.place {
                 medium.put(change.link, place);
             }

@@ -1,4 +1,4 @@
-//! Packets in flight over a constant delay: a ring in order of arrival.
+//! Packets in flight over a delay: a ring in order of arrival.
 
 use crate::packet::Packet;
 use sojourn_units::{Span, Time};
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Pipe {
     /// Index of the interface that it is behind.
     pub(crate) interface: u32,
-    /// Propagation delay of every packet.
+    /// Propagation delay of packets sent now.
     pub(crate) delay: Span,
     flight: VecDeque<(Time, Packet)>,
     /// Time of the event that the calendar holds for this pipe; `Time::MAX` for none.

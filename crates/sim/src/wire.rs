@@ -7,8 +7,9 @@ use crate::calendar::{Owner, Source};
 use crate::interface::Taken;
 use crate::packet::Packet;
 use crate::passage::Passage;
+use crate::pipe::Pipe;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Impairment, Line, LineRate, Transmitter};
+use sojourn_world::{Cell, Change, Impairment, Line, LineChange, Transmitter};
 
 pub(crate) struct Wire {
     ends: Ends,
@@ -20,6 +21,8 @@ pub(crate) struct Wire {
     armed: Time,
     /// None for the usual wire that only delays.
     impairment: Option<Impairment>,
+    /// What it does to packets; seldom looked at.
+    line: Box<Line>,
 }
 
 /// Where a wire is.
@@ -34,13 +37,22 @@ pub(crate) struct Ends {
 impl Wire {
     /// `dice` names its random stream.
     pub(crate) fn new(cell: &Cell, line: &Line, ends: Ends, dice: &str) -> Self {
+        let link = ends.interface as usize;
+        // Where a delay changes packets must be kept from overtaking others.
+        let changes = |change: &Change| change.link == link && change.line.is_behind();
+        let impairment = if cell.changes.iter().any(changes) {
+            Some(Impairment::new(line, cell.seed, dice))
+        } else {
+            Impairment::of(line, cell.seed, dice)
+        };
         Self {
             ends,
             transmitter: Transmitter::new(&line.rate, cell.link_header),
             link_header: cell.link_header,
             free_at: Time::ZERO,
             armed: Time::MAX,
-            impairment: Impairment::of(line, cell.seed, dice),
+            impairment,
+            line: Box::new(line.clone()),
         }
     }
 
@@ -118,8 +130,19 @@ impl Wire {
         }
     }
 
-    /// Sends at another rate from now on. A packet that is being sent is sent as it began.
-    pub(crate) fn set_rate(&mut self, rate: &LineRate) {
-        self.transmitter = Transmitter::new(rate, self.link_header);
+    /// The line is another one from now on. A packet that is being sent is sent as it began.
+    pub(crate) fn change(&mut self, change: &LineChange, pipes: &mut [Pipe]) {
+        let before = self.line.delay;
+        change.apply(&mut self.line);
+        if let Some(rate) = &change.rate {
+            self.transmitter = Transmitter::new(rate, self.link_header);
+        }
+        let interface = self.ends.interface;
+        for pipe in pipes.iter_mut().filter(|pipe| pipe.interface == interface) {
+            pipe.delay = pipe.delay - before + self.line.delay;
+        }
+        if let Some(impairment) = &mut self.impairment {
+            impairment.follow(&self.line);
+        }
     }
 }

@@ -162,10 +162,8 @@ fn marks_and_classes_choose_tins_both_ways_and_outlive_the_queue() {
     // The queue is replaced twice; its successor is told the same.
     let change = |at, qdisc: &str| Change {
         at: Time::ZERO + ms(at),
-        link: 0,
-        rate: None,
         qdisc: Some(qdisc.parse().expect("a test's own spec")),
-        place: None,
+        ..Change::default()
     };
     cell.changes = vec![change(300, "fq_codel"), change(502, cake)];
     let result = run(&cell);

@@ -22,9 +22,8 @@ fn a_node_that_goes_away_and_comes_back_is_found_again() {
     let to = |seconds, x| Change {
         at: Time::ZERO + Span::from_secs(seconds),
         link: 1,
-        rate: None,
-        qdisc: None,
         place: Some(Place { x, y: 0.0 }),
+        ..Change::default()
     };
     cell.changes = vec![to(10, 1e6), to(20, 25.0)];
     let result = run(&cell);
@@ -50,9 +49,8 @@ fn a_node_that_comes_later_is_found() {
     let to = |seconds, x| Change {
         at: Time::ZERO + Span::from_secs(seconds),
         link: 2,
-        rate: None,
-        qdisc: None,
         place: Some(Place { x, y: 0.0 }),
+        ..Change::default()
     };
     for (routing, qdisc) in [
         (NS2, "pfifo limit 50"),

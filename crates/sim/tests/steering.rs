@@ -135,10 +135,8 @@ fn a_link_that_drops_to_a_fifth_is_followed_both_ways() {
     let mut cell = cell(steering, cubic(9));
     let rate = |seconds: u64, rate: f64| Change {
         at: Time::ZERO + Span::from_secs(seconds),
-        link: 0,
-        rate: Some(mbit(rate)),
-        qdisc: None,
-        place: None,
+        line: mbit(rate).into(),
+        ..Change::default()
     };
     (cell.duration, cell.warmup) = (ms(180_000), Span::ZERO);
     cell.changes = vec![rate(60, 20.0), rate(120, LINK)];

@@ -1,6 +1,6 @@
 //! A cell: everything a world needs to know for one run.
 
-use crate::{LineRate, Network};
+use crate::{Line, LineChange, Network};
 use sojourn_apps::Spec as AppSpec;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_radio::Place;
@@ -95,6 +95,20 @@ impl Cell {
         self.flows.iter().enumerate().flat_map(of).collect()
     }
 
+    /// The line of a link at first, and after each of its changes. None of what is no wire.
+    pub fn lines(&self, link: usize) -> Vec<Line> {
+        let Some(wire) = self.network.wire(link) else {
+            return Vec::new();
+        };
+        let mut lines = vec![wire.line.clone()];
+        for change in self.changes.iter().filter(|change| change.link == link) {
+            let mut line = lines[lines.len() - 1].clone();
+            change.line.apply(&mut line);
+            lines.push(line);
+        }
+        lines
+    }
+
     /// Of each flow that is one direction of a call, the flow that is the other: the first such
     /// flow one way between two hosts belongs to the first of the same kind the other way, and so
     /// on. Their packets make the pairs of which round-trip times are measured; none when nobody
@@ -123,14 +137,14 @@ impl Cell {
 }
 
 /// What becomes of a link while the cell runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// When.
     pub at: Time,
     /// The link, as an index into [`Network::interfaces`].
     pub link: usize,
-    /// The rate from then on; a packet that is being sent is sent as it began.
-    pub rate: Option<LineRate>,
+    /// Its line from then on.
+    pub line: LineChange,
     /// The queue from then on; no packet is lost by the change itself.
     pub qdisc: Option<QdiscSpec>,
     /// Where its node is from then on, of a radio.

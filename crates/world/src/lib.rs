@@ -27,7 +27,7 @@ pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
-pub use line::{Impairment, Line, LineRate, RateTrace};
+pub use line::{Impairment, Line, LineChange, LineRate, RateTrace};
 pub use name::{ByWorld, WorldName};
 pub use network::{Interface, Medium, Network, Node, Radio, Routing, Wire};
 pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};

@@ -32,6 +32,62 @@ impl Line {
     }
 }
 
+/// What of a line becomes another; the rest stays.
+///
+/// Packets that have been sent arrive as they would have. Those sent later have the new delay, but
+/// without [`Line::reorder`] none overtakes another, so that behind a shorter delay they wait until
+/// the last of those before them has arrived.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LineChange {
+    /// [`Line::rate`]; a packet that is being sent is sent as it began.
+    pub rate: Option<LineRate>,
+    /// [`Line::delay`].
+    pub delay: Option<Span>,
+    /// [`Line::jitter`].
+    pub jitter: Option<Span>,
+    /// [`Line::reorder`].
+    pub reorder: Option<bool>,
+    /// [`Line::loss`].
+    pub loss: Option<f64>,
+}
+
+impl From<LineRate> for LineChange {
+    fn from(rate: LineRate) -> Self {
+        Self {
+            rate: Some(rate),
+            ..Self::default()
+        }
+    }
+}
+
+impl LineChange {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it changes what becomes of packets that have been sent: anything but the rate.
+    pub fn is_behind(&self) -> bool {
+        let rate = self.rate.clone();
+        *self
+            != Self {
+                rate,
+                ..Self::default()
+            }
+    }
+
+    /// Makes the line another one.
+    pub fn apply(&self, line: &mut Line) {
+        if let Some(rate) = &self.rate {
+            line.rate = rate.clone();
+        }
+        line.delay = self.delay.unwrap_or(line.delay);
+        line.jitter = self.jitter.unwrap_or(line.jitter);
+        line.reorder = self.reorder.unwrap_or(line.reorder);
+        line.loss = self.loss.unwrap_or(line.loss);
+    }
+}
+
 /// How fast a line sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineRate {
@@ -71,15 +127,25 @@ pub struct Impairment {
 }
 
 impl Impairment {
-    /// Those of a line, with dice of this name; none for a line that only delays.
-    pub fn of(line: &Line, seed: u64, name: &str) -> Option<Self> {
-        let impaired = !line.jitter.is_zero() || line.loss > 0.0;
-        impaired.then(|| Self {
+    /// Those of a line, with dice of this name.
+    pub fn new(line: &Line, seed: u64, name: &str) -> Self {
+        Self {
             jitter: line.jitter,
             reorder: line.reorder,
             loss: line.loss,
             dice: Stream::named(seed, name),
-        })
+        }
+    }
+
+    /// As [`new`](Self::new); none for a line that only delays.
+    pub fn of(line: &Line, seed: u64, name: &str) -> Option<Self> {
+        let impaired = !line.jitter.is_zero() || line.loss > 0.0;
+        impaired.then(|| Self::new(line, seed, name))
+    }
+
+    /// Those of the line as it is from now on, with the same dice.
+    pub fn follow(&mut self, line: &Line) {
+        (self.jitter, self.reorder, self.loss) = (line.jitter, line.reorder, line.loss);
     }
 
     /// When a packet arrives that would arrive at `due`, and not before `last` without reordering;

@@ -158,10 +158,10 @@ impl<P: FramePort> Engine<P> {
         self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
         let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pools[side as usize], observer);
-        if let Some(rate) = &change.rate {
+        if let Some(rate) = &change.line.rate {
             observer.rate(side, change.at, rate.fixed());
-            lane.set_rate(rate, change.at);
         }
+        lane.change_line(&change.line, change.at);
         if let Some(spec) = &change.qdisc {
             let mut built = lane.plan.build(spec);
             lane.set_spec(spec, &mut built, change.at);

@@ -12,7 +12,7 @@ use sojourn_qdisc::{
     Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Impairment, Line, LineRate, Transmitter};
+use sojourn_world::{Impairment, Line, LineChange, LineRate, Transmitter};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -29,15 +29,14 @@ const LONGEST_LAG: Span = Span::from_millis(100);
 /// Frames of one direction.
 pub(crate) struct Lane {
     side: Side,
-    /// Of every frame, after transmission.
-    delay: Span,
+    line: Line,
+    seed: u64,
     pub(crate) plan: Plan,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
     /// Whether super-packets are cut before the queue; as asked, else by the link's rate.
     splits: bool,
     split_gso: Option<bool>,
-    rate: LineRate,
     /// When the frame being sent has been sent.
     free_at: Time,
     /// The queue has frames but gives none before this time.
@@ -181,7 +180,6 @@ impl Lane {
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
             splits: splits(direction.split_gso, &line.rate, &direction.qdisc),
             split_gso: direction.split_gso,
-            rate: line.rate.clone(),
             free_at: Time::ZERO,
             held_until: Time::ZERO,
             queue_time: Time::ZERO,
@@ -194,7 +192,8 @@ impl Lane {
             delays: Delays::default(),
             by_kernel: 0,
             stale: 0,
-            delay: line.delay,
+            line: line.clone(),
+            seed: config.seed,
         }
     }
 
@@ -285,7 +284,7 @@ impl Lane {
     /// A frame leaves the transmitter at `free_at`.
     fn launch(&mut self, frame: Frame, pool: &mut Pool) {
         let class = self.paths.class_of(frame.parsed());
-        let due = self.free_at + self.delay + self.paths.classes()[class];
+        let due = self.free_at + self.line.delay + self.paths.classes()[class];
         let due = match &mut self.impairment {
             None => Some(due),
             Some(impairment) => impairment.arrival(due, self.stage.last_due(class)),
@@ -365,41 +364,47 @@ impl Lane {
         &mut self,
         [old, new]: [&Direction; 2],
         built: Option<&mut Built>,
-        seed: u64,
         now: Time,
     ) {
         self.split_gso = new.split_gso;
-        if old.line.rate != new.line.rate {
-            self.set_rate(&new.line.rate, now);
+        if old.line != new.line {
+            self.set_line(new.line.clone(), now);
         }
         if let Some(built) = built {
             self.set_spec(&new.qdisc, built, now);
         }
-        self.splits = splits(self.split_gso, &self.rate, &new.qdisc);
-        if old.line != new.line {
-            let line = &new.line;
-            let shortest = self.paths.classes().iter().min().copied();
-            self.delay = line.delay;
-            self.shortest_delay = line.delay + shortest.unwrap_or(Span::ZERO);
-            self.stage.set_reorder(line.reorder);
-        }
-        let dice = |line: &Line| (line.jitter, line.reorder, line.loss.to_bits());
-        if dice(&old.line) != dice(&new.line) {
-            let name = format!("{}.impairment", self.plan.name);
-            self.impairment = Impairment::of(&new.line, seed, &name);
-        }
+        self.splits = splits(self.split_gso, &self.line.rate, &new.qdisc);
     }
 
-    /// Sends at another rate from now on. A frame that is being sent is sent as it began.
-    pub(crate) fn set_rate(&mut self, rate: &LineRate, now: Time) {
-        if self.free_at == Time::MAX {
-            self.free_at = now;
+    /// Changes the line from now on.
+    pub(crate) fn change_line(&mut self, change: &LineChange, now: Time) {
+        let mut line = self.line.clone();
+        change.apply(&mut line);
+        self.set_line(line, now);
+    }
+
+    /// Its line is this one from now on. A frame that is being sent is sent as it began, and those
+    /// under way leave as they would have.
+    fn set_line(&mut self, line: Line, now: Time) {
+        if self.line.rate != line.rate {
+            if self.free_at == Time::MAX {
+                self.free_at = now;
+            }
+            self.transmitter = Transmitter::new(&line.rate, LINK_HEADER);
+            if let Some(spec) = self.qdisc.spec() {
+                self.splits = splits(self.split_gso, &line.rate, &spec);
+            }
         }
-        self.transmitter = Transmitter::new(rate, LINK_HEADER);
-        self.rate = rate.clone();
-        if let Some(spec) = self.qdisc.spec() {
-            self.splits = splits(self.split_gso, rate, &spec);
+        let shortest = self.paths.classes().iter().min().copied();
+        self.shortest_delay = line.delay + shortest.unwrap_or(Span::ZERO);
+        self.stage.set_reorder(line.reorder);
+        if let Some(impairment) = &mut self.impairment {
+            impairment.follow(&line);
+        } else {
+            let name = format!("{}.impairment", self.plan.name);
+            self.impairment = Impairment::of(&line, self.seed, &name);
         }
+        self.line = line;
     }
 
     /// Makes the queue follow another spec from now on, whatever it was. No frame is lost. `built`
@@ -414,7 +419,7 @@ impl Lane {
         if spec.asks_nat() != self.nat.is_some() {
             std::mem::swap(&mut self.nat, &mut built.nat);
         }
-        self.splits = splits(self.split_gso, &self.rate, spec);
+        self.splits = splits(self.split_gso, &self.line.rate, spec);
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
     }

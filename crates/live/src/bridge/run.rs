@@ -362,7 +362,7 @@ impl Bridge {
         let directions = [[&old.up, &new.up], [&old.down, &new.down]];
         let lanes = self.engine.lanes.iter_mut();
         for ((lane, direction), built) in lanes.zip(directions).zip(&mut wanted.built) {
-            lane.follow(direction, built.as_mut(), new.seed, now);
+            lane.follow(direction, built.as_mut(), now);
         }
         for pool in &mut self.engine.pools {
             pool.set_limit(self.config.memory);

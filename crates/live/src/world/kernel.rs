@@ -123,11 +123,15 @@ fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
     let [up_paths, down_paths] = run.numbers.map(|link| Paths::of(run.cell, link));
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
-    lines.extend(tc::line(Lab::LEFT, "root", &down.line, Span::ZERO));
+    let [up_line, down_line] = Side::BOTH.map(|side| {
+        let (link, way) = (run.numbers[side as usize], &run.links[side as usize]);
+        changes::line_of(run.cell, link, side, &way.line, up_paths.alike())
+    });
+    lines.extend(down_line);
     lines.push(tc::wire(Lab::RIGHT, "root"));
     before[0].run(|| tc::run(&lines))?;
     let mut lines = handed_through();
-    lines.extend(tc::line(Lab::RIGHT, "root", &up.line, up_paths.alike()));
+    lines.extend(up_line);
     lines.push(delay_or_wire(Lab::LEFT, "root", down_paths.alike()));
     behind[0].run(|| tc::run(&lines))?;
     if let Some(place) = behind.get(1) {
@@ -408,7 +412,9 @@ impl<'a> Watch<'a> {
                 self.links.dropped(step.side, step.at, 0, DropReason::Tail);
             }
         }
-        run.lab.bridge.run(|| tc::run(&step.queue))?;
+        if !step.queue.is_empty() {
+            run.lab.bridge.run(|| tc::run(&step.queue))?;
+        }
         if !step.line.is_empty() {
             line.run(|| tc::run(&step.line))?;
         }

@@ -4,7 +4,20 @@ use super::Resolver;
 use crate::format::{ChangeTable, ScenarioFile};
 use crate::problem::suggestion;
 use sojourn_units::{Time, show_span};
-use sojourn_world::{Change, LineRate, Network};
+use sojourn_world::{Change, LineChange, LineRate, Network};
+
+/// What becomes of a link's line.
+fn line(table: &ChangeTable) -> LineChange {
+    LineChange {
+        rate: table
+            .rate
+            .map(|rate| rate.0.map_or(LineRate::Infinite, LineRate::Fixed)),
+        delay: table.delay.map(|delay| delay.0),
+        jitter: table.jitter.map(|jitter| jitter.0),
+        reorder: table.reorder,
+        loss: table.loss.map(|loss| loss.0),
+    }
+}
 
 impl Resolver<'_> {
     /// The changes in the order of time; those at the same time in that of the file.
@@ -43,17 +56,28 @@ impl Resolver<'_> {
             let message = format!("no link has the name `{name}`");
             return self.advise(&path, message, suggestion(name, names));
         };
-        if table.rate.is_none() && table.qdisc.is_none() && table.position.is_none() {
+        let line = line(table);
+        if line.is_empty() && table.qdisc.is_none() && table.position.is_none() {
             let help = match &file.radio {
-                None => "give a `rate`, a `qdisc` or both",
+                None => "give a `rate`, `delay`, `jitter`, `reorder`, `loss` or `qdisc`",
                 Some(_) => "give a `position`, a `qdisc` or both",
             };
             return self.advise(&path, "it changes nothing", help);
         }
         let whole = path.trim_end_matches(".link");
-        if file.radio.is_some() && table.rate.is_some() {
-            let message = "a radio's rate stays; its `position` may change";
-            return self.refuse(&format!("{whole}.rate"), message);
+        if file.radio.is_some() {
+            for (key, is_there) in [
+                ("rate", line.rate.is_some()),
+                ("delay", line.delay.is_some()),
+                ("jitter", line.jitter.is_some()),
+                ("reorder", line.reorder.is_some()),
+                ("loss", line.loss.is_some()),
+            ] {
+                if is_there {
+                    let message = format!("a radio's {key} stays; its `position` may change");
+                    return self.refuse(&format!("{whole}.{key}"), message);
+                }
+            }
         }
         let place = match &table.position {
             Some(_) if file.radio.is_none() => {
@@ -66,9 +90,7 @@ impl Resolver<'_> {
         Some(Change {
             at: Time::ZERO + at,
             link,
-            rate: table
-                .rate
-                .map(|rate| rate.0.map_or(LineRate::Infinite, LineRate::Fixed)),
+            line,
             qdisc: table.qdisc.as_ref().map(|queue| queue.0.clone()),
             place,
         })

@@ -82,10 +82,8 @@ fn cell(seed: u64) -> Cell {
     ];
     let change = Change {
         at: Time::ZERO + Span::from_secs(2),
-        link: 0,
-        rate: None,
         qdisc: Some("fq_pie".parse().expect("a test's own spec")),
-        place: None,
+        ..Change::default()
     };
     Cell {
         seed,

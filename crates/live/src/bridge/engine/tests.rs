@@ -127,7 +127,7 @@ fn another_queue_takes_over_what_is_held() {
     let spec = "fq_codel".parse().expect("a spec");
     let mut built = engine.lanes[0].plan.build(&spec);
     engine.lanes[0].set_spec(&spec, &mut built, at(1001));
-    engine.lanes[0].set_rate(&LineRate::Infinite, at(1001));
+    engine.lanes[0].change_line(&LineRate::Infinite.into(), at(1001));
     step(&mut engine, at(1100));
     assert_eq!(engine.ports[1].sent.len(), 5);
     assert!(

@@ -6,7 +6,7 @@
 //! When the run begins each queue is made anew, as the other worlds make theirs at that time: a
 //! queue of the kernel's has timers, and PIE's first update comes half a second after it was made.
 
-use sojourn_units::{Span, Time};
+use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate};
 
 use super::{Paths, Way, queue_devices, refused_line, refused_queue, way};
@@ -18,13 +18,16 @@ use crate::unfit::Unfit;
 /// When the run begins. Until zero a clock says zero.
 const BEGIN: Time = Time::from_nanos(1);
 
+/// Takes no time: the rate of a line without one.
+const FAST: Rate = Rate::from_bps(1_000_000_000_000);
+
 /// What a change is for the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) at: Time,
     pub(super) side: Side,
     /// The link's rate from then on; nothing when it has none.
-    pub(super) rate: Option<sojourn_units::Rate>,
+    pub(super) rate: Option<Rate>,
     /// For tc where the queues are.
     pub(super) queue: Vec<String>,
     /// Whether it makes another queue of the queue.
@@ -61,14 +64,13 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
         let (spec, line) = (&mut way.qdisc, &mut way.line);
         let device = devices[number];
         let (before, _) = tc::queue(device, spec, &line.rate);
-        if let Some(rate) = &change.rate {
-            line.rate = rate.clone();
-        }
+        change.line.apply(line);
         if let Some(qdisc) = &change.qdisc {
             *spec = qdisc.clone();
         }
         refused_queue(spec)?;
         refused_line(line)?;
+        let path = Paths::of(cell, Some(change.link)).alike();
         let (after, majors) = tc::queue(device, spec, &line.rate);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
@@ -80,7 +82,7 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
             queue,
             afresh,
             majors,
-            line: at_line(Paths::of(cell, Some(change.link)).alike(), side, line),
+            line: changed_line(cell, change.link, side, line, path),
         });
     }
     Ok(steps)
@@ -92,18 +94,39 @@ fn anew(device: &str, lines: Vec<String>) -> Vec<String> {
     [vec![removed], lines].concat()
 }
 
-/// A side's line, behind its queue.
-fn at_line(path: Span, side: Side, line: &Line) -> Vec<String> {
+/// A side's line, behind its queue, with the delay that all paths have beyond it. Nothing when it
+/// does nothing.
+pub(super) fn line_of(
+    cell: &Cell,
+    link: Option<usize>,
+    side: Side,
+    line: &Line,
+    path: Span,
+) -> Vec<String> {
     let (device, further) = match side {
         Side::Up => (Lab::RIGHT, path),
         Side::Down => (Lab::LEFT, Span::ZERO),
     };
-    let mut lines = tc::line(device, "root", line, further);
-    if lines.is_empty() {
-        debug_assert_eq!(line.rate, LineRate::Infinite);
-        lines.push(tc::wire(device, "root"));
+    let mut changes = cell.changes.iter();
+    if changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
+        tc::line_in_parts(device, line, further)
+    } else {
+        tc::line(device, "root", line, further)
     }
-    lines
+}
+
+/// The same after a change.
+fn changed_line(cell: &Cell, link: usize, side: Side, line: &Line, path: Span) -> Vec<String> {
+    // To netem a rate that is not said is what it was.
+    let rate = match &line.rate {
+        LineRate::Infinite => LineRate::Fixed(FAST),
+        rate => rate.clone(),
+    };
+    let line = Line {
+        rate,
+        ..line.clone()
+    };
+    line_of(cell, Some(link), side, &line, path)
         .into_iter()
         .map(|line| line.replacen("add", "replace", 1))
         .collect()
