@@ -3,6 +3,7 @@
 use crate::pcapng::{self, option, padding};
 use crate::{Direction, LinkType, MOST_BLOCK};
 use sojourn_units::Time;
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// A packet of a capture.
@@ -21,6 +22,26 @@ pub struct Record {
     pub bytes: Vec<u8>,
     /// Its length on the wire.
     pub len: u32,
+}
+
+impl Record {
+    /// The bytes as an Ethernet frame; bare IP gets a header with no addresses.
+    ///
+    /// # Errors
+    /// The link type, when it is neither of the two.
+    pub fn ethernet(&self) -> Result<Cow<'_, [u8]>, LinkType> {
+        match self.link_type {
+            LinkType::Ethernet => Ok(Cow::Borrowed(&self.bytes)),
+            LinkType::Raw => {
+                let ether_type = match self.bytes.first().map(|byte| byte >> 4) {
+                    Some(6) => [0x86, 0xdd],
+                    _ => [0x08, 0x00],
+                };
+                Ok([&[0; 12][..], &ether_type, &self.bytes].concat().into())
+            }
+            other => Err(other),
+        }
+    }
 }
 
 /// What is wrong with a file, and where.

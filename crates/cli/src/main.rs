@@ -10,6 +10,7 @@ mod ctl;
 mod export;
 mod fidelity;
 mod figures;
+mod fit;
 mod kernel;
 mod manual;
 mod out;
@@ -65,6 +66,7 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     Fidelity(fidelity::FidelityArgs),
     Export(export::ExportArgs),
+    Fit(fit::FitArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
@@ -157,6 +159,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Export(args) => export::export(&args),
+        Command::Fit(args) => fit::fit(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),

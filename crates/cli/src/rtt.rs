@@ -4,7 +4,7 @@ use crate::table::Table;
 use crate::{FAILED, WrongInput, print};
 use clap::Args;
 use serde_json::{Value, json};
-use sojourn_capture::{LinkType, Reader, Record};
+use sojourn_capture::{Reader, Record};
 use sojourn_units::{Span, Time, parse_span};
 use sojourn_wire::{FlowKey, Network, identity, parse, protocol};
 use sojourn_world::{PacketMatcher, PacketPairs, Passage};
@@ -146,23 +146,13 @@ fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
 
 /// A packet as it is looked for at the other point.
 fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, WrongInput> {
-    let frame = match record.link_type {
-        LinkType::Ethernet => record.bytes.clone(),
-        LinkType::Raw => {
-            let ether_type = match record.bytes.first().map(|byte| byte >> 4) {
-                Some(6) => [0x86, 0xdd],
-                _ => [0x08, 0x00],
-            };
-            [&[0; 12][..], &ether_type, &record.bytes].concat()
-        }
-        LinkType::Radiotap | LinkType::Other(_) => {
-            let number = record.link_type.number();
-            return Err(WrongInput(format!(
-                "has packets of link type {number}; Ethernet (1) and bare IP (101) can be read. \
-                 Capture on one interface, not on `any`"
-            )));
-        }
-    };
+    let frame = record.ethernet().map_err(|kind| {
+        WrongInput(format!(
+            "has packets of link type {}; Ethernet (1) and bare IP (101) can be read. Capture on \
+             one interface, not on `any`",
+            kind.number()
+        ))
+    })?;
     let parsed = parse(&frame);
     let (Some(at), true) = (record.at, parsed.network != Network::Opaque) else {
         return Ok(None);

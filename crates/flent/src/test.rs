@@ -131,6 +131,12 @@ fn class(dscp: u8) -> &'static str {
     known.map_or("BE", |(_, word)| word)
 }
 
+/// The DSCP of a stream by what stands behind the direction in its name, `BE`, `CS5::2` and so on.
+pub(crate) fn dscp_of(rest: &str) -> u8 {
+    let known = CLASSES.iter().find(|(_, word)| rest.starts_with(word));
+    known.map_or(0, |(dscp, _)| *dscp)
+}
+
 fn is_tcp(flow: &Flow) -> bool {
     matches!(flow.transport, Transport::Tcp(_))
 }

@@ -1,0 +1,196 @@
+//! `sojourn fit`: the line behind measurements, as a scenario.
+
+use crate::signal::stop_on_signal;
+use crate::table::Table;
+use crate::worlds::{Setup, WORLDS};
+use crate::{INTERRUPTED, WrongInput, print};
+use anyhow::Context as _;
+use clap::Args;
+use indicatif::ProgressBar;
+use sojourn_fit::{
+    DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, Queue, UP, fit as search,
+};
+use sojourn_flent::Data;
+use sojourn_units::Unit;
+use sojourn_world::WorldError;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Most bytes of a `.flent.gz` file.
+const MOST: u64 = 64 << 20;
+
+/// Find the line behind a measurement: its rates, base RTT and buffers, as a scenario
+///
+/// The line is the one on which the simulator gives the figures that were measured, under the same
+/// number of TCP streams. It is taken for one with a FIFO in each direction or, if none fits, with
+/// managed flow queues; the figures side by side say how well that fits. The scenario has the load
+/// of the first file, and other queues can be tried in it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn fit rrul-2026.home.flent.gz --out line.toml
+  sojourn run line.toml --sweep 'dumbbell.up.qdisc=[\"fq_codel\", \"cake\"]' --out out/line
+  sojourn fit tcp_nup.flent.gz tcp_ndown.flent.gz     each tells its direction's buffer
+  sojourn fit upload.pcapng --client 192.168.1.7      captured at the client
+
+Files are .flent.gz files of any test with TCP streams and a ping, and pcapng or pcap files that
+were made at the client, with the start of its transfers; round-trip times are then those of TCP's
+timestamps. Of tests that load both directions at once the delay is shared out evenly.
+
+Exit status: 0 when there is a line, 2 when a file cannot be used, 130 after Ctrl-C.")]
+pub(crate) struct FitArgs {
+    /// Measurements on one line: .flent.gz, .pcapng or .pcap
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Address of the client in captures [default: who opens the first connection]
+    #[arg(long, value_name = "ADDRESS")]
+    client: Option<IpAddr>,
+
+    /// Congestion control of the streams [default: what the file says, or cubic]
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
+    /// Write the scenario here, and print how well it fits [default: print the scenario]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
+    let mut measurements = Vec::new();
+    for file in &args.files {
+        let mut measurement = args.measurement(file)?;
+        if args.cc.is_some() {
+            measurement.congestion_control.clone_from(&args.cc);
+        }
+        measurements.push(measurement);
+    }
+    let stop = stop_on_signal()?;
+    let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let bar = if args.quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new_spinner()
+    };
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let world = WORLDS[0].world(Setup::default())?;
+    let watch =
+        |round: usize| bar.set_message(format!("round {} of up to {MOST_ROUNDS}", round + 1));
+    let found = search(&measurements, world.as_ref(), jobs, &stop, &watch);
+    bar.finish_and_clear();
+    let found = match found {
+        Ok(found) => found,
+        Err(FitError::World(WorldError::Interrupted)) => {
+            eprintln!("sojourn: interrupted; nothing was written");
+            return Ok(INTERRUPTED);
+        }
+        Err(error) => return Err(WrongInput::from(error).into()),
+    };
+    let table = table(&measurements, &found);
+    let scenario = commented(&args.files, &table) + &found.line.scenario(&measurements[0]);
+    let Some(out) = &args.out else {
+        print(&scenario)?;
+        return Ok(0);
+    };
+    std::fs::write(out, scenario).with_context(|| format!("--out {}", out.display()))?;
+    print(&format!(
+        "{}\n{table}\n{}\n",
+        described(&found),
+        out.display()
+    ))?;
+    Ok(0)
+}
+
+impl FitArgs {
+    fn measurement(&self, file: &Path) -> Result<Measurement, WrongInput> {
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        let name = name.to_string_lossy();
+        let wrong =
+            |error: &dyn std::fmt::Display| WrongInput(format!("{}: {error}", file.display()));
+        let opened = File::open(file).map_err(|error| wrong(&error))?;
+        if file.extension() != Some(OsStr::new("gz")) {
+            let read = Measurement::of_capture(&name, BufReader::new(opened), self.client);
+            return read.map_err(|error| wrong(&error));
+        }
+        let mut bytes = Vec::new();
+        let read = opened.take(MOST).read_to_end(&mut bytes);
+        read.map_err(|error| wrong(&error))?;
+        let data = Data::read(&bytes).map_err(|error| wrong(&error))?;
+        Ok(Measurement::of_flent(&name, &data))
+    }
+}
+
+/// What a line's figures are called, with their units and where they stand.
+type Row = (&'static str, Unit, fn(&Figures) -> Option<f64>);
+const ROWS: [Row; 5] = [
+    ("round trip, idle", Unit::Ms, |figures| {
+        Some(figures.idle_ms)
+    }),
+    ("up", Unit::Bps, |figures| figures.throughput[UP]),
+    ("down", Unit::Bps, |figures| figures.throughput[DOWN]),
+    ("load adds, median", Unit::Ms, |figures| {
+        Some(figures.added_p50_ms)
+    }),
+    ("load adds, p95", Unit::Ms, |figures| {
+        Some(figures.added_p95_ms)
+    }),
+];
+
+/// The figures of each measurement beside those of the line.
+fn table(measurements: &[Measurement], found: &Fit) -> String {
+    let mut table = Table::new(["file", "figure", ">measured", ">simulated"]);
+    let figures = found.measured.iter().zip(&found.simulated);
+    for (measurement, (measured, simulated)) in measurements.iter().zip(figures) {
+        for (name, unit, of) in ROWS {
+            if let (Some(measured), Some(simulated)) = (of(measured), of(simulated)) {
+                let file = measurement.name.clone();
+                let shown = [measured, simulated].map(|value| unit.show(value));
+                let [measured, simulated] = shown;
+                table.row(vec![file, name.to_owned(), measured, simulated]);
+            }
+        }
+    }
+    table.show()
+}
+
+/// The line in words.
+fn described(found: &Fit) -> String {
+    let line = &found.line;
+    let mut text = format!("Base RTT {}", Unit::Ms.show(line.rtt_ms));
+    for (way, name) in [(UP, "up"), (DOWN, "down")] {
+        let Some(rate) = line.rate[way] else {
+            let _ = write!(text, "; {name}: nothing was sent");
+            continue;
+        };
+        let _ = write!(text, "; {name} {}", Unit::Bps.show(rate));
+        if let Some(ms) = line.buffer_ms(way) {
+            let bytes = Unit::Bytes.show(line.buffer[way]);
+            let _ = write!(text, " with a buffer of {bytes} ({})", Unit::Ms.show(ms));
+        }
+    }
+    text + match line.queue {
+        Queue::Fifo => ".\n",
+        Queue::FlowQueue => ". No FIFO gives this; managed flow queues (fq_codel) do.\n",
+    }
+}
+
+/// Where the scenario comes from, as comments at its head.
+fn commented(files: &[PathBuf], table: &str) -> String {
+    let files = files.iter().map(|file| file.display().to_string());
+    let files = files.collect::<Vec<_>>().join(" ");
+    let mut text =
+        format!("# Made by `sojourn fit {files}`: the simulator's line nearest to them.\n#\n");
+    for line in table.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    text + "\n"
+}

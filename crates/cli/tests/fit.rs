@@ -1,0 +1,212 @@
+//! `sojourn fit` finds the line that a measurement was made on: runs of a known line are given to
+//! it as Flent's data files and as captures.
+
+mod common;
+
+use common::sojourn;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use toml_edit::DocumentMut;
+
+/// A line with `up` and `down`, each a table of the dumbbell, and TCP streams that way.
+fn scenario(dir: &Path, up: &str, down: &str, ways: &[&str]) -> PathBuf {
+    let mut text = format!(
+        r#"format = "sojourn-scenario/1"
+name = "known"
+duration = "30s"
+warmup = "10s"
+sample = "200ms"
+
+[dumbbell]
+rtt = "30ms"
+up = {{ {up} }}
+down = {{ {down} }}
+
+[[flow]]
+name = "ping"
+direction = "up"
+app = {{ kind = "ping", size = 64, interval = "200ms" }}
+"#
+    );
+    for way in ways {
+        let _ = write!(
+            text,
+            r#"
+[[flow]]
+name = "{way}load"
+direction = "{way}"
+count = 2
+app = "bulk"
+start = "4s"
+"#
+        );
+    }
+    let path = dir.join("known.toml");
+    std::fs::write(&path, text).expect("the folder is the test's own");
+    path
+}
+
+/// Runs it, and gives the data file of Flent's, or the client's capture.
+fn measured(dir: &Path, scenario: &Path, name: &str, as_capture: bool) -> PathBuf {
+    let out = dir.join(name);
+    let [scenario, to] = [scenario, &out].map(|path| path.to_str().expect("plain names"));
+    let run = ["run", scenario, "--quiet", "--out", to, "--pcap", "client"];
+    assert!(sojourn(&run, dir).status.success());
+    if as_capture {
+        return out.join("run-1-client.pcapng");
+    }
+    let files = dir.join(format!("{name}-flent"));
+    let export = [
+        "export",
+        "--flent",
+        to,
+        "--out",
+        files.to_str().expect("plain"),
+    ];
+    assert!(sojourn(&export, dir).status.success());
+    let mut files = std::fs::read_dir(files).expect("it was written");
+    files
+        .next()
+        .expect("one run")
+        .expect("it can be read")
+        .path()
+}
+
+/// The scenario that is found.
+fn found(dir: &Path, files: &[&Path], more: &[&str]) -> DocumentMut {
+    let mut arguments = vec!["fit"];
+    arguments.extend(files.iter().map(|file| file.to_str().expect("plain names")));
+    arguments.extend(more);
+    let output = sojourn(&arguments, dir);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert_eq!(error, "", "nothing but the scenario is printed");
+    let text = String::from_utf8(output.stdout).expect("a scenario is text");
+    std::fs::write(dir.join("found.toml"), &text).expect("the folder is the test's own");
+    let check = sojourn(&["check", "found.toml"], dir);
+    assert!(check.status.success(), "{text}");
+    text.parse().expect("a scenario is TOML")
+}
+
+fn rate(line: &DocumentMut, way: &str) -> f64 {
+    let rate = line["dumbbell"][way]["rate"].as_str().expect("a rate");
+    rate.strip_suffix("mbit")
+        .expect("in Mbit/s")
+        .parse()
+        .expect("a number")
+}
+
+fn buffer(line: &DocumentMut, way: &str) -> f64 {
+    let qdisc = line["dumbbell"][way]["qdisc"].as_str().expect("a queue");
+    let limit = qdisc.strip_prefix("bfifo limit ");
+    limit.expect("a FIFO").parse().expect("a number")
+}
+
+fn rtt(line: &DocumentMut) -> f64 {
+    let rtt = line["dumbbell"]["rtt"].as_str().expect("a time");
+    rtt.strip_suffix("ms")
+        .expect("in ms")
+        .parse()
+        .expect("a number")
+}
+
+#[track_caller]
+fn near(value: f64, wanted: f64, within: f64) {
+    let off = value / wanted - 1.0;
+    assert!(
+        off.abs() <= within,
+        "{value} is {:.1} % off {wanted}",
+        off * 100.0
+    );
+}
+
+const UP: &str = r#"rate = "4mbit", qdisc = "bfifo limit 80000""#;
+const DOWN: &str = r#"rate = "16mbit", qdisc = "bfifo limit 160000""#;
+
+#[test]
+fn both_directions_are_found_from_a_test_of_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", false);
+    let down = measured(dir, &scenario(dir, UP, DOWN, &["down"]), "down", false);
+    let line = found(dir, &[&up, &down], &[]);
+    near(rtt(&line), 30.0, 0.01);
+    near(rate(&line, "up"), 4.0, 0.01);
+    near(rate(&line, "down"), 16.0, 0.01);
+    near(buffer(&line, "up"), 80_000.0, 0.03);
+    near(buffer(&line, "down"), 160_000.0, 0.03);
+}
+
+#[test]
+fn one_test_of_both_directions_tells_the_rates() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let both = measured(
+        dir,
+        &scenario(dir, UP, DOWN, &["up", "down"]),
+        "both",
+        false,
+    );
+    let line = found(dir, &[&both], &[]);
+    near(rtt(&line), 30.0, 0.02);
+    near(rate(&line, "up"), 4.0, 0.05);
+    near(rate(&line, "down"), 16.0, 0.1);
+    // Whose the delay is does not show: both buffers get the same time.
+    let delay = |way| buffer(&line, way) / rate(&line, way);
+    near(delay("up"), delay("down"), 0.1);
+}
+
+#[test]
+fn a_capture_at_the_client_tells_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", true);
+    let line = found(dir, &[&up], &[]);
+    near(rtt(&line), 30.0, 0.12);
+    near(rate(&line, "up"), 4.0, 0.01);
+    near(buffer(&line, "up"), 80_000.0, 0.05);
+    assert_eq!(line["dumbbell"]["down"]["rate"].as_str(), Some("unlimited"));
+    // Who is the client can be said, and must be there.
+    let file = up.to_str().unwrap();
+    let output = sojourn(&["fit", file, "--client", "192.0.2.77"], dir);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("has no TCP packets of 192.0.2.77"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_line_that_no_fifo_explains_has_flow_queues() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let managed = r#"rate = "4mbit", qdisc = "fq_codel""#;
+    let up = measured(dir, &scenario(dir, managed, DOWN, &["up"]), "up", false);
+    let line = found(dir, &[&up], &[]);
+    near(rate(&line, "up"), 4.0, 0.03);
+    assert_eq!(line["dumbbell"]["up"]["qdisc"].as_str(), Some("fq_codel"));
+}
+
+#[test]
+fn what_cannot_be_used_is_said_with_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    std::fs::write(dir.join("a.flent.gz"), "plain").unwrap();
+    std::fs::write(dir.join("a.pcapng"), "plain text, and no capture").unwrap();
+    let idle = measured(dir, &scenario(dir, UP, DOWN, &[]), "idle", false);
+    for (file, part) in [
+        ("missing.flent.gz", "missing.flent.gz: No such file"),
+        ("a.flent.gz", "a.flent.gz: is no .flent.gz file"),
+        ("a.pcapng", "a.pcapng: this is no capture"),
+        (
+            idle.to_str().unwrap(),
+            "has no TCP stream that carries anything",
+        ),
+    ] {
+        let output = sojourn(&["fit", file], dir);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(part), "{file}: {error}");
+    }
+}

@@ -1,0 +1,247 @@
+//! Measurements from a capture that was made at the client.
+//!
+//! Round-trip times are those of TCP's timestamps (RFC 7323 section 4): from the first packet out
+//! with a value to the first one back that echoes it, as `pping` takes them (Nichols, "Listening to
+//! Networks", 2014).
+
+use crate::measurement::{DOWN, Measurement, Stream, UP};
+use sojourn_capture::{LinkType, ReadError, Reader, Record};
+use sojourn_units::Time;
+use sojourn_wire::{FlowKey, ack_facts, parse, protocol};
+use sojourn_world::Point;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Length of the intervals of the series, in seconds: Flent's.
+const EVERY: f64 = 0.2;
+/// A flow with this share of its direction's bytes is one of the load's streams.
+const STREAM: f64 = 0.02;
+/// Most values of timestamps that wait for their echo.
+const WAITING: usize = 1 << 20;
+
+/// Why a capture shows no line.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file is no capture, or damaged.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Something else than Ethernet or bare IP.
+    #[error(
+        "has packets of link type {0}; Ethernet (1) and bare IP (101) can be read: capture on one \
+         interface, not on `any`"
+    )]
+    LinkType(u16),
+    /// Nobody says which end is the client.
+    #[error(
+        "does not say which end is the client's: no connection begins in it; `--client ADDRESS` \
+         says it"
+    )]
+    WhoIsClient,
+    /// No packet of the client's.
+    #[error("has no TCP packets of {0}")]
+    NobodyThere(IpAddr),
+}
+
+/// A full frame, and the headers of each frame that a super-packet becomes.
+const FRAME: u32 = 1514;
+const HEADERS: u32 = 66;
+
+/// A TCP packet as it matters here.
+struct Packet {
+    at: Time,
+    flow: FlowKey,
+    /// Bytes on the link.
+    len: u32,
+    dscp: u8,
+    stamps: Option<(u32, u32)>,
+}
+
+impl Measurement {
+    /// What a capture holds that was made at the client, whose address is `client`, or whoever
+    /// opens the first connection in it; `name` is shown to people.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the client is not in it.
+    pub fn of_capture(
+        name: &str,
+        file: impl Read,
+        client: Option<IpAddr>,
+    ) -> Result<Self, CaptureError> {
+        let (packets, opener) = load(file)?;
+        let client = client.or(opener).ok_or(CaptureError::WhoIsClient)?;
+        let start = packets.iter().map(|packet| packet.at).min();
+        let start = start.ok_or(CaptureError::NobodyThere(client))?;
+        let mut bytes: [Vec<f64>; 2] = Default::default();
+        let mut flows: [BTreeMap<Connection, (u64, u8)>; 2] = Default::default();
+        let mut stamps = Stamps::default();
+        let mut trips: BTreeMap<usize, (f64, u32)> = BTreeMap::new();
+        let mut least = f64::INFINITY;
+        for packet in &packets {
+            let [src, dst] = ends(&packet.flow);
+            let way = if src == client {
+                UP
+            } else if dst == client {
+                DOWN
+            } else {
+                continue;
+            };
+            let since = packet.at.since(start).as_secs_f64();
+            let interval = (since / EVERY) as usize;
+            for bytes in &mut bytes {
+                bytes.resize(bytes.len().max(interval + 1), 0.0);
+            }
+            bytes[way][interval] += f64::from(packet.len);
+            let connection = connection(&packet.flow, way);
+            let of_flow = flows[way].entry(connection).or_insert((0, packet.dscp));
+            of_flow.0 += u64::from(packet.len);
+            let Some((value, echo)) = packet.stamps else {
+                continue;
+            };
+            if way == UP {
+                stamps.sent((connection, value), packet.at);
+            } else if let Some(trip) = stamps.echoed((connection, echo), packet.at) {
+                let (sum, count) = trips.entry(interval).or_default();
+                (*sum, *count) = (*sum + trip, *count + 1);
+                least = least.min(trip);
+            }
+        }
+        if bytes[UP].is_empty() {
+            return Err(CaptureError::NobodyThere(client));
+        }
+        let end = |interval: usize| (interval + 1) as f64 * EVERY;
+        let throughput = [UP, DOWN].map(|way| {
+            let bytes = bytes[way].iter().enumerate();
+            let point = |(interval, bytes): (usize, &f64)| Point {
+                t: end(interval),
+                value: bytes * 8.0 / EVERY,
+            };
+            bytes.map(point).collect()
+        });
+        let trips = trips.into_iter().map(|(interval, (sum, count))| Point {
+            t: end(interval),
+            value: sum / f64::from(count),
+        });
+        Ok(Self {
+            name: name.to_owned(),
+            streams: streams(&flows),
+            throughput,
+            counts_headers: true,
+            round_trips: trips.collect(),
+            least_round_trip: least.is_finite().then_some(least),
+            congestion_control: None,
+        })
+    }
+}
+
+/// The streams of the load, of the bytes and the class of each connection by direction.
+fn streams(flows: &[BTreeMap<Connection, (u64, u8)>; 2]) -> Vec<Stream> {
+    let total = |way: usize| flows[way].values().map(|(bytes, _)| bytes).sum::<u64>();
+    // ACKs are no load: a direction counts from a quarter of the other's bytes on.
+    let is_load = |way: &usize| total(*way) * 4 > total(1 - way);
+    let mut streams = Vec::new();
+    for way in [UP, DOWN].into_iter().filter(is_load) {
+        let least = total(way) as f64 * STREAM;
+        let of_load = flows[way]
+            .values()
+            .filter(|(bytes, _)| *bytes as f64 > least);
+        streams.extend(of_load.map(|&(_, dscp)| Stream { way, dscp }));
+    }
+    streams
+}
+
+/// A connection: the far end and both ports, the client's first.
+type Connection = (IpAddr, u16, u16);
+
+fn connection(flow: &FlowKey, way: usize) -> Connection {
+    let [src, dst] = ends(flow);
+    match way {
+        UP => (dst, flow.src_port, flow.dst_port),
+        _ => (src, flow.dst_port, flow.src_port),
+    }
+}
+
+/// Source and destination.
+fn ends(flow: &FlowKey) -> [IpAddr; 2] {
+    const IPV6: u16 = 0x86dd;
+    [flow.src, flow.dst].map(|address| {
+        if flow.ether_type == IPV6 {
+            return Ipv6Addr::from(address).into();
+        }
+        let [.., a, b, c, d] = address;
+        Ipv4Addr::new(a, b, c, d).into()
+    })
+}
+
+/// All TCP packets, and who opens the first connection.
+fn load(file: impl Read) -> Result<(Vec<Packet>, Option<IpAddr>), CaptureError> {
+    const SYN: u8 = 0x02;
+    const ACK: u8 = 0x10;
+    let mut reader = Reader::new(file)?;
+    let (mut packets, mut opener) = (Vec::new(), None);
+    while let Some(record) = reader.next_record()? {
+        let frame = record.ethernet();
+        let frame = frame.map_err(|kind: LinkType| CaptureError::LinkType(kind.number()))?;
+        let parsed = parse(&frame);
+        let (Some(at), protocol::TCP) = (record.at, parsed.flow.protocol) else {
+            continue;
+        };
+        let flags = frame.get(usize::from(parsed.transport_offset) + 13);
+        if flags.is_some_and(|flags| flags & (SYN | ACK) == SYN) {
+            opener.get_or_insert(ends(&parsed.flow)[0]);
+        }
+        packets.push(Packet {
+            at,
+            flow: parsed.flow,
+            len: on_link(&record),
+            dscp: parsed.dscp(),
+            stamps: ack_facts(&frame, &parsed).and_then(|facts| facts.timestamp),
+        });
+    }
+    Ok((packets, opener))
+}
+
+/// Bytes of the frames that a packet becomes on a link: a sender with TSO shows them as one.
+fn on_link(record: &Record) -> u32 {
+    let made_up = match record.link_type {
+        LinkType::Raw => 14,
+        _ => 0,
+    };
+    let len = record.len.saturating_add(made_up);
+    let more = len
+        .saturating_sub(HEADERS)
+        .div_ceil(FRAME - HEADERS)
+        .saturating_sub(1);
+    len.saturating_add(more * HEADERS)
+}
+
+/// Timestamps under way.
+#[derive(Default)]
+struct Stamps {
+    sent: BTreeMap<(Connection, u32), Time>,
+    /// Those that came back: a value that is echoed again says nothing new.
+    done: BTreeSet<(Connection, u32)>,
+}
+
+impl Stamps {
+    /// The first packet with a value counts.
+    fn sent(&mut self, stamp: (Connection, u32), at: Time) {
+        if self.sent.len() >= WAITING {
+            // What has waited longest will not come back; which it is costs more than it is worth.
+            self.sent.clear();
+        }
+        if !self.done.contains(&stamp) {
+            self.sent.entry(stamp).or_insert(at);
+        }
+    }
+
+    /// The round trip in ms, if this is the first echo.
+    fn echoed(&mut self, stamp: (Connection, u32), at: Time) -> Option<f64> {
+        let sent = self.sent.remove(&stamp)?;
+        if self.done.len() >= WAITING {
+            self.done.clear();
+        }
+        self.done.insert(stamp);
+        Some(at.since(sent).as_millis_f64())
+    }
+}

@@ -1,0 +1,252 @@
+//! What was measured, and the figures that are taken of it.
+
+use sojourn_world::{Point, RunResult, Series};
+
+/// From the client, in arrays of both directions.
+pub const UP: usize = 0;
+/// To the client.
+pub const DOWN: usize = 1;
+
+/// Share of the time under load that passes before the figures begin: slow start is over.
+const SETTLES: f64 = 0.3;
+/// Seconds before the load whose round trips count as idle no more: its start is not known to the
+/// point.
+const APART: f64 = 0.5;
+/// Fewest idle round trips of which the base RTT is taken.
+const IDLE: usize = 3;
+
+/// Load on a line and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// Where it comes from, for people.
+    pub name: String,
+    /// The TCP streams of the load.
+    pub streams: Vec<Stream>,
+    /// Bits per second of all streams, by direction, at even times.
+    pub throughput: [Vec<Point>; 2],
+    /// Whether throughput counts packets with their headers, or payload.
+    pub counts_headers: bool,
+    /// Round-trip times in ms.
+    pub round_trips: Vec<Point>,
+    /// The least round-trip time in ms, where `round_trips` are means over more than one.
+    pub least_round_trip: Option<f64>,
+    /// Congestion control of the streams, where it is known.
+    pub congestion_control: Option<String>,
+}
+
+/// A TCP stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stream {
+    /// [`UP`] or [`DOWN`].
+    pub way: usize,
+    /// Its class.
+    pub dscp: u8,
+}
+
+/// The few numbers that a line is known by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Round-trip time without load, in ms: the lower decile of what was measured before the load;
+    /// the least of all when that is not there.
+    pub idle_ms: f64,
+    /// Mean throughput under load by direction, in bit/s; none where nothing was sent.
+    pub throughput: [Option<f64>; 2],
+    /// What load adds to the round trip, in ms: the median.
+    pub added_p50_ms: f64,
+    /// The 95th percentile of it.
+    pub added_p95_ms: f64,
+}
+
+/// What a measurement lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// Nothing fills the line.
+    #[error("has no TCP stream that carries anything: a line shows its rate under load only")]
+    NoLoad,
+    /// Nothing tells what load adds.
+    #[error("has no round-trip times under load")]
+    NoRoundTrips,
+}
+
+impl Measurement {
+    /// When the load begins and ends, in seconds.
+    pub(crate) fn load(&self) -> Option<(f64, f64)> {
+        let points = self.throughput.iter().flatten();
+        let loaded = points
+            .filter(|point| point.value > 0.0)
+            .map(|point| point.t);
+        let (start, end) = loaded.fold((f64::INFINITY, 0.0_f64), |(start, end), t| {
+            (start.min(t), end.max(t))
+        });
+        (start < end).then_some((start, end))
+    }
+
+    /// Whether a direction carries streams.
+    pub(crate) fn is_loaded(&self, way: usize) -> bool {
+        self.streams.iter().any(|stream| stream.way == way)
+    }
+
+    /// The figures.
+    ///
+    /// # Errors
+    /// When there is no load, or no round trip while there is.
+    pub fn figures(&self) -> Result<Figures, Unfit> {
+        let (start, end) = self.load().ok_or(Unfit::NoLoad)?;
+        let settled = start + SETTLES * (end - start);
+        let is_settled = |point: &&Point| point.t > settled && point.t <= end;
+        let throughput = [UP, DOWN].map(|way| {
+            let points = self.throughput[way].iter().filter(is_settled);
+            let values: Vec<f64> = points.map(|point| point.value).collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (self.is_loaded(way) && mean > 0.0).then_some(mean)
+        });
+        if throughput == [None; 2] {
+            return Err(Unfit::NoLoad);
+        }
+        let there = |point: &&Point| point.value.is_finite();
+        let trips = || self.round_trips.iter().filter(there);
+        let idle = sorted(trips().filter(|point| point.t < start - APART));
+        let idle_ms = if idle.len() < IDLE {
+            let least = sorted(trips()).first().copied();
+            (self.least_round_trip.or(least)).ok_or(Unfit::NoRoundTrips)?
+        } else {
+            quantile(&idle, 0.1)
+        };
+        let loaded = sorted(trips().filter(is_settled));
+        if loaded.is_empty() {
+            return Err(Unfit::NoRoundTrips);
+        }
+        let added = |q| (quantile(&loaded, q) - idle_ms).max(0.0);
+        Ok(Figures {
+            idle_ms,
+            throughput,
+            added_p50_ms: added(0.5),
+            added_p95_ms: added(0.95),
+        })
+    }
+
+    /// The same of a simulated run of [`Line::scenario`](crate::Line::scenario), measured as
+    /// `like` was.
+    pub(crate) fn of_run(run: &RunResult, like: &Self) -> Self {
+        let flows = |prefix: &str, metric: &str| -> Vec<&[Point]> {
+            let flows = run
+                .flows
+                .iter()
+                .filter(|(name, _)| name.starts_with(prefix));
+            flows
+                .filter_map(|(_, flow)| points(&flow.series, metric))
+                .collect()
+        };
+        let links = |name: &str| -> Vec<&[Point]> {
+            let link = run.links.iter().filter(|(link, _)| link == name);
+            link.filter_map(|(_, link)| points(&link.series, "throughput"))
+                .collect()
+        };
+        let throughput = ["up", "down"].map(|way| {
+            if like.counts_headers {
+                sum(&links(way))
+            } else {
+                sum(&flows(&format!("{way}-"), "goodput"))
+            }
+        });
+        Self {
+            name: like.name.clone(),
+            streams: like.streams.clone(),
+            throughput,
+            counts_headers: like.counts_headers,
+            round_trips: flows("ping", "rtt").concat(),
+            least_round_trip: None,
+            congestion_control: like.congestion_control.clone(),
+        }
+    }
+}
+
+fn points<'a>(series: &'a [Series], metric: &str) -> Option<&'a [Point]> {
+    let series = series.iter().find(|series| series.metric == metric)?;
+    Some(&series.points)
+}
+
+/// Point by point; a gap counts as nothing.
+pub(crate) fn sum(series: &[&[Point]]) -> Vec<Point> {
+    let mut total: Vec<Point> = Vec::new();
+    for points in series {
+        for (index, point) in points.iter().enumerate() {
+            let value = if point.value.is_finite() {
+                point.value
+            } else {
+                0.0
+            };
+            match total.get_mut(index) {
+                Some(so_far) => so_far.value += value,
+                None => total.push(Point { t: point.t, value }),
+            }
+        }
+    }
+    total
+}
+
+fn sorted<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
+    let mut values: Vec<f64> = points.map(|point| point.value).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The smallest of the values, which are sorted, that at least so many are at or below.
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let rank = (q * values.len() as f64).ceil() as usize;
+    values[rank.clamp(1, values.len()) - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten idle seconds, then twenty with `up` bit/s; a round trip each second.
+    fn measured(up: f64, trip: impl Fn(f64) -> f64) -> Measurement {
+        let at = |t: usize| t as f64;
+        let throughput = |t: f64| if t > 10.0 { up } else { 0.0 };
+        let series = |value: &dyn Fn(f64) -> f64| {
+            let times = (1..=30).map(at);
+            times
+                .map(|t| Point { t, value: value(t) })
+                .collect::<Vec<_>>()
+        };
+        Measurement {
+            name: "made".into(),
+            streams: vec![Stream { way: UP, dscp: 0 }],
+            throughput: [series(&throughput), Vec::new()],
+            counts_headers: false,
+            round_trips: series(&trip),
+            least_round_trip: None,
+            congestion_control: None,
+        }
+    }
+
+    #[test]
+    fn figures_are_those_of_the_settled_load() {
+        // Settled is from 11 + 0.3 * 19 = 16.7 s on: 17 to 30 s, fourteen points.
+        let load = measured(9e6, |t| if t > 10.0 { 20.0 + t } else { 20.0 });
+        let figures = Figures {
+            idle_ms: 20.0,
+            throughput: [Some(9e6), None],
+            added_p50_ms: 23.0,
+            added_p95_ms: 30.0,
+        };
+        assert_eq!(load.figures(), Ok(figures));
+    }
+
+    #[test]
+    fn without_an_idle_time_the_least_round_trip_is_the_base() {
+        let mut load = measured(9e6, |t| 20.0 + t);
+        load.round_trips.retain(|point| point.t > 10.0);
+        let figures = load.figures().unwrap();
+        assert!((figures.idle_ms - 31.0).abs() < 1e-9, "{figures:?}");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        assert_eq!(measured(0.0, |_| 1.0).figures(), Err(Unfit::NoLoad));
+        let silent = measured(9e6, |_| f64::NAN);
+        assert_eq!(silent.figures(), Err(Unfit::NoRoundTrips));
+    }
+}
