@@ -4,6 +4,7 @@
 use crate::{Air, FrameKind, Outgoing, Place, Profile, Propagation, Taken, Upper};
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
+use std::collections::VecDeque;
 use std::format;
 use std::vec;
 use std::vec::Vec;
@@ -24,8 +25,10 @@ struct Source {
     /// Between packets; none: there is always one.
     gap: Option<Span>,
     next: Time,
+    /// Of gaps that are longer or shorter by up to a half.
+    jitter: Option<Stream>,
     /// Packets that wait, by the time at which they were made.
-    waiting: Vec<Time>,
+    waiting: VecDeque<Time>,
 }
 
 /// Stations with sources and a calendar.
@@ -47,8 +50,10 @@ impl Upper for Bed {
         };
         let made = match source.gap {
             None => now,
-            Some(_) if source.waiting.is_empty() => return Taken::Nothing,
-            Some(_) => source.waiting.remove(0),
+            Some(_) => match source.waiting.pop_front() {
+                Some(made) => made,
+                None => return Taken::Nothing,
+            },
         };
         Taken::Packet(Outgoing {
             packet: Parcel {
@@ -106,8 +111,10 @@ impl Bed {
             }
             if make <= due {
                 let source = self.sources[station].as_mut().expect("it makes packets");
-                source.waiting.push(make);
-                source.next = make + source.gap.expect("it has a gap");
+                source.waiting.push_back(make);
+                let gap = source.gap.expect("it has a gap");
+                let more = source.jitter.as_mut().map(|dice| dice.span_below(gap));
+                source.next = make + more.map_or(gap, |more| gap / 2 + more);
                 air.waited_for(station as u32, make, self);
                 continue;
             }
@@ -139,7 +146,8 @@ fn always(to: u32, payload: u32) -> Source {
         bytes: payload + 28,
         gap: None,
         next: Time::MAX,
-        waiting: Vec::new(),
+        jitter: None,
+        waiting: VecDeque::new(),
     }
 }
 
@@ -293,40 +301,67 @@ fn an_idle_hop_takes_what_its_parts_take() {
     assert_eq!((at - parcel.made).as_nanos(), 966_000 + 83);
 }
 
-/// A and C send to B in the middle; ns-2's goodputs with jittered sources. The sources here are
-/// incommensurable instead.
+/// A and C send 1000 bytes to B in the middle, 20 s, at intervals that are random by half: medians of
+/// nine seeds against those of eight in ns-2 (`wireless.tcl` of `anchors/wireless`, cells b).
 #[test]
 fn hidden_and_sensed_pairs_share_as_in_ns2() {
-    // (sense in m, offered Mbit/s each, goodput of A and C in Mbit/s).
-    let sensed = Profile::NS2_B;
-    let hidden = Profile {
-        sense: 45.0,
-        ..sensed
+    let hears = |sense| Profile {
+        sense,
+        ..Profile::NS2_B
     };
+    let (even, near) = ([25.0, 25.0], [8.0, 28.0]);
+    // Distance of A and of C from B in m, sense in m, Mbit/s that each offers, goodput of A and of C.
     let cells = [
-        (sensed, 0.5, (0.50, 0.50)),
-        (sensed, 2.0, (1.99, 2.01)),
-        (sensed, 6.0, (2.63, 2.68)),
-        (hidden, 0.5, (0.50, 0.50)),
-        (hidden, 6.0, (1.65, 1.80)),
+        (even, hears(66.0), 0.5, [0.499, 0.5]),
+        (even, hears(66.0), 1.0, [0.997, 0.996]),
+        (even, hears(66.0), 2.0, [1.998, 2.002]),
+        (even, hears(66.0), 6.0, [2.655, 2.663]),
+        (even, hears(36.0), 0.5, [0.5, 0.5]),
+        (even, hears(36.0), 1.0, [0.990, 0.994]),
+        (even, hears(36.0), 2.0, [1.718, 1.704]),
+        (even, hears(36.0), 6.0, [1.704, 1.737]),
+        // A is received although C sends too: 10.9 dB.
+        (near, hears(33.0), 0.5, [0.499, 0.5]),
+        (near, hears(33.0), 1.0, [1.0, 1.0]),
+        (near, hears(33.0), 2.0, [1.980, 1.014]),
+        (near, hears(33.0), 6.0, [4.247, 0.244]),
     ];
-    for (profile, offered, (low, high)) in cells {
-        let mut air = air(profile, &[(0.0, 0.0), (25.0, 0.0), (50.0, 0.0)], 3);
-        let mut bed = Bed::new(3);
-        let gap = Span::from_secs_f64(8000.0 / (offered * 1e6));
-        let later = Time::ZERO + Span::from_micros(1777);
-        bed.sources[0] = Some(every(1, 1000, gap, Time::ZERO));
-        bed.sources[2] = Some(every(1, 1000, gap + Span::from_micros(1), later));
-        bed.run(&mut air, Time::ZERO + Span::from_secs(20));
-        for source in [0, 2] {
-            let got = bed.goodput(source, 1000, 20e6);
+    for ([a, c], profile, offered, ns2) in cells {
+        let pair = |seed| {
+            let mut air = air(profile, &[(-a, 0.0), (0.0, 0.0), (c, 0.0)], seed);
+            let mut bed = Bed::new(3);
+            let gap = Span::from_secs_f64(8000.0 / (offered * 1e6));
+            for (station, start) in [(0, 0), (2, 1777)] {
+                let start = Time::ZERO + Span::from_micros(start);
+                let dice = Stream::named(seed, &format!("source.{station}"));
+                bed.sources[station] = Some(Source {
+                    jitter: Some(dice),
+                    ..every(1, 1000, gap, start)
+                });
+            }
+            bed.run(&mut air, Time::ZERO + Span::from_secs(20));
+            let collided = air.counts(0).collided + air.counts(2).collided;
+            let goodputs = [0, 2].map(|source| bed.goodput(source, 1000, 20e6));
+            (goodputs, collided)
+        };
+        let runs = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(pair);
+        for (index, wanted) in ns2.into_iter().enumerate() {
+            let mut got = runs.map(|(goodputs, _)| goodputs[index]);
+            got.sort_by(f64::total_cmp);
+            std::println!(
+                "{a} m, {c} m, {offered} Mbit/s, {index}: {} for {wanted}",
+                got[4]
+            );
+            let off: f64 = got[4] / wanted - 1.0;
             assert!(
-                (low * 0.95..=high * 1.05).contains(&got),
-                "{offered}, {source}: {got}"
+                off.abs() < 0.05,
+                "{a} m, {c} m, {offered} Mbit/s, {index}: {got:?} for {wanted}"
             );
         }
-        if profile.sense > 50.0 {
-            assert_eq!(air.counts(0).collided + air.counts(2).collided, 0);
+        if profile.sense > a + c {
+            // ns-2's collide 0 to 4 times, where two packets happen to come together.
+            let most = runs.iter().map(|(_, collided)| *collided).max();
+            assert!(most <= Some(4), "{offered} Mbit/s: {most:?} collisions");
         }
     }
 }
