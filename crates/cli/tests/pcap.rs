@@ -174,7 +174,7 @@ fn tshark_reads_what_a_radio_sends_and_receives() {
     let scenario = r#"
 format = "sojourn-scenario/1"
 name = "air"
-duration = "2s"
+duration = "9s"
 [radio]
 chain = { hops = 2, spacing = "25m" }
 routing = "aodv"
@@ -184,12 +184,19 @@ rts_above = 800
 name = "datagrams"
 from = "first"
 to = "last"
+stop = "2s"
 app = { kind = "cbr", size = 400, interval = "20ms" }
 [[flow]]
 name = "stream"
 from = "first"
 to = "last"
 app = { kind = "file", size = 50000 }
+[[flow]]
+name = "later"
+from = "first"
+to = "last"
+start = "8s"
+app = { kind = "cbr", size = 300, interval = "20ms" }
 "#;
     fs::write(dir.path().join("scenario.toml"), scenario).unwrap();
     let arguments = [
@@ -212,6 +219,15 @@ app = { kind = "file", size = 50000 }
     // n1 hears the questions of n0 and passes them on; the answer comes from n2.
     assert!(count("aodv.type == 1 and wlan.da == ff:ff:ff:ff:ff:ff") >= 2);
     assert!(count("aodv.type == 2 and aodv.dest_ip == 198.18.2.1") >= 2);
+    // The first question goes one hop, the second three. The U flag says that no number is known of
+    // what is sought; when a route has only become old it is known.
+    assert!(count("aodv.type == 1 and ip.ttl == 1 and wlan.ta == 02:00:00:00:00:01") >= 1);
+    assert!(count("aodv.type == 1 and ip.ttl == 2 and aodv.hopcount == 1") >= 1);
+    let asked = |more: &str| count(&format!("aodv.type == 1 and {more}"));
+    let unknown = asked("aodv.flags.rreq_unknown == 1");
+    let known = asked("aodv.flags.rreq_unknown == 0");
+    assert!(unknown >= 3 && known >= 2, "{unknown} and {known}");
+    assert_eq!(asked("aodv.dest_seqno == 0"), unknown);
     assert!(count("arp.opcode == 1") >= 2 && count("arp.opcode == 2") >= 2);
     // 100 datagrams come and go; frames of a stream's segments follow an RTS.
     assert!((190..=210).contains(&count("udp.length == 408")));

@@ -115,8 +115,11 @@ pub(crate) fn aodv(
         bytes
     };
     let mut body = Vec::new();
+    // What is for neighbours alone goes one hop; an answer is sent on by each as its own.
+    let mut ttl = u8::from(to.is_none());
     match message {
         Message::Request(ask) => {
+            ttl = ask.ttl;
             // Here hops are counted where the message arrives, in its bytes where it is sent.
             let unknown = if ask.target.1 == 0 { 0x08 } else { 0 };
             body.extend([1, unknown, 0, ask.hops.saturating_sub(1)]);
@@ -140,6 +143,7 @@ pub(crate) fn aodv(
     let envelope = Envelope {
         addresses: [from.map_or([0; 4], address), to.map_or([0xff; 4], address)],
         ports: [AODV_PORT; 2],
+        ttl,
         ..Envelope::default()
     };
     ip(out, &envelope.udp(&body, body.len() as u16));

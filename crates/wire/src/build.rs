@@ -31,6 +31,8 @@ pub struct Envelope {
     pub tos: u8,
     /// The packet's identification. Fragments are forbidden.
     pub identification: u16,
+    /// Time to live, in hops; zero for 64, which is Linux's.
+    pub ttl: u8,
 }
 
 /// A TCP segment without addresses and data.
@@ -129,8 +131,9 @@ impl Envelope {
         headers.push(&[0x08, 0x00]);
         headers.push(&[0x45, self.tos, 0, 0]);
         headers.push(&self.identification.to_be_bytes());
-        // Do not fragment; 64 hops, as Linux.
-        headers.push(&[0x40, 0, 64, protocol, 0, 0]);
+        let ttl = if self.ttl == 0 { 64 } else { self.ttl };
+        // Do not fragment.
+        headers.push(&[0x40, 0, ttl, protocol, 0, 0]);
         headers.push(&self.addresses[0]);
         headers.push(&self.addresses[1]);
         headers

@@ -11,6 +11,7 @@ fn envelope(tos: u8, identification: u16) -> Envelope {
         ports: [30_001, 5_001],
         tos,
         identification,
+        ..Envelope::default()
     }
 }
 
