@@ -6,7 +6,7 @@
 //! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where they
 //! are wanted. They say that a neighbour is there and do not prolong routes, which would never end.
 //! Answers come from the target or from a node with a route that is as new; without gratuitous
-//! RREPs, RREP-ACK and multicast. A relay repairs a route as ns-2's does, under its rules alone.
+//! RREPs, RREP-ACK, multicast and limits to messages a second. A relay repairs a route as ns-2's does, under its rules alone.
 //! Addresses are nodes' numbers.
 //!
 //! Whoever drives it has the queues: [`Aodv`] says which packet is to go into which queue, and is
@@ -184,11 +184,11 @@ impl<D: Copy> Aodv<D> {
         }
     }
 
-    /// A packet for `target` is at `node`, its source or on its way.
+    /// A packet from a source to a target is at `node`: where it begins, or on its way.
     pub fn submit(
         &mut self,
         (node, is_source): (u32, bool),
-        (packet, target): (D, u32),
+        (packet, [source, target]): (D, [u32; 2]),
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
@@ -197,6 +197,10 @@ impl<D: Copy> Aodv<D> {
         if let Some(route) = route {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
+                if rules == Rules::Standard {
+                    let next = route.next;
+                    self.renew_around(node, [source, next], now);
+                }
                 return out.forward(node, packet);
             }
             if route.state == State::Mending && !is_source {
@@ -219,6 +223,11 @@ impl<D: Copy> Aodv<D> {
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
+        let is_hello = matches!(message, Message::Reply(hello) if hello.origin == hello.target.0);
+        let shows_neighbour = !matches!(message, Message::Error { .. }) && !is_hello;
+        if shows_neighbour && self.params.rules == Rules::Standard {
+            self.meet((node, from), now, out);
+        }
         match *message {
             Message::Request(ask) => {
                 if self.is_new(node, (ask.origin.0, ask.id), now) {
@@ -226,7 +235,7 @@ impl<D: Copy> Aodv<D> {
                     self.answer(node, ask, now, out);
                 }
             }
-            Message::Reply(hello) if hello.origin == hello.target.0 => {
+            Message::Reply(_) if is_hello => {
                 self.routers[node as usize].heard.insert(from, now);
             }
             Message::Reply(reply) => self.replied(node, from, reply, now, out),
@@ -312,7 +321,7 @@ impl<D: Copy> Aodv<D> {
             router.number = router.number.max(target.1) + 2;
             Some((router.number, 1, self.params.mine))
         } else if let Some(route) = known
-            && route.number >= target.1
+            && route.number >= target.1.max(1)
         {
             route
                 .precursors

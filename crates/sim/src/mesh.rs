@@ -112,10 +112,10 @@ impl Mesh {
         Some(next)
     }
 
-    /// The station where a way ends.
+    /// The stations where a way begins and ends.
     #[inline]
-    fn target(&self, way: Way) -> u32 {
-        self.targets[way.index()]
+    fn ends(&self, way: Way) -> [u32; 2] {
+        [self.sources[way.index()], self.targets[way.index()]]
     }
 
     /// A host sends a packet.
@@ -132,12 +132,12 @@ impl Mesh {
         now: Time,
         mail: &mut VecDeque<Mail>,
     ) {
-        let target = self.target(packet.way);
         if let Routes::Static(_) = self.routes {
             return mail.push_back(Mail::Queue { station, packet });
         }
+        let ends = self.ends(packet.way);
         self.aodv(now, mail, |aodv, out| {
-            aodv.submit((station, is_source), (packet, target), now, out);
+            aodv.submit((station, is_source), (packet, ends), now, out);
         });
     }
 
@@ -157,7 +157,7 @@ impl Mesh {
             return None;
         }
         let Some(words) = packet.routing() else {
-            if self.target(packet.way) == to {
+            if self.targets[packet.way.index()] == to {
                 return Some(packet);
             }
             self.submit((to, false), packet, now, mail);
@@ -243,10 +243,7 @@ impl Mesh {
         mail: &mut VecDeque<Mail>,
     ) -> bool {
         let of_flow = packet.told_to().is_none();
-        let of_flow = of_flow.then(|| {
-            let way = packet.way.index();
-            (packet, [self.sources[way], self.targets[way]])
-        });
+        let of_flow = of_flow.then(|| (packet, self.ends(packet.way)));
         let mut waits = false;
         self.aodv(now, mail, |aodv, out| {
             waits = aodv.failed(link, of_flow, now, out);

@@ -38,10 +38,15 @@ impl Route {
             Rules::Ns2 => look(self.expires),
         };
         if self.state == State::Up && end <= now {
-            self.state = State::Down;
-            self.number += 1;
+            self.fall();
         }
         self.state == State::Up
+    }
+
+    /// It is down; newer ones have a greater number. An unknown one stays unknown.
+    fn fall(&mut self) {
+        self.state = State::Down;
+        self.number += u32::from(self.number > 0);
     }
 }
 
@@ -84,6 +89,50 @@ impl<D: Copy> Aodv<D> {
         is_newer || is_shorter
     }
 
+    /// A message has come from a neighbour, to which there is a route then, whatever its sequence
+    /// number (RFC 3561 sections 6.2, 6.5 and 6.7).
+    pub(super) fn meet(
+        &mut self,
+        (node, neighbour): (u32, u32),
+        now: Time,
+        out: &mut impl Outbox<D>,
+    ) {
+        let until = now + self.params.active;
+        let routes = &mut self.routers[node as usize].routes;
+        let route = routes.entry(neighbour).or_insert_with(|| Route {
+            next: neighbour,
+            number: 0,
+            hops: 1,
+            expires: until,
+            state: State::Up,
+            precursors: Vec::new(),
+        });
+        // An old one is down first, so that what is known of its number stays right.
+        route.is_usable(self.params.rules, now);
+        (route.next, route.hops, route.state) = (neighbour, 1, State::Up);
+        route.expires = route.expires.max(until);
+        self.found(node, neighbour, 1, None);
+        self.release((node, neighbour), self.params.pace, now, out);
+    }
+
+    /// A packet from a source is forwarded to the neighbour `next`: the routes to both and to the
+    /// neighbour on the way back live on (RFC 3561 section 6.2).
+    pub(super) fn renew_around(&mut self, node: u32, [source, next]: [u32; 2], now: Time) {
+        let (rules, until) = (self.params.rules, now + self.params.active);
+        let routes = &mut self.routers[node as usize].routes;
+        let mut renew = |target: u32| {
+            let route = routes.get_mut(&target)?;
+            if route.is_usable(rules, now) {
+                route.expires = route.expires.max(until);
+            }
+            Some(route.next)
+        };
+        let previous = renew(source);
+        for neighbour in previous.into_iter().chain([next]) {
+            renew(neighbour);
+        }
+    }
+
     /// The MAC of `node` has given up a packet for `target`, or for nobody in particular, to
     /// `neighbour`. Returns whether the packet waits for another way.
     pub fn failed(
@@ -123,8 +172,7 @@ impl<D: Copy> Aodv<D> {
         let mut lost = Vec::new();
         for (target, route) in &mut router.routes {
             if route.state != State::Down && route.next == neighbour {
-                route.state = State::Down;
-                route.number += 1;
+                route.fall();
                 lost.push((*target, route.number));
             }
             if rules == Rules::Ns2 {
@@ -158,15 +206,16 @@ impl<D: Copy> Aodv<D> {
         now: Time,
         out: &mut impl Outbox<D>,
     ) {
+        let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
         let (mut further, mut is_concerned) = (Vec::new(), false);
         for &(target, number) in lost {
             if let Some(route) = router.routes.get_mut(&target)
                 && route.state != State::Down
                 && route.next == from
-                && route.number <= number
+                && (rules == Rules::Standard || route.number <= number)
             {
-                (route.state, route.number) = (State::Down, number);
+                (route.state, route.number) = (State::Down, route.number.max(number));
                 is_concerned = true;
                 if !route.precursors.is_empty() {
                     route.precursors.clear();
@@ -174,7 +223,7 @@ impl<D: Copy> Aodv<D> {
                 }
             }
         }
-        if is_concerned && self.params.rules == Rules::Ns2 {
+        if is_concerned && rules == Rules::Ns2 {
             out.purge(node, from);
         }
         for some in further.chunks(LOST) {

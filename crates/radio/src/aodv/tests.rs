@@ -121,7 +121,7 @@ impl World {
                     if packet.1 == node {
                         self.arrived.push((packet, now));
                     } else {
-                        aodv.submit((node, false), (packet, packet.1), now, self);
+                        aodv.submit((node, false), (packet, packet.into()), now, self);
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl World {
     }
 
     fn send(&mut self, aodv: &mut Aodv<Data>, from: u32, to: u32) {
-        aodv.submit((from, true), ((from, to), to), self.now, self);
+        aodv.submit((from, true), ((from, to), [from, to]), self.now, self);
     }
 }
 
@@ -246,10 +246,68 @@ fn routes_that_carry_nothing_grow_old() {
     assert_eq!(world.arrived.len(), 3);
 }
 
+/// RFC 3561 section 6.2: each time a route is used to forward a data packet, the lifetimes of the
+/// source, the destination, the next hop to the destination and the previous hop on the way back to
+/// the source are no less than the current time plus ACTIVE_ROUTE_TIMEOUT.
+#[test]
+fn a_relay_keeps_the_routes_alive_that_a_packet_shows() {
+    let (mut world, mut routing) = (chain(5), aodv(AodvParams::RFC, 5));
+    for second in 0..20 {
+        world.run(&mut routing, at(1000 * second));
+        world.send(&mut routing, 0, 4);
+    }
+    world.run(&mut routing, at(20_000));
+    assert_eq!(world.arrived.len(), 20);
+    assert_eq!(world.questions, 8, "the first ones");
+    // The last packet left at 19 s: 3 s from then, over a hop each millisecond.
+    for (relay, others) in [
+        (1, [0, 4, 2]),
+        (2, [0, 4, 3]),
+        (2, [1, 3, 4]),
+        (3, [0, 4, 2]),
+    ] {
+        for other in others {
+            let expires = routing.routers[relay].routes[&other].expires;
+            let until = at(22_000 + relay as u64);
+            assert_eq!(expires, until, "of {other} at {relay}");
+        }
+    }
+    // Under ns-2's rules that of the target alone.
+    let (mut world, mut routing) = (chain(3), aodv(AodvParams::NS2, 3));
+    for second in 0..20 {
+        world.run(&mut routing, at(1000 * second));
+        world.send(&mut routing, 0, 2);
+    }
+    let [back, forth] = [0, 2].map(|end| routing.routers[1].routes[&end].expires);
+    assert!(
+        back < at(11_000) && forth > at(28_000),
+        "{back:?} {forth:?}"
+    );
+}
+
+/// RFC 3561 sections 6.5 and 6.6: a question makes a route to the neighbour that it came from, whose
+/// sequence number is unknown, so that nobody answers for it.
+#[test]
+fn a_neighbour_that_has_asked_needs_no_question_and_is_not_answered_for() {
+    let (mut world, mut aodv) = (chain(4), aodv(AodvParams::RFC, 4));
+    world.send(&mut aodv, 0, 3);
+    world.run(&mut aodv, at(1000));
+    let before = world.questions;
+    world.send(&mut aodv, 2, 1);
+    world.run(&mut aodv, at(1100));
+    assert_eq!((world.questions, world.arrived.len()), (before, 2));
+    // 0 asks for 2: 1 has a route but no number, and passes the question on.
+    world.send(&mut aodv, 0, 2);
+    world.run(&mut aodv, at(2000));
+    assert!(world.questions >= before + 2, "{}", world.questions);
+    assert_eq!(world.arrived.len(), 3);
+}
+
 proptest! {
     /// Over any graph packets arrive exactly where there is a way, and never come back to a node.
     #[test]
     fn packets_arrive_where_there_is_a_way(
+        params in prop::sample::select(vec![AodvParams::NS2, AodvParams::RFC]),
         links in prop::collection::vec((0..9_u32, 0..9_u32), 0..24),
         packets in prop::collection::vec((0..9_u32, 0..9_u32), 1..8),
     ) {
@@ -262,7 +320,7 @@ proptest! {
                 (reach[a as usize], reach[b as usize]) = (least, least);
             }
         }
-        let mut aodv = aodv(AodvParams::NS2, 9);
+        let mut aodv = aodv(params, 9);
         let packets: Vec<Data> = packets.into_iter().filter(|(a, b)| a != b).collect();
         for &(from, to) in &packets {
             world.send(&mut aodv, from, to);
