@@ -171,9 +171,31 @@ impl<P: Copy> Air<P> {
         self.stations[station as usize].counts
     }
 
-    /// Puts a station elsewhere.
+    /// Puts a station elsewhere. A frame under way between it and one that is out of hearing then
+    /// is lost, and its time passes there all the same.
     pub fn put(&mut self, station: u32, place: Place) {
+        let before = self.neighbours.of(station).to_vec();
         self.neighbours.put(&self.profile, station, place);
+        for other in before.into_iter().map(|neighbour| neighbour.station) {
+            let mut near = self.neighbours.of(station).iter();
+            if near.all(|neighbour| neighbour.station != other) {
+                self.part(station, other);
+                self.part(other, station);
+            }
+        }
+    }
+
+    /// The end of a station's frame will not be heard by another, which does not wait for it.
+    fn part(&mut self, from: u32, to: u32) {
+        let sender = &self.stations[from as usize];
+        let (is_sending, frame) = (matches!(sender.phase, Phase::Sending(_)), sender.own);
+        let other = &mut self.stations[to as usize];
+        if is_sending && other.frame == frame {
+            other.frame = 0;
+            // From the time on at which the frame ends, which is to come.
+            self.resume(to, Time::ZERO);
+            self.arm(to);
+        }
     }
 
     /// A packet waits at a station.

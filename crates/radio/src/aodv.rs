@@ -6,8 +6,8 @@
 //! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where they
 //! are wanted. They say that a neighbour is there and do not prolong routes, which would never end.
 //! Answers come from the target or from a node with a route that is as new; without gratuitous
-//! RREPs, RREP-ACK, multicast and limits to messages a second. A relay repairs a route as ns-2's does, under its rules alone.
-//! Addresses are nodes' numbers.
+//! RREPs, RREP-ACK, multicast and limits to messages a second. A relay repairs a route as ns-2's
+//! does, under its rules alone. Addresses are nodes' numbers.
 //!
 //! Whoever drives it has the queues: [`Aodv`] says which packet is to go into which queue, and is
 //! asked for the next hop when one comes out, so that a packet follows the newest route.

@@ -412,6 +412,36 @@ fn a_vanished_neighbour_costs_seven_attempts() {
     assert!((mean - 39.5).abs() < 3.0, "{mean} ms");
 }
 
+/// A station that goes away within a frame, its own or one that it hears, leaves nobody deaf: neither
+/// those that it was heard by, however near it was, nor itself where it comes to.
+#[test]
+fn a_frame_that_is_left_behind_ends() {
+    for mover in [0, 1] {
+        let places = [(0.0, 0.0), (2.0, 0.0), (27.0, 0.0), (1e6, 25.0), (1e6, 0.0)];
+        let mut air = air(Profile::NS2_B, &places, 1);
+        let mut bed = Bed::new(5);
+        bed.sources[0] = Some(every(1, 1000, Span::from_secs(100), Time::ZERO));
+        let mut now = Time::ZERO;
+        while bed.frames.is_empty() {
+            now += Span::from_micros(10);
+            bed.run(&mut air, now);
+        }
+        air.put(mover, Place { x: 1e6, y: 0.5 });
+        let later = Time::ZERO + Span::from_millis(100);
+        let (to, from) = if mover == 0 { (2, 1) } else { (3, 1) };
+        bed.sources[0] = None;
+        bed.sources[from] = Some(every(to, 500, Span::from_secs(100), later));
+        bed.sources[to as usize] = Some(every(from as u32, 500, Span::from_secs(100), later));
+        bed.run(&mut air, later + Span::from_millis(100));
+        let came: Vec<u32> = bed
+            .received
+            .iter()
+            .map(|(parcel, _)| parcel.source)
+            .collect();
+        assert!(came.contains(&to) && came.contains(&1), "{mover}: {came:?}");
+    }
+}
+
 #[test]
 fn rts_and_cts_save_hidden_stations_long_frames() {
     let goodput = |rts_above| {
