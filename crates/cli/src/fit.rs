@@ -1,5 +1,8 @@
 //! `sojourn fit`: the line behind measurements, as a scenario.
 
+use crate::out::{Results, check_out, clear};
+use crate::progress::Bar;
+use crate::run::run_cells;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{Setup, WORLDS};
@@ -7,10 +10,9 @@ use crate::{INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::ProgressBar;
-use sojourn_fit::{
-    DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, Queue, UP, fit as search,
-};
+use sojourn_fit::{DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, Queue, UP, run_of};
 use sojourn_flent::Data;
+use sojourn_scenario::{Options, Scenario};
 use sojourn_units::Unit;
 use sojourn_world::WorldError;
 use std::ffi::OsStr;
@@ -20,10 +22,16 @@ use std::io::{BufReader, Read as _};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Most bytes of a `.flent.gz` file.
 const MOST: u64 = 64 << 20;
+
+/// The name of the line's scenario.
+const LINE: &str = "line";
+/// Seeds that stand beside a measurement.
+const SEEDS: u64 = 5;
 
 /// Find the line behind a measurement: its rates, base RTT and buffers, as a scenario
 ///
@@ -75,25 +83,8 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
         measurements.push(measurement);
     }
     let stop = stop_on_signal()?;
-    let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let bar = if args.quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new_spinner()
-    };
-    bar.enable_steady_tick(Duration::from_millis(100));
-    let world = WORLDS[0].world(Setup::default())?;
-    let watch =
-        |round: usize| bar.set_message(format!("round {} of up to {MOST_ROUNDS}", round + 1));
-    let found = search(&measurements, world.as_ref(), jobs, &stop, &watch);
-    bar.finish_and_clear();
-    let found = match found {
-        Ok(found) => found,
-        Err(FitError::World(WorldError::Interrupted)) => {
-            eprintln!("sojourn: interrupted; nothing was written");
-            return Ok(INTERRUPTED);
-        }
-        Err(error) => return Err(WrongInput::from(error).into()),
+    let Some(found) = search(&measurements, &stop, args.quiet)? else {
+        return Ok(INTERRUPTED);
     };
     let table = table(&measurements, &found);
     let scenario = commented(&args.files, &table) + &found.line.scenario(&measurements[0]);
@@ -110,22 +101,110 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+/// The line of measurements; none after Ctrl-C, which is said.
+fn search(
+    measurements: &[Measurement],
+    stop: &AtomicBool,
+    quiet: bool,
+) -> anyhow::Result<Option<Fit>> {
+    let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let bar = if quiet {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new_spinner()
+    };
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let watch =
+        |round: usize| bar.set_message(format!("round {} of up to {MOST_ROUNDS}", round + 1));
+    let world = WORLDS[0].world(Setup::default())?;
+    let found = sojourn_fit::fit(measurements, world.as_ref(), jobs, stop, &watch);
+    bar.finish_and_clear();
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(FitError::World(WorldError::Interrupted)) => {
+            eprintln!("sojourn: interrupted; nothing was written");
+            Ok(None)
+        }
+        Err(error) => Err(WrongInput::from(error).into()),
+    }
+}
+
+/// Whether a path names a data file of Flent's.
+pub(crate) fn is_flent(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("gz"))
+}
+
+/// Writes the report of a data file of Flent's into a folder: what was measured beside the same
+/// test on the simulated line, whose scenario is put there too.
+pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::Result<u8> {
+    check_out(out, Results::Scenario(LINE), overwrite)?;
+    let data = read_flent(file)?;
+    let measurement = Measurement::of_flent(&shown(file), &data);
+    let stop = stop_on_signal()?;
+    let Some(found) = search(std::slice::from_ref(&measurement), &stop, false)? else {
+        return Ok(INTERRUPTED);
+    };
+    let measurements = [measurement];
+    let table = table(&measurements, &found);
+    let text = commented(&[file.to_owned()], &table) + &found.line.scenario(&measurements[0]);
+    let options = Options {
+        seeds: Some(SEEDS),
+        ..Options::default()
+    };
+    let scenario = Scenario::parse("the line's scenario", &text, Path::new(""), &options)?;
+    let world = WORLDS[0].world(Setup::default())?;
+    let bar = Bar::new(&scenario.cells, false);
+    let jobs = WORLDS[0].jobs(None);
+    let outcomes = run_cells(world.as_ref(), &scenario.cells, jobs, &stop, &bar);
+    bar.clear();
+    let (good, mut notes) = sojourn_scenario::split(&scenario.cells, outcomes);
+    let mut results = vec![run_of(&data).map_err(WrongInput::from)?];
+    results.extend(good);
+    notes.push(format!(
+        "World measured is {}; sim is the line that fits it best, over {SEEDS} seeds. {}",
+        shown(file),
+        described(&found).trim_end()
+    ));
+    let cannot = || format!("--out {}", out.display());
+    sojourn_report::write(out, &scenario.info, &results, &notes).with_context(cannot)?;
+    let place = PathBuf::from(format!("{LINE}.toml"));
+    sojourn_report::write_files(out, &[(place, &text)]).with_context(cannot)?;
+    clear(out, Results::Scenario(LINE))?;
+    let page = out.join(sojourn_report::PAGE);
+    print(&format!(
+        "{}\n{table}\n{}\n",
+        described(&found),
+        page.display()
+    ))?;
+    Ok(0)
+}
+
+/// A file's name, for people.
+fn shown(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn read_flent(file: &Path) -> Result<Data, WrongInput> {
+    let read = || {
+        let mut bytes = Vec::new();
+        File::open(file)?.take(MOST).read_to_end(&mut bytes)?;
+        anyhow::Ok(Data::read(&bytes)?)
+    };
+    read().map_err(|error| WrongInput(format!("{}: {error}", file.display())))
+}
+
 impl FitArgs {
     fn measurement(&self, file: &Path) -> Result<Measurement, WrongInput> {
-        let name = file.file_name().unwrap_or(file.as_os_str());
-        let name = name.to_string_lossy();
-        let wrong =
-            |error: &dyn std::fmt::Display| WrongInput(format!("{}: {error}", file.display()));
-        let opened = File::open(file).map_err(|error| wrong(&error))?;
-        if file.extension() != Some(OsStr::new("gz")) {
-            let read = Measurement::of_capture(&name, BufReader::new(opened), self.client);
-            return read.map_err(|error| wrong(&error));
+        let name = shown(file);
+        if is_flent(file) {
+            return Ok(Measurement::of_flent(&name, &read_flent(file)?));
         }
-        let mut bytes = Vec::new();
-        let read = opened.take(MOST).read_to_end(&mut bytes);
-        read.map_err(|error| wrong(&error))?;
-        let data = Data::read(&bytes).map_err(|error| wrong(&error))?;
-        Ok(Measurement::of_flent(&name, &data))
+        let read = || {
+            let opened = BufReader::new(File::open(file)?);
+            anyhow::Ok(Measurement::of_capture(&name, opened, self.client)?)
+        };
+        read().map_err(|error| WrongInput(format!("{}: {error}", file.display())))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
 use crate::fidelity::{PAGE, pairs};
+use crate::fit::{is_flent, side_by_side};
 use crate::out::{Results, check_folder, check_out};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
@@ -15,13 +16,17 @@ use std::path::{Path, PathBuf};
 /// Two worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are compared as there too, by
 /// figures of the whole run: which cells are within the tolerances, and, with three of them, whose
 /// a difference is. A page of its own, fidelity.html, shows it.
+///
+/// A data file of Flent's stands beside the same test simulated on the line that fits it, see
+/// `sojourn fit`.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn report out/sim                           rebuild out/sim/report.html
   sojourn report out/sim out/live --out out/both   simulated beside live
-  sojourn report out/codel-red                     judge a study's results again")]
+  sojourn report out/codel-red                     judge a study's results again
+  sojourn report rrul.flent.gz --out out/line      a measurement beside its line, simulated")]
 pub(crate) struct ReportArgs {
-    /// Folders written by `sojourn run --out`, or by `sojourn reproduce --out`
+    /// Folders written by `sojourn run --out`, or by `sojourn reproduce --out`; or one .flent.gz
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
@@ -43,6 +48,14 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
             bail!(WrongInput(message.into()));
         }
     };
+    if args.dirs.iter().any(|path| is_flent(path)) {
+        let ([file], Some(out)) = (&args.dirs[..], &args.out) else {
+            let message = "a data file of Flent's takes a report of its own: \
+                           `sojourn report FILE --out DIR`";
+            bail!(WrongInput(message.into()));
+        };
+        return side_by_side(file, out, args.overwrite);
+    }
     check_folder(out)?;
     let mut told = Vec::new();
     for dir in &args.dirs {
@@ -60,7 +73,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     check_out(out, Results::Scenario(&merged.info.name), args.overwrite)?;
     sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
         .with_context(|| format!("--out {}", out.display()))?;
-    let mut text = side_by_side(&merged, out)?;
+    let mut text = worlds_side_by_side(&merged, out)?;
     for part in sojourn_report::reading(&merged.results) {
         text += &part.to_string();
     }
@@ -74,7 +87,7 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
 
 /// Worlds of the fidelity matrix as the matrix has them, with its figures, tolerances and causes:
 /// as text, and as a page. Empty when there are not two.
-fn side_by_side(merged: &Merged, out: &Path) -> anyhow::Result<String> {
+fn worlds_side_by_side(merged: &Merged, out: &Path) -> anyhow::Result<String> {
     let matrix = Matrix::of_scenario(&merged.info.name, &merged.results);
     let text = pairs(&matrix);
     if text.is_empty() {

@@ -210,3 +210,35 @@ fn what_cannot_be_used_is_said_with_its_name() {
         assert!(error.contains(part), "{file}: {error}");
     }
 }
+
+#[test]
+fn a_report_sets_the_measurement_beside_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let up = measured(dir, &scenario(dir, UP, DOWN, &["up"]), "up", false);
+    let file = up.to_str().unwrap();
+    let output = sojourn(&["report", file, "--out", "page"], dir);
+    assert!(output.status.success(), "{output:?}");
+    for name in ["report.html", "results.parquet", "line.toml"] {
+        assert!(dir.join("page").join(name).exists(), "{name}");
+    }
+    let summary = std::fs::read_to_string(dir.join("page/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let median = |world: &str| {
+        let runs = summary["cells"].as_array().unwrap().iter();
+        let mut runs = runs.filter(|run| run["world"] == world);
+        let run = runs.next().expect("there is one");
+        run["flows"]["ping"]["induced_rtt_ms"]["p50"]
+            .as_f64()
+            .unwrap()
+    };
+    near(median("measured"), median("sim"), 0.1);
+    // Several files, or none to write to, make no such report.
+    for arguments in [
+        &["report", file][..],
+        &["report", file, "page", "--out", "b"],
+    ] {
+        let output = sojourn(arguments, dir);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
+}

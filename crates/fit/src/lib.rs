@@ -21,6 +21,7 @@ mod measurement;
 mod search;
 
 pub use capture::CaptureError;
+pub use flent::{MEASURED, run_of};
 pub use line::{Line, Queue};
 pub use measurement::{DOWN, Figures, Measurement, Stream, UP, Unfit};
 pub use search::{Fit, FitError, MOST_ROUNDS, fit};

@@ -89,17 +89,10 @@ impl Line {
         if let Some(name) = &load.congestion_control {
             let _ = write!(text, "\n[tcp]\ncc = {}\n", quoted(name));
         }
-        let mut kinds = load.streams.clone();
-        kinds.sort_by_key(|stream| (stream.way, stream.dscp));
-        kinds.dedup();
-        for kind in kinds {
-            let count = load
-                .streams
-                .iter()
-                .filter(|stream| **stream == kind)
-                .count();
-            let way = ["up", "down"][kind.way];
-            let _ = writeln!(text, "\n[[flow]]\nname = \"{way}-{}\"", kind.dscp);
+        for kind in load.kinds() {
+            let count = load.count(kind);
+            let way = kind.direction();
+            let _ = writeln!(text, "\n[[flow]]\nname = \"{}\"", kind.flow());
             if count > 1 {
                 let _ = writeln!(text, "count = {count}");
             }

@@ -68,7 +68,35 @@ pub enum Unfit {
     NoRoundTrips,
 }
 
+impl Stream {
+    /// Its direction, as in a dumbbell.
+    pub(crate) fn direction(self) -> &'static str {
+        ["up", "down"][self.way]
+    }
+
+    /// The flow that it is in the line's scenario, with the others of its kind.
+    pub(crate) fn flow(self) -> String {
+        format!("{}-{}", self.direction(), self.dscp)
+    }
+}
+
 impl Measurement {
+    /// Each kind of stream once, in the order of the line's scenario.
+    pub(crate) fn kinds(&self) -> Vec<Stream> {
+        let mut kinds = self.streams.clone();
+        kinds.sort_by_key(|stream| (stream.way, stream.dscp));
+        kinds.dedup();
+        kinds
+    }
+
+    /// How many streams are of a kind.
+    pub(crate) fn count(&self, kind: Stream) -> usize {
+        self.streams
+            .iter()
+            .filter(|stream| **stream == kind)
+            .count()
+    }
+
     /// When the load begins and ends, in seconds.
     pub(crate) fn load(&self) -> Option<(f64, f64)> {
         let points = self.throughput.iter().flatten();
@@ -81,6 +109,12 @@ impl Measurement {
         (start < end).then_some((start, end))
     }
 
+    /// From when to when figures are taken, in seconds.
+    pub(crate) fn settled(&self) -> Option<(f64, f64)> {
+        let (start, end) = self.load()?;
+        Some((start + SETTLES * (end - start), end))
+    }
+
     /// Whether a direction carries streams.
     pub(crate) fn is_loaded(&self, way: usize) -> bool {
         self.streams.iter().any(|stream| stream.way == way)
@@ -91,9 +125,9 @@ impl Measurement {
     /// # Errors
     /// When there is no load, or no round trip while there is.
     pub fn figures(&self) -> Result<Figures, Unfit> {
-        let (start, end) = self.load().ok_or(Unfit::NoLoad)?;
-        let settled = start + SETTLES * (end - start);
-        let is_settled = |point: &&Point| point.t > settled && point.t <= end;
+        let (start, _) = self.load().ok_or(Unfit::NoLoad)?;
+        let (from, to) = self.settled().ok_or(Unfit::NoLoad)?;
+        let is_settled = |point: &&Point| point.t > from && point.t <= to;
         let throughput = [UP, DOWN].map(|way| {
             let points = self.throughput[way].iter().filter(is_settled);
             let values: Vec<f64> = points.map(|point| point.value).collect();

@@ -8,6 +8,17 @@ use sojourn_units::{Span, Time};
 /// Most samples kept; beyond, every second one goes, and so on.
 const MAX_SAMPLES: usize = 1024;
 
+impl Distribution {
+    /// Of samples that somebody else has taken; quantiles as those of a run's own.
+    pub fn of_samples(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut samples = Samples::default();
+        for value in values {
+            samples.add(value);
+        }
+        samples.distribution()
+    }
+}
+
 /// Samples: exact count, mean, minimum and maximum; quantiles by the nearest rank, exact up to
 /// 1024 samples, of evenly spaced ones beyond.
 #[derive(Clone, Debug, Default)]
