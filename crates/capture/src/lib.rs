@@ -16,10 +16,14 @@ mod read;
 mod write;
 
 pub use read::{Problem, ReadError, Reader, Record};
-pub use write::{Direction, Interface, Statistics, Writer};
+pub use write::{Direction, Interface, Writer};
 
 /// Longest block that is read, in bytes; capture programs write packets of up to 256 KiB.
 pub const MOST_BLOCK: u32 = 16 << 20;
+
+/// Bytes of each packet that a capture of ours keeps unless told otherwise: all headers, and a
+/// beginning.
+pub const SNAP_LEN: u32 = 192;
 
 /// What the packets of an interface begin with (the LINKTYPE registry of tcpdump.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,22 +32,23 @@ pub struct Interface<'a> {
     pub snap_len: u32,
 }
 
-/// What an interface saw in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Packets that came by, lost ones included.
-    pub received: u64,
-    /// Packets that the capture itself lost.
-    pub lost: u64,
-}
-
 /// Writes a capture. Give it a buffered writer; [`Writer::finish`] flushes it.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     /// Made once and used for every block.
     block: Vec<u8>,
-    snap_lens: Vec<u32>,
+    interfaces: Vec<Known>,
+    /// Time of the last packet.
+    last: Time,
+}
+
+/// An interface that was described.
+#[derive(Debug)]
+struct Known {
+    snap_len: u32,
+    /// Packets that were written.
+    packets: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -59,7 +60,8 @@ impl<W: Write> Writer<W> {
         let mut writer = Self {
             out,
             block: Vec::new(),
-            snap_lens: Vec::new(),
+            interfaces: Vec::new(),
+            last: Time::ZERO,
         };
         writer.word(pcapng::BYTE_ORDER);
         // Version 1.0.
@@ -86,11 +88,13 @@ impl<W: Write> Writer<W> {
         self.option(option::IF_RESOLUTION, &[NANOSECONDS]);
         self.end_options();
         self.flush_block(pcapng::INTERFACE)?;
-        let number = self.snap_lens.len() as u32;
-        self.snap_lens.push(match interface.snap_len {
+        let number = self.interfaces.len() as u32;
+        let snap_len = match interface.snap_len {
             0 => u32::MAX,
             len => len,
-        });
+        };
+        let packets = 0;
+        self.interfaces.push(Known { snap_len, packets });
         Ok(number)
     }
 
@@ -108,9 +112,10 @@ impl<W: Write> Writer<W> {
         len: u32,
     ) -> io::Result<()> {
         debug_assert!(bytes.len() <= len as usize, "a packet longer than itself");
-        let snap_len = self.snap_lens.get(interface as usize);
-        let snap_len = *snap_len.expect("the interface was described before its packets");
-        let kept = bytes.len().min(snap_len as usize);
+        let known = self.known(interface);
+        known.packets += 1;
+        let kept = bytes.len().min(known.snap_len as usize);
+        self.last = self.last.max(at);
         self.word(interface);
         self.stamp(at);
         self.word(kept as u32);
@@ -125,26 +130,46 @@ impl<W: Write> Writer<W> {
         self.flush_block(pcapng::ENHANCED_PACKET)
     }
 
-    /// What an interface saw until `at`; once, at the end.
+    /// What an interface saw in all, of which the capture itself lost so many packets; once, at
+    /// the end.
     ///
     /// # Errors
     /// Those of the writer.
-    pub fn statistics(&mut self, interface: u32, at: Time, seen: Statistics) -> io::Result<()> {
+    pub fn statistics(&mut self, interface: u32, lost: u64) -> io::Result<()> {
+        let received = self.known(interface).packets + lost;
         self.word(interface);
-        self.stamp(at);
-        self.option(option::RECEIVED, &seen.received.to_ne_bytes());
-        self.option(option::OS_DROPPED, &seen.lost.to_ne_bytes());
+        self.stamp(self.last);
+        self.option(option::RECEIVED, &received.to_ne_bytes());
+        self.option(option::OS_DROPPED, &lost.to_ne_bytes());
         self.end_options();
         self.flush_block(pcapng::STATISTICS)
     }
 
-    /// Writes what is still buffered.
+    /// What the capture is written to.
+    pub const fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Ends the capture: writes what is still buffered.
     ///
     /// # Errors
     /// Those of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
+    }
+
+    fn known(&mut self, interface: u32) -> &mut Known {
+        let known = self.interfaces.get_mut(interface as usize);
+        known.expect("an interface is described before its packets")
     }
 
     fn half(&mut self, value: u16) {

@@ -3,23 +3,23 @@
 mod args;
 mod output;
 
-use crate::pcap::BridgeCapture;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use args::PairArgs;
 use clap::Args;
 use output::Output;
 use serde_json::{Map, Value};
-use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, Capture};
+use sojourn_live::bridge::{Bridge, BridgeError};
 use sojourn_live::{STATE, Signal, Signals};
 use sojourn_scenario::bridge::BridgeFile;
-use sojourn_service::{Control, Ending, Fleet, Log, Metrics, Notify, Pair, describe, show};
-use sojourn_units::{Span, Time};
+use sojourn_service::{
+    Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, Recording, Wanted, describe, show,
+};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Put queues between two network interfaces
 ///
@@ -61,22 +61,21 @@ pub(crate) struct BridgeArgs {
     pair: PairArgs,
 }
 
-/// A capture under way: its file, and what copies frames for it.
-type Captured = (BridgeCapture, Capture);
-
 impl PairArgs {
-    #[expect(clippy::disallowed_methods, reason = "captures say the time of day")]
-    /// Begins the capture of `config`'s bridge, if one is wanted.
-    fn capture(&self, config: &BridgeConfig, log: Log) -> anyhow::Result<Option<Captured>> {
+    /// The capture to a file, if one is wanted.
+    fn recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some(path) = &self.pcap else {
             return Ok(None);
         };
-        let day = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let epoch = Span::from_nanos(day.as_nanos() as u64) - (config.clock.now() - Time::ZERO);
-        let ports = [config.left.as_str(), config.right.as_str()];
-        let (file, taps) = BridgeCapture::create(path, ports, epoch, self.snap_len, log)?;
-        let capture = Capture::start(taps).context("start the capture's thread")?;
-        Ok(Some((file, capture)))
+        let file = File::create(path).with_context(|| format!("--pcap {}", path.display()))?;
+        Ok(Some(Recording {
+            wanted: Wanted {
+                snap_len: self.snap_len,
+                ..Wanted::default()
+            },
+            file,
+            path: path.clone(),
+        }))
     }
 }
 
@@ -160,13 +159,9 @@ fn start(
     let control = control.map(|path| Control::listen(path, file.around.control_group));
     let control = control.transpose()?;
     let metrics = file.around.metrics.map(Metrics::listen).transpose()?;
-    let mut files = Vec::new();
     let mut pairs = Vec::new();
     for pair in file.pairs.into_iter().map(Pair::from) {
-        let captured = args.pair.capture(&pair.config, outside.log())?;
-        let (file, capture) = captured.unzip();
-        files.extend(file);
-        pairs.push((pair, capture));
+        pairs.push((pair, args.pair.recording()?));
     }
     let notify = Notify::from_environment().context("NOTIFY_SOCKET")?;
     let path = args.config.clone();
@@ -189,7 +184,6 @@ fn start(
         ends,
         control,
         metrics,
-        files,
     }))
 }
 
@@ -199,7 +193,6 @@ struct Started {
     ends: Receiver<Ending>,
     control: Option<Control>,
     metrics: Option<Metrics>,
-    files: Vec<BridgeCapture>,
 }
 
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
@@ -249,14 +242,14 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     }
     let ended = fleet.wait(&started.ends);
     drop(control);
-    finish(args, ended, &started.files, outside)
+    finish(args, ended, fleet.finish_captures(), outside)
 }
 
-/// Says what was counted, ends captures, and tells of what went wrong.
+/// Says what was counted, and tells of what went wrong.
 fn finish(
     args: &BridgeArgs,
     ended: Vec<Ending>,
-    files: &[BridgeCapture],
+    recorded: Vec<Recorded>,
     outside: Outside,
 ) -> anyhow::Result<u8> {
     let counted = ended
@@ -273,19 +266,14 @@ fn finish(
     outside.errors.finish(String::new());
     let mut failed = None;
     for end in ended {
-        if let Some(lost) = end
-            .capture
-            .as_ref()
-            .map(Capture::lost)
-            .filter(|lost| *lost > 0)
-        {
-            eprintln!("sojourn: --pcap: {lost} frames were left out, the disk was too slow");
-        }
         let result = end.result.with_context(|| format!("pair {}", end.name));
         failed = failed.or(result.err());
     }
-    for file in files {
-        file.finish()?;
+    for Recorded { lost, result } in recorded {
+        if lost > 0 {
+            eprintln!("sojourn: --pcap: {lost} frames were left out, the disk was too slow");
+        }
+        failed = failed.or(result.context("--pcap").err());
     }
     failed.map_or(Ok(0), Err)
 }

@@ -1,7 +1,10 @@
 //! `sojourn ctl`: asks a running bridge, or has it changed.
 
+mod capture;
+
 use crate::{WrongInput, print};
 use anyhow::Context as _;
+use capture::CaptureArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -21,7 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
   sojourn ctl --socket /run/sojourn.sock stats
   sojourn ctl --socket /run/sojourn.sock change up fq_codel target 10ms
   sojourn ctl --socket /run/sojourn.sock --pair wan rate down 80mbit
-  sojourn ctl --socket /run/sojourn.sock reload --dry-run")]
+  sojourn ctl --socket /run/sojourn.sock reload --dry-run
+  sojourn ctl --socket /run/sojourn.sock capture | tshark -r -")]
 pub(crate) struct CtlArgs {
     /// The bridge's control socket
     #[arg(long, value_name = "PATH")]
@@ -71,6 +75,8 @@ enum Request {
         #[arg(long)]
         dry_run: bool,
     },
+
+    Capture(CaptureArgs),
 }
 
 /// A direction of the bridge.
@@ -105,6 +111,7 @@ impl CtlArgs {
             }
             Request::History => json!({"command": "history"}),
             Request::Reload { dry_run } => json!({"command": "reload", "dry_run": dry_run}),
+            Request::Capture(capture) => capture.request(),
         };
         if let Some(pair) = &self.pair {
             request["pair"] = pair.as_str().into();
@@ -112,7 +119,8 @@ impl CtlArgs {
         request
     }
 
-    fn ask(&self) -> anyhow::Result<Value> {
+    /// The answer, and the connection that it came over.
+    fn ask(&self) -> anyhow::Result<(Value, BufReader<UnixStream>)> {
         let path = self.socket.display();
         let mut stream = UnixStream::connect(&self.socket)
             .with_context(|| format!("no bridge can be asked at {path}"))?;
@@ -122,15 +130,23 @@ impl CtlArgs {
         let mut reader = BufReader::new(stream);
         let read = reader.read_line(&mut answer);
         read.with_context(|| format!("{path} does not answer"))?;
-        serde_json::from_str(&answer).with_context(|| format!("{path} is no bridge's socket"))
+        let answer = serde_json::from_str(&answer);
+        let answer = answer.with_context(|| format!("{path} is no bridge's socket"))?;
+        Ok((answer, reader))
     }
 }
 
 pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
-    let answer = args.ask()?;
+    if let Request::Capture(capture) = &args.request {
+        capture.check()?;
+    }
+    let (answer, connection) = args.ask()?;
     if answer["ok"] != true {
         let error = answer["error"].as_str().unwrap_or("the bridge says no");
         return Err(WrongInput(error.to_owned()).into());
+    }
+    if let Request::Capture(capture) = &args.request {
+        return capture.copy(connection);
     }
     if args.json {
         print(&format!("{answer}\n"))?;

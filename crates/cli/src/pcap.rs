@@ -1,10 +1,8 @@
-//! Captures of runs and of the bridge: the files behind `--pcap`.
+//! Captures of runs: the files behind `run --pcap`.
 
 use crate::WrongInput;
-use anyhow::Context as _;
-use sojourn_capture::{Direction, Interface, LinkType, Statistics, Writer};
-use sojourn_service::Log;
-use sojourn_units::{Span, Time};
+use sojourn_capture::{Direction, Interface, LinkType, Writer};
+use sojourn_units::Time;
 use sojourn_world::{Cell, Progress, RunResult, Tap, TapPoint, Taps, World, WorldError, WorldName};
 use std::fmt::Write as _;
 use std::fs::{File, Permissions};
@@ -14,32 +12,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::{Builder, TempPath};
 
-/// Bytes of each packet that are kept unless told otherwise: all headers, and a beginning.
-pub(crate) const SNAP_LEN: u32 = 192;
-
 /// A file under way, shared by its taps.
 type Shared = Arc<Mutex<Capture>>;
 
 /// A capture that is being written.
 struct Capture {
     path: PathBuf,
-    /// What it is called until it is whole; none when it has its own name from the start.
+    /// What it is called until it is whole; none once it has its place.
     temporary: Option<TempPath>,
     /// None once it has been finished, or could not be written.
     writer: Option<Writer<BufWriter<File>>>,
     error: Option<io::Error>,
-    /// Told of an error at once.
-    log: Option<Log>,
-    /// Time of the last packet.
-    last: Time,
 }
 
 impl Capture {
-    /// A file that has its name from the start.
-    fn create(path: &Path, comment: &str) -> io::Result<Shared> {
-        Self::begin(path, File::create(path)?, None, comment)
-    }
-
     /// A file beside its place, to be moved there when all is well, and gone otherwise.
     fn pending(path: &Path, comment: &str) -> io::Result<Shared> {
         // As any other file: who may read it is the user's choice (umask).
@@ -48,24 +34,13 @@ impl Capture {
         let builder = builder.prefix(".capture-").permissions(everybody);
         let file = builder.tempfile_in(path.parent().unwrap_or(Path::new("")))?;
         let (file, temporary) = file.into_parts();
-        Self::begin(path, file, Some(temporary), comment)
-    }
-
-    fn begin(
-        path: &Path,
-        file: File,
-        temporary: Option<TempPath>,
-        comment: &str,
-    ) -> io::Result<Shared> {
         let out = BufWriter::new(file);
         let application = format!("sojourn {}", sojourn_version::VERSION);
         Ok(Arc::new(Mutex::new(Self {
             writer: Some(Writer::new(out, &application, comment)?),
             path: path.to_owned(),
-            temporary,
+            temporary: Some(temporary),
             error: None,
-            log: None,
-            last: Time::ZERO,
         })))
     }
 
@@ -74,12 +49,6 @@ impl Capture {
         if let Some(writer) = &mut self.writer
             && let Err(error) = what(writer)
         {
-            if let Some(log) = &self.log {
-                let error = cannot_write(&self.path, &error);
-                log(format!(
-                    "--pcap: {error}; the capture ends, the bridge goes on"
-                ));
-            }
             self.error = Some(error);
             self.writer = None;
         }
@@ -99,47 +68,37 @@ impl Capture {
 struct FileTap {
     capture: Shared,
     interface: u32,
-    /// Added to every time: what the world's zero is on the clock of the file.
-    epoch: Span,
-    seen: u64,
 }
 
 impl FileTap {
-    fn boxed(capture: &Shared, interface: &Interface<'_>, epoch: Span) -> io::Result<Box<dyn Tap>> {
+    fn boxed(capture: &Shared, interface: &Interface<'_>) -> io::Result<Box<dyn Tap>> {
         let mut open = capture.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = open.writer.as_mut();
         let number = writer.map_or(Ok(0), |writer| writer.interface(interface))?;
         Ok(Box::new(Self {
             capture: Arc::clone(capture),
             interface: number,
-            epoch,
-            seen: 0,
         }))
+    }
+
+    fn write(&self, what: impl FnOnce(&mut Writer<BufWriter<File>>) -> io::Result<()>) {
+        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        capture.write(what);
     }
 }
 
 impl Tap for FileTap {
     fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32) {
-        self.seen += 1;
-        let (at, interface) = (at + self.epoch, self.interface);
         let direction = if outgoing {
             Direction::Outbound
         } else {
             Direction::Inbound
         };
-        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
-        capture.last = capture.last.max(at);
-        capture.write(|writer| writer.packet(interface, at, direction, bytes, len));
+        self.write(|writer| writer.packet(self.interface, at, direction, bytes, len));
     }
 
     fn lost(&mut self, lost: u64) {
-        let seen = Statistics {
-            received: self.seen + lost,
-            lost,
-        };
-        let mut capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = capture.last;
-        capture.write(|writer| writer.statistics(self.interface, at, seen));
+        self.write(|writer| writer.statistics(self.interface, lost));
     }
 }
 
@@ -220,7 +179,7 @@ impl Capturing<'_> {
             };
             let path = self.path(cell, name);
             let opened = Capture::pending(&path, &comment).and_then(|capture| {
-                let tap = FileTap::boxed(&capture, &interface, Span::ZERO)?;
+                let tap = FileTap::boxed(&capture, &interface)?;
                 Ok((capture, tap))
             });
             let (capture, tap) =
@@ -268,43 +227,4 @@ fn finish(files: &[Shared]) -> io::Result<()> {
         capture.finish()?;
     }
     Ok(())
-}
-
-/// The capture of a bridge: one file with its two ports as interfaces, on the clock of the day.
-pub(crate) struct BridgeCapture(Shared);
-
-impl BridgeCapture {
-    /// Creates the file; `epoch` is the time of day at the bridge's zero, `log` hears of it when
-    /// the file cannot be written any more.
-    pub(crate) fn create(
-        path: &Path,
-        ports: [&str; 2],
-        epoch: Span,
-        snap_len: u32,
-        log: Log,
-    ) -> anyhow::Result<(Self, Taps)> {
-        let capture = Capture::create(path, "the two ports of a bridge");
-        let capture = capture.with_context(|| format!("--pcap {}", path.display()))?;
-        capture.lock().unwrap_or_else(PoisonError::into_inner).log = Some(log);
-        let mut taps = Taps {
-            points: Vec::new(),
-            snap_len: snap_len as usize,
-        };
-        for (node, name) in ports.into_iter().enumerate() {
-            let interface = Interface {
-                name,
-                description: "as seen by the host beyond this port",
-                link_type: LinkType::Ethernet,
-                snap_len,
-            };
-            let tap = FileTap::boxed(&capture, &interface, epoch)?;
-            taps.points.push((TapPoint::Node(node), tap));
-        }
-        Ok((Self(capture), taps))
-    }
-
-    /// Ends the file, once its taps are gone.
-    pub(crate) fn finish(&self) -> anyhow::Result<()> {
-        finish(std::slice::from_ref(&self.0)).map_err(anyhow::Error::msg)
-    }
 }

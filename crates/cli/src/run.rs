@@ -3,13 +3,14 @@
 use crate::figures;
 use crate::out::{Results, check_out, clear};
 use crate::part::{Part, Shard, resumed};
-use crate::pcap::{Capturing, SNAP_LEN};
+use crate::pcap::Capturing;
 use crate::progress::Bar;
 use crate::signal::stop_on_signal;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use sojourn_capture::SNAP_LEN;
 use sojourn_kernel::Version;
 use sojourn_live::Queues;
 use sojourn_scenario::{Outcome, Scenario};

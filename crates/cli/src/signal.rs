@@ -9,12 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+    on_signal(move || {
+        flag.store(true, Ordering::Relaxed);
+        eprintln!("sojourn: stopping");
+    })?;
+    Ok(stop)
+}
+
+/// Does something at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
+pub(crate) fn on_signal(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+    let mut stops = false;
+    let handler = move || {
+        if std::mem::replace(&mut stops, true) {
             std::process::exit(INTERRUPTED.into());
         }
-        eprintln!("sojourn: stopping");
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(stop)
+        first();
+    };
+    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
 }

@@ -5,13 +5,18 @@
 
 mod common;
 
-use common::process::bridge;
-use common::rig::{Link, available};
+use common::process::{Running, bridge, ctl, program};
+use common::rig::{Link, OURS, Raw, available, exchange, frame};
 use common::{sojourn, tshark};
 use serde_json::Value;
-use std::fs;
-use std::io::{Read, Write};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Packets that fit into what a live capture keeps, so that every checksum can be verified; a
 /// queue of few, so that SACK has something to say.
@@ -132,7 +137,7 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
         .server
         .run(|| TcpListener::bind("10.9.0.2:5000"))
         .unwrap();
-    let echo = std::thread::spawn(move || -> std::io::Result<()> {
+    let echo = thread::spawn(move || -> std::io::Result<()> {
         let (mut stream, _) = listener.accept()?;
         let mut bytes = [0; 100];
         while stream.read_exact(&mut bytes).is_ok() {
@@ -174,4 +179,165 @@ fn a_bridge_s_capture_has_its_ports_as_interfaces() {
     assert!(rtt["count"].as_u64() >= Some(20), "{rtt}");
     // Both delays lie between the two ports. At its end the bridge lets go of what it still delays.
     assert!(rtt["p50"].as_f64() >= Some(10.0), "{rtt}");
+}
+
+/// `sojourn ctl capture` of the bridge at `control`, once it has begun.
+fn capture(dir: &Path, words: &str) -> Running {
+    let before = history(dir, "begins");
+    let mut command = program(&format!("ctl --socket control capture {words}"), dir);
+    let capture = Running::start(command.stdout(Stdio::null()));
+    wait_for(|| history(dir, "begins") > before);
+    capture
+}
+
+/// How many captures of the bridge have begun, or ended.
+fn history(dir: &Path, what: &str) -> usize {
+    let (code, said) = ctl(dir, "history");
+    assert_eq!(code, Some(0), "{said}");
+    said.matches(&format!("a capture {what}")).count()
+}
+
+/// Waits until something holds; for ten seconds at most.
+fn wait_for(holds: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("it does not come");
+}
+
+#[test]
+fn a_running_bridge_is_captured_on_demand() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let words = "a1 b1 --no-fail-open --control control --up-rate 1mbit --up";
+    let mut command = program(&format!("bridge {words}"), dir.path());
+    let command = command.arg("pfifo limit 10").stdout(Stdio::piped());
+    let mut bridge = link.middle.run(|| Running::start(command));
+    assert!(bridge.first_line().starts_with("ready"));
+
+    // Until it is told to end; around the queue, which drops some.
+    let around = capture(
+        dir.path(),
+        "--at up:in,up,left -w around.pcapng --snap-len 60",
+    );
+    // As many as were asked for.
+    let few = capture(dir.path(), "--packets 5 -w few.pcapng");
+    exchange(&link);
+    assert!(few.ended());
+    around.interrupt();
+    let file = dir.path().join("around.pcapng");
+    let seen = |interface: &str| {
+        let ours = format!("frame.interface_name == \"{interface}\" and eth.type == {OURS:#x}");
+        tshark(&file, &ours).len()
+    };
+    assert_eq!(seen("up:in"), 100);
+    let left = seen("up");
+    assert!((10..100).contains(&left), "{left}");
+    // A hundred that the hosts there send, and a hundred that they get.
+    assert_eq!(seen("a1"), 200);
+    assert_eq!(tshark(&file, "frame.cap_len > 60").len(), 0);
+    assert_eq!(tshark(&dir.path().join("few.pcapng"), "frame").len(), 5);
+    // The time of day: after this was written.
+    let day = tshark(&file, "frame.time < \"2025-01-01 00:00:00\"");
+    assert_eq!(day, Vec::<String>::new());
+    // For so long, also when nothing comes by; and through a pipe.
+    let short = capture(dir.path(), "--duration 300ms -w short.pcapng");
+    assert!(short.ended());
+    let program = env!("CARGO_BIN_EXE_sojourn");
+    let pipe =
+        format!("{program} ctl --socket control capture --at down --packets 3 | tshark -r -");
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", &pipe]).current_dir(dir.path());
+    let shell = shell.stdout(Stdio::piped()).stderr(Stdio::null());
+    let pipe = shell.spawn().expect("a shell is there");
+    wait_for(|| history(dir.path(), "begins") == 4);
+    exchange(&link);
+    let printed = pipe.wait_with_output().unwrap().stdout;
+    assert_eq!(String::from_utf8(printed).unwrap().lines().count(), 3);
+    // With the bridge they end too.
+    let last = capture(dir.path(), "-w last.pcapng");
+    bridge.interrupt();
+    assert!(last.ended());
+    assert_eq!(tshark(&dir.path().join("last.pcapng"), "frame").len(), 0);
+}
+
+#[test]
+fn so_many_captures_at_once_and_whoever_goes_makes_room() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let bridge = bridge(&link, "a1 b1 --control control", dir.path());
+    let mut some: Vec<_> = (0..4)
+        .map(|number| capture(dir.path(), &format!("-w {number}.pcapng")))
+        .collect();
+    let (code, said) = ctl(dir.path(), "capture -w more.pcapng --duration 1s");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("4 captures are under way already"), "{said}");
+    assert!(!dir.path().join("more.pcapng").exists());
+    // However it goes.
+    some.pop().expect("there is one").kill();
+    wait_for(|| history(dir.path(), "ends") == 1);
+    let (_, said) = ctl(dir.path(), "history");
+    assert!(said.contains("its reader has gone"), "{said}");
+    // A full disk is told at once, by whoever has it.
+    let full = program("ctl --socket control capture -w /dev/full", dir.path()).output();
+    let full = full.expect("it starts");
+    let error = String::from_utf8_lossy(&full.stderr);
+    assert_eq!(full.status.code(), Some(1), "{error}");
+    assert!(
+        error.contains("cannot write /dev/full: No space left"),
+        "{error}"
+    );
+    wait_for(|| history(dir.path(), "ends") == 2);
+    let (code, said) = ctl(dir.path(), "capture --at in");
+    assert!(code == Some(2) && said.contains("up:in"), "{said}");
+    bridge.interrupt();
+    assert!(some.into_iter().all(Running::ended));
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_nothing_up() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let bridge = bridge(&link, "a1 b1 --no-fail-open --control control", dir.path());
+    let mut client = UnixStream::connect(dir.path().join("control")).unwrap();
+    writeln!(client, r#"{{"command":"capture","places":["left"]}}"#).unwrap();
+    // 16 384 frames wait at most, and what fits into the socket.
+    let left = Raw::new(&link.client, "a0");
+    for number in 1..=40_000 {
+        left.send(&frame(OURS, &[1; 100]));
+        if number % 500 == 0 {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    assert_eq!(exchange(&link), [100, 0, 100, 0]);
+    assert_eq!(history(dir.path(), "ends"), 0);
+    // Now it reads: what waited is there, and how much does not wait is told.
+    let mut reader = BufReader::new(client.try_clone().unwrap());
+    let mut answer = String::new();
+    reader.read_line(&mut answer).unwrap();
+    assert!(answer.contains("\"ok\":true"), "{answer}");
+    writeln!(client, "enough").unwrap();
+    let mut file = File::create(dir.path().join("late.pcapng")).unwrap();
+    std::io::copy(&mut reader, &mut file).unwrap();
+    wait_for(|| history(dir.path(), "ends") == 1);
+    let (_, said) = ctl(dir.path(), "history");
+    let ended = said.lines().find(|line| line.contains("a capture ends"));
+    let mut words = ended.expect("it has ended").split_whitespace().rev();
+    let left_out = words.find_map(|word| word.parse::<u64>().ok());
+    let left_out = left_out.expect("it says how many were left out");
+    let kept = tshark(&dir.path().join("late.pcapng"), "frame").len() as u64;
+    assert!(left_out > 0 && kept > 16_384, "{kept} {left_out}");
+    bridge.interrupt();
 }

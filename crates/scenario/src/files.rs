@@ -32,6 +32,11 @@ pub(crate) enum FileError {
     Video(String, VideoError),
 }
 
+/// Why a file is no trace of a link's rate: a sentence with the file.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct BadTrace(FileError);
+
 type Known<T> = BTreeMap<String, Result<Arc<T>, FileError>>;
 
 /// Link traces and manifests of videos, by their paths.
@@ -96,6 +101,15 @@ fn unreadable(what: &'static str, path: &str, error: Unreadable) -> FileError {
         path: path.to_owned(),
         error: Arc::new(error),
     }
+}
+
+/// A trace of a link's rate, of at most 128 MiB.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub fn load_trace(file: &Path) -> Result<Arc<RateTrace>, BadTrace> {
+    let trace = Files::new(Path::new("")).trace(&file.to_string_lossy());
+    trace.map_err(BadTrace)
 }
 
 /// A file's name, as messages show it, and its text, of at most 1 MiB.

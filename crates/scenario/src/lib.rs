@@ -36,7 +36,7 @@ mod trace;
 pub mod tree;
 mod video;
 
-pub use files::named_text;
+pub use files::{BadTrace, load_trace, named_text};
 pub use parameter::{Quantities, Quantity};
 pub use problem::{Place, Problem, Problems};
 pub use quantity::group;
@@ -44,4 +44,4 @@ pub use reference::{bridge_reference, bridge_schema, reference, schema};
 pub use runner::{Outcome, Watch, each, run, split};
 pub use scenario::{Options, Scenario};
 pub use text::{Unreadable, read_text};
-pub use trace::{TraceError, parse as parse_trace};
+pub use trace::TraceError;

@@ -36,7 +36,7 @@ pub enum TraceError {
 ///
 /// # Errors
 /// What is wrong with the first bad line.
-pub fn parse(text: &str) -> Result<RateTrace, TraceError> {
+pub(crate) fn parse(text: &str) -> Result<RateTrace, TraceError> {
     let mut opportunities_ms: Vec<u64> = Vec::new();
     for (index, text) in text.lines().enumerate() {
         let (line, text) = (index + 1, text.trim());

@@ -5,7 +5,7 @@
 //! group's too. Who changes something is logged with the credentials that the kernel knows.
 
 use crate::Fleet;
-use crate::request::{parse, refusal};
+use crate::request::{Done, parse, refusal};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, fchmod};
 use rustix::net::socket_with;
@@ -240,7 +240,7 @@ impl Server {
 
 impl Client {
     /// Returns whether the connection goes on.
-    fn serve(&mut self, fleet: &Fleet) -> bool {
+    fn serve(&mut self, fleet: &Arc<Fleet>) -> bool {
         let mut buffer = [0; 4096];
         let open = match self.stream.read(&mut buffer) {
             Ok(0) => false,
@@ -262,9 +262,12 @@ impl Client {
             if text.trim().is_empty() {
                 continue;
             }
-            let reply = match parse(text.trim()) {
-                Ok(request) => request.answer(&self.who, fleet),
-                Err(error) => refusal(&error),
+            let done = match parse(text.trim()) {
+                Ok(request) => request.answer(&self.who, fleet, &self.stream),
+                Err(error) => Done::Answer(refusal(&error)),
+            };
+            let Done::Answer(reply) = done else {
+                return false;
             };
             // Who does not read is hung up on: the others must not wait for anybody.
             // In one piece: each takes room of its own in the socket, however short it is.

@@ -2,11 +2,12 @@
 //!
 //! The list of them is locked by those who ask and change, never by a thread that forwards.
 
+use crate::capture::{Captures, Recording};
 use crate::difference::differences;
 use crate::history::History;
 use crate::{Log, Notify, Pair, describe};
 use sojourn_live::bridge::{
-    Bridge, BridgeConfig, BridgeError, Capture, Remote, RemoteError, Snapshot,
+    Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Snapshot,
 };
 use sojourn_scenario::bridge::Around;
 use sojourn_units::Rate;
@@ -27,6 +28,7 @@ pub struct Fleet {
     pub(crate) log: Log,
     pub(crate) notify: Notify,
     pub(crate) history: History,
+    pub(crate) captures: Captures,
     endings: Sender<Ending>,
 }
 
@@ -59,8 +61,6 @@ pub struct Ending {
     pub result: Result<(), Failure>,
     /// What it had counted.
     pub last: Option<Snapshot>,
-    /// The capture that was given to it.
-    pub capture: Option<Capture>,
 }
 
 /// Why a bridge has ended without being asked to.
@@ -98,15 +98,19 @@ pub enum AskError {
     /// The pair does not answer.
     #[error("{0}: {1}")]
     Remote(String, #[source] RemoteError),
+    /// There can be no thread for it.
+    #[error("start a thread: {0}")]
+    Thread(#[source] std::io::Error),
 }
 
 impl Opened {
-    /// Opens the pair's interfaces in the calling thread's network namespace.
+    /// Opens the pair's interfaces in the calling thread's network namespace. A probe is shown its
+    /// frames from the first on.
     pub(crate) fn open(
         pair: Pair,
-        capture: Option<Capture>,
+        probe: Option<Probe>,
         endings: Sender<Ending>,
-    ) -> Result<Self, BridgeError> {
+    ) -> Result<(Self, Option<Showing>), BridgeError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let Pair { name, config, .. } = pair;
@@ -115,15 +119,14 @@ impl Opened {
         let stop = Arc::new(AtomicBool::new(false));
         let (called, until) = (name.clone(), Arc::clone(&stop));
         let forward = move || {
-            let ended = forward(config, capture, &opened, &may_go, &until);
-            if let Some((result, last, capture)) = ended {
+            let ended = forward(config, probe, &opened, &may_go, &until);
+            if let Some((result, last)) = ended {
                 // Nobody listens when the process is on its way out.
                 let _ = endings.send(Ending {
                     id,
                     name: called,
                     result,
                     last,
-                    capture,
                 });
             }
         };
@@ -139,7 +142,7 @@ impl Opened {
                 source: std::io::Error::other(Failure::Panicked),
             })
         });
-        let (remote, way_round) = answer?;
+        let (remote, way_round, showing) = answer?;
         let member = Member {
             id,
             name,
@@ -148,7 +151,7 @@ impl Opened {
             stop,
             thread,
         };
-        Ok(Self { member, go })
+        Ok((Self { member, go }, showing))
     }
 
     /// Frames pass from now on.
@@ -159,14 +162,18 @@ impl Opened {
     }
 }
 
-/// Why, what was counted, and the capture.
-type Ended = (Result<(), Failure>, Option<Snapshot>, Option<Capture>);
+/// Why, and what was counted.
+type Ended = (Result<(), Failure>, Option<Snapshot>);
+
+/// A bridge that has its interfaces, what happens to its link when the process dies, and what shows
+/// it to a probe.
+type IsOpen = (Remote, String, Option<Showing>);
 
 /// The life of a pair's thread; nothing comes of one that was not let go.
 fn forward(
     config: BridgeConfig,
-    mut capture: Option<Capture>,
-    opened: &Sender<Result<(Remote, String), BridgeError>>,
+    probe: Option<Probe>,
+    opened: &Sender<Result<IsOpen, BridgeError>>,
     may_go: &Receiver<()>,
     stop: &AtomicBool,
 ) -> Option<Ended> {
@@ -180,9 +187,11 @@ fn forward(
                 return None;
             }
         };
-        let _ = opened.send(Ok((bridge.remote(), bridge.fail_open_state())));
+        // There is room for the first one.
+        let showing = probe.and_then(|probe| bridge.show(probe).ok());
+        let _ = opened.send(Ok((bridge.remote(), bridge.fail_open_state(), showing)));
         may_go.recv().ok()?;
-        let result = bridge.run(stop, &mut capture);
+        let result = bridge.run(stop, &mut NoObserver);
         last = Some(bridge.snapshot());
         Some(result)
     }));
@@ -190,7 +199,7 @@ fn forward(
         Ok(result) => result?.map_err(Failure::from),
         Err(_) => Err(Failure::Panicked),
     };
-    Some((result, last, capture))
+    Some((result, last))
 }
 
 impl Member {
@@ -207,14 +216,14 @@ impl Member {
 }
 
 impl Fleet {
-    /// Opens all pairs, each with its capture, in the calling thread's network namespace, and lets
-    /// them go; in error none of them. `file` is what they follow at a reload, `around` what its
-    /// caller sets up around them.
+    /// Opens all pairs, each with its capture to a file, in the calling thread's network namespace,
+    /// and lets them go; in error none of them. `file` is what they follow at a reload, `around`
+    /// what its caller sets up around them.
     ///
     /// # Errors
     /// That of the first pair that cannot be opened.
     pub fn start(
-        pairs: Vec<(Pair, Option<Capture>)>,
+        pairs: Vec<(Pair, Option<Recording>)>,
         file: Option<PathBuf>,
         around: Around,
         log: Log,
@@ -222,8 +231,14 @@ impl Fleet {
     ) -> Result<(Arc<Self>, Receiver<Ending>), BridgeError> {
         let (endings, ends) = channel();
         let mut opened = Vec::new();
-        for (pair, capture) in pairs {
-            opened.push(Opened::open(pair, capture, endings.clone())?);
+        let mut recordings = Vec::new();
+        for (pair, recording) in pairs {
+            let (probe, view) = recording.as_ref().map(|it| it.wanted.probe()).unzip();
+            let (pair, showing) = Opened::open(pair, probe, endings.clone())?;
+            if let (Some(recording), Some(look)) = (recording, view.zip(showing)) {
+                recordings.push((look, pair.member.remote.clone(), recording));
+            }
+            opened.push(pair);
         }
         let members = opened.into_iter().map(Opened::let_go).collect();
         let fleet = Self {
@@ -233,8 +248,16 @@ impl Fleet {
             log,
             notify,
             history: History::default(),
+            captures: Captures::default(),
             endings,
         };
+        for (look, remote, recording) in recordings {
+            let begun = fleet.record(look, remote, recording);
+            begun.map_err(|source| BridgeError::Io {
+                what: "start a capture's thread".into(),
+                source,
+            })?;
+        }
         for (name, config, _) in fleet.pairs() {
             fleet
                 .history
@@ -248,7 +271,7 @@ impl Fleet {
     }
 
     pub(crate) fn open(&self, pair: Pair) -> Result<Opened, BridgeError> {
-        Opened::open(pair, None, self.endings.clone())
+        Opened::open(pair, None, self.endings.clone()).map(|(opened, _)| opened)
     }
 
     /// Tells the service manager that frames are forwarded, and how.

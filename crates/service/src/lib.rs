@@ -2,7 +2,7 @@
 //! looks after them.
 //!
 //! [`Fleet`] runs a bridge of `live` for each pair, on a thread of its own, and has running ones
-//! follow their file; [`Control`] takes requests at a Unix socket,
+//! follow their file; [`Control`] takes requests at a Unix socket, among them captures,
 //! [`Metrics`] shows over HTTP what is counted. Nothing here is on the path of
 //! frames: what a bridge is to do it is told through its [`Remote`](sojourn_live::bridge::Remote).
 //!
@@ -13,6 +13,7 @@
     reason = "real time; nothing here has to repeat itself"
 )]
 
+mod capture;
 mod control;
 mod difference;
 mod fleet;
@@ -24,6 +25,7 @@ mod pair;
 mod reload;
 mod request;
 
+pub use capture::{Place, Recorded, Recording, Wanted};
 pub use control::{Control, ControlError, ControlThread};
 pub use fleet::{AskError, Ending, Failure, Fleet, show};
 pub use metrics::{Metrics, MetricsError};

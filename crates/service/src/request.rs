@@ -9,18 +9,25 @@
 //! | `history` | `{"command":"history"}` |
 //! | `reload` | `{"command":"reload"}` |
 //! | `reload dry-run` | `{"command":"reload","dry_run":true}` |
+//! | `capture` | `{"command":"capture","places":["left","right"],"snap_len":192}` |
 //!
-//! The first four may name a pair: `stats wan`, `change wan up codel`, `"pair":"wan"`. An answer is
-//! `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes nothing.
+//! The first four and `capture` may name a pair: `stats wan`, `change wan up codel`,
+//! `"pair":"wan"`; what limits a capture is `"frames":1000` and `"duration":"10s"`. An answer is
+//! `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes nothing. What follows
+//! the answer to `capture` is pcapng, until it ends or the client does; whatever the client sends
+//! ends it.
 
 use crate::Fleet;
+use crate::capture::{Place, Wanted};
 use crate::fleet::AskError;
 use crate::reload::ReloadError;
 use serde_json::{Map, Value, json};
-use sojourn_live::bridge::Side;
+use sojourn_live::bridge::{CAPTURED, Side};
 use sojourn_qdisc::{Spec, SpecError};
-use sojourn_units::{Rate, UnitError, parse_rate, show_rate};
+use sojourn_units::{Rate, UnitError, parse_rate, parse_span, show_rate};
 use sojourn_world::LineRate;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 /// What can be asked. Where a pair is named, it is meant alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +44,16 @@ pub(crate) enum Request {
     History,
     /// Follow the file; or say what would change.
     Reload { dry_run: bool },
+    /// Show frames.
+    Capture(Option<String>, Wanted),
+}
+
+/// What becomes of a request.
+pub(crate) enum Done {
+    /// The answer to it.
+    Answer(Value),
+    /// The connection has another use from now on.
+    TakenOver,
 }
 
 /// Why a request is not done.
@@ -46,17 +63,19 @@ enum Refused {
     Ask(#[from] AskError),
     #[error(transparent)]
     Reload(#[from] ReloadError),
+    #[error("the connection: {0}")]
+    Connection(#[from] std::io::Error),
 }
 
 impl Request {
-    /// Has it done for somebody, and says what came of it.
-    pub(crate) fn answer(self, by: &str, fleet: &Fleet) -> Value {
-        let answer = self.carry_out(by, fleet);
-        answer.unwrap_or_else(|error| refusal(&error))
+    /// Has it done for somebody at the other end of `stream`, and says what came of it.
+    pub(crate) fn answer(self, by: &str, fleet: &Arc<Fleet>, stream: &UnixStream) -> Done {
+        let done = self.carry_out(by, fleet, stream);
+        done.unwrap_or_else(|error| Done::Answer(refusal(&error)))
     }
 
-    fn carry_out(self, by: &str, fleet: &Fleet) -> Result<Value, Refused> {
-        Ok(match self {
+    fn carry_out(self, by: &str, fleet: &Arc<Fleet>, stream: &UnixStream) -> Result<Done, Refused> {
+        Ok(Done::Answer(match self {
             Self::Stats(pair) => {
                 let snapshots = fleet.snapshots(pair.as_deref())?;
                 let stats = snapshots.into_iter().map(|(name, snapshot)| {
@@ -83,7 +102,11 @@ impl Request {
             Self::Reload { dry_run } => {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
-        })
+            Self::Capture(pair, wanted) => {
+                fleet.capture(by, pair.as_deref(), wanted, stream.try_clone()?)?;
+                return Ok(Done::TakenOver);
+            }
+        }))
     }
 }
 
@@ -101,10 +124,20 @@ pub(crate) enum Wrong {
     Missing(&'static str),
     #[error("`{0}` is not a side; there are `up` and `down`")]
     Side(String),
-    #[error("`{0}` is not a command; there are stats, text, change, rate, history and reload")]
+    #[error(
+        "`{0}` is not a command; there are stats, text, change, rate, history, reload and capture"
+    )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
     DryRun,
+    #[error("`{0}` is no place of a bridge; there are {places}", places = Place::WORDS.join(", "))]
+    Place(String),
+    #[error("`places` is a list of one or more of {places}", places = Place::WORDS.join(", "))]
+    Places,
+    #[error("`{0}` is a whole number from 1 to {1}")]
+    Number(&'static str, u64),
+    #[error("`duration`: {0}")]
+    Duration(UnitError),
     #[error(transparent)]
     Spec(#[from] SpecError),
     #[error(transparent)]
@@ -171,8 +204,50 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
             Value::Bool(true) => Ok(Request::Reload { dry_run: true }),
             _ => Err(Wrong::DryRun),
         },
+        "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
         other => Err(Wrong::Command(other.to_owned())),
     }
+}
+
+/// What is to be captured.
+fn wanted(object: &Value) -> Result<Wanted, Wrong> {
+    let mut wanted = Wanted::default();
+    let number = |name, most| match &object[name] {
+        Value::Null => Ok(None),
+        value => {
+            let number = value.as_u64().filter(|number| (1..=most).contains(number));
+            number.map(Some).ok_or(Wrong::Number(name, most))
+        }
+    };
+    if object["places"] != Value::Null {
+        let words = object["places"].as_array().ok_or(Wrong::Places)?;
+        let place = |word: &Value| {
+            let word = word.as_str().ok_or(Wrong::Places)?;
+            Place::find(word).ok_or_else(|| Wrong::Place(word.to_owned()))
+        };
+        wanted.places.clear();
+        for word in words {
+            let place = place(word)?;
+            if !wanted.places.contains(&place) {
+                wanted.places.push(place);
+            }
+        }
+        if wanted.places.is_empty() {
+            return Err(Wrong::Places);
+        }
+    }
+    if let Some(bytes) = number("snap_len", CAPTURED as u64)? {
+        wanted.snap_len = bytes as u32;
+    }
+    wanted.frames = number("frames", u64::MAX)?;
+    wanted.duration = match &object["duration"] {
+        Value::Null => None,
+        value => {
+            let text = value.as_str().ok_or(Wrong::Missing("duration"))?;
+            Some(parse_span(text).map_err(Wrong::Duration)?)
+        }
+    };
+    Ok(wanted)
 }
 
 /// The object that words stand for.
@@ -224,6 +299,11 @@ mod tests {
             ("text", r#"{"command":"text"}"#, Request::Text(None)),
             ("history", r#"{"command":"history"}"#, Request::History),
             (
+                "capture wan",
+                r#"{"command":"capture","pair":"wan","places":["left","right"],"snap_len":192}"#,
+                Request::Capture(Some("wan".into()), Wanted::default()),
+            ),
+            (
                 "reload",
                 r#"{"command":"reload"}"#,
                 Request::Reload { dry_run: false },
@@ -271,6 +351,26 @@ mod tests {
             ("{", "not JSON"),
             ("{}", "`command` is missing"),
             (r#"{"command":1}"#, "`command` is missing or not a text"),
+            (
+                r#"{"command":"capture","places":[]}"#,
+                "one or more of left,",
+            ),
+            (
+                r#"{"command":"capture","places":["in"]}"#,
+                "`in` is no place of a bridge; there are left, right, up:in, up, down:in, down",
+            ),
+            (
+                r#"{"command":"capture","snap_len":257}"#,
+                "`snap_len` is a whole number from 1 to 256",
+            ),
+            (
+                r#"{"command":"capture","frames":0}"#,
+                "`frames` is a whole number from 1",
+            ),
+            (
+                r#"{"command":"capture","duration":"5"}"#,
+                "`duration`: `5` needs a unit",
+            ),
         ] {
             let error = parse(request).unwrap_err().to_string();
             assert!(error.contains(part), "{request}: {error}");

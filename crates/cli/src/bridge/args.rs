@@ -1,17 +1,16 @@
 //! The command line's pair of interfaces, as a bridge's file would ask for it.
 
 use crate::WrongInput;
-use crate::pcap::SNAP_LEN;
-use anyhow::Context as _;
 use clap::Args;
+use sojourn_capture::SNAP_LEN;
 use sojourn_qdisc::{Spec, SpecError};
 use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
+use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
-use sojourn_world::{Line, LineRate, RateTrace};
+use sojourn_world::{Line, LineRate};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Two interfaces and what is between them.
 #[derive(Args)]
@@ -215,11 +214,7 @@ impl PairArgs {
 
 fn line_rate(rate: Option<Rate>, trace: Option<&PathBuf>) -> anyhow::Result<LineRate> {
     if let Some(path) = trace {
-        let name = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| format!("read {name}"))?;
-        let trace: RateTrace = sojourn_scenario::parse_trace(&text)
-            .map_err(|problem| anyhow::anyhow!("{name}:{problem}"))?;
-        return Ok(LineRate::Trace(Arc::new(trace)));
+        return Ok(LineRate::Trace(load_trace(path).map_err(WrongInput::from)?));
     }
     Ok(rate.map_or(LineRate::Infinite, LineRate::Fixed))
 }

@@ -1,8 +1,8 @@
-//! Shows frames of a running bridge to taps, which may be slow.
+//! Shows frames of a running bridge to viewers, which may be slow.
 //!
-//! The bridge copies a frame's first bytes into a queue of fixed length and goes on; a thread of
-//! its own hands them to the taps. When the queue is full the copy is left out and counted: the
-//! bridge never waits, and its memory does not grow.
+//! A [`Probe`] of the forwarding thread copies a frame's first bytes into a queue of fixed length
+//! and goes on; a [`View`] on another thread has them. When the queue is full the copy is left out
+//! and counted: the bridge never waits, and its memory does not grow.
 
 use super::config::Side;
 use super::frame::Frame;
@@ -16,38 +16,133 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Most bytes of a frame that are shown.
 pub const CAPTURED: usize = 256;
-/// Frames that may wait for the taps: 5 MB, a tenth of a second at 400 000 packets/s.
+/// Frames that may wait for a viewer: 5 MB, a tenth of a second at 400 000 packets/s.
 const WAITING: usize = 16 << 10;
 
-/// A frame's first bytes.
-struct Copy {
-    tap: usize,
-    at: Time,
-    outgoing: bool,
-    len: u32,
+/// A frame that has passed a point.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Which of the points it is, by its number.
+    pub point: usize,
+    /// When it passed, on the bridge's clock.
+    pub at: Time,
+    /// Whether it went out of the node or the queue there.
+    pub outgoing: bool,
+    /// Bytes that it had.
+    pub len: u32,
     kept: u16,
     bytes: [u8; CAPTURED],
 }
 
-/// An observer that shows frames to taps. Dropping it ends the thread once it has seen all.
-pub struct Capture {
-    // Dropped before the thread is waited for.
-    sender: SyncSender<Copy>,
-    viewer: Arc<Viewer>,
-    /// Taps with their places, as the bridge names these.
+impl Shown {
+    /// The first of its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.kept)]
+    }
+}
+
+/// The forwarding thread's end.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    sender: SyncSender<Shown>,
+    /// By point: what was left out.
+    lost: Arc<[AtomicU64]>,
+    /// Points with their places, as the bridge names these.
     places: Vec<Place>,
     snap_len: usize,
 }
 
-/// The thread, which ends with the last of its captures.
-struct Viewer {
-    thread: Option<JoinHandle<Taps>>,
-    /// By tap: what was left out.
-    lost: Vec<AtomicU64>,
+/// The viewer's end.
+#[derive(Debug)]
+pub struct View {
+    receiver: Receiver<Shown>,
+    lost: Arc<[AtomicU64]>,
 }
+
+/// Both ends, of a bridge for itself: its links 0 and 1 are up and down, its nodes 0 and 1 what is
+/// beyond the left and the right port. At most [`CAPTURED`] bytes of a frame are shown.
+pub fn probe(points: &[TapPoint], snap_len: usize) -> (Probe, View) {
+    let alone = Between {
+        links: [Some(0), Some(1)],
+        nodes: [0, 1],
+        routed: false,
+    };
+    let (mut probes, view) = probes(points, snap_len, &[alone]);
+    (probes.pop().expect("there is one for each bridge"), view)
+}
+
+/// One for each bridge of a run, all with one view.
+fn probes(points: &[TapPoint], snap_len: usize, bridges: &[Between]) -> (Vec<Probe>, View) {
+    let (sender, receiver) = sync_channel(WAITING);
+    let lost: Arc<[AtomicU64]> = points.iter().map(|_| AtomicU64::new(0)).collect();
+    let of = |bridge: &Between| {
+        let points = points.iter().enumerate();
+        Probe {
+            sender: sender.clone(),
+            lost: Arc::clone(&lost),
+            places: (points.flat_map(|(number, point)| places(number, *point, *bridge))).collect(),
+            snap_len: snap_len.min(CAPTURED),
+        }
+    };
+    let probes = bridges.iter().map(of).collect();
+    (probes, View { receiver, lost })
+}
+
+impl Probe {
+    fn copy(&mut self, place: Place, at: Time, frame: &Frame) {
+        let (head, tail) = frame.parts();
+        let kept = head.len().min(self.snap_len);
+        let mut copy = Shown {
+            point: place.number,
+            at,
+            outgoing: place.outgoing,
+            len: (head.len() + tail.len()) as u32,
+            kept: kept as u16,
+            bytes: [0; CAPTURED],
+        };
+        copy.bytes[..kept].copy_from_slice(&head[..kept]);
+        let lost = u64::from(self.sender.try_send(copy).is_err());
+        self.lost[place.number].fetch_add(lost, Ordering::Relaxed);
+    }
+}
+
+impl Observer for Probe {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
+        for index in 0..self.places.len() {
+            let place = self.places[index];
+            if (place.point, place.side) == (point, side) && place.sees(frame) {
+                self.copy(place, now, frame);
+            }
+        }
+    }
+}
+
+impl View {
+    /// The next frame; waits up to `patience` for one. None also when no more can come.
+    pub fn next(&self, patience: Duration) -> Option<Shown> {
+        self.receiver.recv_timeout(patience).ok()
+    }
+
+    /// Frames of a point, by its number, that were left out because the viewer was too slow.
+    pub fn lost(&self, point: usize) -> u64 {
+        self.lost[point].load(Ordering::Relaxed)
+    }
+}
+
+/// An observer that shows frames to taps. Dropping the last of a run's ends their thread once it
+/// has seen all.
+pub(crate) struct Capture {
+    // Dropped before the thread is waited for.
+    probe: Probe,
+    _viewer: Arc<Viewer>,
+}
+
+/// The thread, which ends with the last of its captures.
+struct Viewer(Option<JoinHandle<()>>);
 
 /// Which links and nodes a bridge is between, by its sides.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +153,10 @@ pub(crate) struct Between {
     pub(crate) routed: bool,
 }
 
-/// Where a tap sits, and whether frames go out of the node or queue there.
+/// Where a point is, and whether frames go out of the node or queue there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    tap: usize,
+    number: usize,
     side: Side,
     point: Point,
     outgoing: bool,
@@ -80,121 +175,64 @@ impl Place {
 }
 
 impl Capture {
-    /// Starts the thread. Links 0 and 1 are up and down, nodes 0 and 1 what is beyond the left and
-    /// the right port. Call it before the bridge takes its priority.
+    /// One for each bridge of a run, all with one thread.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn start(taps: Taps) -> io::Result<Self> {
-        let alone = Between {
-            links: [Some(0), Some(1)],
-            nodes: [0, 1],
-            routed: false,
-        };
-        let capture = Self::of(taps, &[alone])?.pop();
-        Ok(capture.expect("there is one for each bridge"))
-    }
-
-    /// One for each bridge of a run, all with one thread.
     pub(crate) fn of(taps: Taps, bridges: &[Between]) -> io::Result<Vec<Self>> {
-        let (sender, receiver) = sync_channel(WAITING);
         let points: Vec<TapPoint> = taps.points.iter().map(|(point, _)| *point).collect();
-        let lost = points.iter().map(|_| AtomicU64::new(0)).collect();
-        let snap_len = taps.snap_len.min(CAPTURED);
+        let (probes, view) = probes(&points, taps.snap_len, bridges);
         let ordered = Ordered::of(bridges.len());
         let thread = thread::Builder::new()
             .name("capture".into())
-            .spawn(move || show(taps, &receiver, ordered))?;
-        let thread = Some(thread);
-        let viewer = Arc::new(Viewer { thread, lost });
-        let of = |bridge: &Between| {
-            let points = points.iter().enumerate();
-            Self {
-                sender: sender.clone(),
-                viewer: Arc::clone(&viewer),
-                places: (points.flat_map(|(tap, point)| places(tap, *point, *bridge))).collect(),
-                snap_len,
-            }
+            .spawn(move || show(taps, &view, ordered))?;
+        let viewer = Arc::new(Viewer(Some(thread)));
+        let of = |probe| Self {
+            probe,
+            _viewer: Arc::clone(&viewer),
         };
-        Ok(bridges.iter().map(of).collect())
-    }
-
-    /// Packets that were left out because the taps were too slow.
-    pub fn lost(&self) -> u64 {
-        let lost = self.viewer.lost.iter();
-        lost.map(|lost| lost.load(Ordering::Relaxed)).sum()
-    }
-
-    fn copy(&mut self, place: Place, at: Time, frame: &Frame) {
-        let (head, tail) = frame.parts();
-        let kept = head.len().min(self.snap_len);
-        let mut copy = Copy {
-            tap: place.tap,
-            at,
-            outgoing: place.outgoing,
-            len: (head.len() + tail.len()) as u32,
-            kept: kept as u16,
-            bytes: [0; CAPTURED],
-        };
-        copy.bytes[..kept].copy_from_slice(&head[..kept]);
-        let lost = u64::from(self.sender.try_send(copy).is_err());
-        self.viewer.lost[place.tap].fetch_add(lost, Ordering::Relaxed);
+        Ok(probes.into_iter().map(of).collect())
     }
 }
 
 impl Observer for Capture {
     fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
-        for index in 0..self.places.len() {
-            let place = self.places[index];
-            if (place.point, place.side) == (point, side) && place.sees(frame) {
-                self.copy(place, now, frame);
-            }
-        }
-    }
-}
-
-impl Observer for Option<Capture> {
-    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
-        if let Some(capture) = self {
-            capture.frame(point, side, now, frame);
-        }
+        self.probe.frame(point, side, now, frame);
     }
 }
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        // All captures are gone: the thread ends when it has emptied the queue.
-        let taps = self.thread.take().map(JoinHandle::join);
-        if let Some(Ok(mut taps)) = taps {
-            for ((_, tap), lost) in taps.points.iter_mut().zip(&self.lost) {
-                tap.lost(lost.load(Ordering::Relaxed));
-            }
+        // All probes are gone: the thread ends when it has emptied the queue.
+        if let Some(thread) = self.0.take() {
+            let _ = thread.join();
         }
     }
 }
 
-fn show(mut taps: Taps, receiver: &Receiver<Copy>, mut ordered: Ordered<Copy>) -> Taps {
-    let mut show = |copy: &Copy| {
-        let bytes = &copy.bytes[..usize::from(copy.kept)];
-        let (_, tap) = &mut taps.points[copy.tap];
-        tap.frame(copy.at, copy.outgoing, bytes, copy.len);
+fn show(mut taps: Taps, view: &View, mut ordered: Ordered<Shown>) {
+    let mut show = |shown: &Shown| {
+        let (_, tap) = &mut taps.points[shown.point];
+        tap.frame(shown.at, shown.outgoing, shown.bytes(), shown.len);
     };
-    for copy in receiver {
-        ordered.put(copy.at, copy);
-        while let Some((_, copy)) = ordered.take() {
-            show(&copy);
+    for shown in &view.receiver {
+        ordered.put(shown.at, shown);
+        while let Some((_, shown)) = ordered.take() {
+            show(&shown);
         }
     }
-    while let Some((_, copy)) = ordered.rest() {
-        show(&copy);
+    while let Some((_, shown)) = ordered.rest() {
+        show(&shown);
     }
-    taps
+    for (number, (_, tap)) in taps.points.iter_mut().enumerate() {
+        tap.lost(view.lost(number));
+    }
 }
 
 /// The places in a bridge where a point's frames are seen.
-fn places(tap: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
+fn places(number: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
     let place = |side: usize, point, outgoing, hosts| Place {
-        tap,
+        number,
         side: Side::BOTH[side],
         point,
         outgoing,
@@ -232,55 +270,28 @@ fn places(tap: usize, point: TapPoint, bridge: Between) -> Vec<Place> {
 mod tests {
     use super::*;
     use crate::bridge::Pool;
-    use sojourn_world::Tap;
-    use std::sync::{Arc, Mutex, PoisonError};
-
-    type Seen = Arc<Mutex<Vec<(Time, bool, usize, u32)>>>;
-
-    /// Waits for the lock at each frame, and so for whoever holds it.
-    struct Slow(Seen, Arc<Mutex<u64>>);
-
-    impl Tap for Slow {
-        fn frame(&mut self, at: Time, outgoing: bool, bytes: &[u8], len: u32) {
-            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.push((at, outgoing, bytes.len(), len));
-        }
-
-        fn lost(&mut self, packets: u64) {
-            *self.1.lock().unwrap() = packets;
-        }
-    }
 
     #[test]
-    fn a_slow_tap_loses_frames_and_the_bridge_goes_on() {
-        let (seen, lost) = (Seen::default(), Arc::new(Mutex::new(0)));
-        let tap = Slow(Arc::clone(&seen), Arc::clone(&lost));
-        let taps = Taps {
-            points: vec![(TapPoint::Node(0), Box::new(tap))],
-            snap_len: 60,
-        };
-        let mut capture = Capture::start(taps).unwrap();
+    fn a_slow_viewer_loses_frames_and_the_bridge_goes_on() {
+        let (mut probe, view) = probe(&[TapPoint::Node(0)], 60);
         let mut pool = Pool::new(1);
         let at = Time::from_nanos(9);
         let frame = Frame::from_bytes(&mut pool, &[0; 100], at).unwrap();
-        let many = WAITING as u64 + 100;
-        {
-            let _held = seen.lock().unwrap();
-            capture.frame(Point::Left, Side::Down, at, &frame);
-            capture.frame(Point::Dequeued, Side::Up, at, &frame);
-            for _ in 0..many {
-                capture.frame(Point::Left, Side::Up, at, &frame);
-            }
-            // One may be in the thread's hands.
-            assert!((99..=100).contains(&capture.lost()), "{}", capture.lost());
+        probe.frame(Point::Left, Side::Down, at, &frame);
+        probe.frame(Point::Dequeued, Side::Up, at, &frame);
+        for _ in 0..WAITING + 100 {
+            probe.frame(Point::Left, Side::Up, at, &frame);
         }
-        capture.frame(Point::Sent, Side::Down, at, &frame);
-        let left_out = capture.lost();
-        drop(capture);
-        assert_eq!(*lost.lock().unwrap(), left_out);
-        let seen = seen.lock().unwrap();
-        assert_eq!(seen.len() as u64 + left_out, many + 1);
-        assert_eq!(seen[0], (at, true, 60, 100));
+        assert_eq!(view.lost(0), 100);
+        let shown = view.next(Duration::ZERO).unwrap();
+        assert_eq!((shown.point, shown.at, shown.outgoing), (0, at, true));
+        assert_eq!((shown.bytes().len(), shown.len), (60, 100));
+        // There is room again, for one.
+        probe.frame(Point::Sent, Side::Down, at, &frame);
+        probe.frame(Point::Sent, Side::Down, at, &frame);
+        assert_eq!(view.lost(0), 101);
+        drop(probe);
+        assert_eq!(view.receiver.iter().count(), WAITING);
         pool.give(frame);
     }
 }

@@ -23,8 +23,8 @@ mod snapshot;
 mod watchdog;
 
 pub use by_port::{ByPort, Labels, PathDelays};
-pub(crate) use capture::Between;
-pub use capture::{CAPTURED, Capture};
+pub(crate) use capture::{Between, Capture};
+pub use capture::{CAPTURED, Probe, Shown, View, probe};
 pub(crate) use config::random_word;
 pub use config::{BridgeConfig, Direction, FailOpen, Side};
 pub use delays::{DELAYS, Delays};
@@ -34,6 +34,6 @@ pub use frame::{Frame, Pool};
 pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
 pub use observer::{NoObserver, Observer, Point};
 pub use port::{BATCH, FramePort, PortCounters};
-pub use remote::{Remote, RemoteError};
+pub use remote::{PROBES, Remote, RemoteError, Showing};
 pub use run::Bridge;
 pub use snapshot::{Count, SideStats, Snapshot};

@@ -1,5 +1,6 @@
 //! What a bridge tells about its queues while it runs.
 
+use super::capture::Probe;
 use super::config::Side;
 use super::frame::Frame;
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
@@ -62,3 +63,54 @@ pub trait Observer {
 pub struct NoObserver;
 
 impl Observer for NoObserver {}
+
+/// An observer, and probes beside it that see its frames.
+pub(super) struct Watched<'a, O> {
+    pub(super) observer: &'a mut O,
+    pub(super) probes: Vec<Probe>,
+}
+
+impl<O: Observer> Observer for Watched<'_, O> {
+    fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
+        for probe in &mut self.probes {
+            probe.frame(point, side, now, frame);
+        }
+        self.observer.frame(point, side, now, frame);
+    }
+
+    fn offered(&mut self, side: Side, now: Time, len: u32) {
+        self.observer.offered(side, now, len);
+    }
+
+    fn cut(&mut self, side: Side, now: Time) {
+        self.observer.cut(side, now);
+    }
+
+    fn dropped(&mut self, side: Side, now: Time, len: u32, reason: DropReason) {
+        self.observer.dropped(side, now, len, reason);
+    }
+
+    fn marked(&mut self, side: Side, now: Time, len: u32) {
+        self.observer.marked(side, now, len);
+    }
+
+    fn dequeued(&mut self, side: Side, now: Time, len: u32, sojourn: Span) {
+        self.observer.dequeued(side, now, len, sojourn);
+    }
+
+    fn wants_gauges(&mut self, side: Side, now: Time) -> bool {
+        self.observer.wants_gauges(side, now)
+    }
+
+    fn gauge(&mut self, side: Side, now: Time, gauge: Gauge) {
+        self.observer.gauge(side, now, gauge);
+    }
+
+    fn rate(&mut self, side: Side, now: Time, rate: Option<Rate>) {
+        self.observer.rate(side, now, rate);
+    }
+
+    fn backlog(&mut self, side: Side, now: Time, backlog: Backlog) {
+        self.observer.backlog(side, now, backlog);
+    }
+}

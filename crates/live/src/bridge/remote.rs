@@ -4,6 +4,7 @@
 //! may touch what the two sides share says a word of state, so that the locks are always free
 //! when somebody takes them.
 
+use super::capture::Probe;
 use super::config::{BridgeConfig, Direction, Side};
 use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
@@ -23,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// no more than a hundred a second.
 const YOUNG: Duration = Duration::from_millis(10);
 
+/// Most probes of a bridge at once: each takes the forwarding thread's time.
+pub const PROBES: usize = 4;
+
 /// Nobody wants anything; the asking side may write an order.
 const IDLE: u8 = 0;
 /// The order is there; the forwarding side may take it, or the asking side back.
@@ -41,6 +45,8 @@ pub(super) enum Order {
     Snapshot,
     /// Work as this says instead of as before.
     Become(Box<Wanted>),
+    /// Show frames to these instead of those before.
+    Show(Vec<Probe>),
 }
 
 /// Another configuration, in which what differs is something that can be changed.
@@ -58,6 +64,8 @@ pub(super) enum Answer {
     Snapshot(Box<Snapshot>),
     /// With what is not needed any more.
     Done(Box<Wanted>),
+    /// As `Done`.
+    Shown(Vec<Probe>),
 }
 
 #[derive(Debug)]
@@ -80,6 +88,16 @@ struct Turn {
     config: BridgeConfig,
     /// How its queues are built, by side.
     plans: [Plan; 2],
+    /// Its probes, by the numbers of their guards.
+    probes: Vec<(u64, Probe)>,
+    /// Probes that there have been.
+    shown: u64,
+}
+
+impl Turn {
+    fn probes(&self) -> Vec<Probe> {
+        self.probes.iter().map(|(_, probe)| probe.clone()).collect()
+    }
 }
 
 /// Why a bridge does not answer.
@@ -94,11 +112,21 @@ pub enum RemoteError {
     /// It has ended.
     #[error("the bridge has ended")]
     Ended,
+    /// As many look on as may.
+    #[error("{PROBES} captures are under way already, and more would slow the bridge down")]
+    Crowded,
 }
 
 /// A running bridge as other threads see it.
 #[derive(Clone, Debug)]
 pub struct Remote(Arc<Shared>);
+
+/// A bridge shows frames to a probe; dropping this takes it away.
+#[derive(Debug)]
+pub struct Showing {
+    remote: Remote,
+    id: u64,
+}
 
 /// The forwarding thread's end.
 #[derive(Debug)]
@@ -115,6 +143,8 @@ pub(super) fn pair(config: &BridgeConfig, plans: [Plan; 2]) -> io::Result<(Remot
             last: None,
             config: config.clone(),
             plans,
+            probes: Vec::new(),
+            shown: 0,
         }),
     });
     Ok((Remote(Arc::clone(&shared)), Inbox(shared)))
@@ -195,6 +225,46 @@ impl Remote {
         self.reconfigure(|config| config.side(side).line.rate = rate)
     }
 
+    /// Has the bridge show its frames to another probe, [`PROBES`] at most, from now on.
+    ///
+    /// # Errors
+    /// When there are as many already, or the bridge hangs or has ended.
+    pub fn show(&self, probe: Probe) -> Result<Showing, RemoteError> {
+        let mut turn = self.turn();
+        let showing = self.enter(&mut turn, probe)?;
+        let answer = self.ask(Order::Show(turn.probes()));
+        drop(turn);
+        match answer {
+            Ok(_) | Err(RemoteError::Late) => Ok(showing),
+            // And so it is taken away again.
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Before the bridge runs: a probe that shows from the first frame on, with all that there are.
+    pub(super) fn show_first(&self, probe: Probe) -> Result<(Showing, Vec<Probe>), RemoteError> {
+        let mut turn = self.turn();
+        let showing = self.enter(&mut turn, probe)?;
+        Ok((showing, turn.probes()))
+    }
+
+    fn enter(&self, turn: &mut Turn, probe: Probe) -> Result<Showing, RemoteError> {
+        if turn.probes.len() == PROBES {
+            return Err(RemoteError::Crowded);
+        }
+        turn.shown += 1;
+        turn.probes.push((turn.shown, probe));
+        Ok(Showing {
+            remote: self.clone(),
+            id: turn.shown,
+        })
+    }
+
+    /// Whether the bridge has ended.
+    pub fn has_ended(&self) -> bool {
+        self.0.state.load(Ordering::Acquire) == CLOSED
+    }
+
     fn turn(&self) -> MutexGuard<'_, Turn> {
         self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -252,6 +322,19 @@ impl Remote {
     }
 }
 
+impl Drop for Showing {
+    fn drop(&mut self) {
+        let mut turn = self.remote.turn();
+        turn.probes.retain(|(id, _)| *id != self.id);
+        // A bridge that hangs drops it with the next order about probes; nobody looks at it.
+        let taken_away = self.remote.ask(Order::Show(turn.probes()));
+        drop(turn);
+        if let Ok(Answer::Shown(not_needed)) = taken_away {
+            drop(not_needed);
+        }
+    }
+}
+
 impl Shared {
     fn step(&self, from: u8, to: u8) -> bool {
         let swapped = self
@@ -301,9 +384,11 @@ impl Drop for Inbox {
 
 #[cfg(test)]
 mod tests {
+    use super::super::capture;
     use super::super::lane::Lane;
     use super::*;
     use sojourn_units::Rate;
+    use sojourn_world::TapPoint;
 
     fn both() -> (Remote, Inbox) {
         let config = BridgeConfig::new("a", "b");
@@ -336,6 +421,37 @@ mod tests {
         assert_eq!(remote.config().up.line.rate, slow);
         drop(inbox);
         assert_eq!(tell(), Err(RemoteError::Ended));
+    }
+
+    #[test]
+    fn so_many_may_look_on_and_whoever_goes_makes_room() {
+        let (remote, inbox) = both();
+        let probe = || capture::probe(&[TapPoint::Node(0)], 64).0;
+        let mut showing = Vec::new();
+        for number in 1..=PROBES {
+            let (guard, all) = remote.show_first(probe()).unwrap();
+            assert_eq!(all.len(), number);
+            showing.push(guard);
+        }
+        assert_eq!(remote.show(probe()).unwrap_err(), RemoteError::Crowded);
+        let mut shown = Vec::new();
+        thread::scope(|scope| {
+            let gone = scope.spawn(|| drop(showing.pop()));
+            while !gone.is_finished() {
+                inbox.serve(|order| {
+                    let Order::Show(probes) = order else {
+                        panic!("{order:?}");
+                    };
+                    Answer::Shown(std::mem::replace(&mut shown, probes))
+                });
+            }
+        });
+        assert_eq!(shown.len(), PROBES - 1);
+        // Nobody serves any more, and yet there is room.
+        drop(inbox);
+        assert!(remote.has_ended());
+        drop(showing.pop());
+        assert_eq!(remote.show(probe()).unwrap_err(), RemoteError::Ended);
     }
 
     #[test]

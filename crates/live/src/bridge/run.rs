@@ -1,12 +1,13 @@
 //! The bridge on real interfaces: opening, the loop, closing.
 
+use super::capture::Probe;
 use super::config::{BridgeConfig, FailOpen, Side};
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::frame::Pool;
-use super::observer::Observer;
+use super::observer::{Observer, Watched};
 use super::port::FramePort;
-use super::remote::{self, Answer, Inbox, Order, Remote, Wanted};
+use super::remote::{self, Answer, Inbox, Order, Remote, RemoteError, Showing, Wanted};
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Watchdog;
 use crate::claim::Claim;
@@ -43,6 +44,8 @@ pub struct Bridge {
     remote: Remote,
     /// Taken out while it serves.
     inbox: Option<Inbox>,
+    /// Until it forwards: whom it shows its frames to from the first on.
+    probes: Vec<Probe>,
     /// Set while it forwards in real time.
     watchdog: Option<Watchdog>,
     /// The queues at the stop, before what they held was sent.
@@ -124,6 +127,7 @@ impl Bridge {
             config,
             remote,
             inbox: Some(inbox),
+            probes: Vec::new(),
             watchdog: None,
             closing: None,
             wakeups: 0,
@@ -148,6 +152,16 @@ impl Bridge {
         self.remote.clone()
     }
 
+    /// Has it show its frames to a probe from the first one on; see [`Remote::show`].
+    ///
+    /// # Errors
+    /// When there are as many probes as there may be.
+    pub fn show(&mut self, probe: Probe) -> Result<Showing, RemoteError> {
+        let (showing, probes) = self.remote.show_first(probe)?;
+        self.probes = probes;
+        Ok(showing)
+    }
+
     /// Forwards until `stop` is set, then sends what is held and returns. Statistics are then those
     /// of the stop. A stop is seen within
     /// 50 ms.
@@ -160,7 +174,8 @@ impl Bridge {
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         wake_precisely();
-        let result = self.forward(stop, observer);
+        let probes = std::mem::take(&mut self.probes);
+        let result = self.forward(stop, &mut Watched { observer, probes });
         // Without one of its interfaces the kernel bridge is of no use either.
         if result.is_err()
             && !matches!(result, Err(BridgeError::Gone(_)))
@@ -175,7 +190,7 @@ impl Bridge {
     fn forward<O: Observer>(
         &mut self,
         stop: &AtomicBool,
-        observer: &mut O,
+        observer: &mut Watched<'_, O>,
     ) -> Result<(), BridgeError> {
         let mut now = self.config.clock.now();
         self.watchdog = self.watch(now);
@@ -191,7 +206,7 @@ impl Bridge {
             if let Some(change) = self.changes.front() {
                 wait.until = wait.until.min(change.at);
             }
-            self.serve();
+            self.serve(&mut observer.probes);
             now = self.sleep(wait, now)?;
         }
         let mut now = self.config.clock.now();
@@ -263,9 +278,9 @@ impl Bridge {
     }
 
     /// Looks whether somebody wants something.
-    fn serve(&mut self) {
+    fn serve(&mut self, probes: &mut Vec<Probe>) {
         if let Some(inbox) = self.inbox.take() {
-            inbox.serve(|order| self.carry_out(order));
+            inbox.serve(|order| self.carry_out(order, probes));
             self.inbox = Some(inbox);
         }
     }
@@ -343,7 +358,7 @@ impl Bridge {
         Ok(())
     }
 
-    fn carry_out(&mut self, order: Order) -> Answer {
+    fn carry_out(&mut self, order: Order, probes: &mut Vec<Probe>) -> Answer {
         let now = self.config.clock.now();
         match order {
             Order::Snapshot => Answer::Snapshot(Box::new(self.snapshot())),
@@ -351,6 +366,7 @@ impl Bridge {
                 self.follow(&mut wanted, now);
                 Answer::Done(wanted)
             }
+            Order::Show(wanted) => Answer::Shown(std::mem::replace(probes, wanted)),
         }
     }
 
