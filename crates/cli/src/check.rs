@@ -189,7 +189,7 @@ fn directions(bridge: &BridgeFile) -> Table {
                 rate(Some(&line.rate)),
                 show_span(line.delay),
                 show_span(line.jitter),
-                percent(line.loss),
+                line.loss.to_string(),
                 qdisc.to_string(),
             ]);
         };
@@ -206,10 +206,6 @@ fn rate(rate: Option<&LineRate>) -> String {
         Some(LineRate::Trace(_)) => "trace".to_owned(),
         None => "-".to_owned(),
     }
-}
-
-fn percent(loss: f64) -> String {
-    format!("{}%", loss * 100.0)
 }
 
 fn counted(number: usize, word: &str) -> String {
@@ -250,7 +246,7 @@ fn links(cell: &Cell) -> Table {
             rate(medium.rate()),
             show_span(medium.delay()),
             line.map_or("-".to_owned(), |line| show_span(line.jitter)),
-            line.map_or("-".to_owned(), |line| percent(line.loss)),
+            line.map_or("-".to_owned(), |line| line.loss.to_string()),
             network.nodes[interface.node].name.clone(),
             hearers.join(", "),
             interface.qdisc.to_string(),

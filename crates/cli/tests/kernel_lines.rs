@@ -105,6 +105,69 @@ loss = "10%"
     }
 }
 
+/// Losses in bursts of four, and every tenth packet passes a delay of 20 ms by, but not the rest of
+/// its path; with our queues and with the kernel's.
+#[test]
+fn lines_have_the_words_of_netem() {
+    let scenario = r#"
+duration = "20s"
+flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", size = 500 } }]
+[dumbbell]
+rtt = "30ms"
+down.rate = "8mbit"
+up = { rate = "8mbit", delay = "20ms", reorder = "100% gap 10", loss = "gemodel 2% 25%" }
+"#;
+    for queues in ["ours", "kernel"] {
+        let dir = tempfile::tempdir().unwrap();
+        let more = ["--queues", queues, "--pcap", "server"];
+        let flow = &cell(dir.path(), scenario, &more).flows[0].1;
+        let delay = &flow.delay;
+        assert!((5.54..5.57).contains(&delay.min), "{queues}: {delay:?}");
+        assert!((25.54..25.57).contains(&delay.max), "{queues}: {delay:?}");
+        // A tenth of the delays is shorter by 20 ms.
+        assert!((23.4..23.7).contains(&delay.mean), "{queues}: {delay:?}");
+        // 2 / (2 + 25) = 7.4 %.
+        let loss = flow.loss_ratio.expect("it is UDP");
+        assert!((0.055..0.095).contains(&loss), "{queues}: {loss}");
+        let bytes = fs::read(dir.path().join("out/run-1-server.pcapng")).unwrap();
+        let mut numbers = numbers(&bytes);
+        numbers.sort_unstable();
+        let gaps = numbers.windows(2).map(|pair| pair[1] - pair[0] - 1);
+        let (lost, bursts) = gaps
+            .filter(|&gap| gap > 0)
+            .fold((0, 0), |(lost, bursts), gap| (lost + gap, bursts + 1));
+        let length = f64::from(lost) / f64::from(bursts);
+        assert!((3.2..4.8).contains(&length), "{queues}: {length}");
+    }
+}
+
+#[test]
+fn copies_are_ours_alone() {
+    let scenario = r#"
+duration = "4s"
+dumbbell = { rtt = "20ms", up = { rate = "8mbit", duplicate = "10%" }, down.rate = "8mbit" }
+flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", size = 500 } }]
+"#;
+    let dir = tempfile::tempdir().unwrap();
+    let result = cell(dir.path(), scenario, &[]);
+    let (up, flow) = (&result.links[0].1, &result.flows[0].1);
+    let copied = up.duplicated_packets.expect("the line copies");
+    let share = copied / up.dequeued_packets as f64;
+    assert!((0.08..0.12).contains(&share), "{share}");
+    // The last may still be under way.
+    assert!(flow.duplicates.is_some_and(|again| copied - again < 5.0));
+    assert_eq!(flow.loss_ratio, Some(0.0));
+    let mut command = run(dir.path(), 1, &["--queues", "kernel"]);
+    let head = "format = \"sojourn-scenario/1\"\nname = \"cell\"\n";
+    fs::write(dir.path().join("cell.toml"), format!("{head}{scenario}")).unwrap();
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("have no duplicate"),
+        "{said}"
+    );
+}
+
 #[test]
 fn queues_tell_hosts_behind_a_translation_apart() {
     let flow = |name: &str, host: &str| {

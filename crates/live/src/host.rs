@@ -204,6 +204,8 @@ pub(crate) struct Side<'a> {
     buffer: Vec<u8>,
     shared: &'a Shared,
     end: Time,
+    /// Whether packets may arrive twice.
+    duplicates: bool,
 }
 
 /// Marks the timer among the epoll tokens, which are indices of ends.
@@ -239,6 +241,7 @@ impl<'a> Side<'a> {
             buffer: vec![0; READ_BUFFER],
             shared,
             end: cell.end(),
+            duplicates: cell.duplicates(),
         };
         let instances = cell.instances();
         for Instance { spec: flow, .. } in &instances {
@@ -288,7 +291,9 @@ impl<'a> Side<'a> {
         if let Some(stop) = flow.stop.filter(|_| first || flow.app.kind().has_messages) {
             self.due.insert((stop, Due::Stop(index)));
         }
-        self.ends.push(End::new(flow, at, (first, peer), socket));
+        let mut end = End::new(flow, at, (first, peer), socket);
+        end.received = self.duplicates.then(Box::default);
+        self.ends.push(end);
         self.settle(index)
     }
 

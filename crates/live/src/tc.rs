@@ -18,7 +18,7 @@ use sojourn_qdisc::{
     Policy, RedParams, RedUnit, RedWeight, Report, Spec, Value,
 };
 use sojourn_units::{Rate, Span};
-use sojourn_world::{Line, LineRate};
+use sojourn_world::{Chance, GilbertElliott, Line, LineRate, Loss, Reorder};
 
 /// Major number of the queue that holds the packets. Those in front of it count from 1.
 pub(crate) const LEAF: u16 = 0x10;
@@ -221,8 +221,9 @@ impl Plan<'_> {
 /// may overtake each other the line is in parts.
 pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Vec<String> {
     let jitter = !line.jitter.is_zero();
-    if jitter && line.reorder {
-        return line_in_parts(device, line, further);
+    let ahead = matches!(line.reorder, Reorder::Ahead { .. });
+    if ahead || (jitter && line.reorder != Reorder::Never) {
+        return line_in_parts(device, line, further, ahead);
     }
     let mut words = delayed(line, further);
     match line.rate.fixed() {
@@ -237,19 +238,39 @@ pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Ve
 }
 
 /// A line at the root of a device as two netems, of which the first sends and the other delays. All
-/// that may change is said, so that a change leaves nothing of what was before.
-pub(crate) fn line_in_parts(device: &str, line: &Line, further: Span) -> Vec<String> {
+/// that may change is said, so that a change leaves nothing of what was before. What paths have
+/// beyond the line is `apart`, in the first, where packets may pass the line's delay by.
+pub(crate) fn line_in_parts(device: &str, line: &Line, further: Span, apart: bool) -> Vec<String> {
     let sent = match line.rate.fixed() {
         Some(rate) => format!(" rate {}bit", rate.as_bps()),
         None => WIRE.to_owned(),
     };
     // With a rate, however high, nothing overtakes.
-    let order = if line.reorder { " rate 0bit" } else { WIRE };
-    let delayed = delayed(line, further) + order;
+    let order = match line.reorder {
+        Reorder::Never => WIRE,
+        Reorder::Allowed | Reorder::Ahead { .. } => " rate 0bit",
+    };
+    // Who passes a netem's delay by passes its child by too, so that this delay comes first.
+    let (first, second) = if apart {
+        (further, Span::ZERO)
+    } else {
+        (Span::ZERO, further)
+    };
+    let sent = delayed(&Line::new(LineRate::Infinite), first) + &sent;
+    let mut words = delayed(line, second);
+    if let Reorder::Ahead { chance, gap } = line.reorder {
+        let _ = write!(words, " reorder {} gap {gap}", shares(chance));
+    }
     vec![
         netem(device, "root handle 1:", &sent),
-        netem(device, "parent 1:1 handle 2:", &delayed),
+        netem(device, "parent 1:1 handle 2:", &(words + order)),
     ]
+}
+
+/// A share of packets with its correlation, which netem keeps where it is not said.
+fn shares(chance: Chance) -> String {
+    let [share, correlation] = [chance.probability, chance.correlation].map(|x| x * 100.0);
+    format!("{share}% {correlation}%")
 }
 
 fn netem(device: &str, place: &str, words: &str) -> String {
@@ -269,8 +290,18 @@ fn delayed(line: &Line, further: Span) -> String {
             let _ = write!(delayed, " {}us", micros(half));
         }
     }
-    if line.loss > 0.0 {
-        let _ = write!(delayed, " loss random {}%", line.loss * 100.0);
+    match line.loss {
+        Loss::Random(chance) if !chance.can_be() => {}
+        Loss::Random(chance) if chance.correlation > 0.0 => {
+            let _ = write!(delayed, " loss random {}", shares(chance));
+        }
+        Loss::Random(chance) => {
+            let _ = write!(delayed, " loss random {}%", chance.probability * 100.0);
+        }
+        Loss::GilbertElliott(GilbertElliott { p, r, bad, good }) => {
+            let [p, r, bad, good] = [p, r, bad, good].map(|x| x * 100.0);
+            let _ = write!(delayed, " loss gemodel {p}% {r}% {bad}% {good}%");
+        }
     }
     delayed
 }
@@ -561,7 +592,7 @@ mod tests {
         assert!(line("d", "root", &wire, Span::ZERO).is_empty());
         wire.delay = Span::from_millis(5);
         wire.jitter = Span::from_millis(2);
-        wire.loss = 0.01;
+        wire.loss = 0.01.into();
         let words = line("d", "root", &wire, Span::from_millis(4));
         assert_eq!(
             words,
@@ -570,7 +601,7 @@ mod tests {
               rate 1tbit"
             ]
         );
-        wire.reorder = true;
+        wire.reorder = Reorder::Allowed;
         wire.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
         assert_eq!(
             line("d", "root", &wire, Span::ZERO),
@@ -578,6 +609,22 @@ mod tests {
                 "qdisc add dev d root handle 1: netem limit 1000000 rate 5000000bit",
                 "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 6000us 1000us \
                  loss random 1% rate 0bit"
+            ]
+        );
+    }
+
+    #[test]
+    fn netem_gets_its_own_words() {
+        let mut wire = Line::new(LineRate::Fixed(Rate::from_bps(5_000_000)));
+        wire.delay = Span::from_millis(5);
+        wire.loss = "gemodel 1% 10% 70% 0.5%".parse().unwrap();
+        wire.reorder = "25% 50% gap 3".parse().unwrap();
+        assert_eq!(
+            line("d", "root", &wire, Span::from_millis(4)),
+            [
+                "qdisc add dev d root handle 1: netem limit 1000000 delay 4000us rate 5000000bit",
+                "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 5000us \
+                 loss gemodel 1% 10% 70% 0.5% reorder 25% 50% gap 3 rate 0bit",
             ]
         );
     }

@@ -172,7 +172,7 @@ fn an_overfull_queue_drops_and_everything_is_accounted() {
         let mut config = plain();
         config.up.line.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
         config.up.qdisc = Spec::pfifo(50);
-        config.up.line.loss = 0.2;
+        config.up.line.loss = 0.2.into();
         let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
         let (count, stats, told) = link.observed(config, Tallies::default(), || {
             for _ in 0..1000 {

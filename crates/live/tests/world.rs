@@ -201,7 +201,7 @@ fn a_line_changes_its_delay_and_its_loss() {
             at: Time::ZERO + Span::from_millis(2000),
             line: LineChange {
                 delay: Some(Span::from_millis(30)),
-                loss: Some(0.2),
+                loss: Some(0.2.into()),
                 ..LineChange::default()
             },
             ..Change::default()
@@ -211,6 +211,47 @@ fn a_line_changes_its_delay_and_its_loss() {
         assert!((40.0..43.0).contains(&load.delay.p50), "{:?}", load.delay);
         let loss = load.loss_ratio.expect("it is UDP");
         assert!((0.14..0.26).contains(&loss), "{loss}");
+    });
+}
+
+#[test]
+fn a_line_loses_in_bursts_and_copies() {
+    if !available() {
+        return;
+    }
+    measured(|| {
+        let load = Cbr {
+            size: 200,
+            interval: Span::from_millis(1),
+        };
+        let probe = Ping {
+            size: 64,
+            interval: Span::from_millis(20),
+        };
+        let flows = vec![
+            flow("load", Transport::Udp, load),
+            flow("probe", Transport::Udp, probe),
+            flow("bulk", tcp(), Bulk),
+        ];
+        let mut cell = cell(6000, flows);
+        cell.warmup = Span::ZERO;
+        let line = cell.network.line_mut(0).unwrap();
+        line.loss = "gemodel 1% 20%".parse().unwrap();
+        line.duplicate = 0.1.into();
+        let result = run(&cell);
+        let (up, load) = (&result.links[0].1, only(&result));
+        let copied = up.duplicated_packets.expect("the line copies");
+        let lost = up.lost_packets.expect("the line loses");
+        let share = |count: f64| count / up.dequeued_packets as f64;
+        assert!((0.08..0.12).contains(&share(copied)), "{copied}");
+        // Bursts of five, some sixty of them: of a twentieth.
+        assert!((0.02..0.09).contains(&share(lost)), "{lost}");
+        let again = load.duplicates.expect("copies are counted");
+        let arrived = load.delay.count as f64;
+        assert!((0.07..0.12).contains(&(again / arrived)), "{again}");
+        let loss = load.loss_ratio.expect("it is UDP");
+        assert!((0.01..0.1).contains(&loss), "{loss}");
+        assert!(result.flows[2].1.goodput.as_bps() > 100_000, "TCP goes on");
     });
 }
 

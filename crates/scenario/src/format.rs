@@ -4,8 +4,8 @@
 use crate::apps::App;
 use crate::problem::Problems;
 use crate::quantity::{
-    AckDelay, Bytes, Dscp, Duration, Factor, Length, LinkSpeed, Name, Probability, Queue, Seeds,
-    Speed,
+    AckDelay, Bytes, ChanceWords, Dscp, Duration, Factor, Length, LinkSpeed, LossWords, Name,
+    Queue, ReorderWords, Seeds, Speed,
 };
 use crate::read::{Read, overlay, table, words};
 use crate::tree::Node;
@@ -129,10 +129,13 @@ table! {
         delay: Option<Duration>,
         /// Extra delay of each packet, uniform from 0 to below this. Default 0.
         jitter: Option<Duration>,
-        /// Whether jitter may reorder packets. Default false.
-        reorder: Option<bool>,
-        /// Probability that a packet is lost behind the queue. Default 0.
-        loss: Option<Probability>,
+        /// Whether packets may overtake others, by jitter or a change; or in netem's words which
+        /// pass the `delay` by. Default false.
+        reorder: Option<ReorderWords>,
+        /// Packets that are lost behind the queue. Default: none.
+        loss: Option<LossWords>,
+        /// Packets that arrive twice: copies are made behind the queue. Default: none.
+        duplicate: Option<ChanceWords>,
     }
 }
 
@@ -360,9 +363,11 @@ table! {
         /// Its jitter from then on.
         jitter: Option<Duration>,
         /// Whether packets may overtake others from then on.
-        reorder: Option<bool>,
+        reorder: Option<ReorderWords>,
         /// Its loss from then on.
-        loss: Option<Probability>,
+        loss: Option<LossWords>,
+        /// Its copies from then on.
+        duplicate: Option<ChanceWords>,
         /// Where the node is from then on, east and north, of a radio.
         position: Option<Vec<Length>>,
         /// Its queue from then on, in tc's words. The same kind takes the new parameters and

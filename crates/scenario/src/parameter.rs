@@ -91,7 +91,7 @@ impl Quantities {
             Some("rate" | "link-rate") => Some(Quantity::Rate),
             Some("size") => Some(Quantity::Size),
             Some("length") => Some(Quantity::Length),
-            Some("probability") => Some(Quantity::Probability),
+            Some("probability" | "loss" | "chance") => Some(Quantity::Probability),
             _ => None,
         };
         let plain = |node: &Value| match node["type"].as_str() {

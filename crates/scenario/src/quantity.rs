@@ -9,8 +9,10 @@ use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
+use sojourn_world::{Chance, Loss, NotNetem, Reorder};
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::str::FromStr;
 
 /// Gives a type its JSON Schema.
 macro_rules! schema {
@@ -79,6 +81,40 @@ quantity!(Probability(f64): Copy, "probability", {
         { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
     ],
     "examples": ["1%", 0.01],
+});
+quantity!(LossWords(Loss): Copy, "loss", {
+    "description": "Which packets are lost: a share as `1%` or 0.01, or in netem's words \
+                    `gemodel P R 1-H 1-K` (Gilbert and Elliott's model, losses in bursts), each \
+                    with its name before it or without: P and R are the chances to go to the bad \
+                    state and back (default of R: 100% less P), 1-H and 1-K those of loss in the \
+                    bad state (default 100%) and in the good one (default 0%).",
+    "anyOf": [
+        { "type": "string",
+          "pattern": r"^\s*(random\s+)?[0-9]*\.?[0-9]+\s*%(\s+[0-9]*\.?[0-9]+%)?\s*$" },
+        { "type": "string", "pattern": r"^\s*gemodel(\s+(p|r|1-h|1-k)|\s+[0-9]*\.?[0-9]+%)+\s*$" },
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
+    ],
+    "examples": ["1%", 0.01, "gemodel p 1% r 10% 1-h 70% 1-k 0.1%"],
+});
+quantity!(ChanceWords(Chance): Copy, "chance", {
+    "description": "A share of packets as `1%` or 0.01, or with the correlation of netem's draws, \
+                    `1% 25%`: with it the share is not the first number.",
+    "anyOf": [
+        { "type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*%(\s+[0-9]*\.?[0-9]+%)?\s*$" },
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
+    ],
+    "examples": ["1%", "1% 25%"],
+});
+quantity!(ReorderWords(Reorder): Copy, "reorder", {
+    "description": "`true` or `false`, or in netem's words which packets pass the link's delay \
+                    and jitter by: `SHARE [CORRELATION] [gap N]`, with the chance of the share \
+                    each that follows N - 1 delayed ones.",
+    "anyOf": [
+        { "type": "boolean" },
+        { "type": "string",
+          "pattern": r"^\s*[0-9]*\.?[0-9]+%(\s+[0-9]*\.?[0-9]+%)?(\s+gap\s+[1-9][0-9]*)?\s*$" },
+    ],
+    "examples": [true, "25% 50%", "100% gap 5"],
 });
 quantity!(Factor(f64): Copy, "factor", {
     "description": "A number from 0 to 1000.",
@@ -260,6 +296,59 @@ impl Read for Probability {
             ),
         };
         problems.refuse(problem)
+    }
+}
+
+/// Whether a value is words of netem's, and not a share alone.
+fn netem_words(node: &Node) -> Option<&str> {
+    let Value::Text(text) = &node.value else {
+        return None;
+    };
+    let share = text.trim().strip_suffix('%').unwrap_or(text);
+    let is_share = share.trim().parse::<f64>().is_ok();
+    (!is_share).then_some(text)
+}
+
+/// What netem's words mean.
+fn in_words<T: FromStr<Err = NotNetem>>(
+    text: &str,
+    node: &Node,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<T> {
+    let problem = |error: NotNetem| problems.add(Problem::new(node.at, path, error.to_string()));
+    text.parse().map_err(problem).ok()
+}
+
+impl Read for LossWords {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match netem_words(node) {
+            Some(text) => in_words(text, node, path, problems).map(Self),
+            None => Probability::read(node, path, problems).map(|share| Self(share.0.into())),
+        }
+    }
+}
+
+impl Read for ChanceWords {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match netem_words(node) {
+            Some(text) => in_words(text, node, path, problems).map(Self),
+            None => Probability::read(node, path, problems).map(|share| Self(share.0.into())),
+        }
+    }
+}
+
+impl Read for ReorderWords {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Bool(true) => Some(Self(Reorder::Allowed)),
+            Value::Bool(false) => Some(Self(Reorder::Never)),
+            Value::Text(text) => in_words(text, node, path, problems).map(Self),
+            _ => {
+                let wanted = "`true`, `false`, or netem's words such as \"25% 50% gap 5\"";
+                problems.refuse(wrong_type(node, path, wanted))
+            }
+        }
     }
 }
 

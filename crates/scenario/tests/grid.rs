@@ -324,7 +324,7 @@ fn changes_are_in_the_order_of_time_and_flows_repeat() {
     assert_eq!((last.at, last.link), (second(8), 1));
     let longer = LineChange {
         delay: Some(Span::from_millis(40)),
-        loss: Some(0.02),
+        loss: Some(0.02.into()),
         ..LineChange::default()
     };
     assert_eq!(last.line, longer);
@@ -332,7 +332,7 @@ fn changes_are_in_the_order_of_time_and_flows_repeat() {
     assert_eq!((lines.len(), lines[0].rate == lines[1].rate), (2, true));
     assert_eq!(
         (lines[1].delay, lines[1].loss),
-        (Span::from_millis(40), 0.02)
+        (Span::from_millis(40), 0.02.into())
     );
     assert_eq!(last.qdisc, Some("pie".parse().unwrap()));
     let instances = cell.instances();

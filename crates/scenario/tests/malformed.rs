@@ -281,7 +281,25 @@ const CASES: &[Case] = &[
         "[[change]]\nat = \"5s\"\nlink = \"down\"\n[[flow]]",
         &[
             "test.toml:14:8: change[1].link: it changes nothing | give a `rate`, `delay`, \
-           `jitter`, `reorder`, `loss` or `qdisc`",
+           `jitter`, `reorder`, `loss`, `duplicate` or `qdisc`",
+        ],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\nloss = \"gemodel 1% 2\"\nreorder = \"10%\"\n\
+         duplicate = 3\n[[flow]]",
+        &[
+            "test.toml:15:8: change[1].loss: `2` has no place here; `gemodel` has `p`, `r`, `1-h` \
+             and `1-k`, in this order",
+            "test.toml:17:13: change[1].duplicate: `3` is not a probability from 0 to below 1 | \
+             for 3 per cent write \"3%\"",
+        ],
+    ),
+    (
+        "[[flow]]",
+        "[[change]]\nat = \"5s\"\nlink = \"down\"\nreorder = \"10%\"\n[[flow]]",
+        &[
+            "test.toml:15:11: change[1].reorder: the link has no `delay` that a packet could pass by",
         ],
     ),
     (

@@ -69,9 +69,15 @@ impl Found {
             key("reorder"),
             !FIXED,
             [a.reorder, b.reorder],
-            bool::to_string,
+            ToString::to_string,
         );
-        self.look(key("loss"), !FIXED, [a.loss, b.loss], f64::to_string);
+        self.look(key("loss"), !FIXED, [a.loss, b.loss], ToString::to_string);
+        self.look(
+            key("duplicate"),
+            !FIXED,
+            [a.duplicate, b.duplicate],
+            ToString::to_string,
+        );
     }
 }
 

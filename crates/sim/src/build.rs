@@ -120,6 +120,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
 /// The ends of all connections, and the apps at both ends of each instance of a flow.
 fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>>) {
     let (mut all, mut apps) = (Vec::new(), Vec::new());
+    let duplicates = cell.duplicates();
     for instance in instances {
         let flow = &instance.spec;
         let dice = Stream::named(cell.seed, &format!("flow.{}.app", flow.name));
@@ -129,7 +130,7 @@ fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>
             let way = Way::forth(all.len() / 2);
             let app = apps.len() - 2;
             all.extend([(way, app), (way.back(), app + 1)].map(|(way, app)| {
-                let transport = transport(cell, flow, connection, way);
+                let transport = transport((cell, duplicates), flow, connection, way);
                 Endpoint::new(flow, way, (app, connection), transport)
             }));
         }
@@ -137,10 +138,12 @@ fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>
     (all, apps)
 }
 
-fn transport(cell: &Cell, flow: &Flow, number: u8, way: Way) -> Transport {
+/// What carries a flow in a cell, where packets may arrive twice or not.
+fn transport((cell, duplicates): (&Cell, bool), flow: &Flow, number: u8, way: Way) -> Transport {
     match &flow.transport {
         CellTransport::Udp => Transport::Udp {
             header: cell.link_header + UDP_HEADERS,
+            received: duplicates.then(Box::default),
         },
         CellTransport::Tcp(config) => {
             let config: &Config = config;

@@ -178,7 +178,10 @@ impl Engine {
             recorder.received(now, u32::from(packet.len - self.link_header));
         }
         match (packet.body(), &mut endpoint.transport) {
-            (Body::Datagram { datagram, sent }, _) => {
+            (Body::Datagram { datagram, sent }, transport) => {
+                if transport.has_come(datagram) {
+                    return recorder.datagram_repeated(sent);
+                }
                 recorder.datagram_received(now, sent);
                 if !first {
                     recorder.delivered(now, u64::from(datagram.len));

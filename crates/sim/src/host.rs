@@ -5,7 +5,7 @@ use sojourn_apps::{Datagram, Message, Metric, Port};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Config, Connection, Segment};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Flow, FlowRecorder};
+use sojourn_world::{Flow, FlowRecorder, Received};
 use std::collections::VecDeque;
 
 /// Bytes of IPv4 and UDP headers.
@@ -30,10 +30,23 @@ pub(crate) enum Transport {
     Udp {
         /// Header bytes of a datagram, link header included.
         header: u16,
+        /// What has come, where packets may arrive twice.
+        received: Option<Box<Received>>,
     },
 }
 
 impl Transport {
+    /// Whether a datagram has come before.
+    pub(crate) fn has_come(&mut self, datagram: Datagram) -> bool {
+        match self {
+            Self::Udp {
+                received: Some(received),
+                ..
+            } => !received.is_new(datagram.number),
+            _ => false,
+        }
+    }
+
     /// When a packet of this transport was sent, if it tells.
     pub(crate) fn sent(&self, packet: &Packet) -> Option<Time> {
         match (self, packet.body()) {
@@ -247,7 +260,7 @@ impl Endpoint {
 
     #[inline]
     fn header(&self) -> u16 {
-        let (Transport::Tcp { header, .. } | Transport::Udp { header }) = &self.transport;
+        let (Transport::Tcp { header, .. } | Transport::Udp { header, .. }) = &self.transport;
         *header
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Wire {
     /// Time of the event that the calendar holds for this wire; `Time::MAX` for none.
     armed: Time,
     /// None for the usual wire that only delays.
-    impairment: Option<Impairment>,
+    impairment: Option<Box<Impairment>>,
     /// What it does to packets; seldom looked at.
     line: Box<Line>,
 }
@@ -51,7 +51,7 @@ impl Wire {
             link_header: cell.link_header,
             free_at: Time::ZERO,
             armed: Time::MAX,
-            impairment,
+            impairment: impairment.map(Box::new),
             line: Box::new(line.clone()),
         }
     }
@@ -121,11 +121,12 @@ impl Wire {
         let leg = passage.forwarding.leg(index, &packet);
         let pipe = &passage.pipes[leg.pipe as usize];
         let due = self.free_at + pipe.delay;
-        let arrival = match &mut self.impairment {
-            None => Some(due),
-            Some(impairment) => impairment.arrival(due, pipe.last()),
+        let Some(impairment) = &mut self.impairment else {
+            return passage.fly(leg, due, packet);
         };
-        if let Some(arrival) = arrival {
+        let fate = impairment.fate(due, pipe.last());
+        passage.interfaces[index].recorder.launched(now, &fate);
+        for arrival in fate.arrivals.into_iter().flatten() {
             passage.fly(leg, arrival, packet);
         }
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sojourn_apps::Bulk;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, RtoRule, SlowStart};
 use sojourn_units::Time;
-use sojourn_world::Cell;
+use sojourn_world::{Cell, Reorder};
 
 const MBIT: [f64; 3] = [0.5, 3.0, 20.0];
 const SECONDS: u64 = 60;
@@ -55,9 +55,13 @@ fn cell(config: Config, rate: f64, queue: &str, loss: [f64; 2], jitter: u64, see
     let mut cell = dumbbell(up, down, ms(SECONDS * 1000), flows.collect());
     for (link, loss) in loss.into_iter().enumerate() {
         let line = cell.network.line_mut(link).expect("a wire");
-        line.loss = loss;
+        line.loss = loss.into();
         line.jitter = ms(jitter);
-        line.reorder = jitter > 0;
+        line.reorder = if jitter > 0 {
+            Reorder::Allowed
+        } else {
+            Reorder::Never
+        };
     }
     cell.seed = seed;
     cell

@@ -6,7 +6,7 @@ use sojourn_apps::{Bulk, File};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config;
 use sojourn_units::Time;
-use sojourn_world::{Cell, Change, LineChange, LineRate, Series};
+use sojourn_world::{Cell, Change, LineChange, LineRate, Reorder, Series};
 
 fn at(millis: u64) -> Time {
     Time::ZERO + ms(millis)
@@ -56,7 +56,7 @@ fn a_slower_link_sends_what_began_as_it_began() {
 }
 
 /// 1250 bytes every 20 ms for 2 s, at 1 Mbit/s, over a delay of 50 ms that becomes 5 ms at 1005 ms.
-fn nearer(reorder: bool) -> Cell {
+fn nearer(reorder: Reorder) -> Cell {
     let mut up = hop("up", mbit(1.0));
     (up.line.delay, up.line.reorder) = (ms(50), reorder);
     let flows = vec![cbr("load", 1250, ms(20), ms(50))];
@@ -76,7 +76,10 @@ fn nearer(reorder: bool) -> Cell {
 fn behind_a_shorter_delay_packets_wait_for_those_before_them() {
     // Sending takes 10 ms. The packet of 1000 ms arrives at 1060 ms, so that those of 1020 and
     // 1040 ms take 40 and 20 ms, and the 47 after them 15 ms. Where they may overtake, 49 do.
-    for (reorder, late) in [(false, 40.0 + 20.0), (true, 15.0 + 15.0)] {
+    for (reorder, late) in [
+        (Reorder::Never, 40.0 + 20.0),
+        (Reorder::Allowed, 15.0 + 15.0),
+    ] {
         let result = run(&nearer(reorder));
         let delay = &flow_of(&result, "load").delay;
         assert_eq!(delay.count, 100);
@@ -92,12 +95,12 @@ fn a_line_changes_its_delay_its_jitter_and_its_loss() {
     // The round trip has 12 ms beyond the line, half of them there.
     let flows = vec![cbr("load", 1250, ms(1), ms(22))];
     let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(60_000), flows);
-    let change = |millis, delay, jitter, loss| Change {
+    let change = |millis, delay, jitter, loss: f64| Change {
         at: at(millis),
         line: LineChange {
             delay: Some(ms(delay)),
             jitter: Some(ms(jitter)),
-            loss: Some(loss),
+            loss: Some(loss.into()),
             ..LineChange::default()
         },
         ..Change::default()

@@ -106,7 +106,7 @@ fn none_stalls() {
             let tiny = run(&cell("pfifo limit 1", 2, config, 60));
             let mut lossy = cell("pfifo limit 66", 2, config, 60);
             for link in 0..2 {
-                lossy.network.line_mut(link).expect("a wire").loss = 0.05;
+                lossy.network.line_mut(link).expect("a wire").loss = 0.05.into();
             }
             for (name, result) in [("tiny", tiny), ("lossy", run(&lossy))] {
                 for (flow, figures) in &result.flows {

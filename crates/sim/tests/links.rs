@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::{Span, Time};
-use sojourn_world::{LineRate, Network, RateTrace};
+use sojourn_world::{LineRate, Network, RateTrace, Reorder};
 use std::sync::Arc;
 
 #[test]
@@ -101,7 +101,7 @@ fn each_flow_has_its_own_base_rtt() {
 #[test]
 fn loss_has_its_probability() {
     let mut up = hop("up", LineRate::Infinite);
-    up.line.loss = 0.1;
+    up.line.loss = 0.1.into();
     let cell = dumbbell(
         up,
         hop("down", LineRate::Infinite),
@@ -114,9 +114,62 @@ fn loss_has_its_probability() {
 }
 
 #[test]
+fn what_a_line_gets_arrives_or_is_lost_and_copies_are_counted() {
+    let mut up = hop("up", mbit(10.0));
+    up.line.loss = "gemodel 2% 20% 80%".parse().expect("netem's words");
+    up.line.duplicate = 0.05.into();
+    (up.line.delay, up.line.jitter) = (ms(5), ms(3));
+    up.line.reorder = Reorder::Allowed;
+    let flows = vec![cbr("load", 1000, ms(1), ms(5))];
+    let result = run(&dumbbell(
+        up,
+        hop("down", LineRate::Infinite),
+        ms(100_000),
+        flows,
+    ));
+    let (up, load) = (link(&result, "up"), flow_of(&result, "load"));
+    let count = |figure: Option<f64>| figure.expect("the line loses and copies");
+    let (lost, copied) = (count(up.lost_packets), count(up.duplicated_packets));
+    let again = count(load.duplicates);
+    // What is sent at the very end arrives after it, and is counted all the same.
+    let arrived = load.delay.count as f64 + again;
+    assert!((up.dequeued_packets as f64 + copied - arrived - lost).abs() < 1.5);
+    // The model's share is 1/11 of 0.8, of which one in twenty passes because it was to be copied;
+    // copies are lost as often.
+    let share = 0.8 / 11.0;
+    assert!(near(lost, 1e5 * share, 0.05), "{lost}");
+    assert!(near(copied, 1e5 * 0.05 * (1.0 - share), 0.06), "{copied}");
+    assert!(
+        again <= copied && again > 0.8 * copied,
+        "{again} of {copied}"
+    );
+    let ratio = load.loss_ratio.expect("it is UDP");
+    assert!((0.0..share).contains(&ratio), "{ratio}");
+    assert_eq!(link(&result, "down").lost_packets, None);
+}
+
+#[test]
+fn every_tenth_passes_the_delay_by() {
+    let mut up = hop("up", LineRate::Infinite);
+    up.line.delay = ms(10);
+    up.line.reorder = "100% gap 10".parse().expect("netem's words");
+    // The path has 4 ms more, which nobody passes by.
+    let flows = vec![cbr("load", 100, ms(1), ms(18))];
+    let result = run(&dumbbell(
+        up,
+        hop("down", LineRate::Infinite),
+        ms(10_000),
+        flows,
+    ));
+    let delay = &flow_of(&result, "load").delay;
+    assert!((delay.min - 4.0).abs() < 1e-6 && (delay.max - 14.0).abs() < 1e-6);
+    assert!((delay.mean - 13.0).abs() < 0.01, "{}", delay.mean);
+}
+
+#[test]
 fn jitter_is_uniform_and_keeps_the_order_unless_told() {
     let mut up = hop("up", LineRate::Infinite);
-    (up.line.delay, up.line.jitter, up.line.reorder) = (ms(10), ms(8), true);
+    (up.line.delay, up.line.jitter, up.line.reorder) = (ms(10), ms(8), Reorder::Allowed);
     let flows = || vec![cbr("load", 100, ms(1), ms(10))];
     let down = || hop("down", LineRate::Infinite);
     let free = run(&dumbbell(up.clone(), down(), ms(50_000), flows()));
@@ -129,7 +182,7 @@ fn jitter_is_uniform_and_keeps_the_order_unless_told() {
     // In order, a packet waits for those before it. Its lag is the largest of u0, u1 - 1 ms, ...,
     // u7 - 7 ms, all uniform in 0..8 ms: the mean of that is 5.289 ms (the integral of
     // 1 - product of min(1, (x + i)/8) over x in 0..8, done numerically).
-    up.line.reorder = false;
+    up.line.reorder = Reorder::Never;
     let kept = run(&dumbbell(up, down(), ms(50_000), flows()));
     let delay = &flow_of(&kept, "load").delay;
     assert!(near(delay.mean, 15.289, 0.005), "{delay:?}");
@@ -212,7 +265,7 @@ fn what_is_under_way_at_the_end_is_not_lost() {
 fn a_seed_gives_one_result() {
     let cell = |seed| {
         let mut up = hop("up", mbit(1.0));
-        (up.line.loss, up.line.jitter) = (0.05, ms(5));
+        (up.line.loss, up.line.jitter) = (0.05.into(), ms(5));
         let flows = vec![
             ping("probe", ms(20), ms(40)),
             cbr("load", 1250, ms(12), ms(40)),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sojourn_apps::{Bulk, Cbr, File};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
 use sojourn_units::Time;
-use sojourn_world::{Cell, LineRate};
+use sojourn_world::{Cell, LineRate, Reorder};
 
 fn reno() -> Config {
     Config {
@@ -83,7 +83,7 @@ fn throughput_at_fixed_loss_follows_mathis() {
     // Mathis, Semke, Mahdavi, Ott 1997: MSS/RTT · sqrt(3/2)/sqrt(p), an ACK per packet.
     for p in [0.001, 0.004] {
         let mut up = hop("up", LineRate::Infinite);
-        up.line.loss = p;
+        up.line.loss = p.into();
         let flows = vec![tcp("bulk", Bulk, ms(50), reno())];
         let mut cell = dumbbell(up, hop("down", LineRate::Infinite), ms(400_000), flows);
         cell.warmup = ms(10_000);
@@ -156,10 +156,10 @@ fn storm(seed: u64, loss: f64, jitter: u64, limit: u32, sack: bool) -> Cell {
         ..Config::default()
     };
     let mut up = hop("up", mbit(5.0));
-    (up.line.loss, up.line.jitter, up.line.reorder) = (loss, ms(jitter), true);
+    (up.line.loss, up.line.jitter, up.line.reorder) = (loss.into(), ms(jitter), Reorder::Allowed);
     up.qdisc = qdisc(&format!("pfifo limit {limit}"));
     let mut down = hop("down", mbit(5.0));
-    down.line.loss = loss;
+    down.line.loss = loss.into();
     let file = File { size: 200_000 };
     let flows = vec![
         tcp("bulk", Bulk, ms(30), config),

@@ -109,6 +109,12 @@ impl Cell {
         lines
     }
 
+    /// Whether packets may arrive twice.
+    pub fn duplicates(&self) -> bool {
+        let mut links = 0..self.network.interfaces.len();
+        links.any(|link| self.lines(link).iter().any(|line| line.duplicate.can_be()))
+    }
+
     /// Of each flow that is one direction of a call, the flow that is the other: the first such
     /// flow one way between two hosts belongs to the first of the same kind the other way, and so
     /// on. Their packets make the pairs of which round-trip times are measured; none when nobody

@@ -10,9 +10,12 @@
 mod cell;
 mod error;
 pub mod figure;
+mod impairment;
 mod line;
 mod name;
+mod netem;
 mod network;
+mod received;
 mod record;
 mod recorders;
 mod result;
@@ -27,9 +30,12 @@ pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
-pub use line::{Impairment, Line, LineChange, LineRate, RateTrace};
+pub use impairment::{Fate, Impairment};
+pub use line::{Line, LineChange, LineRate, RateTrace};
 pub use name::{ByWorld, WorldName};
+pub use netem::{Chance, GilbertElliott, Loss, NotNetem, Reorder};
 pub use network::{Interface, Medium, Network, Node, Radio, Routing, Wire};
+pub use received::Received;
 pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};

@@ -1,7 +1,7 @@
-//! What a wire does to packets: rate, delay, jitter, order, loss. The same in every world.
+//! What a wire does to packets: rate, delay, jitter, order, loss, copies. The same in every world.
 
-use sojourn_random::Stream;
-use sojourn_units::{Rate, Span, Time};
+use crate::{Chance, Loss, Reorder};
+use sojourn_units::{Rate, Span};
 use std::sync::Arc;
 
 /// One direction of a wire.
@@ -13,10 +13,12 @@ pub struct Line {
     pub delay: Span,
     /// Extra delay, uniform in `[0, jitter)`.
     pub jitter: Span,
-    /// Whether jitter may reorder packets; otherwise a packet never overtakes another.
-    pub reorder: bool,
-    /// Probability that a packet is lost after transmission.
-    pub loss: f64,
+    /// Which packets may overtake others.
+    pub reorder: Reorder,
+    /// Which packets are lost after transmission.
+    pub loss: Loss,
+    /// Which packets arrive twice.
+    pub duplicate: Chance,
 }
 
 impl Line {
@@ -26,8 +28,9 @@ impl Line {
             rate,
             delay: Span::ZERO,
             jitter: Span::ZERO,
-            reorder: false,
-            loss: 0.0,
+            reorder: Reorder::Never,
+            loss: Loss::NONE,
+            duplicate: Chance::NEVER,
         }
     }
 }
@@ -46,9 +49,11 @@ pub struct LineChange {
     /// [`Line::jitter`].
     pub jitter: Option<Span>,
     /// [`Line::reorder`].
-    pub reorder: Option<bool>,
+    pub reorder: Option<Reorder>,
     /// [`Line::loss`].
-    pub loss: Option<f64>,
+    pub loss: Option<Loss>,
+    /// [`Line::duplicate`].
+    pub duplicate: Option<Chance>,
 }
 
 impl From<LineRate> for LineChange {
@@ -85,6 +90,7 @@ impl LineChange {
         line.jitter = self.jitter.unwrap_or(line.jitter);
         line.reorder = self.reorder.unwrap_or(line.reorder);
         line.loss = self.loss.unwrap_or(line.loss);
+        line.duplicate = self.duplicate.unwrap_or(line.duplicate);
     }
 }
 
@@ -115,46 +121,4 @@ impl LineRate {
 pub struct RateTrace {
     /// Milliseconds of each opportunity, not decreasing, not empty; the last is above zero.
     pub opportunities_ms: Vec<u64>,
-}
-
-/// A line's loss, jitter and order.
-#[derive(Debug)]
-pub struct Impairment {
-    jitter: Span,
-    reorder: bool,
-    loss: f64,
-    dice: Stream,
-}
-
-impl Impairment {
-    /// Those of a line, with dice of this name.
-    pub fn new(line: &Line, seed: u64, name: &str) -> Self {
-        Self {
-            jitter: line.jitter,
-            reorder: line.reorder,
-            loss: line.loss,
-            dice: Stream::named(seed, name),
-        }
-    }
-
-    /// As [`new`](Self::new); none for a line that only delays.
-    pub fn of(line: &Line, seed: u64, name: &str) -> Option<Self> {
-        let impaired = !line.jitter.is_zero() || line.loss > 0.0;
-        impaired.then(|| Self::new(line, seed, name))
-    }
-
-    /// Those of the line as it is from now on, with the same dice.
-    pub fn follow(&mut self, line: &Line) {
-        (self.jitter, self.reorder, self.loss) = (line.jitter, line.reorder, line.loss);
-    }
-
-    /// When a packet arrives that would arrive at `due`, and not before `last` without reordering;
-    /// none when it is lost.
-    pub fn arrival(&mut self, due: Time, last: Time) -> Option<Time> {
-        if self.loss > 0.0 && self.dice.chance(self.loss) {
-            return None;
-        }
-        let at = due + self.dice.span_below(self.jitter);
-        Some(if self.reorder { at } else { at.max(last) })
-    }
 }

@@ -11,6 +11,7 @@ pub use radio::RadioEvent;
 pub use spp::SppRecorder;
 pub use window::Window;
 
+use crate::Fate;
 use crate::figure::{self, Amount, Distribution, FlowResult, Kind, LinkResult, Measured, Series};
 use radio::RadioRecorder;
 use samples::{Samples, Sliding};
@@ -57,6 +58,8 @@ pub struct LinkRecorder {
     drops: Bins,
     sojourns: Bins,
     backlogs: Bins,
+    /// Packets lost and copied on the line; None where neither happens.
+    line: Option<[u64; 2]>,
     /// Of a radio's interface.
     radio: Option<Box<RadioRecorder>>,
     /// The queue's own variables, as they come.
@@ -83,6 +86,7 @@ impl LinkRecorder {
             drops: bins.clone(),
             sojourns: bins.clone(),
             backlogs: bins,
+            line: None,
             radio: None,
             gauges: Vec::new(),
             gauges_due: Time::ZERO,
@@ -92,6 +96,22 @@ impl LinkRecorder {
     /// Gives the link the figures of a radio; nodal delays above `deadline` are counted.
     pub fn set_radio(&mut self, deadline: Option<Span>) {
         self.radio = Some(Box::new(RadioRecorder::new(deadline)));
+    }
+
+    /// Whether what the line loses and copies is counted.
+    pub fn count_line(&mut self, counts: bool) {
+        self.line = counts.then_some([0; 2]);
+    }
+
+    /// The line has got a packet.
+    #[inline]
+    pub fn launched(&mut self, now: Time, fate: &Fate) {
+        if let Some([lost, copied]) = &mut self.line
+            && self.window.holds(now)
+        {
+            *lost += fate.lost();
+            *copied += u64::from(fate.is_copied);
+        }
     }
 
     /// Tells of a radio what happened to it.
@@ -221,6 +241,8 @@ impl LinkRecorder {
             utilisation: self.capacity.map(|capacity| bits / capacity),
             backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
             sojourn: self.sojourn.distribution(),
+            lost_packets: self.line.map(|[lost, _]| lost as f64),
+            duplicated_packets: self.line.map(|[_, copied]| copied as f64),
             qdisc,
             series,
             ..self.result
@@ -260,6 +282,8 @@ struct Seldom {
     datagrams_sent: u64,
     datagrams_received: u64,
     datagrams_late: u64,
+    /// Those that came again; None where none can.
+    duplicates: Option<u64>,
     /// Above it they are.
     deadline: Option<Span>,
     delay: Spread,
@@ -351,6 +375,7 @@ impl FlowRecorder {
                 datagrams_sent: 0,
                 datagrams_received: 0,
                 datagrams_late: 0,
+                duplicates: None,
                 deadline: None,
                 delay: Spread::new(Span::ZERO),
                 blocked: 0,
@@ -369,6 +394,20 @@ impl FlowRecorder {
     /// Counts datagrams that take longer than `deadline`.
     pub fn set_deadline(&mut self, deadline: Option<Span>) {
         self.seldom.deadline = deadline;
+    }
+
+    /// Counts datagrams that come again.
+    pub fn count_duplicates(&mut self) {
+        self.seldom.duplicates = Some(0);
+    }
+
+    /// A datagram sent at `sent`, by either end, came again.
+    pub fn datagram_repeated(&mut self, sent: Time) {
+        if self.holds(sent)
+            && let Some(duplicates) = &mut self.seldom.duplicates
+        {
+            *duplicates += 1;
+        }
     }
 
     /// Keeps the flow's figures only.
@@ -539,6 +578,7 @@ impl FlowRecorder {
             spp_induced_rtt: (spp.as_mut())
                 .map_or_else(Distribution::default, |spp| spp.less(base_rtt)),
             delay: self.seldom.delay.distribution(),
+            duplicates: self.seldom.duplicates.map(|count| count as f64),
             measured: self.measured(&flow.app),
             throughput: self.throughput.distribution(),
             loss_ratio: datagrams.then(|| {

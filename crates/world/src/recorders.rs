@@ -13,6 +13,12 @@ pub fn link_recorders(cell: &Cell) -> Vec<LinkRecorder> {
     let links = 0..network.interfaces.len();
     let recorder = |index: usize| {
         let mut recorder = LinkRecorder::new(window, rate(index));
+        let lines = cell.lines(index);
+        recorder.count_line(
+            lines
+                .iter()
+                .any(|line| line.loss.can_be() || line.duplicate.can_be()),
+        );
         if let Medium::Radio(radio) = network.medium(index) {
             let deadlines = &radio.nodal_deadlines;
             recorder.set_radio(deadlines.get(index).copied().flatten());
@@ -24,10 +30,13 @@ pub fn link_recorders(cell: &Cell) -> Vec<LinkRecorder> {
 
 /// The recorders of the flows of a cell, in their order.
 pub fn flow_recorders(cell: &Cell) -> Vec<FlowRecorder> {
-    let window = Window::of(cell);
+    let (window, duplicates) = (Window::of(cell), cell.duplicates());
     let recorder = |flow: &crate::Flow| {
         let mut recorder = FlowRecorder::new(window, flow.base_rtt);
         recorder.set_deadline(flow.deadline);
+        if duplicates {
+            recorder.count_duplicates();
+        }
         if !cell.flow_series {
             recorder.omit_series();
         }

@@ -8,9 +8,10 @@ use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
-use sojourn_world::{Line, LineRate};
+use sojourn_world::{Chance, Line, LineRate, Loss, NotNetem, Reorder};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Two interfaces and what is between them.
 #[derive(Args)]
@@ -63,9 +64,14 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) reorder: bool,
 
-    /// Probability that a packet is lost after the queue, in both directions
-    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
-    pub(super) loss: f64,
+    /// Packets lost after the queue, in both directions: a fraction, or in netem's words such as
+    /// "1%" or "gemodel 1% 10%"
+    #[arg(long, value_name = "LOSS", default_value = "0", value_parser = loss)]
+    pub(super) loss: Loss,
+
+    /// Packets that arrive twice, in both directions: a fraction, or as "1%"
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = chance)]
+    pub(super) duplicate: Chance,
 
     /// Do not start if no kernel bridge can take over when this process dies
     #[arg(long, conflicts_with = "no_fail_open")]
@@ -146,9 +152,25 @@ fn spec(text: &str) -> Result<Spec, WrongInput> {
     parsed.map_err(|error: SpecError| WrongInput(error.pretty()))
 }
 
-fn probability(text: &str) -> Result<f64, WrongInput> {
-    let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
-    number.ok_or_else(|| WrongInput("a probability is a number from 0 to 1".into()))
+/// A fraction, or else netem's words.
+fn share<T: From<f64> + FromStr<Err = NotNetem>>(text: &str) -> Result<T, WrongInput> {
+    let Ok(number) = text.parse::<f64>() else {
+        let words = text.parse::<T>();
+        return words.map_err(|error| WrongInput(error.to_string()));
+    };
+    if !(0.0..=1.0).contains(&number) {
+        let message = "a probability is a number from 0 to 1, or a share as `1%`";
+        return Err(WrongInput(message.into()));
+    }
+    Ok(number.into())
+}
+
+fn loss(text: &str) -> Result<Loss, WrongInput> {
+    share(text)
+}
+
+fn chance(text: &str) -> Result<Chance, WrongInput> {
+    share(text)
 }
 
 /// A group by its name or number.
@@ -167,8 +189,13 @@ impl PairArgs {
                 rate: line_rate(rate, trace.as_ref())?,
                 delay,
                 jitter: self.jitter,
-                reorder: self.reorder,
+                reorder: if self.reorder {
+                    Reorder::Allowed
+                } else {
+                    Reorder::Never
+                },
                 loss: self.loss,
+                duplicate: self.duplicate,
             };
             anyhow::Ok((line, spec.clone()))
         };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_scenario::{Problems, Scenario};
 use sojourn_study::Study;
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Flow, LineRate, Transport};
+use sojourn_world::{Cell, Chance, Flow, LineRate, Loss, Reorder, Transport};
 
 /// The format's name and version.
 const FORMAT: &str = "sojourn-check/1";
@@ -82,6 +82,30 @@ fn cell(number: usize, cell: &Cell) -> Value {
     })
 }
 
+/// A share as a number, and in netem's words where there is more to it.
+fn chance(chance: Chance) -> Value {
+    if chance.correlation > 0.0 {
+        json!(chance.to_string())
+    } else {
+        json!(chance.probability)
+    }
+}
+
+fn loss(loss: Loss) -> Value {
+    match loss {
+        Loss::Random(random) => chance(random),
+        Loss::GilbertElliott(_) => json!(loss.to_string()),
+    }
+}
+
+fn reorder(reorder: Reorder) -> Value {
+    match reorder {
+        Reorder::Never => json!(false),
+        Reorder::Allowed => json!(true),
+        Reorder::Ahead { .. } => json!(reorder.to_string()),
+    }
+}
+
 fn links(cell: &Cell) -> Vec<Value> {
     let network = &cell.network;
     let interfaces = network.interfaces.iter().enumerate();
@@ -102,8 +126,9 @@ fn links(cell: &Cell) -> Vec<Value> {
             "rate_bps": rate,
             "delay_ms": ms(medium.delay()),
             "jitter_ms": line.map(|line| ms(line.jitter)),
-            "reorder": line.map(|line| line.reorder),
-            "loss": line.map(|line| line.loss),
+            "reorder": line.map(|line| reorder(line.reorder)),
+            "loss": line.map(|line| loss(line.loss)),
+            "duplicate": line.map(|line| chance(line.duplicate)),
             "qdisc": interface.qdisc.to_string(),
         })
     });

@@ -109,6 +109,24 @@ impl Frame {
         Some(frame)
     }
 
+    /// Another one with the same bytes, behind the queue; none without memory for it.
+    pub(crate) fn copied(&self, pool: &mut Pool) -> Option<Self> {
+        let mut copy = pool.take()?;
+        let (inner, to) = (&*self.0, &mut *copy.0);
+        let (head, tail) = self.parts();
+        let start = usize::from(inner.start);
+        to.head[start..start + head.len()].copy_from_slice(head);
+        if !tail.is_empty() {
+            let mut room = pool.take_tail(tail.len());
+            room[..tail.len()].copy_from_slice(tail);
+            to.tail = Some(room);
+        }
+        (to.parsed, to.arrived, to.vnet) = (inner.parsed, inner.arrived, inner.vnet);
+        (to.size, to.wire_len, to.start) = (inner.size, inner.wire_len, inner.start);
+        (to.inside, to.mark, to.class, to.cut) = (inner.inside, inner.mark, inner.class, 0);
+        Some(copy)
+    }
+
     /// The buffer to receive the first [`HEAD`] bytes into.
     pub(crate) fn buffer(&mut self) -> &mut [u8] {
         &mut self.0.head[HEADROOM..]

@@ -12,7 +12,7 @@ use sojourn_qdisc::{
     Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Impairment, Line, LineChange, LineRate, Transmitter};
+use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -54,6 +54,7 @@ pub(crate) struct Lane {
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
     lost: Tally,
+    duplicated: Tally,
     /// What packets have waited in the queue.
     pub(crate) delays: Delays,
     /// Frames that the kernel forwarded in our place.
@@ -183,12 +184,16 @@ impl Lane {
             free_at: Time::ZERO,
             held_until: Time::ZERO,
             queue_time: Time::ZERO,
-            stage: DelayStage::new(direction.paths.classes().len(), line.reorder),
+            stage: DelayStage::new(
+                direction.paths.classes().len(),
+                line.reorder != Reorder::Never,
+            ),
             shortest_delay: line.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
             labels: direction.labels.clone(),
             ready: VecDeque::new(),
             lost: Tally::default(),
+            duplicated: Tally::default(),
             delays: Delays::default(),
             by_kernel: 0,
             stale: 0,
@@ -261,7 +266,7 @@ impl Lane {
                     }
                     observer.backlog(side, at, self.qdisc.backlog());
                     self.free_at = self.transmitter.finish(at, packet.len());
-                    self.launch(packet, pool);
+                    self.launch(packet, at, pool, observer);
                 }
                 // A time that has come would turn this loop for ever.
                 Dequeue::NotBefore(time) => {
@@ -282,18 +287,30 @@ impl Lane {
     }
 
     /// A frame leaves the transmitter at `free_at`.
-    fn launch(&mut self, frame: Frame, pool: &mut Pool) {
+    fn launch<O: Observer>(&mut self, frame: Frame, now: Time, pool: &mut Pool, observer: &mut O) {
         let class = self.paths.class_of(frame.parsed());
         let due = self.free_at + self.line.delay + self.paths.classes()[class];
-        let due = match &mut self.impairment {
-            None => Some(due),
-            Some(impairment) => impairment.arrival(due, self.stage.last_due(class)),
+        let Some(impairment) = &mut self.impairment else {
+            return self.stage.hold(frame, due, class);
         };
-        if let Some(due) = due {
-            self.stage.hold(frame, due, class);
-        } else {
+        let fate = impairment.fate(due, self.stage.last_due(class));
+        observer.launched(self.side, now, &fate);
+        for _ in 0..fate.lost() {
             self.lost.add(frame.len());
-            pool.give(frame);
+        }
+        if fate.is_copied {
+            self.duplicated.add(frame.len());
+        }
+        let [first, second] = fate.arrivals;
+        match (first, second) {
+            (Some(first), Some(second)) => {
+                if let Some(copy) = frame.copied(pool) {
+                    self.stage.hold(copy, first, class);
+                }
+                self.stage.hold(frame, second, class);
+            }
+            (Some(due), None) | (None, Some(due)) => self.stage.hold(frame, due, class),
+            (None, None) => pool.give(frame),
         }
     }
 
@@ -397,7 +414,7 @@ impl Lane {
         }
         let shortest = self.paths.classes().iter().min().copied();
         self.shortest_delay = line.delay + shortest.unwrap_or(Span::ZERO);
-        self.stage.set_reorder(line.reorder);
+        self.stage.set_reorder(line.reorder != Reorder::Never);
         if let Some(impairment) = &mut self.impairment {
             impairment.follow(&line);
         } else {
@@ -431,6 +448,11 @@ impl Lane {
     /// Frames lost on purpose after transmission.
     pub(crate) fn lost(&self) -> Tally {
         self.lost
+    }
+
+    /// Copies made after transmission.
+    pub(crate) fn duplicated(&self) -> Tally {
+        self.duplicated
     }
 
     /// Frames on their way after transmission.

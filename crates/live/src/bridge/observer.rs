@@ -5,6 +5,7 @@ use super::config::Side;
 use super::frame::Frame;
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
 use sojourn_units::{Rate, Span, Time};
+use sojourn_world::Fate;
 
 /// Where a frame is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub trait Observer {
 
     /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
     fn dequeued(&mut self, _side: Side, _now: Time, _len: u32, _sojourn: Span) {}
+
+    /// The line has got a packet, which it may lose or copy. Told of lines that can.
+    fn launched(&mut self, _side: Side, _now: Time, _fate: &Fate) {}
 
     /// Whether [`Observer::gauge`] is to be told the queue's variables now.
     fn wants_gauges(&mut self, _side: Side, _now: Time) -> bool {
@@ -96,6 +100,10 @@ impl<O: Observer> Observer for Watched<'_, O> {
 
     fn dequeued(&mut self, side: Side, now: Time, len: u32, sojourn: Span) {
         self.observer.dequeued(side, now, len, sojourn);
+    }
+
+    fn launched(&mut self, side: Side, now: Time, fate: &Fate) {
+        self.observer.launched(side, now, fate);
     }
 
     fn wants_gauges(&mut self, side: Side, now: Time) -> bool {

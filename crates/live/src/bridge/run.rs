@@ -410,6 +410,7 @@ impl Bridge {
             queue,
             backlog,
             lost: lane.lost(),
+            duplicated: lane.duplicated(),
             under_way: lane.under_way() as u64,
             memory: self.engine.pools[side as usize].lent_bytes(),
             freed: self.engine.pools[side as usize].freed(),

@@ -16,6 +16,8 @@ pub struct SideStats {
     pub backlog: Backlog,
     /// Lost on purpose after transmission.
     pub lost: Tally,
+    /// Copies made on purpose after transmission.
+    pub duplicated: Tally,
     /// Frames on their way after transmission.
     pub under_way: u64,
     /// Bytes that its frames hold, those included that are ready to be received into.
@@ -84,6 +86,14 @@ impl SideStats {
             Count {
                 unit: "packets",
                 ..frames("lost", self.lost.packets, "Packets lost on purpose.")
+            },
+            Count {
+                unit: "packets",
+                ..frames(
+                    "duplicated",
+                    self.duplicated.packets,
+                    "Copies made on purpose.",
+                )
             },
             Count {
                 is_gauge: true,

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 use sojourn_apps::{App, Datagram, Input, Message, Metric, Port};
 use sojourn_units::{Span, Time};
-use sojourn_world::FlowRecorder;
+use sojourn_world::{FlowRecorder, Received};
 
 use super::Ends;
 use super::datagram;
@@ -71,6 +71,8 @@ pub(super) struct End {
     pub(super) armed: Option<Time>,
     /// Finds the messages in what arrives; none where the stream carries plain bytes.
     reader: Option<Reader>,
+    /// Datagrams that have come, where packets may arrive twice.
+    pub(super) received: Option<Box<Received>>,
     pub(super) io: Io,
 }
 
@@ -139,6 +141,7 @@ impl End {
             interest: None,
             armed: None,
             reader: flow.app.kind().has_messages.then(Reader::default),
+            received: None,
             io: Io {
                 socket,
                 is_first: first,
@@ -243,6 +246,11 @@ impl End {
             };
             {
                 let mut recorder = locked(turn.recorder);
+                let received = self.received.as_mut();
+                if received.is_some_and(|received| !received.is_new(datagram.number)) {
+                    recorder.datagram_repeated(sent);
+                    continue;
+                }
                 recorder.datagram_received(turn.now, sent);
                 if !self.io.is_first {
                     recorder.delivered(turn.now, u64::from(datagram.len));

@@ -74,6 +74,10 @@ fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
 }
 
 fn refused_line(line: &Line) -> Result<(), Unfit> {
+    if line.duplicate.can_be() {
+        // Copies would take the line's time: netem puts them before its first part.
+        return Err(Unfit::KernelQueue { what: "duplicate" });
+    }
     let what = match line.rate {
         LineRate::Trace(_) => "trace",
         LineRate::Fixed(_) | LineRate::Infinite => return Ok(()),
@@ -384,8 +388,13 @@ impl<'a> Watch<'a> {
             lab.bridge.run(open)
         };
         let [up, down] = queue_devices(run.cell);
+        let mut links = Links::new(run);
+        for recorder in &mut links.recorders {
+            // netem tells nobody what it copies.
+            recorder.count_line(false);
+        }
         Ok(Self {
-            links: Links::new(run),
+            links,
             ears,
             pool,
             clock,

@@ -12,7 +12,7 @@ use sojourn_random::mix;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_wire::{FlowKey, Parsed};
 use sojourn_world::{
-    Cell, Change, Flow, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, Window,
+    Cell, Change, Fate, Flow, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, Window,
     link_recorders,
 };
 
@@ -259,6 +259,10 @@ impl Observer for Links<'_> {
     fn dequeued(&mut self, side: Side, now: Time, len: u32, sojourn: Span) {
         self.sent[side as usize] += 1;
         self.recorders[side as usize].dequeued(now, len, sojourn);
+    }
+
+    fn launched(&mut self, side: Side, now: Time, fate: &Fate) {
+        self.recorders[side as usize].launched(now, fate);
     }
 
     fn wants_gauges(&mut self, side: Side, now: Time) -> bool {

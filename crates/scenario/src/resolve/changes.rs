@@ -4,7 +4,7 @@ use super::Resolver;
 use crate::format::{ChangeTable, ScenarioFile};
 use crate::problem::suggestion;
 use sojourn_units::{Time, show_span};
-use sojourn_world::{Change, LineChange, LineRate, Network};
+use sojourn_world::{Change, Line, LineChange, LineRate, Network};
 
 /// What becomes of a link's line.
 fn line(table: &ChangeTable) -> LineChange {
@@ -14,8 +14,9 @@ fn line(table: &ChangeTable) -> LineChange {
             .map(|rate| rate.0.map_or(LineRate::Infinite, LineRate::Fixed)),
         delay: table.delay.map(|delay| delay.0),
         jitter: table.jitter.map(|jitter| jitter.0),
-        reorder: table.reorder,
+        reorder: table.reorder.map(|reorder| reorder.0),
         loss: table.loss.map(|loss| loss.0),
+        duplicate: table.duplicate.map(|chance| chance.0),
     }
 }
 
@@ -26,24 +27,38 @@ impl Resolver<'_> {
         self.check_unique("change", named.map(|table| table.name.as_ref()));
         let names = network.link_names();
         let tables = file.change.iter().flatten().enumerate();
-        let mut changes: Vec<Change> = tables
-            .filter_map(|(index, table)| self.change(file, table, index, &names))
+        let mut changes: Vec<(String, Change)> = tables
+            .filter_map(|(index, table)| {
+                let path = match &table.name {
+                    Some(name) => format!("change.{}", name.0),
+                    None => format!("change[{}]", index + 1),
+                };
+                let change = self.change(file, table, &path, &names)?;
+                Some((path, change))
+            })
             .collect();
-        changes.sort_by_key(|change| change.at);
-        changes
+        changes.sort_by_key(|(_, change)| change.at);
+        let mut lines: Vec<Option<Line>> = (0..names.len())
+            .map(|link| Some(network.wire(link)?.line.clone()))
+            .collect();
+        for (path, change) in &changes {
+            if let Some(line) = &mut lines[change.link] {
+                change.line.apply(line);
+                if change.line.is_behind() {
+                    self.check_reorder(path, line);
+                }
+            }
+        }
+        changes.into_iter().map(|(_, change)| change).collect()
     }
 
     fn change(
         &mut self,
         file: &ScenarioFile,
         table: &ChangeTable,
-        index: usize,
+        path: &str,
         names: &[&str],
     ) -> Option<Change> {
-        let path = match &table.name {
-            Some(name) => format!("change.{}", name.0),
-            None => format!("change[{}]", index + 1),
-        };
         let end = file.duration.0;
         let at = table.at.0;
         if at >= end && !end.is_zero() {
@@ -59,7 +74,9 @@ impl Resolver<'_> {
         let line = line(table);
         if line.is_empty() && table.qdisc.is_none() && table.position.is_none() {
             let help = match &file.radio {
-                None => "give a `rate`, `delay`, `jitter`, `reorder`, `loss` or `qdisc`",
+                None => {
+                    "give a `rate`, `delay`, `jitter`, `reorder`, `loss`, `duplicate` or `qdisc`"
+                }
                 Some(_) => "give a `position`, a `qdisc` or both",
             };
             return self.advise(&path, "it changes nothing", help);
@@ -72,6 +89,7 @@ impl Resolver<'_> {
                 ("jitter", line.jitter.is_some()),
                 ("reorder", line.reorder.is_some()),
                 ("loss", line.loss.is_some()),
+                ("duplicate", line.duplicate.is_some()),
             ] {
                 if is_there {
                     let message = format!("a radio's {key} stays; its `position` may change");

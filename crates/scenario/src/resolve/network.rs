@@ -6,7 +6,7 @@ use crate::problem::Problem;
 use crate::quantity::LinkSpeed;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_units::Span;
-use sojourn_world::{Line, LineRate, Network};
+use sojourn_world::{Chance, Line, LineRate, Loss, Network, Reorder};
 use std::collections::BTreeSet;
 
 /// The queue of a link without one: what `tc` calls pfifo, with its usual length.
@@ -141,10 +141,20 @@ impl Resolver<'_> {
             rate,
             delay: hop.delay.map_or(Span::ZERO, |delay| delay.0),
             jitter: hop.jitter.map_or(Span::ZERO, |jitter| jitter.0),
-            reorder: hop.reorder.unwrap_or(false),
-            loss: hop.loss.map_or(0.0, |loss| loss.0),
+            reorder: hop.reorder.map_or(Reorder::Never, |reorder| reorder.0),
+            loss: hop.loss.map_or(Loss::NONE, |loss| loss.0),
+            duplicate: hop.duplicate.map_or(Chance::NEVER, |chance| chance.0),
         };
+        self.check_reorder(path, &line);
         Some((line, hop.qdisc.map_or(DEFAULT_QDISC, |queue| queue.0)))
+    }
+
+    /// Who passes no delay by changes nothing: netem's words need one.
+    pub(super) fn check_reorder(&mut self, path: &str, line: &Line) {
+        if matches!(line.reorder, Reorder::Ahead { .. }) && line.delay.is_zero() {
+            let path = format!("{path}.reorder");
+            self.complain(&path, "the link has no `delay` that a packet could pass by");
+        }
     }
 
     fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Network> {

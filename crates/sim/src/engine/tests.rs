@@ -54,7 +54,7 @@ fn cell(seed: u64) -> Cell {
     for (way, name) in [([0, 1], "up"), ([1, 0], "down")] {
         let line = Line {
             jitter: Span::from_millis(2),
-            loss: 0.01,
+            loss: 0.01.into(),
             ..Line::new(LineRate::Fixed(sojourn_units::Rate::from_bps(5_000_000)))
         };
         let queue = "cake bandwidth 4mbit".parse().expect("a test's own spec");

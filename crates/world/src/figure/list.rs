@@ -101,6 +101,16 @@ part! {
             "Dequeued bits over the link's rate times the measured time: 1 is a full link. No \
              value for a link without a rate.",
             "RFC 5136";
+        lost_packets: Option<f64>, "lost_packets" later, Packets, "Lost on the line",
+            "Packets and copies that the line lost behind the queue (`loss`), after the warm-up. \
+             No value for lines that neither lose nor copy, and beside the kernel's own queues, \
+             where nobody counts them.",
+            "";
+        duplicated_packets: Option<f64>, "duplicated_packets" later, Packets, "Copied on the line",
+            "Copies that the line made behind the queue (`duplicate`), after the warm-up: packets \
+             dequeued and copied are those that arrive and those lost. No value where \
+             `lost_packets` has none.",
+            "";
         backlog_packets_mean: f64, "backlog_packets_mean", Packets, "Mean backlog",
             "Packets held by the queue, averaged over time (not over packets).",
             "";
@@ -190,6 +200,10 @@ part! {
         data_yield: Option<f64>, "data_yield" later, Share, "Data yield",
             "Datagrams that arrived in time over those sent. No value without a deadline.",
             "";
+        duplicates: Option<f64>, "duplicates" later, Packets, "Duplicates",
+            "Datagrams that came again. The receiver knows them by their numbers and counts them \
+             here only. No value where no link has `duplicate`; for TCP always 0.",
+            "RFC 5560";
         throughput: Distribution, "throughput_bps", Bps, "IP-layer throughput",
             "Bytes of IP packets that came to the flow's receiver, retransmitted copies included, \
              in a window of 5 s that slides by 0.25 s. Empty when the measured time is shorter.",

@@ -7,7 +7,7 @@
 //! queue of the kernel's has timers, and PIE's first update comes half a second after it was made.
 
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Line, LineRate};
+use sojourn_world::{Cell, Line, LineRate, Reorder};
 
 use super::{Paths, Way, queue_devices, refused_line, refused_queue, way};
 use crate::bridge::Side;
@@ -109,7 +109,9 @@ pub(super) fn line_of(
     };
     let mut changes = cell.changes.iter();
     if changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
-        tc::line_in_parts(device, line, further)
+        let lines = link.map_or_else(Vec::new, |link| cell.lines(link));
+        let ahead = |line: &Line| matches!(line.reorder, Reorder::Ahead { .. });
+        tc::line_in_parts(device, line, further, lines.iter().any(ahead))
     } else {
         tc::line(device, "root", line, further)
     }
