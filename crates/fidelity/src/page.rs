@@ -5,7 +5,7 @@ use crate::figure::FIGURES;
 use crate::matrix::Matrix;
 use crate::summary::{Summary, Worst};
 use minijinja::{AutoEscape, Environment, Value, context};
-use sojourn_report::{ReportError, STYLE};
+use sojourn_report::{ReportError, SCRIPT, STYLE};
 
 const TEMPLATE: &str = include_str!("../assets/fidelity.html.j2");
 
@@ -21,6 +21,7 @@ pub fn page(matrix: &Matrix, notes: &[String], program: &str) -> Result<String, 
         .get_template("fidelity.html")?
         .render(context! {
             style => STYLE,
+            script => SCRIPT,
             notes => notes.to_vec(),
             program => program,
             cells => matrix.places().len(),

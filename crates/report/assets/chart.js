@@ -2,7 +2,7 @@
 // Line charts: series over time, cumulative distributions. Hover, zoom, legend, keyboard.
 //
 // options: { title, note, unit, xTitle, xUnit, xLog, xAt, xRange, yLog, zoomed, yMax, yCap,
-//   series, link }
+//   series, link, left, bare }
 // series: [{ name, index, dash, hidden, x: i => number, y: [numbers or null], step }]
 
 S.Chart = class {
@@ -216,8 +216,11 @@ S.Chart = class {
       }
       if (!this.options.yCap) high = yTicks[yTicks.length - 1] * factor;
     }
-    const left = 14 + 7 * Math.max(...yTicks.map((t) => S.tickText(t).length), 2);
-    const frame = { left, right: width - 14, top: 8, bottom: height - 38 };
+    const names = 14 + 7 * Math.max(...yTicks.map((t) => S.tickText(t).length), 2);
+    const left = Math.max(names, this.options.left || 0);
+    // Above another chart with the same time axis it needs none of its own.
+    const below = this.options.bare ? 8 : 38;
+    const frame = { left, right: width - 14, top: 8, bottom: height - below };
     const xLog = this.xLog && box.x0 > 0;
     const x = S.axis(xLog, box.x0, box.x1, frame.left, frame.right);
     const y = S.axis(log, low, high, frame.bottom, frame.top);
@@ -277,6 +280,9 @@ S.Chart = class {
       const px = this.x(tick);
       root.append(
         S.svg('line', { class: 'grid', x1: px, x2: px, y1: frame.top, y2: frame.bottom }),
+      );
+      if (this.options.bare) continue;
+      root.append(
         S.svg(
           'text',
           { class: 'tick', x: px, y: frame.bottom + 16, 'text-anchor': 'middle' },
@@ -292,6 +298,9 @@ S.Chart = class {
         y1: frame.bottom,
         y2: frame.bottom,
       }),
+    );
+    if (this.options.bare) return;
+    root.append(
       S.svg(
         'text',
         {

@@ -2,8 +2,6 @@
 // Sojourn report: data, numbers, small helpers. Everything hangs on `S`.
 const S = {};
 
-S.data = JSON.parse(document.getElementById('data').textContent);
-
 // --- elements -------------------------------------------------------------------------------
 
 S.fill = (node, attributes, children) => {
@@ -93,8 +91,13 @@ S.interval = (values) => {
 
 // --- what there is --------------------------------------------------------------------------
 
-S.worlds = [...new Set(S.data.runs.map((run) => run.world))];
-S.seeds = [...new Set(S.data.runs.map((run) => run.seed))];
+S.take = (data) => {
+  S.data = data;
+  S.worlds = [...new Set(data.runs.map((run) => run.world))];
+  S.seeds = [...new Set(data.runs.map((run) => run.seed))];
+  S.faceted = data.cells.length > 8 && data.varying.length > 1;
+  S.facets = S.faceted ? [...new Set(data.cells.map((_, cell) => S.facetOf(cell)))] : [];
+};
 
 S.names = (part) => [...new Set(S.data.runs.flatMap((run) => run[part].map((item) => item.name)))];
 
@@ -107,13 +110,11 @@ S.choiceOf = (cell) =>
 
 // What else tells cells apart, while there are more than a picture holds: cells of one facet differ
 // in their choice alone.
-S.faceted = S.data.cells.length > 8 && S.data.varying.length > 1;
 S.facetOf = (cell) =>
   S.data.varying
     .filter((field) => field !== S.data.choice)
     .map((field) => `${field.split('.').pop()} ${S.data.params[cell][field]}`)
     .join(' · ');
-S.facets = S.faceted ? [...new Set(S.data.cells.map((_, cell) => S.facetOf(cell)))] : [];
 
 S.part = (run, part, name) => run[part].find((item) => item.name === name);
 

@@ -118,7 +118,7 @@ S.Distributions = class {
       for (const world of S.worlds) {
         const items = S.runsOf(cell, world)
           .map((run) => S.part(run, thing.part, thing.name))
-          .filter((item) => item && item.cdf[thing.key]);
+          .filter((item) => item && Array.isArray(item.f[thing.key]));
         if (!items.length) continue;
         const row = {
           label,
@@ -131,7 +131,9 @@ S.Distributions = class {
           row[name] = S.mean(items.map((item) => S.stat(item, thing.key, name)));
         }
         rows.push(row);
-        const [xs, ys] = items[0].cdf[thing.key];
+        const drawn = items.find((item) => item.cdf[thing.key]);
+        if (!drawn) continue;
+        const [xs, ys] = drawn.cdf[thing.key];
         curves.push({
           name: S.worlds.length > 1 ? `${label} ${world}` : label,
           index,

@@ -1,5 +1,5 @@
 'use strict';
-// What every page has: the theme, a hint beside the pointer, charts to take away. Needs no data.
+// What every page has: the theme, its data, charts to take away.
 const P = {};
 
 P.make = (tag, attributes, ...children) => {
@@ -10,6 +10,14 @@ P.make = (tag, attributes, ...children) => {
   }
   node.append(...children);
   return node;
+};
+
+// What the page carries, compressed (deflate, RFC 1951) in base64.
+P.data = async () => {
+  const text = document.getElementById('data').textContent;
+  const bytes = Uint8Array.from(window.atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return new Response(stream).json();
 };
 
 // --- theme ----------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ S.Time = class {
   constructor() {
     this.cell = 0;
     this.flow = null;
-    this.mode = 'cell';
+    this.mode = S.stackable() ? 'stack' : 'cell';
     this.seed = S.seeds[0];
     [this.facet] = S.facets;
     this.charts = S.by('time-charts');
@@ -103,20 +103,21 @@ S.Time = class {
         this.draw();
       };
     const parts = [];
-    if (S.data.cells.length > 1) {
+    if (S.data.cells.length > 1 || S.stackable()) {
       parts.push(
         S.choice(
           'Show',
           [
+            ...(S.stackable() ? [['stack', 'uploads, downloads, pings']] : []),
             ['cell', 'one cell, all flows'],
-            ['flow', 'one flow or link, all cells'],
+            ...(S.data.cells.length > 1 ? [['flow', 'one flow or link, all cells']] : []),
           ],
           this.mode,
           set('mode'),
         ),
       );
     }
-    if (this.mode === 'cell' && S.data.cells.length > 1) {
+    if (this.mode !== 'flow' && S.data.cells.length > 1) {
       parts.push(S.choice('Cell', S.cellItems(), `${this.cell}`, set('cell', Number)));
     }
     if (this.mode === 'flow') {
@@ -159,7 +160,9 @@ S.Time = class {
         ?.focus();
     this.charts.replaceChildren();
     this.link = [];
-    if (this.mode === 'cell') this.oneCell();
+    this.charts.classList.toggle('stacked', this.mode === 'stack');
+    if (this.mode === 'stack') S.stack(this);
+    else if (this.mode === 'cell') this.oneCell();
     else this.oneThing();
     S.statistics(this.cell, this.seed);
   }
@@ -173,7 +176,8 @@ S.Time = class {
     );
   }
 
-  add(kind, metric, series, title) {
+  // `more` goes before what is made of the figure.
+  add(kind, metric, series, title, more) {
     const present = series.filter((s) => s.y.some((v) => v !== null));
     if (!present.length) return;
     const figure = S.figure(kind, metric, 'series');
@@ -196,7 +200,9 @@ S.Time = class {
       xUnit: 's',
       series: present,
       yLog: wide && figure.unit === 'ms' && this.mode === 'flow',
+      zoomed: metric === 'rtt',
       link: this.link,
+      ...more,
     });
   }
 
@@ -268,6 +274,21 @@ S.statistics = (cell, seed) => {
     for (const link of run ? run.links : []) columns.push([`${link.name}, ${world}`, link.qdisc]);
   }
   const names = (pick) => [...new Set(columns.flatMap(([, q]) => Object.keys(pick(q))))];
+  // A shaper has the queue in it as a part of its own.
+  const spread = (part, above = '') =>
+    Object.entries(part).flatMap(([key, value]) =>
+      value && typeof value === 'object' && !Array.isArray(value)
+        ? spread(value, `${above}${key} `)
+        : [[`${above}${key}`, value]],
+    );
+  const isOption = ([key]) => /(^| )options /.test(key);
+  const options = (q) =>
+    Object.fromEntries(
+      spread(q)
+        .filter(isOption)
+        .map(([key, value]) => [key.replace('options ', ''), value]),
+    );
+  const counts = (q) => Object.fromEntries(spread(q).filter((entry) => !isOption(entry)));
   const text = (value) => {
     if (value === undefined) return '';
     if (Array.isArray(value)) return value.map((g) => JSON.stringify(g)).join('\n');
@@ -288,7 +309,6 @@ S.statistics = (cell, seed) => {
       { class: 'group' },
       S.el('th', { colspan: columns.length + 1, scope: 'colgroup' }, title),
     );
-  const flat = (q) => Object.fromEntries(Object.entries(q).filter(([key]) => key !== 'options'));
   S.by('tc-cell').textContent = S.data.cells.length > 1 ? `Cell: ${S.data.cells[cell]}` : '';
   S.by('tc-table').replaceChildren(
     S.el(
@@ -308,12 +328,9 @@ S.statistics = (cell, seed) => {
         'tbody',
         {},
         group('Parameters'),
-        rows(
-          names((q) => q.options),
-          (q) => q.options,
-        ),
+        rows(names(options), options),
         group('Statistics'),
-        rows(names(flat), flat),
+        rows(names(counts), counts),
       ),
     ),
   );

@@ -229,9 +229,10 @@ impl Want {
             } else {
                 Vec::new()
             },
+            // One that is not told apart from the best is not called the worst.
             worst: by_mean
                 .last()
-                .filter(|_| differs)
+                .filter(|(_, record)| differs && record.wins < most)
                 .map(|worst| choice(worst)),
             alike: (!differs).then(|| self.range(&all)),
         })

@@ -9,10 +9,14 @@ mod tables;
 
 use crate::error::ReportError;
 use crate::labels;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
+use serde_json::Value as Json;
 use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 /// The style of every page.
@@ -23,12 +27,13 @@ pub const STYLE: &str = concat!(
 /// What every page has, as a script: `P`.
 pub const SCRIPT: &str = include_str!("../assets/page.js");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     SCRIPT,
     include_str!("../assets/core.js"),
     include_str!("../assets/chart.js"),
     include_str!("../assets/boxes.js"),
     include_str!("../assets/figures.js"),
+    include_str!("../assets/stacked.js"),
     include_str!("../assets/panels.js"),
     include_str!("../assets/latency.js"),
     include_str!("../assets/tradeoff.js"),
@@ -45,7 +50,6 @@ pub fn html(
     results: &[RunResult],
     notes: &[String],
 ) -> Result<String, ReportError> {
-    let data = serde_json::to_string(&data::data(info, results));
     let repeated = crate::repeated(results);
     let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
     let content = context! {
@@ -65,7 +69,7 @@ pub fn html(
         source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
-        data => inert(&data.expect("JSON values always serialise")),
+        data => packed(&data::data(info, results)),
     };
     render(TEMPLATE, content)
 }
@@ -107,7 +111,51 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
     }
 }
 
-/// JSON that cannot end the script element that holds it, nor open a comment in it.
-fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c")
+/// Data as a page carries them for `P.data`: JSON, deflated (RFC 1951), in base64 (RFC 4648), which
+/// cannot end the script element that holds it.
+pub fn packed(data: &Json) -> String {
+    let text = serde_json::to_vec(data).expect("JSON values always serialise");
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
+    base64(&bytes.expect("memory takes all that is written"))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for digit in 0..4 {
+            let six = bits >> (18 - 6 * digit) & 63;
+            let padding = digit > group.len();
+            text.push(if padding {
+                '='
+            } else {
+                char::from(DIGITS[six as usize])
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4648, section 10.
+    #[test]
+    fn base64_is_the_standards() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
 }

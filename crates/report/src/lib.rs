@@ -28,7 +28,7 @@ pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SH
 pub use error::{Damage, ReportError, Run};
 pub use files::document;
 pub use held::held;
-pub use html::{SCRIPT, STYLE, html, render};
+pub use html::{SCRIPT, STYLE, html, packed, render};
 pub use json::Misplaced;
 pub use labels::{colours_of, programs};
 pub use merge::{Merged, merge};

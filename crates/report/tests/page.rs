@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Shape, info, results};
+use flate2::read::DeflateDecoder;
 use serde_json::Value;
 use sojourn_report::html;
 use sojourn_world::{Distribution, Hop, Place, RunResult, Stations, WorldName};
@@ -13,10 +14,29 @@ fn page(results: &[RunResult]) -> String {
 
 /// What the script reads.
 fn data(page: &str) -> Value {
-    let open = r#"<script type="application/json" id="data">"#;
+    let open = r#"<script type="application/octet-stream" id="data">"#;
     let from = page.find(open).expect("the page carries data") + open.len();
     let to = from + page[from..].find("</script>").unwrap();
-    serde_json::from_str(&page[from..to]).expect("the data is JSON")
+    let bytes = of_base64(&page[from..to]);
+    serde_json::from_reader(DeflateDecoder::new(&bytes[..])).expect("the data is deflated JSON")
+}
+
+/// RFC 4648, without its errors.
+fn of_base64(text: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut bytes = Vec::new();
+    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = { group.iter() }.fold(0_u32, |bits, c| bits << 6 | u32::from(value(*c)));
+        let bits = bits << (6 * (4 - group.len()));
+        bytes.extend(&bits.to_be_bytes()[1..group.len()]);
+    }
+    bytes
 }
 
 #[test]
@@ -75,7 +95,9 @@ fn its_data_are_the_results() {
     let probe = &run["flows"][5];
     assert_eq!(probe["name"], "probe");
     let median = &probe["f"]["induced_rtt_ms"][2];
-    assert_eq!(median, results[5].flows[5].1.induced_rtt.p50);
+    // In seven digits.
+    let whole = results[5].flows[5].1.induced_rtt.p50;
+    assert!((median.as_f64().unwrap() / whole - 1.0).abs() < 1e-6);
     assert_eq!(probe["s"]["rtt"][2].as_array().unwrap().len(), 600);
     // Gaps in a series are null, and a flow without samples has no distribution.
     let gaps = probe["s"]["rtt"][2].as_array().unwrap().iter();
@@ -83,6 +105,20 @@ fn its_data_are_the_results() {
     assert!(run["flows"][2]["f"].get("rtt_ms").is_none());
     let agreement = sojourn_report::agreement(&results);
     assert_eq!((agreement.len(), agreement[0].list.len()), (1, 36));
+}
+
+#[test]
+fn a_curve_is_carried_once_for_a_cell() {
+    let first = results(&Shape::demo());
+    let mut further = first.clone();
+    for run in &mut further {
+        run.seed += 100;
+        run.digest ^= 1;
+    }
+    let data = data(&page(&[first.clone(), further].concat()));
+    let curve = |run: usize| &data["runs"][run]["flows"][5]["cdf"]["induced_rtt_ms"];
+    assert!(curve(5).is_array());
+    assert!(curve(first.len() + 5).is_null());
 }
 
 #[test]

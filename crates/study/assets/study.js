@@ -10,7 +10,6 @@ const tell = (chart) => {
   for (const title of chart.querySelectorAll('svg title')) {
     const mark = title.parentNode;
     const text = title.textContent;
-    mark.setAttribute('aria-label', text);
     title.remove();
     mark.addEventListener('pointermove', (event) => {
       tip.textContent = text;
@@ -46,6 +45,8 @@ const choose = (chart) => {
 };
 
 P.theme();
+const tables = P.data();
+let panels = 0;
 for (const chart of document.querySelectorAll('#charts .card')) {
   tell(chart);
   choose(chart);
@@ -54,7 +55,8 @@ for (const chart of document.querySelectorAll('#charts .card')) {
     const panel = figure.querySelector('figcaption');
     const name = panel ? `${title} ${panel.textContent}` : title;
     const svg = figure.querySelector('svg');
-    const rows = () => JSON.parse(figure.querySelector('script').textContent);
-    figure.append(P.saveMenu(name, () => svg, rows));
+    const number = panels;
+    panels += 1;
+    tables.then((all) => figure.append(P.saveMenu(name, () => svg, () => all[number])));
   }
 }

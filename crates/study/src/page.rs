@@ -9,7 +9,7 @@ use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
-use sojourn_report::{ReportError, SCRIPT, STYLE, programs, render, write_folder};
+use sojourn_report::{ReportError, SCRIPT, STYLE, packed, programs, render, write_folder};
 use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::path::{Path, PathBuf};
 
@@ -104,6 +104,8 @@ impl Reproduced<'_> {
             "charts": self.charts.iter().map(chart).collect::<Json>(),
             "tables": self.tables,
             "source": info.source,
+            // The tables of all panels, in the order of the page.
+            "data": packed(&self.charts.iter().flat_map(tables).collect()),
             "style": STYLE,
             "script": format!("{SCRIPT}\n{OWN_SCRIPT}"),
         })
@@ -127,6 +129,11 @@ fn claim(judged: &Judged<'_>) -> Json {
     claim
 }
 
+/// What each panel shows as a table.
+fn tables(chart: &Chart) -> impl Iterator<Item = Json> {
+    (0..chart.panels.len()).map(|number| json!(chart.rows(number)))
+}
+
 fn chart(chart: &Chart) -> Json {
     // Ours has no name where only the reference stands beside it.
     let legend = chart.legend().into_iter().map(|line| {
@@ -138,13 +145,8 @@ fn chart(chart: &Chart) -> Json {
         json!({ "id": line.name, "name": name, "key": line.key(chart.kind) })
     });
     let panels = chart.panels.iter().enumerate();
-    let panels = panels.map(|(number, panel)| {
-        let rows = serde_json::to_string(&chart.rows(number));
-        let rows = rows.expect("texts always serialise");
-        // The text must not end its script element.
-        let rows = rows.replace('<', "\\u003c");
-        json!({ "title": panel.title, "svg": chart.svg(number), "rows": rows })
-    });
+    let panels =
+        panels.map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
     json!({
         "title": chart.title,
         "wide": chart.is_wide(),

@@ -25,12 +25,13 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
     let cells = labels::cell_labels(results);
     let thinning = Thinning::of(results);
     let mut seen = BTreeSet::new();
+    let mut curves = Curves::default();
     let runs: Vec<Value> = results
         .iter()
         .zip(&numbers)
         .map(|(run, cell)| {
             let first = seen.insert((&run.world, cell));
-            self::run(run, *cell, &thinning, first)
+            self::run(run, *cell, &thinning, first, &mut curves)
         })
         .collect();
     let params = (0..cells.len()).map(|cell| {
@@ -101,7 +102,24 @@ impl Thinning {
     }
 }
 
-fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value {
+/// The cumulative distributions that the page has: of each the first run's that has one.
+#[derive(Default)]
+struct Curves<'a>(BTreeSet<(&'a str, usize, &'static str, &'a str, &'static str)>);
+
+fn run<'a>(
+    run: &'a RunResult,
+    cell: usize,
+    thinning: &Thinning,
+    first: bool,
+    curves: &mut Curves<'a>,
+) -> Value {
+    let world = run.world.as_str();
+    let mut drawn = |part: &'static str, name: &'a str, all: Vec<(&'static str, Value)>| {
+        let all = all.into_iter();
+        let kept = all.filter(|(key, _)| curves.0.insert((world, cell, part, name, *key)));
+        kept.map(|(key, curve)| (key.to_owned(), curve))
+            .collect::<Map<_, _>>()
+    };
     let with_series = first || !thinning.first_seed_only;
     let series = |list: &[Series]| -> Map<String, Value> {
         let list = list.iter().filter(|_| with_series);
@@ -118,14 +136,20 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
             json!({
                 "name": name,
                 "f": values,
-                "cdf": cdf,
+                "cdf": drawn("link", name, cdf),
                 "s": series(&l.series),
                 "qdisc": qdisc(&l.qdisc),
             })
         }).collect::<Vec<_>>(),
         "flows": run.flows.iter().map(|(name, f)| {
             let (values, cdf) = values(f);
-            json!({ "name": name, "app": f.app, "f": values, "cdf": cdf, "s": series(&f.series) })
+            json!({
+                "name": name,
+                "app": f.app,
+                "f": values,
+                "cdf": drawn("flow", name, cdf),
+                "s": series(&f.series),
+            })
         }).collect::<Vec<_>>(),
         "aggregate": values(&run.aggregate).0,
     })
@@ -133,22 +157,30 @@ fn run(run: &RunResult, cell: usize, thinning: &Thinning, first: bool) -> Value 
 
 /// Values by key (a distribution as a list in the order of [`Statistic::ALL`]) and cumulative
 /// distributions as lists of values and fractions.
-fn values<T: Part>(part: &T) -> (Map<String, Value>, Map<String, Value>) {
-    let (mut values, mut curves) = (Map::new(), Map::new());
+fn values<T: Part>(part: &T) -> (Map<String, Value>, Vec<(&'static str, Value)>) {
+    let (mut values, mut curves) = (Map::new(), Vec::new());
     for row in T::rows() {
-        let key = || row.figure.key.to_owned();
+        let key = row.figure.key;
         let value = match row.content(part) {
             None => continue,
             Some(Content::Spread(d)) if d.count == 0 => continue,
             Some(Content::Spread(d)) => {
-                curves.insert(key(), curve(d));
-                json!(Statistic::ALL.map(|one| json::statistic(d, one)))
+                curves.push((key, curve(d)));
+                json!(Statistic::ALL.map(|one| short(json::statistic(d, one))))
             }
-            Some(scalar) => json::content(&scalar),
+            Some(scalar) => short(json::content(&scalar)),
         };
-        values.insert(key(), value);
+        values.insert(key.to_owned(), value);
     }
     (values, curves)
+}
+
+/// A fraction with more digits than any table shows; a count stays whole.
+fn short(value: Value) -> Value {
+    match value.as_f64() {
+        Some(x) if value.is_f64() => rounded(x, 7),
+        _ => value,
+    }
 }
 
 fn curve(d: &Distribution) -> Value {
