@@ -1,9 +1,11 @@
 //! DASH: a video in chunks of several rates, a player that chooses among them, a server.
 
 mod bola;
+mod dashjs2;
 mod library;
 mod manifest;
 mod player;
+mod playout;
 mod server;
 mod throughput;
 
@@ -32,6 +34,7 @@ pub struct Dash {
 impl Model for Dash {
     const KIND: Kind = Kind {
         second_opens: true,
+        opens_later: true,
         has_messages: true,
         metrics: &[
             Metric::AchievedKbps,
@@ -50,10 +53,19 @@ impl Model for Dash {
     };
 
     fn build(&self, _dice: Stream) -> Ends {
-        ends(
-            Server::new(Arc::clone(&self.viewing.manifest), self.outage),
-            Player::new(self.viewing.clone()),
-        )
+        let server = Server::new(Arc::clone(&self.viewing.manifest), self.outage);
+        let viewing = self.viewing.clone();
+        match viewing.rule {
+            Rule::DashJs2 => ends(server, dashjs2::Player::new(viewing)),
+            Rule::Throughput | Rule::Bola => ends(server, Player::new(viewing)),
+        }
+    }
+
+    fn connections(&self) -> u8 {
+        match self.viewing.rule {
+            Rule::DashJs2 => dashjs2::CONNECTIONS,
+            Rule::Throughput | Rule::Bola => 1,
+        }
     }
 }
 

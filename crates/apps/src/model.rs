@@ -28,6 +28,8 @@ pub struct Kind {
     /// Whether the second end opens the connections: the client, where it receives the data that
     /// the flow's figures describe.
     pub second_opens: bool,
+    /// Whether connections from 1 on are opened when the app asks for them, not with the flow.
+    pub opens_later: bool,
     /// Whether its streams carry messages, in both directions, instead of plain bytes.
     pub has_messages: bool,
     /// Whether it is one direction of a call.
@@ -50,6 +52,7 @@ impl Kind {
             about,
             transport,
             second_opens: false,
+            opens_later: false,
             has_messages: false,
             is_call: false,
             is_elastic: false,

@@ -83,6 +83,14 @@ pub trait Port {
     /// waiting for room in the send buffer is skipped (and counted by the world as blocked).
     fn message(&mut self, connection: u8, message: Message);
 
+    /// Opens a further connection of a flow whose kind opens them when asked
+    /// ([`Kind::opens_later`](crate::Kind::opens_later)), from the end that opens; [`Input::Open`]
+    /// tells when it is up. Each is opened once.
+    fn open(&mut self, connection: u8);
+
+    /// Breaks a connection off at once: neither end sends or receives on it again.
+    fn abort(&mut self, connection: u8);
+
     /// Asks for [`Input::Timer`] at `time`; replaces an earlier wish.
     fn wake_at(&mut self, time: Time);
 

@@ -123,6 +123,8 @@ mod tests {
             self.sent.push((self.now, datagram.len));
         }
         fn message(&mut self, _: u8, _: crate::Message) {}
+        fn open(&mut self, _: u8) {}
+        fn abort(&mut self, _: u8) {}
         fn wake_at(&mut self, time: Time) {
             self.wake = Some(time);
         }

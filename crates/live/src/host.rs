@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::lab::{Host, graph};
 use crate::unfit::{Unfit, UnfitFlow};
 pub(crate) use end::locked;
-use end::{End, Outbox, Socket, Turn};
+use end::{End, Outbox, Socket, Turn, Wish};
 
 /// How often TCP_INFO is read.
 const SAMPLE_EVERY: Span = Span::from_millis(10);
@@ -286,7 +286,9 @@ impl<'a> Side<'a> {
             }
         };
         let index = self.ends.len();
-        self.due.insert((flow.start, Due::Start(index)));
+        if at.connection == 0 || !flow.app.kind().opens_later {
+            self.due.insert((flow.start, Due::Start(index)));
+        }
         // Of a conversation both ends stop, of one-way traffic its source.
         if let Some(stop) = flow.stop.filter(|_| first || flow.app.kind().has_messages) {
             self.due.insert((stop, Due::Stop(index)));
@@ -319,11 +321,20 @@ impl<'a> Side<'a> {
             io.wake = (!io.stopped).then_some(wake);
             self.settle(home)?;
         }
-        for (connection, message) in std::mem::take(&mut self.outbox.messages) {
+        for (connection, wish) in std::mem::take(&mut self.outbox.wishes) {
             let to = home + usize::from(connection);
             let end = &mut self.ends[to];
-            if !end.io.message(message) {
-                locked(&self.shared.recorders[end.flow]).blocked(now);
+            match wish {
+                Wish::Message(message) => {
+                    if !end.io.message(message) {
+                        locked(&self.shared.recorders[end.flow]).blocked(now);
+                    }
+                }
+                Wish::Open => self.start(to, now)?,
+                Wish::Abort => {
+                    end.sample(now, &self.shared.recorders[end.flow]);
+                    end.abort();
+                }
             }
             self.settle(to)?;
         }

@@ -351,6 +351,8 @@ words! {
         Throughput = "throughput" => Rule::Throughput,
         /// By the playout buffer, as dash.js.
         Bola = "bola" => Rule::Bola,
+        /// By the measured throughput, as dash.js 2.0.0: slow chunks are given up.
+        DashJs2 = "dash.js-2.0.0" => Rule::DashJs2,
     }
 }
 

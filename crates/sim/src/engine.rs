@@ -2,7 +2,7 @@
 
 use crate::calendar::{Owner, Source};
 use crate::forwarding::Next;
-use crate::host::{Endpoint, Outbox, SimPort, Transport};
+use crate::host::{Endpoint, Outbox, SimPort, Transport, Wish};
 use crate::net::Net;
 use crate::packet::{Body, Packet};
 use sojourn_apps::{App, Input, Message};
@@ -168,7 +168,7 @@ impl Engine {
         let first = !packet.way.is_forth();
         let flow = self.flows[index / 2] as usize;
         let recorder = &mut self.recorders[flow];
-        if let Some(spp) = recorder.spp().filter(|_| endpoint.connection == 0) {
+        if let Some(spp) = recorder.spp().filter(|_| endpoint.paired) {
             match endpoint.transport.sent(&packet) {
                 Some(sent) => spp.passed(now, !first, sent),
                 None => spp.reached(now, !first, packet.identity()),
@@ -322,13 +322,23 @@ impl Engine {
         self.endpoints[peer].expect(end, message);
     }
 
-    /// Puts the messages of the app at an endpoint on its connections.
+    /// Does what the app at an endpoint wants of its connections.
     #[cold]
-    fn post_all(&mut self, index: usize, now: Time) {
+    fn grant(&mut self, index: usize, now: Time) {
         let home = self.endpoints[index].home();
-        for (connection, message) in std::mem::take(&mut self.outbox.messages) {
+        for (connection, wish) in std::mem::take(&mut self.outbox.wishes) {
             let at = home + 2 * usize::from(connection);
-            self.post(at, message, now);
+            match wish {
+                Wish::Message(message) => self.post(at, message, now),
+                Wish::Open => {
+                    let peer = self.endpoints[at].way.back().index();
+                    for end in [at, peer] {
+                        self.endpoints[end].start_at(now);
+                        self.arm_endpoint(end);
+                    }
+                }
+                Wish::Abort => self.endpoints[at].abort(),
+            }
             if at != index {
                 self.flush(at, now);
             }
@@ -337,8 +347,8 @@ impl Engine {
 
     /// Sends whatever an endpoint has to send, and arms its timer.
     fn flush(&mut self, index: usize, now: Time) {
-        if !self.outbox.messages.is_empty() {
-            self.post_all(index, now);
+        if !self.outbox.wishes.is_empty() {
+            self.grant(index, now);
         }
         loop {
             let endpoint = &mut self.endpoints[index];
@@ -354,7 +364,7 @@ impl Engine {
             }
             let packet = endpoint.segment(sent.segment, sent.ect);
             if let Some(spp) = recorder.spp()
-                && endpoint.connection == 0
+                && endpoint.paired
                 && endpoint.transport.sent(&packet).is_none()
             {
                 spp.left(now, endpoint.is_first(), packet.identity());

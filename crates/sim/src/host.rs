@@ -75,6 +75,8 @@ pub(crate) struct Endpoint {
     pub(crate) tos: u8,
     /// Number of the connection within the flow.
     pub(crate) connection: u8,
+    /// Whether its packets make pairs for the flow's round-trip times.
+    pub(crate) paired: bool,
     /// Payload delivered by the peer so far.
     pub(crate) delivered: u64,
     /// At so much of it something is complete: a message or the file.
@@ -116,21 +118,27 @@ impl Endpoint {
         let expected = flow.app.total_bytes().filter(|_| !is_first);
         // Of a conversation both ends stop, of one-way traffic its source.
         let stop = flow.stop.filter(|_| is_first || kind.has_messages);
+        let start = if connection > 0 && kind.opens_later {
+            Time::MAX
+        } else {
+            flow.start
+        };
         Self {
             transport,
             app: app as u32,
             way,
             tos: flow.dscp << 2,
             connection,
+            paired: connection == 0,
             delivered: 0,
             notable: expected.unwrap_or(u64::MAX),
             armed: Time::MAX,
-            due: flow.start,
+            due: start,
             sample_at: Time::ZERO,
             opens: is_first != kind.second_opens,
             started: false,
             stopped: false,
-            start: flow.start,
+            start,
             stop: stop.unwrap_or(Time::MAX),
             wake: Time::MAX,
             expected,
@@ -203,6 +211,22 @@ impl Endpoint {
         self.written += bytes;
         self.write_rest();
         self.written
+    }
+
+    /// Starts now. From here on the flow's round-trip times are those of this connection.
+    pub(crate) fn start_at(&mut self, now: Time) {
+        self.start = now;
+        self.paired = true;
+        self.plan();
+    }
+
+    /// Breaks the connection off.
+    pub(crate) fn abort(&mut self) {
+        self.paired = false;
+        self.rest = 0;
+        if let Transport::Tcp { connection, .. } = &mut self.transport {
+            connection.abort();
+        }
     }
 
     /// Whether the start is due now, for the first time.
@@ -280,12 +304,23 @@ impl Endpoint {
     }
 }
 
+/// What an app wants of one of its connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wish {
+    /// To carry a message.
+    Message(Message),
+    /// To open.
+    Open,
+    /// To break off.
+    Abort,
+}
+
 /// What an app has asked for and its engine has yet to do.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) datagrams: Vec<Datagram>,
-    /// Messages by the number of their connection.
-    pub(crate) messages: Vec<(u8, Message)>,
+    /// By the number of the connection.
+    pub(crate) wishes: Vec<(u8, Wish)>,
     pub(crate) wake: Option<Time>,
 }
 
@@ -323,7 +358,17 @@ impl Port for SimPort<'_> {
     }
 
     fn message(&mut self, connection: u8, message: Message) {
-        self.outbox.messages.push((connection, message));
+        self.outbox
+            .wishes
+            .push((connection, Wish::Message(message)));
+    }
+
+    fn open(&mut self, connection: u8) {
+        self.outbox.wishes.push((connection, Wish::Open));
+    }
+
+    fn abort(&mut self, connection: u8) {
+        self.outbox.wishes.push((connection, Wish::Abort));
     }
 
     fn wake_at(&mut self, time: Time) {

@@ -6,7 +6,7 @@ use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing, big_clip};
 use sojourn_apps::{Bulk, Dash, Metric, Spec as AppSpec, Telemetry, Voip, Web};
 use sojourn_tcp::{Config, DelayedAck};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Amount, Cell, Distribution, Flow, FlowResult, RunResult};
+use sojourn_world::{Amount, Cell, Change, Distribution, Flow, FlowResult, LineChange, RunResult};
 use std::sync::Arc;
 
 /// A flow from the server to the client.
@@ -82,7 +82,7 @@ fn requested(result: &RunResult, name: &str) -> f64 {
 #[test]
 fn players_share_a_link_evenly() {
     for (players, mbit) in [(2, 4.0), (4, 8.0)] {
-        for rule in [Rule::Throughput, Rule::Bola] {
+        for rule in [Rule::Throughput, Rule::Bola, Rule::DashJs2] {
             let names: Vec<String> = (0..players).map(|n| format!("dash-{n}")).collect();
             let flows = names.iter().map(|name| dash(name, rule, None)).collect();
             let result = run(&home(2.0, mbit, 120, flows));
@@ -116,6 +116,29 @@ fn a_player_recovers_from_a_server_that_was_away() {
     let dark = sum(dash, Metric::StalledS);
     assert!((3.5..8.5).contains(&dark), "{dark}");
     assert!(requested(&result, "dash") >= 4200.0);
+}
+
+/// A link that loses nine tenths of its rate: the chunk under way is given up, again and again until
+/// the lowest rates, each time over another connection.
+#[test]
+fn a_player_gives_up_chunks_and_goes_on_over_other_connections() {
+    let mut cell = home(1.0, 10.0, 120, vec![dash("dash", Rule::DashJs2, None)]);
+    cell.warmup = Span::from_secs(60);
+    cell.changes = vec![Change {
+        at: Time::ZERO + Span::from_secs(40),
+        link: 1,
+        line: LineChange {
+            rate: Some(mbit(0.8)),
+            ..LineChange::default()
+        },
+        ..Change::default()
+    }];
+    let result = run(&cell);
+    let asked = spread(flow_of(&result, "dash"), Metric::RequestedKbps);
+    // 0.8 Mbit/s carry 573 kbit/s: nine tenths of what is left beside the heads.
+    assert!((374.0..=573.0).contains(&asked.p50), "{asked:?}");
+    // No more than is played in 60 s, and a player that stood still would have fetched nothing.
+    assert!((25..=36).contains(&asked.count), "{asked:?}");
 }
 
 /// A video of one rate in which every second chunk is empty.

@@ -3,7 +3,7 @@
 //!
 //! Options are agreed out of band: both ends get the same [`Config`]. Only ECN is negotiated on
 //! the wire (RFC 3168 section 6.1.1), because its flags are there.
-//! Not here: resets are obeyed but never sent; TIME-WAIT has no timer.
+//! Not here: resets for segments that no connection wants; TIME-WAIT has no timer.
 
 use crate::config::Config;
 use crate::congestion::CongestionControl;
@@ -78,6 +78,10 @@ pub struct Connection {
     syn_sent: Time,
     syn_count: u32,
     syn_due: bool,
+    /// It was broken off at this end: what still comes is answered by a reset.
+    aborted: bool,
+    /// Sequence number of a reset that is due.
+    reset_due: Option<u32>,
     /// The peer closed first.
     passive_close: bool,
     config: Config,
@@ -105,6 +109,8 @@ impl Connection {
             syn_sent: Time::ZERO,
             syn_count: 0,
             syn_due: false,
+            aborted: false,
+            reset_due: None,
             passive_close: false,
             config: *config,
         }
@@ -139,7 +145,11 @@ impl Connection {
             return received;
         }
         match self.phase {
-            Phase::Closed => return received,
+            Phase::Closed => {
+                // RFC 9293 section 3.10.7.1.
+                self.reset_due = self.aborted.then_some(segment.ack);
+                return received;
+            }
             Phase::Listen => {
                 if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
                     self.answer_syn(segment, now);
@@ -196,13 +206,27 @@ impl Connection {
             Phase::SynReceived | Phase::Open => segment.seq == self.receiver.ack_number(),
         };
         if plausible {
-            self.phase = Phase::Closed;
-            self.syn_due = false;
-            self.syn_at = Time::MAX;
-            self.pace_timer = Time::MAX;
-            self.sender = Sender::new(&self.config);
-            self.receiver = Receiver::new(&self.config);
+            self.forget();
         }
+    }
+
+    fn forget(&mut self) {
+        self.phase = Phase::Closed;
+        self.syn_due = false;
+        self.syn_at = Time::MAX;
+        self.pace_timer = Time::MAX;
+        self.sender = Sender::new(&self.config);
+        self.receiver = Receiver::new(&self.config);
+    }
+
+    /// Breaks off at once: what is written and what arrives is lost, and a reset tells the peer
+    /// (RFC 9293 section 3.10.5), once more for each segment that still comes.
+    pub fn abort(&mut self) {
+        if matches!(self.phase, Phase::SynReceived | Phase::Open) {
+            self.reset_due = Some(seq::wire(self.isn, self.sender.next));
+            self.aborted = true;
+        }
+        self.forget();
     }
 
     fn answer_syn(&mut self, segment: &Segment, now: Time) {
@@ -309,6 +333,9 @@ impl Connection {
     }
 
     fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(number) = self.reset_due.take() {
+            return Some(self.plain(number, Flags::RST, now));
+        }
         if !core::mem::take(&mut self.syn_due) {
             return None;
         }

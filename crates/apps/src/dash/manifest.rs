@@ -126,6 +126,14 @@ pub(super) struct ChunkName {
 }
 
 impl ChunkName {
+    /// In the place of a number: the header of a representation.
+    pub(super) const HEADER: usize = 0xffff_ffff;
+
+    /// Whether it is a representation's header.
+    pub(super) const fn is_header(self) -> bool {
+        self.number == Self::HEADER
+    }
+
     /// As the tag of a message.
     pub(super) const fn tag(self) -> u64 {
         (self.representation as u64) << 32 | self.number as u64

@@ -2,29 +2,20 @@
 //! empty.
 //!
 //! Buffer and schedule as dash.js: the next chunk is asked for when the one before is there and
-//! the buffer is below its target, which is higher while the highest rate plays. Playing begins
-//! when the buffer holds the pre-fill, and goes on after a stall with the next chunk.
-//!
-//! Quality of experience: the linear model of Yin, Jindal, Sekar and Sinopoli 2015 (SIGCOMM,
-//! "balanced"), per chunk and in kbit/s: its rate, less the change of rate, less 3000 for each
-//! second of stall or of waiting for the first picture.
+//! the buffer is below its target, which is higher while the highest rate plays.
 
 use super::bola::Bola;
 use super::manifest::{ChunkName, Manifest};
+use super::playout::Playout;
 use super::throughput::Estimate;
-use crate::{App, Input, Message, Metric, Port};
+use crate::{App, Input, Message, Port};
 use alloc::sync::Arc;
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Span, Time};
 
 /// Bytes of a request.
 const REQUEST: u32 = 350;
 /// The first chunk's rate is the highest up to this (dash.js' `initialBitrate`).
 const FIRST_BPS: f64 = 1e6;
-/// What a second without a picture costs, in kbit/s (Yin et al. 2015).
-const STALL_COST: f64 = 3000.0;
-/// How often a stall is looked at, so that the end of a run does not hide it.
-const STALL_STEP: Span = Span::from_millis(500);
-
 /// How a player chooses among the representations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -32,6 +23,8 @@ pub enum Rule {
     Throughput,
     /// By the playout buffer.
     Bola,
+    /// By the measured throughput as dash.js 2.0.0, which gives up chunks that come too slowly.
+    DashJs2,
 }
 
 impl Rule {
@@ -39,7 +32,7 @@ impl Rule {
     /// versions 3 and 4), and BOLA's own.
     pub const fn buffer(self) -> Span {
         match self {
-            Self::Throughput => Span::from_secs(12),
+            Self::Throughput | Self::DashJs2 => Span::from_secs(12),
             Self::Bola => Span::from_secs(30),
         }
     }
@@ -81,21 +74,13 @@ pub(super) struct Player {
     viewing: Viewing,
     estimate: Estimate,
     bola: Option<Bola>,
-    /// Unplayed video, as of `seen`.
-    buffer: Span,
-    seen: Time,
-    playing: bool,
-    /// The pre-fill has been reached once.
-    began: bool,
+    playout: Playout,
     fetch: Option<Fetch>,
     /// When the next request is due.
     planned: Option<Time>,
     /// From here on the next request waits for the buffer, not for the rule.
     waits_since: Time,
     number: usize,
-    last_rate: Option<Rate>,
-    /// Time without a picture since the last chunk.
-    dark: Span,
 }
 
 impl Player {
@@ -103,52 +88,23 @@ impl Player {
     pub(super) fn new(viewing: Viewing) -> Self {
         let bola = match viewing.rule {
             Rule::Bola => Bola::new(&viewing.manifest, viewing.buffer),
-            Rule::Throughput => None,
+            Rule::Throughput | Rule::DashJs2 => None,
         };
         Self {
+            playout: Playout::new(viewing.prefill),
             viewing,
             estimate: Estimate::default(),
             bola,
-            buffer: Span::ZERO,
-            seen: Time::ZERO,
-            playing: false,
-            began: false,
             fetch: None,
             planned: None,
             waits_since: Time::ZERO,
             number: 0,
-            last_rate: None,
-            dark: Span::ZERO,
-        }
-    }
-
-    /// Plays until now.
-    fn play(&mut self, now: Time, port: &mut dyn Port) {
-        let passed = now - self.seen;
-        self.seen = self.seen.max(now);
-        if self.playing {
-            let played = passed.min(self.buffer);
-            self.buffer -= played;
-            if self.buffer.is_zero() && passed > played {
-                self.playing = false;
-                port.observe(Metric::Stalls, 1.0);
-                self.darken(passed - played, port);
-            }
-        } else {
-            self.darken(passed, port);
-        }
-    }
-
-    fn darken(&mut self, time: Span, port: &mut dyn Port) {
-        self.dark += time;
-        if self.began {
-            port.observe(Metric::StalledS, time.as_secs_f64());
         }
     }
 
     fn target(&self) -> Span {
         let top = self.viewing.manifest.rates().last().copied();
-        if self.last_rate.is_some() && self.last_rate == top {
+        if self.playout.last_rate.is_some() && self.playout.last_rate == top {
             self.viewing.buffer.max(self.viewing.buffer_at_top)
         } else {
             self.viewing.buffer
@@ -158,8 +114,8 @@ impl Player {
     /// Plans the next request: at once, or when the buffer has fallen below its target.
     fn plan(&mut self, now: Time) {
         // Before the playing begins nothing falls.
-        let above = if self.began && self.buffer >= self.target() {
-            self.buffer - self.target() + Span::from_millis(1)
+        let above = if self.playout.began && self.playout.buffer >= self.target() {
+            self.playout.buffer - self.target() + Span::from_millis(1)
         } else {
             Span::ZERO
         };
@@ -175,7 +131,7 @@ impl Player {
             return (sustained, Span::ZERO);
         };
         bola.waited(now - self.waits_since);
-        let (choice, wait) = bola.choose(self.buffer, manifest.chunk(), sustained);
+        let (choice, wait) = bola.choose(self.playout.buffer, manifest.chunk(), sustained);
         self.waits_since = now + wait;
         (choice, wait)
     }
@@ -187,7 +143,7 @@ impl Player {
         }
         let (choice, wait) = self.choose(now);
         // A player that does not play would wait for ever.
-        if wait.is_zero() || !self.playing {
+        if wait.is_zero() || !self.playout.playing {
             self.ask(choice, now, port);
         } else {
             self.planned = Some(now + wait);
@@ -219,48 +175,19 @@ impl Player {
         let size = manifest.size(index, fetch.chunk.number).unwrap_or(0);
         let took = now - fetch.asked;
         if size > 0 && !took.is_zero() {
-            let kbps = f64::from(size) * 8.0 / took.as_secs_f64() / 1e3;
-            port.observe(Metric::AchievedKbps, kbps);
             let first = fetch.first_byte.unwrap_or(now);
             self.estimate
                 .add(size.into(), first - fetch.asked, now - first);
         }
-        self.buffer += manifest.chunk();
         self.number += 1;
-        let enough = if self.began {
-            manifest.chunk()
-        } else {
-            self.viewing.prefill
-        };
-        if !self.playing && self.buffer >= enough {
-            (self.playing, self.began) = (true, true);
-        }
-        self.judge(manifest.rates()[index], port);
-        port.observe(Metric::BufferS, self.buffer.as_secs_f64());
-    }
-
-    fn judge(&mut self, rate: Rate, port: &mut dyn Port) {
-        let kbps = rate.as_bps() as f64 / 1e3;
-        port.observe(Metric::RequestedKbps, kbps);
-        let before = self.last_rate.replace(rate);
-        let change = before.map_or(0.0, |rate| (rate.as_bps() as f64 / 1e3 - kbps).abs());
-        if change > 0.0 {
-            port.observe(Metric::Switches, 1.0);
-        }
-        let dark = core::mem::take(&mut self.dark).as_secs_f64();
-        port.observe(Metric::Qoe, kbps - change - STALL_COST * dark);
+        let rate = manifest.rates()[index];
+        self.playout.add(manifest.chunk(), rate, (size, took), port);
     }
 
     /// Sets the timer to whatever comes first.
     fn rest(&mut self, now: Time, port: &mut dyn Port) {
-        let dry = if self.playing {
-            // One step beyond the end of the buffer: at its end nothing is missing yet.
-            now + self.buffer + Span::from_millis(1)
-        } else {
-            now + STALL_STEP
-        };
         let next = self.planned.unwrap_or(Time::MAX);
-        port.wake_at(dry.min(next));
+        port.wake_at(self.playout.look_at(now).min(next));
     }
 }
 
@@ -268,7 +195,7 @@ impl App for Player {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
         match input {
             Input::Start => {
-                self.seen = now;
+                self.playout.start(now);
                 self.plan(now);
             }
             Input::Delivered(_) => {
@@ -278,13 +205,13 @@ impl App for Player {
                 return;
             }
             Input::Message { message, .. } => {
-                self.play(now, port);
+                self.playout.play(now, port);
                 self.arrived(message, now, port);
                 if self.fetch.is_none() && self.planned.is_none() {
                     self.plan(now);
                 }
             }
-            Input::Timer => self.play(now, port),
+            Input::Timer => self.playout.play(now, port),
             _ => return,
         }
         self.go_on(now, port);

@@ -6,7 +6,9 @@ use alloc::sync::Arc;
 use sojourn_units::{Span, Time};
 
 /// Bytes of an answer's head.
-const HEAD: u32 = 250;
+pub(super) const HEAD: u32 = 250;
+/// Bytes of a representation's header.
+const HEADER: u32 = 800;
 
 /// A time in which the server is away: requests that come then are answered when it is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub(super) struct Server {
     outage: Option<Outage>,
     start: Time,
     /// The answer that waits for the end of the outage.
-    owed: Option<Message>,
+    owed: Option<(u8, Message)>,
 }
 
 impl Server {
@@ -51,23 +53,30 @@ impl App for Server {
     fn handle(&mut self, input: Input, now: Time, port: &mut dyn Port) {
         match input {
             Input::Start => self.start = now,
-            Input::Message { message, .. } => {
+            Input::Message {
+                connection,
+                message,
+            } => {
                 let chunk = ChunkName::of_tag(message.tag);
                 // A chunk that does not exist is answered with a head alone.
-                let size = self.manifest.size(chunk.representation, chunk.number);
+                let size = if chunk.is_header() {
+                    Some(HEADER)
+                } else {
+                    self.manifest.size(chunk.representation, chunk.number)
+                };
                 let bytes = size.unwrap_or(0).saturating_add(HEAD);
                 let answer = Message::new(message.tag, bytes);
                 match self.back_at(now) {
-                    None => port.message(0, answer),
+                    None => port.message(connection, answer),
                     Some(back) => {
-                        self.owed = Some(answer);
+                        self.owed = Some((connection, answer));
                         port.wake_at(back);
                     }
                 }
             }
             Input::Timer if self.back_at(now).is_none() => {
-                if let Some(answer) = self.owed.take() {
-                    port.message(0, answer);
+                if let Some((connection, answer)) = self.owed.take() {
+                    port.message(connection, answer);
                 }
             }
             _ => {}

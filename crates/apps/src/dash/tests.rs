@@ -1,3 +1,4 @@
+mod dashjs2;
 mod generator;
 mod manifests;
 mod rules;

@@ -30,6 +30,8 @@ pub(crate) struct Wire {
     pub(crate) observed: Vec<(Time, Metric, f64)>,
     /// Messages by their sender.
     pub(crate) messages: Vec<(Time, usize, u8, Message)>,
+    /// Connections that were broken off.
+    pub(crate) aborted: Vec<(Time, u8)>,
 }
 
 /// A point in time by its milliseconds.
@@ -65,6 +67,7 @@ impl Wire {
             datagrams: 0,
             observed: Vec::new(),
             messages: Vec::new(),
+            aborted: Vec::new(),
         };
         for end in 0..2 {
             wire.at(Time::ZERO, end, Event::Input(Input::Start));
@@ -122,6 +125,21 @@ impl Wire {
                 self.at(now + self.delay, 1 - end, Event::Input(input));
             }
         }
+        for connection in port.aborted {
+            self.aborted.push((now, connection));
+            // What the peer had yet to send stays there; one connection is in use at a time.
+            self.events.retain(|_, (_, event)| {
+                !matches!(
+                    event,
+                    Event::Input(Input::Delivered(_) | Input::Message { .. })
+                )
+            });
+            self.free_at = [now; 2];
+        }
+        for connection in port.opened {
+            let up = Event::Input(Input::Open(connection));
+            self.at(now + self.delay * 2, end, up);
+        }
         for (connection, message) in port.messages {
             self.messages.push((now, end, connection, message));
             let begins = now.max(self.free_at[end]);
@@ -152,6 +170,8 @@ pub(crate) struct Notes {
     pub(crate) forever: bool,
     pub(crate) datagrams: Vec<Datagram>,
     pub(crate) messages: Vec<(u8, Message)>,
+    pub(crate) opened: Vec<u8>,
+    pub(crate) aborted: Vec<u8>,
     pub(crate) wake: Option<Time>,
     pub(crate) closed: bool,
     pub(crate) rtts: Vec<Span>,
@@ -173,6 +193,12 @@ impl Port for Notes {
     }
     fn message(&mut self, connection: u8, message: Message) {
         self.messages.push((connection, message));
+    }
+    fn open(&mut self, connection: u8) {
+        self.opened.push(connection);
+    }
+    fn abort(&mut self, connection: u8) {
+        self.aborted.push(connection);
     }
     fn wake_at(&mut self, time: Time) {
         self.wake = Some(time);

@@ -69,6 +69,8 @@ pub(super) struct End {
     pub(super) interest: Option<EventFlags>,
     /// The wake-up that is planned.
     pub(super) armed: Option<Time>,
+    /// Whether the flow goes on over other connections when this one is gone.
+    is_one_of_many: bool,
     /// Finds the messages in what arrives; none where the stream carries plain bytes.
     reader: Option<Reader>,
     /// Datagrams that have come, where packets may arrive twice.
@@ -102,11 +104,22 @@ pub(super) struct Io {
     last: TcpInfo,
 }
 
+/// What an app wants of one of its connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wish {
+    /// To carry a message.
+    Message(Message),
+    /// To open.
+    Open,
+    /// To break off.
+    Abort,
+}
+
 /// What an app has asked for and its side has yet to do.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Messages by the number of their connection.
-    pub(super) messages: Vec<(u8, Message)>,
+    /// By the number of the connection.
+    pub(super) wishes: Vec<(u8, Wish)>,
     pub(super) wake: Option<Time>,
 }
 
@@ -140,6 +153,7 @@ impl End {
             peer,
             interest: None,
             armed: None,
+            is_one_of_many: flow.app.kind().opens_later && flow.app.connections() > 1,
             reader: flow.app.kind().has_messages.then(Reader::default),
             received: None,
             io: Io {
@@ -199,7 +213,9 @@ impl End {
         if bytes == 0 {
             self.sample(turn.now, turn.recorder);
             self.io.socket = Socket::Closed;
-            self.io.wake = None;
+            if !self.is_one_of_many {
+                self.io.wake = None;
+            }
             return;
         }
         if self.io.quick_ack {
@@ -280,9 +296,14 @@ impl End {
     /// The run is over: no more data, connections break off at once, datagrams are still let in.
     pub(super) fn over(&mut self) {
         self.io.quit();
-        if !self.io.stream {
-            return;
+        if self.io.stream {
+            self.abort();
         }
+    }
+
+    /// Breaks the connection off.
+    pub(super) fn abort(&mut self) {
+        self.io.rest = 0;
         if let Socket::Open(fd) = std::mem::take(&mut self.io.socket) {
             socket::abort(&fd);
         }
@@ -465,7 +486,17 @@ impl Port for LivePort<'_> {
     }
 
     fn message(&mut self, connection: u8, message: Message) {
-        self.outbox.messages.push((connection, message));
+        self.outbox
+            .wishes
+            .push((connection, Wish::Message(message)));
+    }
+
+    fn open(&mut self, connection: u8) {
+        self.outbox.wishes.push((connection, Wish::Open));
+    }
+
+    fn abort(&mut self, connection: u8) {
+        self.outbox.wishes.push((connection, Wish::Abort));
     }
 
     fn wake_at(&mut self, time: Time) {

@@ -24,6 +24,35 @@ fn reno() -> Config {
     }
 }
 
+/// A reset ends the peer's sending; each segment that still comes is answered by another one.
+#[test]
+fn an_end_that_breaks_off_resets_its_peer() {
+    let mut lost = 0;
+    let script = Box::new(move |side, _, sent: &crate::Transmit, _| {
+        // The first reset is lost.
+        lost += u32::from(side == A && sent.segment.flags.has(Flags::RST));
+        if lost == 1 && sent.segment.flags.has(Flags::RST) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    let mut pair = Pair::with_script(&reno(), millis(10), script);
+    pair.run_until(Time::ZERO + millis(35));
+    pair.ends[B].write(100 * u64::from(MSS));
+    // Ten segments arrive at 45 ms, of which the acknowledgements ask for more.
+    pair.run_until(Time::ZERO + millis(46));
+    let (before, got) = (pair.sent[B], pair.delivered[A]);
+    assert_eq!(got, 10 * u64::from(MSS));
+    pair.ends[A].abort();
+    pair.run_until(Time::ZERO + millis(2000));
+    assert_eq!(pair.ends[A].state(), crate::State::Closed);
+    assert_eq!(pair.ends[B].state(), crate::State::Closed);
+    // One flight was under way; its first segment brought the reset that arrived.
+    assert!(pair.sent[B] - before <= 20, "{}", pair.sent[B] - before);
+    assert_eq!(pair.delivered[A], got);
+}
+
 /// When `side` sent a segment without data, in milliseconds.
 fn pure_acks(pair: &Pair, side: usize) -> Vec<u64> {
     pair.log

@@ -1,5 +1,6 @@
 //! Player and server on a wire.
 
+use crate::dash::dashjs2;
 use crate::dash::player::Player;
 use crate::dash::server::Server;
 use crate::dash::{Manifest, Outage, Rule, Viewing, big_clip};
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use sojourn_units::{Rate, Span};
 use std::vec;
 
-fn viewing(manifest: Manifest, rule: Rule) -> Viewing {
+pub(super) fn viewing(manifest: Manifest, rule: Rule) -> Viewing {
     Viewing {
         manifest: Arc::new(manifest),
         rule,
@@ -23,15 +24,16 @@ fn viewing(manifest: Manifest, rule: Rule) -> Viewing {
 
 fn watch(viewing: Viewing, kbps: u64, outage: Option<Outage>) -> Wire {
     let server = Server::new(Arc::clone(&viewing.manifest), outage);
-    let ends = (
-        Box::new(server) as Box<dyn App>,
-        Box::new(Player::new(viewing)) as Box<dyn App>,
-    );
+    let player: Box<dyn App> = match viewing.rule {
+        Rule::DashJs2 => Box::new(dashjs2::Player::new(viewing)),
+        Rule::Throughput | Rule::Bola => Box::new(Player::new(viewing)),
+    };
+    let ends = (Box::new(server) as Box<dyn App>, player);
     Wire::new(ends, 1, Rate::from_bps(kbps * 1000), Span::from_millis(10))
 }
 
 /// Two-second chunks of exactly their nominal size.
-fn even(kbps: &[u32]) -> Manifest {
+pub(super) fn even(kbps: &[u32]) -> Manifest {
     let rates = kbps.iter().map(|&k| Rate::from_bps(u64::from(k) * 1000));
     let sizes = kbps.iter().map(|k| vec![k * 250; 4]);
     Manifest::new(Span::from_secs(2), rates.collect(), sizes.collect()).unwrap()
@@ -39,7 +41,7 @@ fn even(kbps: &[u32]) -> Manifest {
 
 #[test]
 fn the_rate_settles_below_nine_tenths_of_the_link() {
-    for rule in [Rule::Throughput, Rule::Bola] {
+    for rule in [Rule::Throughput, Rule::Bola, Rule::DashJs2] {
         let mut wire = watch(viewing(even(&[500, 1000, 2000, 4000]), rule), 2500, None);
         wire.run(ms(120_000));
         let rates = wire.values(Metric::RequestedKbps);
@@ -114,14 +116,14 @@ fn chunks_without_bytes_fill_the_buffer_and_measure_nothing() {
 
 proptest! {
     /// Time is accounted for: what was watched, what was dark and what lies in the buffer make up
-    /// the run, at any rate of the link, for either rule.
+    /// the run, at any rate of the link, for each rule.
     #[test]
     fn video_and_time_balance(
         kbps in 30_u64..8000,
-        bola in any::<bool>(),
+        rule in 0_usize..3,
         away in proptest::option::of((0_u64..50, 1_u64..20)),
     ) {
-        let rule = if bola { Rule::Bola } else { Rule::Throughput };
+        let rule = [Rule::Throughput, Rule::Bola, Rule::DashJs2][rule];
         let outage = away.map(|(after, lasts)| Outage {
             after: Span::from_secs(after),
             lasts: Span::from_secs(lasts),
