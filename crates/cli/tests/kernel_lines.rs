@@ -214,6 +214,24 @@ app = {{ kind = "ping", size = 64, interval = "37ms" }}
 
 /// A triangle: there over one link, back over two, none of which has one the other way.
 #[test]
+fn the_first_packet_takes_its_time_as_all_others_do() {
+    let dir = tempfile::tempdir().unwrap();
+    // Frames of 1500 bytes that fill the link: what one of them has too much all later ones have.
+    let scenario = r#"
+duration = "2s"
+dumbbell = { rtt = "20ms", up.rate = "1.2mbit", down.rate = "8mbit", qdisc = "pfifo limit 50" }
+flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "1166400bit", size = 1458 } }]
+"#;
+    let result = cell(dir.path(), scenario, &["--queues", "kernel"]);
+    let delay = &result.flows[0].1.delay;
+    // Half of the round trip, and 10 ms on the link.
+    assert!(
+        (20.0..20.01).contains(&delay.min) && delay.max < 20.01,
+        "{delay:?}"
+    );
+}
+
+#[test]
 fn links_may_lead_one_way() {
     let scenario = r#"
 duration = "4s"

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::KernelError;
-use crate::recipe::{Edit, Version, edits};
+use crate::recipe::{ADDED, Edit, Version, edits};
 use crate::store::{Image, Store, release};
 
 /// What a build needs on the disk, in MiB: 1500 for the source, the rest for objects.
@@ -189,6 +189,10 @@ impl Building<'_> {
                 step: "change the source",
                 reason: format!("{}: {error}", edit.file),
             })?;
+        }
+        for (file, text) in ADDED {
+            fs::write(tree.join(file), text)
+                .map_err(KernelError::io(format!("write the source file {file}")))?;
         }
         fs::write(self.dir.join("settings"), self.version.config())
             .map_err(KernelError::io("write the kernel's settings"))?;

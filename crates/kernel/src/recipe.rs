@@ -78,6 +78,10 @@ impl Version {
                 hash.write(part.as_bytes());
             }
         }
+        for (file, text) in ADDED {
+            hash.write(file.as_bytes());
+            hash.write(text.as_bytes());
+        }
         format!("{:08x}", (hash.0 >> 32) ^ (hash.0 & 0xffff_ffff))
     }
 }
@@ -119,6 +123,11 @@ pub(crate) struct Edit {
     pub(crate) new: &'static str,
 }
 
+/// Files that the source gets before it is compiled, with their text: the two ends of a link whose
+/// opportunities to send come from a trace, which Linux has nothing for.
+pub(crate) const ADDED: [(&str, &str); 1] =
+    [("net/sched/sch_link.c", include_str!("recipe/sch_link.c"))];
+
 /// The parameter on the kernel's command line from which all of its chance comes.
 pub(crate) const SEED: &str = "sojourn.seed";
 
@@ -132,7 +141,7 @@ pub(crate) const SEED: &str = "sojourn.seed";
 /// - When the kernel's process dies, its guests' processes die with it. They would go on as
 ///   processes of the host otherwise. They ask for it before they wait for the kernel to take them
 ///   in hand, and the kernel asks for it when it does.
-///
+/// - The two ends of a link with a trace ([`ADDED`]) are compiled with the other queues.
 /// - Floating point registers are given back to the host in a buffer that has room for all that a
 ///   processor can have. The host takes no less, and with AMX that is four times of what the
 ///   kernel keeps; tiles themselves are no guest's, which cannot ask for them.
@@ -151,6 +160,11 @@ pub(crate) fn edits(version: Version) -> Vec<Edit> {
             file: "arch/um/Kconfig",
             old: "config HZ\n\tint\n\tdefault 100\n",
             new: "config HZ\n\tint\n\tdefault 1000\n",
+        },
+        Edit {
+            file: "net/sched/Makefile",
+            old: "sch_generic.o sch_mq.o\n",
+            new: "sch_generic.o sch_mq.o sch_link.o\n",
         },
         Edit {
             file: "drivers/char/random.c",

@@ -66,6 +66,15 @@ impl Clock {
         std::thread::sleep(std::time::Duration::from_nanos(early));
     }
 
+    /// Sleeps until so long before zero.
+    pub(crate) fn wait_for_zero_but(self, early: Span) {
+        let earlier = Self {
+            zero: self.zero.saturating_sub(early.as_nanos()),
+            ..self
+        };
+        earlier.wait_for_zero();
+    }
+
     /// Sleeps until `time`, as late as the thread's timer slack has it.
     pub(crate) fn sleep_until(self, time: Time) {
         let at = self.monotonic(time);

@@ -30,6 +30,15 @@ const WIRE: &str = " rate 1tbit";
 /// of a busy time would leave together and one of them stand before the line for all of that time.
 const BURST: u64 = 1;
 
+/// The ends of a link that sends at the opportunities of a trace, which only a guest's kernel has;
+/// what they are told they hear from `world::kernel::traced`. Source: `sch_link.c` of its recipe.
+const LINK_START: &str = "link_start";
+const LINK_END: &str = "link_end";
+/// Major number of both.
+pub(crate) const LINK: u16 = 1;
+/// The words that name them as a parent.
+const IN_LINK: &str = "parent 1:1";
+
 /// What of a spec the kernel's queues lack; nothing when they have it all.
 pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {
     match spec {
@@ -96,8 +105,14 @@ fn own_rate(spec: &Spec) -> Option<Rate> {
 /// from the outside to [`LEAF`].
 ///
 /// A queue that does not hold packets back by itself gets a class of HTB with the link's rate in
-/// front of it, as the queue of a link in the other worlds has the transmitter behind it.
-pub(crate) fn queue(device: &str, spec: &Spec, rate: &LineRate) -> (Vec<String>, Vec<u16>) {
+/// front of it, as the queue of a link in the other worlds has the transmitter behind it; a link
+/// that is `traced` has [`LINK_START`] there.
+pub(crate) fn queue(
+    device: &str,
+    spec: &Spec,
+    rate: &LineRate,
+    traced: bool,
+) -> (Vec<String>, Vec<u16>) {
     let mut plan = Plan {
         device,
         lines: Vec::new(),
@@ -105,16 +120,31 @@ pub(crate) fn queue(device: &str, spec: &Spec, rate: &LineRate) -> (Vec<String>,
         next: 1,
     };
     let slower = |rate: Rate| own_rate(spec).is_some_and(|own| own <= rate);
-    match rate.fixed().filter(|&rate| !slower(rate)) {
+    let parent = match rate.fixed().filter(|&rate| !slower(rate)) {
+        _ if traced => {
+            let major = plan.major();
+            plan.add("root", major, LINK_START);
+            IN_LINK.to_owned()
+        }
         Some(rate) => {
             let burst = BURST;
-            let parent = plan.class("root", HtbParams { rate, burst });
-            plan.majors.clear();
-            plan.plant(&parent, spec);
+            plan.class("root", HtbParams { rate, burst })
         }
-        None => plan.plant("root", spec),
-    }
+        None => "root".to_owned(),
+    };
+    plan.majors.clear();
+    plan.plant(&parent, spec);
     (plan.lines, plan.majors)
+}
+
+/// From the lines of a queue to those that put it in the place of the one at its device.
+pub(crate) fn anew(device: &str, mut lines: Vec<String>) -> Vec<String> {
+    // A traced link goes on.
+    let traced = lines[0].ends_with(LINK_START);
+    let place = if traced { IN_LINK } else { "root" };
+    let removed = format!("qdisc del dev {device} {place}");
+    lines.splice(..usize::from(traced), [removed]);
+    lines
 }
 
 /// From the lines of a queue to those that make another one of it, by its parameters alone. Nothing
@@ -223,7 +253,7 @@ pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Ve
     let jitter = !line.jitter.is_zero();
     let ahead = matches!(line.reorder, Reorder::Ahead { .. });
     if ahead || (jitter && line.reorder != Reorder::Never) {
-        return line_in_parts(device, line, further, ahead);
+        return line_in_parts(device, line, further, ahead, false);
     }
     let mut words = delayed(line, further);
     match line.rate.fixed() {
@@ -237,13 +267,20 @@ pub(crate) fn line(device: &str, parent: &str, line: &Line, further: Span) -> Ve
     vec![netem(device, parent, &words)]
 }
 
-/// A line at the root of a device as two netems, of which the first sends and the other delays. All
-/// that may change is said, so that a change leaves nothing of what was before. What paths have
-/// beyond the line is `apart`, in the first, where packets may pass the line's delay by.
-pub(crate) fn line_in_parts(device: &str, line: &Line, further: Span, apart: bool) -> Vec<String> {
+/// A line at the root of a device in parts, of which the first sends, a netem or [`LINK_END`] of a
+/// link that is `traced`, and the last delays. All that may change is said, so that a change leaves
+/// nothing of what was before. What paths have beyond the line is `apart`, before the last, where
+/// packets may pass the line's delay by.
+pub(crate) fn line_in_parts(
+    device: &str,
+    line: &Line,
+    further: Span,
+    apart: bool,
+    traced: bool,
+) -> Vec<String> {
     let sent = match line.rate.fixed() {
-        Some(rate) => format!(" rate {}bit", rate.as_bps()),
-        None => WIRE.to_owned(),
+        Some(rate) if !traced => format!(" rate {}bit", rate.as_bps()),
+        _ => WIRE.to_owned(),
     };
     // With a rate, however high, nothing overtakes.
     let order = match line.reorder {
@@ -256,15 +293,28 @@ pub(crate) fn line_in_parts(device: &str, line: &Line, further: Span, apart: boo
     } else {
         (Span::ZERO, further)
     };
-    let sent = delayed(&Line::new(LineRate::Infinite), first) + &sent;
     let mut words = delayed(line, second);
     if let Reorder::Ahead { chance, gap } = line.reorder {
         let _ = write!(words, " reorder {} gap {gap}", shares(chance));
     }
-    vec![
-        netem(device, "root handle 1:", &sent),
-        netem(device, "parent 1:1 handle 2:", &(words + order)),
-    ]
+    let mut parts = Vec::new();
+    if traced {
+        parts.push(format!(
+            "qdisc add dev {device} root handle {LINK}: {LINK_END}"
+        ));
+    }
+    let mut part = |words: &str| {
+        let place = match parts.len() {
+            0 => "root handle 1:".to_owned(),
+            number => format!("parent {number}:1 handle {}:", number + 1),
+        };
+        parts.push(netem(device, &place, words));
+    };
+    if apart || !traced {
+        part(&(delayed(&Line::new(LineRate::Infinite), first) + &sent));
+    }
+    part(&(words + order));
+    parts
 }
 
 /// A share of packets with its correlation, which netem keeps where it is not said.
@@ -493,154 +543,4 @@ fn counted(answer: &[u8]) -> Option<Counted> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spec(text: &str) -> Spec {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn what_the_kernel_lacks_is_found_by_name() {
-        for (text, what) in [
-            ("fq_codel", None),
-            ("cake bandwidth 10mbit nat", None),
-            ("tbf rate 1mbit burst 5kb over pie", None),
-            ("gsp", Some("gsp")),
-            ("fq_gsp", Some("gsp")),
-            ("adth", Some("adth")),
-            ("cobalt", Some("cobalt")),
-            ("steer util 99% delay 30ms over codel", Some("steer")),
-            (
-                "htb rate 1mbit over fq_pie triple-isolate",
-                Some("triple-isolate"),
-            ),
-            ("fq_codel ack-filter", Some("ack-filter")),
-            ("codel law ns2", Some("another law of codel than Linux's")),
-            (
-                "fq_pie law dummynet",
-                Some("another law of pie than Linux's"),
-            ),
-            (
-                "red limit 1000p min 5p max 15p avpkt 500",
-                Some("thresholds of red in packets"),
-            ),
-        ] {
-            assert_eq!(lacking(&spec(text)), what, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
-        let at = |text: &str, mbit: u64| {
-            let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-            queue("d", &spec(text), &rate)
-        };
-        let (lines, majors) = at("codel", 10);
-        assert_eq!(
-            lines,
-            [
-                "qdisc add dev d root handle 1: htb default 1",
-                "class add dev d parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit \
-                 burst 1b cburst 1b quantum 1514",
-                "qdisc add dev d parent 1:1 handle 10: codel limit 1000 target 5ms interval 100ms",
-            ]
-        );
-        assert_eq!(majors, [LEAF]);
-        // A shaper that is not faster than the link stands alone.
-        let (lines, _) = at("cake bandwidth 10mbit", 10);
-        assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: cake"));
-        let (lines, majors) = at("htb rate 1mbit over pie", 10);
-        assert_eq!((lines.len(), majors), (3, vec![1, LEAF]));
-        let (lines, majors) = at("tbf rate 1mbit burst 5kb over pie", 10);
-        assert_eq!((lines.len(), majors), (2, vec![1, LEAF]));
-        assert!(lines[1].contains("parent 1:1 handle 10: pie "), "{lines:?}");
-        let (lines, _) = queue("d", &spec("pie"), &LineRate::Infinite);
-        assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: pie "));
-    }
-
-    #[test]
-    fn a_queue_changes_by_its_parameters_alone() {
-        let at = |text: &str, mbit: u64| {
-            let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-            queue("d", &spec(text), &rate).0
-        };
-        let rate = changed(&at("fq_codel", 10), &at("fq_codel", 5)).unwrap();
-        assert_eq!(
-            rate,
-            [
-                "class change dev d parent 1: classid 1:1 htb rate 5000000bit ceil 5000000bit \
-                 burst 1b cburst 1b quantum 1514"
-            ]
-        );
-        let target = changed(&at("fq_codel", 10), &at("fq_codel target 9ms", 10)).unwrap();
-        assert_eq!(target.len(), 1);
-        assert!(target[0].starts_with("qdisc change dev d parent 1:1 handle 10: fq_codel "));
-        assert!(target[0].contains(" target 9ms") && !target[0].contains("flows"));
-        assert_eq!(changed(&at("codel", 10), &at("fq_codel", 10)), None);
-        let cake = |rate| at(&format!("cake bandwidth {rate}mbit"), 10);
-        assert_eq!(
-            changed(&cake(9), &cake(8)).map(|lines| lines.len()),
-            Some(1)
-        );
-        assert_eq!(changed(&cake(9), &cake(20)), None);
-    }
-
-    #[test]
-    fn a_line_is_told_as_netem_has_it() {
-        let mut wire = Line::new(LineRate::Infinite);
-        assert!(line("d", "root", &wire, Span::ZERO).is_empty());
-        wire.delay = Span::from_millis(5);
-        wire.jitter = Span::from_millis(2);
-        wire.loss = 0.01.into();
-        let words = line("d", "root", &wire, Span::from_millis(4));
-        assert_eq!(
-            words,
-            [
-                "qdisc add dev d root netem limit 1000000 delay 10000us 1000us loss random 1% \
-              rate 1tbit"
-            ]
-        );
-        wire.reorder = Reorder::Allowed;
-        wire.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
-        assert_eq!(
-            line("d", "root", &wire, Span::ZERO),
-            [
-                "qdisc add dev d root handle 1: netem limit 1000000 rate 5000000bit",
-                "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 6000us 1000us \
-                 loss random 1% rate 0bit"
-            ]
-        );
-    }
-
-    #[test]
-    fn netem_gets_its_own_words() {
-        let mut wire = Line::new(LineRate::Fixed(Rate::from_bps(5_000_000)));
-        wire.delay = Span::from_millis(5);
-        wire.loss = "gemodel 1% 10% 70% 0.5%".parse().unwrap();
-        wire.reorder = "25% 50% gap 3".parse().unwrap();
-        assert_eq!(
-            line("d", "root", &wire, Span::from_millis(4)),
-            [
-                "qdisc add dev d root handle 1: netem limit 1000000 delay 4000us rate 5000000bit",
-                "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 5000us \
-                 loss gemodel 1% 10% 70% 0.5% reorder 25% 50% gap 3 rate 0bit",
-            ]
-        );
-    }
-
-    #[test]
-    fn counters_are_found_among_attributes() {
-        let mut answer = vec![0; 36];
-        answer.extend([8, 0, 1, 0, b'p', b'i', b'e', 0]);
-        answer.extend([44, 0, 3, 0]);
-        answer.extend(9_u64.to_ne_bytes());
-        for word in [1_u32, 7, 0, 0, 0, 3, 4000] {
-            answer.extend(word.to_ne_bytes());
-        }
-        let found = counted(&answer).unwrap();
-        assert_eq!(found.dropped, 7);
-        assert_eq!((found.backlog.packets, found.backlog.bytes), (3, 4000));
-        assert_eq!(counted(&answer[..44]), None);
-    }
-}
+mod tests;

@@ -8,8 +8,12 @@
 //! from one port to the other by `mirred`, so that the queues at its two ports have them as the
 //! bridge's have. Where the clients' addresses are translated it is a router, which does that.
 //! Behind a queue netem is its line: rate, delay, jitter, loss. What a flow's round trip has beyond
-//! the lines is added on the server's side, half each way, at the first link of either; flows that
-//! differ in it are told apart by a stage of its own.
+//! the lines is added there, half each way, at the first link of either; flows that differ in it
+//! are told apart by a stage of its own, on the server's side.
+//!
+//! The queues themselves are made right before the run begins, as the other worlds make theirs at
+//! that time: a queue of the kernel's has timers, and PIE's first update comes half a second after
+//! it was made. Then the first packet finds them as all others do.
 //!
 //! Sockets listen to what comes from the hosts, arrives before a queue, right behind it and at the
 //! hosts again, with the kernel's times. Drops and backlog are the queue's own counters, read every
@@ -18,6 +22,7 @@
 
 mod changes;
 mod offered;
+mod traced;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,7 +40,7 @@ use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Si
 use crate::clock::{Clock, read_nanos};
 use crate::interface;
 use crate::lab::graph::Joint;
-use crate::lab::{Gateway, Lab, Plan};
+use crate::lab::{Gateway, Lab, Namespace, Plan};
 use crate::packet_socket::PacketSocket;
 use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
@@ -46,6 +51,9 @@ use offered::Offered;
 const LISTEN_EVERY: Span = Span::from_millis(25);
 /// How often the queues' counters are read.
 const COUNT_EVERY: Span = Span::from_millis(50);
+/// How long before zero the queues are made in virtual time. tc takes none of it but for its looks
+/// at the clock, of 256 ns each.
+const EARLY: Span = Span::from_millis(1);
 /// Most different round trips: bands of a prio queue.
 const MOST_PATHS: usize = 16;
 /// Frames in memory at a time, of all sockets.
@@ -78,11 +86,12 @@ fn refused_line(line: &Line) -> Result<(), Unfit> {
         // Copies would take the line's time: netem puts them before its first part.
         return Err(Unfit::KernelQueue { what: "duplicate" });
     }
-    let what = match line.rate {
-        LineRate::Trace(_) => "trace",
-        LineRate::Fixed(_) | LineRate::Infinite => return Ok(()),
-    };
-    Err(Unfit::KernelQueue { what })
+    match &line.rate {
+        LineRate::Trace(trace) if traced::is_too_long(trace) => Err(Unfit::KernelQueue {
+            what: "trace of more than 49 days",
+        }),
+        LineRate::Trace(_) | LineRate::Fixed(_) | LineRate::Infinite => Ok(()),
+    }
 }
 
 /// What crosses a link, by its delay beyond the lines': each delay once.
@@ -121,22 +130,22 @@ pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
     }
 }
 
-/// Sets up queues, lines and paths.
-fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
-    let [up, down] = &run.links;
+/// Sets up lines and paths.
+fn build(run: &Run<'_>) -> io::Result<()> {
     let [up_paths, down_paths] = run.numbers.map(|link| Paths::of(run.cell, link));
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
     let [up_line, down_line] = Side::BOTH.map(|side| {
         let (link, way) = (run.numbers[side as usize], &run.links[side as usize]);
-        changes::line_of(run.cell, link, side, &way.line, up_paths.alike())
+        let path = Paths::of(run.cell, link).alike();
+        changes::line_of(run.cell, link, side, &way.line, path)
     });
     lines.extend(down_line);
     lines.push(tc::wire(Lab::RIGHT, "root"));
     before[0].run(|| tc::run(&lines))?;
     let mut lines = handed_through();
     lines.extend(up_line);
-    lines.push(delay_or_wire(Lab::LEFT, "root", down_paths.alike()));
+    lines.push(tc::wire(Lab::LEFT, "root"));
     behind[0].run(|| tc::run(&lines))?;
     if let Some(place) = behind.get(1) {
         let mut lines = handed_through();
@@ -144,13 +153,47 @@ fn build(run: &Run<'_>) -> io::Result<[Vec<u16>; 2]> {
         lines.extend(told_apart(Lab::LEFT, &down_paths));
         place.run(|| tc::run(&lines))?;
     }
-    let [up_device, down_device] = queue_devices(run.cell);
-    let (mut lines, up_majors) = tc::queue(up_device, &up.qdisc, &up.line.rate);
-    let (down_lines, down_majors) = tc::queue(down_device, &down.qdisc, &down.line.rate);
-    lines.extend(down_lines);
-    lines.extend(at_the_queues(run.cell, [&up_paths, &down_paths]));
+    let lines = at_the_queues(run.cell, [&up_paths, &down_paths]);
+    run.lab.bridge.run(|| tc::run(&lines))
+}
+
+/// Makes the queues; their numbers.
+fn make_queues(run: &Run<'_>, clock: Clock) -> io::Result<[Vec<u16>; 2]> {
+    let mut lines = Vec::new();
+    let devices = queue_devices(run.cell);
+    let majors = Side::BOTH.map(|side| {
+        let (device, link) = (devices[side as usize], &run.links[side as usize]);
+        let traced = traced::is_traced(run.cell, run.numbers[side as usize]);
+        let (queue, majors) = tc::queue(device, &link.qdisc, &link.line.rate, traced);
+        lines.extend(queue);
+        majors
+    });
     run.lab.bridge.run(|| tc::run(&lines))?;
-    Ok([up_majors, down_majors])
+    for (side, link) in Side::BOTH.into_iter().zip(&run.links) {
+        if traced::is_traced(run.cell, run.numbers[side as usize]) {
+            tell_both_ends(run, side, &link.line.rate, clock)?;
+        }
+    }
+    Ok(majors)
+}
+
+/// Where the line behind a side's queue is, and its device there.
+fn line_place(lab: &Lab, side: Side) -> (&Namespace, &'static str) {
+    let [before, behind] = &lab.stages;
+    match side {
+        Side::Up => (&behind[0], Lab::RIGHT),
+        Side::Down => (&before[0], Lab::LEFT),
+    }
+}
+
+/// Has both ends of a traced link send in this way from now on. The farther one is told first: as
+/// soon as the nearer one knows it may send.
+fn tell_both_ends(run: &Run<'_>, side: Side, rate: &LineRate, clock: Clock) -> io::Result<()> {
+    let zero = clock.monotonic(Time::ZERO);
+    let (place, device) = line_place(run.lab, side);
+    place.run(|| traced::tell(device, rate, zero))?;
+    let device = queue_devices(run.cell)[side as usize];
+    run.lab.bridge.run(|| traced::tell(device, rate, zero))
 }
 
 /// The devices with the queues of the two sides.
@@ -307,10 +350,14 @@ struct Watch<'a> {
 
 /// The thread that sets up the queues and listens to them.
 pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Result<Outcome> {
-    let opened = build(run).and_then(|majors| Ok((majors, Watch::open(run, clock)?)));
+    let opened = build(run).and_then(|()| Watch::open(run, clock));
     // The other end of the channel waits for exactly this.
     let _ = ready.send(opened.is_ok());
-    let (mut majors, mut watch) = opened?;
+    let mut watch = opened?;
+    if clock.is_virtual() {
+        clock.wait_for_zero_but(EARLY);
+    }
+    let mut majors = make_queues(run, clock)?;
     let mut steps = changes::steps(run.cell, run.numbers)
         .map_err(io::Error::other)?
         .into_iter();
@@ -408,11 +455,6 @@ impl<'a> Watch<'a> {
 
     /// Changes a link.
     fn change(&mut self, run: &Run<'_>, step: &Step) -> io::Result<()> {
-        let [before, behind] = &run.lab.stages;
-        let line = match step.side {
-            Side::Up => &behind[0],
-            Side::Down => &before[0],
-        };
         if step.afresh {
             // What waits goes with the queue, and its counters do.
             self.count(true)?;
@@ -425,9 +467,13 @@ impl<'a> Watch<'a> {
             run.lab.bridge.run(|| tc::run(&step.queue))?;
         }
         if !step.line.is_empty() {
-            line.run(|| tc::run(&step.line))?;
+            let (place, _) = line_place(run.lab, step.side);
+            place.run(|| tc::run(&step.line))?;
         }
-        self.links.rate(step.side, step.at, step.rate);
+        if let Some(rate) = &step.told {
+            tell_both_ends(run, step.side, rate, self.clock)?;
+        }
+        self.links.rate(step.side, step.at, step.rate.fixed());
         Ok(())
     }
 

@@ -2,32 +2,28 @@
 //!
 //! A queue takes new parameters and keeps its packets, as in the other worlds. Where it becomes
 //! another one the kernel throws away what waits in it, which the other worlds do not.
-//!
-//! When the run begins each queue is made anew, as the other worlds make theirs at that time: a
-//! queue of the kernel's has timers, and PIE's first update comes half a second after it was made.
 
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate, Reorder};
 
-use super::{Paths, Way, queue_devices, refused_line, refused_queue, way};
+use super::{Paths, queue_devices, refused_line, refused_queue, traced, way};
 use crate::bridge::Side;
 use crate::lab::Lab;
 use crate::tc;
 use crate::unfit::Unfit;
 
-/// When the run begins. Until zero a clock says zero.
-const BEGIN: Time = Time::from_nanos(1);
-
 /// Takes no time: the rate of a line without one.
 const FAST: Rate = Rate::from_bps(1_000_000_000_000);
 
 /// What a change is for the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub(super) at: Time,
     pub(super) side: Side,
-    /// The link's rate from then on; nothing when it has none.
-    pub(super) rate: Option<Rate>,
+    /// The link's rate from then on.
+    pub(super) rate: LineRate,
+    /// The same when the two ends of a traced link are to be told.
+    pub(super) told: Option<LineRate>,
     /// For tc where the queues are.
     pub(super) queue: Vec<String>,
     /// Whether it makes another queue of the queue.
@@ -43,19 +39,6 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
     let mut links = numbers.map(|link| way(&cell.network, link));
     let mut steps = Vec::new();
     let devices = queue_devices(cell);
-    for (side, Way { qdisc, line, .. }) in Side::BOTH.into_iter().zip(&links) {
-        let device = devices[side as usize];
-        let (lines, majors) = tc::queue(device, qdisc, &line.rate);
-        steps.push(Step {
-            at: BEGIN,
-            side,
-            rate: line.rate.fixed(),
-            queue: anew(device, lines),
-            afresh: true,
-            majors,
-            line: Vec::new(),
-        });
-    }
     for change in &cell.changes {
         let Some(number) = numbers.iter().position(|&n| n == Some(change.link)) else {
             continue;
@@ -63,7 +46,8 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
         let (side, way) = (Side::BOTH[number], &mut links[number]);
         let (spec, line) = (&mut way.qdisc, &mut way.line);
         let device = devices[number];
-        let (before, _) = tc::queue(device, spec, &line.rate);
+        let traced = traced::is_traced(cell, Some(change.link));
+        let (before, _) = tc::queue(device, spec, &line.rate, traced);
         change.line.apply(line);
         if let Some(qdisc) = &change.qdisc {
             *spec = qdisc.clone();
@@ -71,14 +55,15 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
         refused_queue(spec)?;
         refused_line(line)?;
         let path = Paths::of(cell, Some(change.link)).alike();
-        let (after, majors) = tc::queue(device, spec, &line.rate);
+        let (after, majors) = tc::queue(device, spec, &line.rate, traced);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
-        let queue = changed.unwrap_or_else(|| anew(device, after));
+        let queue = changed.unwrap_or_else(|| tc::anew(device, after));
         steps.push(Step {
             at: change.at,
             side,
-            rate: line.rate.fixed(),
+            rate: line.rate.clone(),
+            told: change.line.rate.clone().filter(|_| traced),
             queue,
             afresh,
             majors,
@@ -86,12 +71,6 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
         });
     }
     Ok(steps)
-}
-
-/// What makes the queue at a device another one.
-fn anew(device: &str, lines: Vec<String>) -> Vec<String> {
-    let removed = format!("qdisc del dev {device} root");
-    [vec![removed], lines].concat()
 }
 
 /// A side's line, behind its queue, with the delay that all paths have beyond it. Nothing when it
@@ -103,17 +82,18 @@ pub(super) fn line_of(
     line: &Line,
     path: Span,
 ) -> Vec<String> {
-    let (device, further) = match side {
-        Side::Up => (Lab::RIGHT, path),
-        Side::Down => (Lab::LEFT, Span::ZERO),
+    let device = match side {
+        Side::Up => Lab::RIGHT,
+        Side::Down => Lab::LEFT,
     };
+    let traced = traced::is_traced(cell, link);
     let mut changes = cell.changes.iter();
-    if changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
+    if traced || changes.any(|change| Some(change.link) == link && change.line.is_behind()) {
         let lines = link.map_or_else(Vec::new, |link| cell.lines(link));
         let ahead = |line: &Line| matches!(line.reorder, Reorder::Ahead { .. });
-        tc::line_in_parts(device, line, further, lines.iter().any(ahead))
+        tc::line_in_parts(device, line, path, lines.iter().any(ahead), traced)
     } else {
-        tc::line(device, "root", line, further)
+        tc::line(device, "root", line, path)
     }
 }
 

@@ -1,0 +1,184 @@
+//! What tc is told of queues and lines, word for word.
+
+use super::*;
+
+fn spec(text: &str) -> Spec {
+    text.parse().unwrap()
+}
+
+#[test]
+fn what_the_kernel_lacks_is_found_by_name() {
+    for (text, what) in [
+        ("fq_codel", None),
+        ("cake bandwidth 10mbit nat", None),
+        ("tbf rate 1mbit burst 5kb over pie", None),
+        ("gsp", Some("gsp")),
+        ("fq_gsp", Some("gsp")),
+        ("adth", Some("adth")),
+        ("cobalt", Some("cobalt")),
+        ("steer util 99% delay 30ms over codel", Some("steer")),
+        (
+            "htb rate 1mbit over fq_pie triple-isolate",
+            Some("triple-isolate"),
+        ),
+        ("fq_codel ack-filter", Some("ack-filter")),
+        ("codel law ns2", Some("another law of codel than Linux's")),
+        (
+            "fq_pie law dummynet",
+            Some("another law of pie than Linux's"),
+        ),
+        (
+            "red limit 1000p min 5p max 15p avpkt 500",
+            Some("thresholds of red in packets"),
+        ),
+    ] {
+        assert_eq!(lacking(&spec(text)), what, "{text}");
+    }
+}
+
+#[test]
+fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
+    let at = |text: &str, mbit: u64| {
+        let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+        queue("d", &spec(text), &rate, false)
+    };
+    let (lines, majors) = at("codel", 10);
+    assert_eq!(
+        lines,
+        [
+            "qdisc add dev d root handle 1: htb default 1",
+            "class add dev d parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit \
+             burst 1b cburst 1b quantum 1514",
+            "qdisc add dev d parent 1:1 handle 10: codel limit 1000 target 5ms interval 100ms",
+        ]
+    );
+    assert_eq!(majors, [LEAF]);
+    // A shaper that is not faster than the link stands alone.
+    let (lines, _) = at("cake bandwidth 10mbit", 10);
+    assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: cake"));
+    let (lines, majors) = at("htb rate 1mbit over pie", 10);
+    assert_eq!((lines.len(), majors), (3, vec![1, LEAF]));
+    let (lines, majors) = at("tbf rate 1mbit burst 5kb over pie", 10);
+    assert_eq!((lines.len(), majors), (2, vec![1, LEAF]));
+    assert!(lines[1].contains("parent 1:1 handle 10: pie "), "{lines:?}");
+    let (lines, _) = queue("d", &spec("pie"), &LineRate::Infinite, false);
+    assert!(lines.len() == 1 && lines[0].starts_with("qdisc add dev d root handle 10: pie "));
+}
+
+#[test]
+fn a_queue_changes_by_its_parameters_alone() {
+    let at = |text: &str, mbit: u64| {
+        let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
+        queue("d", &spec(text), &rate, false).0
+    };
+    let rate = changed(&at("fq_codel", 10), &at("fq_codel", 5)).unwrap();
+    assert_eq!(
+        rate,
+        [
+            "class change dev d parent 1: classid 1:1 htb rate 5000000bit ceil 5000000bit \
+             burst 1b cburst 1b quantum 1514"
+        ]
+    );
+    let target = changed(&at("fq_codel", 10), &at("fq_codel target 9ms", 10)).unwrap();
+    assert_eq!(target.len(), 1);
+    assert!(target[0].starts_with("qdisc change dev d parent 1:1 handle 10: fq_codel "));
+    assert!(target[0].contains(" target 9ms") && !target[0].contains("flows"));
+    assert_eq!(changed(&at("codel", 10), &at("fq_codel", 10)), None);
+    let cake = |rate| at(&format!("cake bandwidth {rate}mbit"), 10);
+    assert_eq!(
+        changed(&cake(9), &cake(8)).map(|lines| lines.len()),
+        Some(1)
+    );
+    assert_eq!(changed(&cake(9), &cake(20)), None);
+}
+
+#[test]
+fn a_line_is_told_as_netem_has_it() {
+    let mut wire = Line::new(LineRate::Infinite);
+    assert!(line("d", "root", &wire, Span::ZERO).is_empty());
+    wire.delay = Span::from_millis(5);
+    wire.jitter = Span::from_millis(2);
+    wire.loss = 0.01.into();
+    let words = line("d", "root", &wire, Span::from_millis(4));
+    assert_eq!(
+        words,
+        [
+            "qdisc add dev d root netem limit 1000000 delay 10000us 1000us loss random 1% \
+          rate 1tbit"
+        ]
+    );
+    wire.reorder = Reorder::Allowed;
+    wire.rate = LineRate::Fixed(Rate::from_bps(5_000_000));
+    assert_eq!(
+        line("d", "root", &wire, Span::ZERO),
+        [
+            "qdisc add dev d root handle 1: netem limit 1000000 rate 5000000bit",
+            "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 6000us 1000us \
+             loss random 1% rate 0bit"
+        ]
+    );
+}
+
+#[test]
+fn netem_gets_its_own_words() {
+    let mut wire = Line::new(LineRate::Fixed(Rate::from_bps(5_000_000)));
+    wire.delay = Span::from_millis(5);
+    wire.loss = "gemodel 1% 10% 70% 0.5%".parse().unwrap();
+    wire.reorder = "25% 50% gap 3".parse().unwrap();
+    assert_eq!(
+        line("d", "root", &wire, Span::from_millis(4)),
+        [
+            "qdisc add dev d root handle 1: netem limit 1000000 delay 4000us rate 5000000bit",
+            "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 5000us \
+             loss gemodel 1% 10% 70% 0.5% reorder 25% 50% gap 3 rate 0bit",
+        ]
+    );
+}
+
+#[test]
+fn a_traced_link_has_an_end_before_its_queue_and_one_behind_it() {
+    let (lines, majors) = queue(
+        "d",
+        &spec("cake bandwidth 1mbit"),
+        &LineRate::Infinite,
+        true,
+    );
+    assert_eq!(lines[0], "qdisc add dev d root handle 1: link_start");
+    assert!(
+        lines[1].starts_with("qdisc add dev d parent 1:1 handle 10: cake "),
+        "{lines:?}"
+    );
+    assert_eq!(majors, [LEAF]);
+    let other = queue("d", &spec("pie"), &LineRate::Infinite, true).0;
+    assert_eq!(changed(&lines, &other), None);
+    let pie = anew("d", other);
+    assert_eq!(pie[0], "qdisc del dev d parent 1:1");
+    assert!(
+        pie.len() == 2 && pie[1].starts_with("qdisc add dev d parent 1:1 handle 10: pie "),
+        "{pie:?}"
+    );
+    let mut wire = Line::new(LineRate::Fixed(Rate::from_bps(5_000_000)));
+    wire.delay = Span::from_millis(5);
+    assert_eq!(
+        line_in_parts("d", &wire, Span::ZERO, false, true),
+        [
+            "qdisc add dev d root handle 1: link_end",
+            "qdisc add dev d parent 1:1 handle 2: netem limit 1000000 delay 5000us rate 1tbit"
+        ]
+    );
+}
+
+#[test]
+fn counters_are_found_among_attributes() {
+    let mut answer = vec![0; 36];
+    answer.extend([8, 0, 1, 0, b'p', b'i', b'e', 0]);
+    answer.extend([44, 0, 3, 0]);
+    answer.extend(9_u64.to_ne_bytes());
+    for word in [1_u32, 7, 0, 0, 0, 3, 4000] {
+        answer.extend(word.to_ne_bytes());
+    }
+    let found = counted(&answer).unwrap();
+    assert_eq!(found.dropped, 7);
+    assert_eq!((found.backlog.packets, found.backlog.bytes), (3, 4000));
+    assert_eq!(counted(&answer[..44]), None);
+}
