@@ -237,39 +237,43 @@ impl Network {
             .collect()
     }
 
-    fn hears(&self, interface: &Interface, node: usize) -> bool {
-        self.media[interface.medium]
-            .hearers(interface.node)
-            .contains(&node)
-    }
-
     /// Indices of the interfaces on the way from one node to another, with the fewest hops and the
     /// earlier listed interface among equals; none when there is no way, empty when it is the same
     /// node.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut of_node = vec![Vec::new(); self.nodes.len()];
+        let mut heard_from = vec![Vec::new(); self.nodes.len()];
+        for (index, interface) in self.interfaces.iter().enumerate() {
+            of_node[interface.node].push(index);
+            for &node in self.media[interface.medium].hearers(interface.node) {
+                heard_from[node].push(interface.node);
+            }
+        }
         // Hops left from each node, by breadth-first search against the direction of packets.
         let mut left = vec![usize::MAX; self.nodes.len()];
         *left.get_mut(to)? = 0;
         let mut queue = VecDeque::from([to]);
         while let Some(node) = queue.pop_front() {
-            for interface in self.interfaces.iter().filter(|i| self.hears(i, node)) {
-                if left[interface.node] == usize::MAX {
-                    left[interface.node] = left[node] + 1;
-                    queue.push_back(interface.node);
+            for &other in &heard_from[node] {
+                if left[other] == usize::MAX {
+                    left[other] = left[node] + 1;
+                    queue.push_back(other);
                 }
             }
         }
         let mut hops = *left.get(from)?;
+        if hops == usize::MAX {
+            return None;
+        }
         let (mut path, mut node) = (Vec::new(), from);
         while hops != 0 {
             let nearer = |to: &&usize| left[**to] == hops - 1;
-            let next = |i: &Interface| {
-                let hearer = self.media[i.medium].hearers(i.node).iter().find(nearer);
-                hearer.filter(|_| i.node == node).copied()
+            let next = |&index: &usize| {
+                let hearers = self.medium(index).hearers(node);
+                Some((index, *hearers.iter().find(nearer)?))
             };
             // The earlier listed interface among equals.
-            let (index, to) = (self.interfaces.iter().enumerate())
-                .find_map(|(index, interface)| Some((index, next(interface)?)))?;
+            let (index, to) = of_node[node].iter().find_map(next)?;
             path.push(index);
             (node, hops) = (to, hops - 1);
         }
