@@ -160,7 +160,17 @@ impl Mesh {
             if self.targets[packet.way.index()] == to {
                 return Some(packet);
             }
-            self.submit((to, false), packet, now, mail);
+            let most = match &self.routes {
+                Routes::Static(_) => None,
+                Routes::Aodv(aodv) => Some(aodv.params().time_to_live - 1),
+            };
+            let packet = most.map_or(Some(packet), |most| packet.forwarded(most));
+            if let Some(packet) = packet {
+                self.submit((to, false), packet, now, mail);
+            } else {
+                let (station, why) = (to, Lost::NoRoute);
+                mail.push_back(Mail::Lost { station, why });
+            }
             return None;
         };
         let message = Message::from_words(&words);

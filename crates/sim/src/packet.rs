@@ -52,8 +52,8 @@ pub struct Packet {
     pub(crate) len: u16,
     /// DSCP and ECN bits.
     pub(crate) tos: u8,
-    /// Which body it has. No enum: its unused values would make every `Option` of a packet
-    /// dearer to move.
+    /// Which body it has, below how often stations have forwarded it. No enum: its unused values
+    /// would make every `Option` of a packet dearer to move.
     kind: u8,
 }
 
@@ -78,6 +78,8 @@ const ROUTING: u8 = 2;
 const ARP: u8 = 3;
 /// The way of what stations tell each other: of no flow.
 const NO_WAY: Way = Way(u32::MAX);
+/// Bits of a body's number.
+const KIND_BITS: u32 = 2;
 /// Addressee of what is to all.
 const ALL: u32 = u32::MAX;
 
@@ -156,9 +158,24 @@ impl Packet {
         }
     }
 
+    #[inline]
+    const fn kind(&self) -> u8 {
+        self.kind & ((1 << KIND_BITS) - 1)
+    }
+
+    /// The packet, forwarded once more; none when it was as often as it may be, at most 63 times.
+    #[inline]
+    pub(crate) fn forwarded(mut self, most: u8) -> Option<Self> {
+        let times = self.kind >> KIND_BITS;
+        (times < most).then(|| {
+            self.kind += 1 << KIND_BITS;
+            self
+        })
+    }
+
     /// What it asks or says about addresses; none when it carries something else.
     pub(crate) fn asks_address(&self) -> Option<ArpMessage> {
-        (self.kind == ARP).then_some(ArpMessage {
+        (self.kind() == ARP).then_some(ArpMessage {
             sender: self.fields.seq,
             target: self.fields.ack,
             is_answer: self.fields.payload != 0,
@@ -167,7 +184,7 @@ impl Packet {
 
     /// The message of the routing protocol that it carries; none when it carries something else.
     pub(crate) fn routing(&self) -> Option<[u32; 12]> {
-        if self.kind != ROUTING {
+        if self.kind() != ROUTING {
             return None;
         }
         let f = &self.fields;
@@ -194,7 +211,7 @@ impl Packet {
     #[inline]
     pub(crate) fn told_to(&self) -> Option<Addressee> {
         match self.fields.window {
-            _ if self.kind < ROUTING => None,
+            _ if self.kind() < ROUTING => None,
             ALL => Some(Addressee::All),
             station => Some(Addressee::Station(station)),
         }
@@ -203,20 +220,20 @@ impl Packet {
     /// Whether it carries a message of the routing protocol.
     #[inline]
     pub(crate) fn is_routing(&self) -> bool {
-        self.kind == ROUTING
+        self.kind() == ROUTING
     }
 
     /// Whether it has a UDP header.
     #[inline]
     pub(crate) fn has_udp(&self) -> bool {
-        matches!(self.kind, DATAGRAM | ROUTING)
+        matches!(self.kind(), DATAGRAM | ROUTING)
     }
 
     /// What it carries.
     #[inline]
     pub(crate) fn body(&self) -> Body<'_> {
         let fields = &self.fields;
-        match self.kind {
+        match self.kind() {
             SEGMENT => Body::Segment(fields),
             _ => Body::Datagram {
                 datagram: Datagram {

@@ -23,6 +23,8 @@ pub struct AodvParams {
     pub ring: [u8; 3],
     /// Most hops in the network.
     pub diameter: u8,
+    /// Most hops of a packet, 1 to 64: routes that are being mended can lead in a circle.
+    pub time_to_live: u8,
     /// Time for one hop, from which follows how long an answer is waited for.
     pub traversal: Span,
     /// Further questions that go everywhere before it is given up.
@@ -52,6 +54,7 @@ impl AodvParams {
         reverse: Span::from_secs(6),
         ring: [30, 2, 7],
         diameter: 30,
+        time_to_live: 30,
         traversal: Span::from_millis(30),
         retries: 3,
         silence: Span::from_secs(10),
@@ -63,7 +66,8 @@ impl AodvParams {
         bytes: [28, 24],
     };
 
-    /// Those of RFC 3561 section 10; what it leaves open (jitter, buffer) is ns-2's.
+    /// Those of RFC 3561 section 10; what it leaves open (jitter, buffer) is ns-2's, and a packet's
+    /// time to live IP's usual one (RFC 1700).
     pub const RFC: Self = Self {
         rules: Rules::Standard,
         active: Span::from_secs(3),
@@ -71,6 +75,7 @@ impl AodvParams {
         reverse: Span::from_millis(5600),
         ring: [1, 2, 7],
         diameter: 35,
+        time_to_live: 64,
         traversal: Span::from_millis(40),
         retries: 2,
         silence: Span::ZERO,
