@@ -78,9 +78,7 @@ S.smoothed = (series, every) => {
 
 // A series as its figure is best drawn.
 S.drawn = (metric, series, every) => {
-  if (metric === 'goodput') return S.smoothed(series, every);
-  // A window stays what it was until the next sample.
-  return ['cwnd', 'ssthresh', 'pacing_rate'].includes(metric) ? { ...series, join: true } : series;
+  return metric === 'goodput' ? S.smoothed(series, every) : series;
 };
 
 S.Time = class {
@@ -227,12 +225,16 @@ S.Time = class {
   }
 
   oneCell() {
-    this.add('flow', 'goodput', this.collect('flows', 'goodput'));
+    // Older results have no throughput of flows.
+    const arrived = this.collect('flows', 'throughput');
+    const metric = arrived.length ? 'throughput' : 'goodput';
+    this.add('flow', metric, arrived.length ? arrived : this.collect('flows', 'goodput'));
     this.add('flow', 'rtt', this.collect('flows', 'rtt'));
     this.add('link', 'sojourn', this.collect('links', 'sojourn'), 'Sojourn time');
     this.add('link', 'backlog', this.collect('links', 'backlog'));
     this.add('link', 'drops', this.collect('links', 'drops'));
     this.add('link', 'throughput', this.collect('links', 'throughput'));
+    this.add('link', 'utilisation', this.collect('links', 'utilisation'));
     this.add('flow', 'cwnd', this.collect('flows', 'cwnd'));
     this.add('flow', 'ssthresh', this.collect('flows', 'ssthresh'));
     this.add('flow', 'pacing_rate', this.collect('flows', 'pacing_rate'));

@@ -18,6 +18,7 @@ use crate::passage::Passage;
 use sojourn_apps::App;
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, Connection};
+use sojourn_units::Time;
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
 };
@@ -108,6 +109,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
         other_ways: cell.other_ways(),
         end: cell.end(),
         sample_every: Window::of(cell).every,
+        sample_at: Time::ZERO,
         events: 0,
         digest: 0xcbf2_9ce4_8422_2325,
         outbox: Outbox::default(),

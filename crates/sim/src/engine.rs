@@ -7,7 +7,7 @@ use crate::net::Net;
 use crate::packet::{Body, Packet};
 use sojourn_apps::{App, Input, Message};
 use sojourn_qdisc::{Ecn, Report};
-use sojourn_tcp::Received;
+use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult};
 use std::ops::ControlFlow;
@@ -15,6 +15,8 @@ use std::ops::ControlFlow;
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
 /// count as loss.
 const DRAIN: Span = Span::from_secs(10);
+/// How often a sender's window is recorded in each interval of the series.
+const SAMPLES: u64 = 4;
 /// Events between two reports of progress.
 const PROGRESS_EVENTS: u64 = 1 << 16;
 
@@ -36,6 +38,8 @@ pub(crate) struct Engine {
     pub(crate) numbers: [u64; 8],
     pub(crate) end: Time,
     pub(crate) sample_every: Span,
+    /// When senders' windows are recorded next.
+    pub(crate) sample_at: Time,
     pub(crate) events: u64,
     pub(crate) digest: u64,
     pub(crate) outbox: Outbox,
@@ -58,6 +62,7 @@ impl Engine {
                 progress(now.min(self.end))?;
             }
         }
+        self.sample(self.end);
         ControlFlow::Continue(())
     }
 
@@ -85,6 +90,9 @@ impl Engine {
     /// Lets the next event happen, which is this one.
     #[inline]
     pub(crate) fn step(&mut self, now: Time, source: Source) {
+        if now >= self.sample_at {
+            self.sample(now.min(self.end));
+        }
         if now > self.end && self.reports.is_empty() {
             self.take_reports();
         }
@@ -105,6 +113,41 @@ impl Engine {
         match again {
             Some(time) => calendar.move_first(time, source),
             None => calendar.pop_first(source),
+        }
+    }
+
+    /// Records the senders' windows at the times for that until now. Between two events nothing
+    /// changes, so that it needs none of its own.
+    #[cold]
+    fn sample(&mut self, now: Time) {
+        if !self.recorders.iter().any(FlowRecorder::keeps_series) {
+            self.sample_at = Time::MAX;
+        }
+        while self.sample_at <= now {
+            let at = self.sample_at;
+            self.sample_at += (self.sample_every / SAMPLES).max(Span::from_nanos(1));
+            for (endpoint, &flow) in self.endpoints.iter().step_by(2).zip(&self.flows) {
+                let Transport::Tcp { connection, .. } = &endpoint.transport else {
+                    continue;
+                };
+                let state = connection.state();
+                if !matches!(
+                    state,
+                    State::Established | State::CloseWait | State::FinWait1
+                ) {
+                    continue;
+                }
+                let info = connection.info();
+                let control = Control {
+                    window: info.window_segments,
+                    threshold: info.ssthresh_segments,
+                    pacing_rate: info.pacing_rate,
+                };
+                self.recorders[flow as usize].control(at, control);
+            }
+        }
+        if now >= self.end {
+            self.sample_at = Time::MAX;
         }
     }
 
@@ -201,16 +244,6 @@ impl Engine {
                     && first
                 {
                     recorder.rtt(now, rtt);
-                    if recorder.keeps_series() && now >= endpoint.sample_at {
-                        endpoint.sample_at = now + self.sample_every / 4;
-                        let info = connection.info();
-                        let control = Control {
-                            window: info.window_segments,
-                            threshold: info.ssthresh_segments,
-                            pacing_rate: info.pacing_rate,
-                        };
-                        recorder.control(now, control);
-                    }
                 }
                 self.heard(index, news, now);
             }

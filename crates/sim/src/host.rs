@@ -87,8 +87,6 @@ pub(crate) struct Endpoint {
     due: Time,
     pub(crate) transport: Transport,
 
-    /// When the congestion window is next sampled.
-    pub(crate) sample_at: Time,
     pub(crate) start: Time,
     stop: Time,
     /// When the app wants to be woken.
@@ -134,7 +132,6 @@ impl Endpoint {
             notable: expected.unwrap_or(u64::MAX),
             armed: Time::MAX,
             due: start,
-            sample_at: Time::ZERO,
             opens: is_first != kind.second_opens,
             started: false,
             stopped: false,

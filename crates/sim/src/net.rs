@@ -143,7 +143,7 @@ impl Net {
             let interface = &mut self.passage.interfaces[change.link];
             let medium = &mut self.media[interface.medium as usize];
             if let Some(rate) = &change.line.rate {
-                interface.recorder.rate(now, rate.fixed());
+                interface.recorder.rate(now, rate);
             }
             medium.change(&change.line, &mut self.passage.pipes);
             if let Some(place) = change.place {

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::{Bulk, File};
+use sojourn_apps::{Bulk, Cbr, File};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config;
 use sojourn_units::Time;
@@ -53,6 +53,8 @@ fn a_slower_link_sends_what_began_as_it_began() {
     let possible = 1e6 * 1.005 + 0.8e6 * 0.995;
     let used = link(&result, "up").utilisation.expect("it has a rate");
     assert!((used - 100.0 * 10_000.0 / possible).abs() < 1e-9, "{used}");
+    let over_time = &series(&link(&result, "up").series, "utilisation").points;
+    assert!((over_time[4].value - 0.5).abs() < 1e-9 && (over_time[14].value - 0.625).abs() < 1e-9);
 }
 
 /// 1250 bytes every 20 ms for 2 s, at 1 Mbit/s, over a delay of 50 ms that becomes 5 ms at 1005 ms.
@@ -136,6 +138,42 @@ fn a_link_without_a_rate_for_a_while_has_no_utilisation() {
     // What happens before the warm-up is none of its business.
     cell.warmup = ms(1000);
     assert!(link(&run(&cell), "up").utilisation.is_some());
+}
+
+/// A message a second: acknowledgements come in one of ten intervals, windows are there in all.
+#[test]
+fn windows_are_recorded_while_nothing_is_acknowledged() {
+    let seldom = Cbr {
+        size: 1000,
+        interval: ms(1000),
+    };
+    let mut small = tcp("small", File { size: 10_000 }, ms(40), Config::default());
+    small.start = at(500);
+    let flows = vec![tcp("seldom", seldom, ms(40), Config::default()), small];
+    let result = run(&dumbbell(
+        hop("up", mbit(10.0)),
+        hop("down", mbit(10.0)),
+        ms(5000),
+        flows,
+    ));
+    let of = |flow, metric| &series(&flow_of(&result, flow).series, metric).points;
+    let missing = |flow, metric| of(flow, metric).iter().filter(|p| p.value.is_nan()).count();
+    assert_eq!(missing("seldom", "cwnd"), 0);
+    assert!(missing("seldom", "rtt") > 40);
+    // Before the connection and after its end there is none.
+    assert!((40..50).contains(&missing("small", "cwnd")));
+}
+
+#[test]
+fn no_more_comes_in_than_the_line_carries() {
+    let mut up = hop("up", mbit(10.0));
+    up.line.loss = 0.005.into();
+    let flows = vec![tcp("bulk", Bulk, ms(60), Config::default())];
+    let result = run(&dumbbell(up, hop("down", mbit(10.0)), ms(20_000), flows));
+    let points = &series(&flow_of(&result, "bulk").series, "throughput").points;
+    let most = points.iter().map(|p| p.value).fold(0.0, f64::max);
+    // A packet more or less in a tenth of a second.
+    assert!((1e6..=10.13e6).contains(&most), "{most}");
 }
 
 #[test]

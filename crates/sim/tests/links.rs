@@ -203,7 +203,44 @@ fn a_trace_gives_its_opportunities() {
     );
     let result = run(&cell);
     assert_eq!(link(&result, "up").dequeued_packets, 2000);
-    assert_eq!(link(&result, "up").utilisation, None);
+    let used = link(&result, "up").utilisation;
+    assert!(
+        used.is_some_and(|used| (used - 1.0).abs() < 1e-9),
+        "{used:?}"
+    );
+}
+
+#[test]
+fn a_traces_utilisation_is_the_share_of_its_bytes() {
+    // 1000 of the 3000 bytes that may leave in every 10 ms, whatever header the link has.
+    let trace = Arc::new(RateTrace {
+        opportunities_ms: vec![4, 10],
+    });
+    let mut cell = dumbbell(
+        hop("up", LineRate::Trace(trace)),
+        hop("down", LineRate::Infinite),
+        ms(10_000),
+        vec![cbr("load", 1000, ms(10), ms(0))],
+    );
+    for header in [0, 14] {
+        cell.link_header = header;
+        let result = run(&cell);
+        let up = link(&result, "up");
+        let used = up.utilisation.expect("a trace has bytes");
+        assert!((used - 1.0 / 3.0).abs() < 1e-3, "{used}");
+        let series = up
+            .series
+            .iter()
+            .find(|series| series.metric == "utilisation");
+        let points = &series.expect("the rate varies").points;
+        assert_eq!(points.len(), 100);
+        assert!(
+            points[1..]
+                .iter()
+                .all(|p| (p.value - 1.0 / 3.0).abs() < 0.04),
+            "{points:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a wire does to packets: rate, delay, jitter, order, loss, copies. The same in every world.
 
 use crate::{Chance, Loss, Reorder};
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Rate, Span, Time};
 use std::sync::Arc;
 
 /// One direction of a wire.
@@ -106,6 +106,15 @@ pub enum LineRate {
 }
 
 impl LineRate {
+    /// Bits that can be sent after one time until another; not finite without a rate.
+    pub(crate) fn bits_between(&self, from: Time, to: Time) -> f64 {
+        match self {
+            Self::Infinite => f64::INFINITY,
+            Self::Fixed(rate) => rate.as_bps() as f64 * (to - from).as_secs_f64(),
+            Self::Trace(trace) => trace.bits_until(to) - trace.bits_until(from),
+        }
+    }
+
     /// The rate, if it is constant and not infinite.
     pub const fn fixed(&self) -> Option<Rate> {
         match self {
@@ -121,4 +130,23 @@ impl LineRate {
 pub struct RateTrace {
     /// Milliseconds of each opportunity, not decreasing, not empty; the last is above zero.
     pub opportunities_ms: Vec<u64>,
+}
+
+/// Bytes of IP packets that may leave at one opportunity (`mm-link(1)`).
+pub(crate) const OPPORTUNITY: u32 = 1500;
+
+impl RateTrace {
+    /// After how many milliseconds it repeats.
+    pub(crate) fn period_ms(&self) -> u64 {
+        self.opportunities_ms.last().map_or(1, |&ms| ms.max(1))
+    }
+
+    /// Bits that may leave until a time, this included.
+    pub(crate) fn bits_until(&self, time: Time) -> f64 {
+        let ms = time.as_nanos() / 1_000_000;
+        let (rounds, rest) = (ms / self.period_ms(), ms % self.period_ms());
+        let whole = rounds as f64 * self.opportunities_ms.len() as f64;
+        let part = self.opportunities_ms.partition_point(|&at| at <= rest);
+        (whole + part as f64) * f64::from(OPPORTUNITY) * 8.0
+    }
 }

@@ -5,20 +5,22 @@ mod radio;
 mod samples;
 mod spp;
 mod spread;
+mod usage;
 mod window;
 
 pub use radio::RadioEvent;
 pub use spp::SppRecorder;
 pub use window::Window;
 
-use crate::Fate;
 use crate::figure::{self, Amount, Distribution, FlowResult, Kind, LinkResult, Measured, Series};
+use crate::{Fate, LineRate};
 use radio::RadioRecorder;
 use samples::{Samples, Sliding};
 use sojourn_apps::{Gathering, Metric};
 use sojourn_qdisc::{Backlog, Gauge, Report};
 use sojourn_units::{Rate, Span, Time, Unit};
 use spread::Spread;
+use usage::Usage;
 use window::Bins;
 
 /// How often a queue's variables are looked at.
@@ -58,6 +60,8 @@ pub struct LinkRecorder {
     drops: Bins,
     sojourns: Bins,
     backlogs: Bins,
+    /// Of a link whose rate is no constant.
+    usage: Option<Box<Usage>>,
     /// Packets lost and copied on the line; None where neither happens.
     line: Option<[u64; 2]>,
     /// Of a radio's interface.
@@ -86,6 +90,7 @@ impl LinkRecorder {
             drops: bins.clone(),
             sojourns: bins.clone(),
             backlogs: bins,
+            usage: None,
             line: None,
             radio: None,
             gauges: Vec::new(),
@@ -96,6 +101,12 @@ impl LinkRecorder {
     /// Gives the link the figures of a radio; nodal delays above `deadline` are counted.
     pub fn set_radio(&mut self, deadline: Option<Span>) {
         self.radio = Some(Box::new(RadioRecorder::new(deadline)));
+    }
+
+    /// Has the utilisation of a link follow its rate, which is this at first and varies. Of a
+    /// packet's length so many bytes are no part of what a trace lets leave.
+    pub fn follow_rate(&mut self, rate: LineRate, link_header: u16) {
+        self.usage = Some(Box::new(Usage::new(self.window, rate, link_header)));
     }
 
     /// Whether what the line loses and copies is counted.
@@ -180,6 +191,9 @@ impl LinkRecorder {
     /// The queue gave a packet of `len` bytes to the link after holding it for `sojourn`.
     pub fn dequeued(&mut self, now: Time, len: u32, sojourn: Span) {
         self.throughput.add(now, f64::from(len) * 8.0);
+        if let Some(usage) = &mut self.usage {
+            usage.sent(now, len);
+        }
         self.sojourns.add(now, sojourn.as_millis_f64());
         if let Some(radio) = &mut self.radio {
             radio.left(now, sojourn, self.window.holds(now));
@@ -202,7 +216,15 @@ impl LinkRecorder {
     }
 
     /// The link's rate is `rate` from now on.
-    pub fn rate(&mut self, now: Time, rate: Option<Rate>) {
+    pub fn rate(&mut self, now: Time, rate: &LineRate) {
+        if let Some(usage) = &mut self.usage {
+            usage.rate(now, rate.clone());
+        }
+        self.count_capacity(now, rate.fixed());
+    }
+
+    /// Counts what could be sent until now.
+    fn count_capacity(&mut self, now: Time, rate: Option<Rate>) {
         let from = self.rate_since.max(self.window.from);
         let length = now.min(self.window.to) - from;
         if !length.is_zero() {
@@ -217,7 +239,7 @@ impl LinkRecorder {
     pub fn finish(mut self, qdisc: Report) -> LinkResult {
         let (window, to) = (self.window, self.window.to);
         self.backlog(to, self.backlog);
-        self.rate(to, self.rate);
+        self.count_capacity(to, self.rate);
         let seconds = window.length().as_secs_f64();
         let per_second = window.every.as_secs_f64();
         let rate = |sum, _| sum / per_second;
@@ -234,11 +256,17 @@ impl LinkRecorder {
             series.push(bins.series(to, (gauge.name, gauge.unit), mean));
         }
         let bits = self.result.dequeued_bytes as f64 * 8.0;
+        let mut utilisation = self.capacity.map(|capacity| bits / capacity);
+        if let Some(usage) = self.usage {
+            let (share, over_time) = usage.finish(named(Kind::Link, "utilisation"));
+            utilisation = utilisation.or(share);
+            series.push(over_time);
+        }
         if let Some(radio) = self.radio {
             radio.finish(&mut self.result, window.length());
         }
         LinkResult {
-            utilisation: self.capacity.map(|capacity| bits / capacity),
+            utilisation,
             backlog_packets_mean: self.held as f64 * 1e-9 / seconds,
             sojourn: self.sojourn.distribution(),
             lost_packets: self.line.map(|[lost, _]| lost as f64),
@@ -300,6 +328,7 @@ struct Seldom {
 struct FlowSeries {
     delays: Bins,
     goodputs: Bins,
+    throughputs: Bins,
     rtts: Bins,
     windows: Bins,
     thresholds: Bins,
@@ -312,6 +341,7 @@ impl FlowSeries {
         Self {
             delays: bins.clone(),
             goodputs: bins.clone(),
+            throughputs: bins.clone(),
             rtts: bins.clone(),
             windows: bins.clone(),
             thresholds: bins.clone(),
@@ -337,6 +367,7 @@ impl FlowSeries {
         let delays = self.delays.any().then(|| of(self.delays, "delay", &mean));
         let others = [
             of(self.goodputs, "goodput", &|sum, _| sum / per_second),
+            of(self.throughputs, "throughput", &|sum, _| sum / per_second),
             of(self.rtts, "rtt", &mean),
             of(self.windows, "cwnd", &mean),
             of(self.thresholds, "ssthresh", &mean),
@@ -461,6 +492,9 @@ impl FlowRecorder {
     /// An IP packet of `len` bytes came to `to`.
     pub fn received(&mut self, now: Time, len: u32) {
         self.throughput.add(now, len);
+        if let Some(series) = &mut self.series {
+            series.throughputs.add(now, f64::from(len) * 8.0);
+        }
     }
 
     /// An app reports a figure.

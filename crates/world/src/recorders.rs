@@ -1,8 +1,8 @@
 //! All recorders of a run: made from its cell, and put together to its result.
 
 use crate::{
-    Aggregate, Cell, Cost, FlowRecorder, LineRate, LinkRecorder, LinkResult, Medium, RunResult,
-    SppRecorder, Window, WorldName,
+    Aggregate, Cell, Cost, FlowRecorder, Line, LineRate, LinkRecorder, LinkResult, Medium,
+    RunResult, SppRecorder, Window, WorldName,
 };
 use sojourn_qdisc::Report;
 
@@ -14,6 +14,11 @@ pub fn link_recorders(cell: &Cell) -> Vec<LinkRecorder> {
     let recorder = |index: usize| {
         let mut recorder = LinkRecorder::new(window, rate(index));
         let lines = cell.lines(index);
+        let varies =
+            |line: &Line| matches!(line.rate, LineRate::Trace(_)) || line.rate != lines[0].rate;
+        if lines.iter().any(varies) {
+            recorder.follow_rate(lines[0].rate.clone(), cell.link_header);
+        }
         recorder.count_line(
             lines
                 .iter()

@@ -1,6 +1,7 @@
 //! Transmitters: when a packet that starts now has been sent, and when the next may start.
 //! The same for the simulator and the bridge.
 
+use crate::line::OPPORTUNITY;
 use crate::{LineRate, RateTrace};
 use sojourn_units::{Span, Time, TxClock};
 use std::sync::Arc;
@@ -45,9 +46,6 @@ impl Transmitter {
     }
 }
 
-/// Bytes that may leave at one opportunity (`mm-link(1)`).
-const OPPORTUNITY: u32 = 1500;
-
 /// A mahimahi trace as a transmitter. A packet leaves with the opportunity that carries its last
 /// byte; what is left of that opportunity serves packets that are waiting right then, and
 /// an opportunity that finds nothing is lost.
@@ -75,13 +73,8 @@ impl TraceClock {
         }
     }
 
-    fn period_ms(&self) -> u64 {
-        let last = self.trace.opportunities_ms.last();
-        last.map_or(1, |&ms| ms.max(1))
-    }
-
     fn opportunity(&self) -> Time {
-        let ms = self.round * self.period_ms() + self.trace.opportunities_ms[self.index];
+        let ms = self.round * self.trace.period_ms() + self.trace.opportunities_ms[self.index];
         Time::ZERO + Span::from_millis(ms)
     }
 
@@ -98,11 +91,11 @@ impl TraceClock {
             return;
         }
         let ms = now.as_nanos().div_ceil(1_000_000);
-        let round = ms / self.period_ms();
+        let round = ms / self.trace.period_ms();
         if round > self.round {
             (self.round, self.index) = (round, 0);
             // The last opportunity of a round falls together with the start of the next.
-            if ms == round * self.period_ms() {
+            if ms == round * self.trace.period_ms() {
                 (self.round, self.index) = (round - 1, self.trace.opportunities_ms.len() - 1);
                 let last = self.trace.opportunities_ms[self.index];
                 self.index = self.trace.opportunities_ms.partition_point(|&at| at < last);

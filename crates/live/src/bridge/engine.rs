@@ -159,7 +159,7 @@ impl<P: FramePort> Engine<P> {
         let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pools[side as usize], observer);
         if let Some(rate) = &change.line.rate {
-            observer.rate(side, change.at, rate.fixed());
+            observer.rate(side, change.at, rate);
         }
         lane.change_line(&change.line, change.at);
         if let Some(spec) = &change.qdisc {

@@ -4,8 +4,8 @@ use super::capture::Probe;
 use super::config::Side;
 use super::frame::Frame;
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
-use sojourn_units::{Rate, Span, Time};
-use sojourn_world::Fate;
+use sojourn_units::{Span, Time};
+use sojourn_world::{Fate, LineRate};
 
 /// Where a frame is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub trait Observer {
     /// A variable of the queue.
     fn gauge(&mut self, _side: Side, _now: Time, _gauge: Gauge) {}
 
-    /// The link's rate is `rate` from now on; none: it has no constant one.
-    fn rate(&mut self, _side: Side, _now: Time, _rate: Option<Rate>) {}
+    /// The link's rate is `rate` from now on.
+    fn rate(&mut self, _side: Side, _now: Time, _rate: &LineRate) {}
 
     /// The backlog is now `backlog`; told after each change.
     fn backlog(&mut self, _side: Side, _now: Time, _backlog: Backlog) {}
@@ -114,7 +114,7 @@ impl<O: Observer> Observer for Watched<'_, O> {
         self.observer.gauge(side, now, gauge);
     }
 
-    fn rate(&mut self, side: Side, now: Time, rate: Option<Rate>) {
+    fn rate(&mut self, side: Side, now: Time, rate: &LineRate) {
         self.observer.rate(side, now, rate);
     }
 

@@ -473,7 +473,7 @@ impl<'a> Watch<'a> {
         if let Some(rate) = &step.told {
             tell_both_ends(run, step.side, rate, self.clock)?;
         }
-        self.links.rate(step.side, step.at, step.rate.fixed());
+        self.links.rate(step.side, step.at, &step.rate);
         Ok(())
     }
 

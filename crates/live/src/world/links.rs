@@ -9,11 +9,11 @@ use std::sync::mpsc::Sender;
 use rustix::time::ClockId;
 use sojourn_qdisc::{Backlog, DropReason, Gauge as QueueGauge, Packet};
 use sojourn_random::mix;
-use sojourn_units::{Rate, Span, Time};
+use sojourn_units::{Span, Time};
 use sojourn_wire::{FlowKey, Parsed};
 use sojourn_world::{
-    Cell, Change, Fate, Flow, FlowRecorder, Label, LinkRecorder, SppRecorder, Transport, Window,
-    link_recorders,
+    Cell, Change, Fate, Flow, FlowRecorder, Label, LineRate, LinkRecorder, SppRecorder, Transport,
+    Window, link_recorders,
 };
 
 use super::{Outcome, Run, Way};
@@ -273,7 +273,7 @@ impl Observer for Links<'_> {
         self.recorders[side as usize].gauge(now, gauge);
     }
 
-    fn rate(&mut self, side: Side, now: Time, rate: Option<Rate>) {
+    fn rate(&mut self, side: Side, now: Time, rate: &LineRate) {
         self.recorders[side as usize].rate(now, rate);
     }
 

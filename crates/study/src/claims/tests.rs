@@ -466,7 +466,7 @@ fn numbers_behind_a_figure_must_fit_it() {
             "flow.series.target.mean(1, 2) < 1",
             0..23,
             "`target` is no series",
-            "known here: delay, goodput, rtt",
+            "known here: delay, goodput, throughput, rtt",
         ),
         (
             "link.series.target.meen(1, 2) < 1",

@@ -98,8 +98,9 @@ part! {
             "Dropped over offered packets. No value when nothing was offered.",
             "";
         utilisation: Option<f64>, "utilisation", Share, "Utilisation",
-            "Dequeued bits over the link's rate times the measured time: 1 is a full link. No \
-             value for a link without a rate.",
+            "Dequeued bits over the link's rate times the measured time: 1 is a full link. Of a \
+             link with a trace, bits of IP packets over what the trace's opportunities of 1500 \
+             bytes hold. No value for a link without a rate.",
             "RFC 5136";
         lost_packets: Option<f64>, "lost_packets" later, Packets, "Lost on the line",
             "Packets and copies that the line lost behind the queue (`loss`), after the warm-up. \
@@ -300,6 +301,10 @@ pub(super) const SERIES: &[Figure] = series! {
     Link "throughput", Bps, "Throughput",
         "Bits given to the link in each interval, per second, link header included.",
         "";
+    Link "utilisation", Share, "Utilisation",
+        "Bits given to the link in each interval over those that it could have sent: of links with \
+         a trace or with changes of their rate. A gap where it could send none.",
+        "RFC 5136";
     Link "backlog", Packets, "Backlog",
         "Packets held, averaged over the events of each interval.",
         "";
@@ -361,13 +366,20 @@ pub(super) const SERIES: &[Figure] = series! {
         "Mean of the datagrams that arrive in each interval, of flows with a deadline.",
         "RFC 7679 section 3";
     Flow "goodput", Bps, "Goodput",
-        "Payload bits delivered in each interval, per second.",
+        "Payload bits delivered in order in each interval, per second. After a repaired loss all \
+         that had waited for it counts at once, so that an interval may have more than the line \
+         carries.",
         "RFC 2647 section 3.17";
+    Flow "throughput", Bps, "IP throughput",
+        "Bits of IP packets that came to the flow's receiver in each interval, per second, \
+         headers, retransmissions and copies included: what its path carried.",
+        "RFC 5136";
     Flow "rtt", Ms, "Round-trip time",
         "Mean of the samples of each interval; a gap where there was none.",
         "RFC 6298 section 3";
     Flow "cwnd", Segments, "Congestion window",
-        "Mean of each interval, in segments (TCP).",
+        "Mean of each interval, in segments (TCP), looked at at fixed times while the connection \
+         is open; a gap while it is not.",
         "RFC 5681 section 2";
     Flow "ssthresh", Segments, "Slow-start threshold",
         "Mean of each interval, in segments (TCP); a gap while it is unset.",
