@@ -8,7 +8,7 @@ use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::BridgeFile;
 use sojourn_scenario::named_text;
 use sojourn_study::Study;
@@ -181,7 +181,7 @@ fn directions(bridge: &BridgeFile) -> Table {
         "pair", "from", "to", ">rate", ">delay", ">jitter", ">loss", "qdisc",
     ]);
     for pair in &bridge.pairs {
-        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Spec)| {
+        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Entrance)| {
             table.row(vec![
                 pair.name.clone(),
                 from.to_owned(),

@@ -98,4 +98,4 @@ pub use shaper::{TinClock, VirtualClock};
 pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, Limit, Policy, Spec};
 pub use tbf::Tbf;
-pub use tc::{Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};
+pub use tc::{Entrance, Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};

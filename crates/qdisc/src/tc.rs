@@ -4,6 +4,7 @@
 //! options from it, the printers know units from it, `sojourn qdisc explain` and the
 //! documentation are made from it.
 
+mod entrance;
 mod error;
 mod explain;
 mod kind;
@@ -16,6 +17,7 @@ mod report;
 mod show;
 mod tins;
 
+pub use entrance::Entrance;
 pub use error::SpecError;
 pub use explain::list;
 pub use kind::Kind;

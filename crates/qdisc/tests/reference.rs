@@ -8,7 +8,9 @@ fn reference() -> String {
         "# Queue disciplines\n\n\
          Names, options, units and defaults are those of `tc`; what is not in `tc` says so. Made \
          from the\ncatalogue in `crates/qdisc`, which `sojourn qdisc list` and `sojourn qdisc \
-         explain NAME` print too.\n\n```text\n",
+         explain NAME` print too.\n\nBefore the queues of a bridge each also takes \
+         `split-gso` or `no-split-gso`, which say whether\nsuper-packets are cut before it \
+         ([bridge](bridge.md#super-packets)); cake has them everywhere.\n\n```text\n",
     );
     out += &list();
     out += "```\n";

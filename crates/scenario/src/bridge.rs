@@ -11,7 +11,7 @@ use crate::read::{Read, table, words, wrong_type};
 use crate::resolve::Resolver;
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::Entrance;
 use sojourn_units::Span;
 use sojourn_world::Line;
 use std::borrow::Cow;
@@ -94,8 +94,8 @@ table! {
         up: Option<HopTable>,
         /// From right to left.
         down: Option<HopTable>,
-        /// Whether super-packets are cut before both queues. Default: behind a rate of up to
-        /// 1 Gbit/s, a trace or tbf.
+        /// Whether super-packets are cut before queues that have neither `split-gso` nor
+        /// `no-split-gso`. Default: behind a rate of up to 1 Gbit/s, a trace or tbf.
         split_gso: Option<bool>,
         /// What happens to the link when the process dies. Default `prefer`.
         fail_open: Option<WayRoundWord>,
@@ -164,10 +164,10 @@ pub struct BridgePair {
     /// The servers' interface.
     pub right: String,
     /// Line and queue from left to right.
-    pub up: (Line, Spec),
+    pub up: (Line, Entrance),
     /// Line and queue from right to left.
-    pub down: (Line, Spec),
-    /// Whether super-packets are cut before both queues.
+    pub down: (Line, Entrance),
+    /// Whether super-packets are cut before queues that do not say it themselves.
     pub split_gso: Option<bool>,
     /// What happens to the link when the process dies.
     pub fail_open: WayRound,

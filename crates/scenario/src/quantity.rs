@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::read::{Read, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_qdisc::Entrance;
 use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
 use sojourn_world::{Chance, Loss, NotNetem, Reorder};
 use std::borrow::Cow;
@@ -129,7 +129,7 @@ quantity!(Length(f64): Copy, "length", {
     "pattern": r"^\s*-?[0-9]*\.?[0-9]+\s*k?m\s*$",
     "examples": ["25m", "1.2km"],
 });
-quantity!(Queue(QdiscSpec), "qdisc", {
+quantity!(Queue(Entrance), "qdisc", {
     "description": "A queue discipline in tc's words, with tc's units and defaults; \
                     `sojourn qdisc list` shows all.",
     "type": "string",
@@ -423,8 +423,8 @@ impl Read for Queue {
             let wanted = "a string such as \"fq_codel limit 1000\"";
             return problems.refuse(wrong_type(node, path, wanted));
         };
-        match text.parse::<QdiscSpec>() {
-            Ok(spec) => Some(Self(spec)),
+        match text.parse::<Entrance>() {
+            Ok(entrance) => Some(Self(entrance)),
             Err(error) => {
                 let at = inside(node, text, error.at.clone(), problems);
                 let mut problem = Problem::new(at, path, error.what);

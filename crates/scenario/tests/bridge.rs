@@ -1,7 +1,7 @@
 //! A bridge's file: what it means, and that what is wrong is refused with its place, its field and
 //! what would be right.
 
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{Entrance, Spec};
 use sojourn_scenario::bridge::{BridgeFile, WayRound};
 use sojourn_units::{Rate, Span};
 use sojourn_world::LineRate;
@@ -14,7 +14,7 @@ control = "/run/wan.sock"
 name = "wan"
 left = "eth1"
 right = "eth2"
-qdisc = "fq_codel"
+qdisc = "fq_codel no-split-gso"
 delay = "5ms"
 fail_open = "require"
 watchdog = "50ms"
@@ -40,9 +40,12 @@ fn a_key_of_the_pair_counts_for_both_directions() {
         file.around.control.as_deref(),
         Some(Path::new("/run/wan.sock"))
     );
-    let spec = |text: &str| text.parse::<Spec>().unwrap();
+    let spec = |text: &str| text.parse::<Entrance>().unwrap();
     let rate = |mbit: u64| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));
-    assert_eq!((&wan.up.0.rate, &wan.up.1), (&rate(20), &spec("fq_codel")));
+    assert_eq!(
+        (&wan.up.0.rate, &wan.up.1),
+        (&rate(20), &spec("fq_codel no-split-gso"))
+    );
     assert_eq!((&wan.down.0.rate, &wan.down.1), (&rate(100), &spec("cake")));
     assert_eq!(
         [wan.up.0.delay, wan.down.0.delay],
@@ -54,7 +57,7 @@ fn a_key_of_the_pair_counts_for_both_directions() {
     assert_eq!(other.name, "eth3-eth4");
     assert_eq!(
         (&other.up.0.rate, &other.up.1),
-        (&LineRate::Infinite, &Spec::pfifo(1000))
+        (&LineRate::Infinite, &Spec::pfifo(1000).into())
     );
     assert_eq!(
         (other.fail_open, other.watchdog, other.seed),

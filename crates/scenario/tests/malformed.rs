@@ -51,6 +51,14 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        "up = { rate = \"1mbit\" }",
+        "up = { rate = \"1mbit\", qdisc = \"pie split-gso\" }",
+        &[
+            "test.toml:9:32: dumbbell.up.qdisc: `split-gso` and `no-split-gso` are for the queues \
+           of a bridge | leave the word out; only cake has it here",
+        ],
+    ),
+    (
         "rtt = \"40ms\"",
         "delya = \"40ms\"",
         &["test.toml:7:1: dumbbell: unknown key `delya` | did you mean `delay`?"],

@@ -1,6 +1,6 @@
 //! What differs between a running bridge and what is asked of it.
 
-use crate::pair::{Pair, show_line_rate};
+use crate::pair::{Pair, queue, show_line_rate};
 use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, Side};
 use sojourn_scenario::bridge::Around;
 use sojourn_units::{Span, show_span};
@@ -53,7 +53,7 @@ impl Found {
         self.look(
             key("qdisc"),
             !FIXED,
-            [&old.qdisc, &new.qdisc],
+            [queue(old), queue(new)],
             ToString::to_string,
         );
         let rates = [&a.rate, &b.rate];
@@ -107,14 +107,9 @@ pub(crate) fn differences(name: &str, running: &BridgeConfig, wanted: &Pair) -> 
     let (old, new) = (running, &wanted.config);
     let mut found = Found(Vec::new());
     let time = |time: &Span| show_span(*time);
-    let split =
-        |split: &Option<bool>| split.map_or("by the rate".into(), |split| split.to_string());
     found.look("name", !FIXED, [name, &wanted.name], ToString::to_string);
     found.direction(Side::Up, [&old.up, &new.up]);
     found.direction(Side::Down, [&old.down, &new.down]);
-    // The file has one key for both.
-    let splits = [old.up.split_gso, new.up.split_gso];
-    found.look("split_gso", !FIXED, splits, split);
     let ways = [old.fail_open, new.fail_open];
     found.look("fail_open", FIXED, ways, |way| {
         let word = match way {

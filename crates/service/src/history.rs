@@ -1,9 +1,10 @@
 //! What has changed in the running bridges, when, and by whom.
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// Entries that are kept; the oldest goes for the newest.
 const MOST: usize = 1000;
@@ -40,50 +41,27 @@ impl History {
     /// All that is kept.
     pub(crate) fn json(&self) -> Vec<Value> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = |Entry { at, by, what }: &Entry| {
-            let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-            let time = utc(since.as_secs(), since.subsec_millis());
-            json!({"time": time, "by": by, "what": what})
-        };
+        let shown =
+            |Entry { at, by, what }: &Entry| json!({"time": utc(*at), "by": by, "what": what});
         entries.iter().map(shown).collect()
     }
 }
 
-/// A time of the Unix clock as RFC 3339 writes it.
-fn utc(seconds: u64, millis: u32) -> String {
-    const DAY: u64 = 86_400;
-    let (days, second) = (seconds / DAY, seconds % DAY);
-    // From 1 March 2000, so that the leap day is a year's last; 400 years have 146 097 days.
-    let since = days.cast_signed() - 11_017;
-    let (era, day) = (since.div_euclid(146_097), since.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let year = 2000 + 400 * era + year + i64::from(month >= 10);
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+/// A time as RFC 3339 writes it.
+fn utc(at: SystemTime) -> String {
+    DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
 
-    /// `date -u -d @N +%FT%TZ` of GNU coreutils.
+    /// `date -u -d @1735689599 +%FT%TZ` of GNU coreutils.
     #[test]
-    fn times_are_those_of_date_1() {
-        for (seconds, date) in [
-            (0, "1970-01-01T00:00:00"),
-            (951_782_399, "2000-02-28T23:59:59"),
-            (951_868_799, "2000-02-29T23:59:59"),
-            (951_868_800, "2000-03-01T00:00:00"),
-            (1_735_689_599, "2024-12-31T23:59:59"),
-            (1_740_787_200, "2025-03-01T00:00:00"),
-            (4_107_542_400, "2100-03-01T00:00:00"),
-        ] {
-            assert_eq!(utc(seconds, 7), format!("{date}.007Z"));
-        }
+    fn times_are_in_utc_to_the_millisecond() {
+        let at = UNIX_EPOCH + Duration::from_millis(1_735_689_599_007);
+        assert_eq!(utc(at), "2024-12-31T23:59:59.007Z");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A pair of interfaces as it is asked for, and in words.
 
 use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::{BridgePair, WayRound};
 use sojourn_units::{Span, show_rate};
 use sojourn_world::{Line, LineRate};
@@ -24,9 +24,9 @@ impl From<BridgePair> for Pair {
     fn from(file: BridgePair) -> Self {
         let mut config = BridgeConfig::new(&file.left, &file.right);
         config.claim = true;
-        let follow = |direction: &mut Direction, (line, qdisc): (Line, Spec)| {
-            (direction.line, direction.qdisc) = (line, qdisc);
-            direction.split_gso = file.split_gso;
+        let follow = |direction: &mut Direction, (line, queue): (Line, Entrance)| {
+            (direction.line, direction.qdisc) = (line, queue.spec);
+            direction.split_gso = queue.split_gso.or(file.split_gso);
         };
         follow(&mut config.up, file.up);
         follow(&mut config.down, file.down);
@@ -60,11 +60,19 @@ pub(crate) fn show_line_rate(rate: &LineRate) -> String {
     }
 }
 
+/// A direction's queue with its word on super-packets.
+pub(crate) fn queue(direction: &Direction) -> Entrance {
+    Entrance {
+        spec: direction.qdisc.clone(),
+        split_gso: direction.split_gso,
+    }
+}
+
 /// Interfaces, queues and rates, in a line.
 pub fn describe(config: &BridgeConfig) -> String {
     let way = |direction: &Direction| {
         let rate = show_line_rate(&direction.line.rate);
-        format!("{} at {rate}", direction.qdisc)
+        format!("{} at {rate}", queue(direction))
     };
     let BridgeConfig { left, right, .. } = config;
     let [up, down] = [&config.up, &config.down].map(way);

@@ -23,7 +23,7 @@ use crate::fleet::AskError;
 use crate::reload::ReloadError;
 use serde_json::{Map, Value, json};
 use sojourn_live::bridge::{CAPTURED, Side};
-use sojourn_qdisc::{Spec, SpecError};
+use sojourn_qdisc::{Entrance, SpecError};
 use sojourn_units::{Rate, UnitError, parse_rate, parse_span, show_rate};
 use sojourn_world::LineRate;
 use std::os::unix::net::UnixStream;
@@ -36,8 +36,8 @@ pub(crate) enum Request {
     Stats(Option<String>),
     /// The same as text.
     Text(Option<String>),
-    /// Another queue, or other parameters.
-    Change(Option<String>, Side, Spec),
+    /// Another queue, or other parameters; without a word on super-packets that stays as it is.
+    Change(Option<String>, Side, Entrance),
     /// Another rate; none: no limit.
     Rate(Option<String>, Side, Option<Rate>),
     /// What was changed, and by whom.
@@ -86,9 +86,15 @@ impl Request {
                 json!({"ok": true, "stats": stats.collect::<Map<_, _>>()})
             }
             Self::Text(pair) => json!({"ok": true, "text": fleet.text_of(pair.as_deref())?}),
-            Self::Change(pair, side, spec) => {
-                let text = spec.to_string();
-                let pair = fleet.change(by, pair.as_deref(), |bridge| bridge.change(side, spec))?;
+            Self::Change(pair, side, queue) => {
+                let text = queue.to_string();
+                let pair = fleet.change(by, pair.as_deref(), |bridge| {
+                    bridge.reconfigure(|config| {
+                        let direction = config.side(side);
+                        direction.qdisc = queue.spec;
+                        direction.split_gso = queue.split_gso.or(direction.split_gso);
+                    })
+                })?;
                 json!({"ok": true, "pair": pair, "side": side.name(), "spec": text})
             }
             Self::Rate(pair, side, rate) => {
@@ -187,7 +193,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
         "stats" => Ok(Request::Stats(pair)),
         "text" => Ok(Request::Text(pair)),
         "change" => {
-            let spec = field("spec")?.parse::<Spec>();
+            let spec = field("spec")?.parse::<Entrance>();
             Ok(Request::Change(pair, side()?, spec?))
         }
         "rate" => {
@@ -288,7 +294,7 @@ mod tests {
 
     #[test]
     fn words_and_objects_mean_the_same() {
-        let codel: Spec = "codel limit 100".parse().unwrap();
+        let codel: Entrance = "codel limit 100".parse().unwrap();
         for (words, object, request) in [
             ("stats", r#"{"command":"stats"}"#, Request::Stats(None)),
             (

@@ -3,7 +3,7 @@
 use crate::WrongInput;
 use clap::Args;
 use sojourn_capture::SNAP_LEN;
-use sojourn_qdisc::{Spec, SpecError};
+use sojourn_qdisc::{Entrance, SpecError};
 use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
@@ -24,13 +24,13 @@ pub(super) struct PairArgs {
     #[arg(required_unless_present_any = ["restore", "config"])]
     pub(super) right: Option<String>,
 
-    /// Queue from left to right, in tc's notation
-    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
-    pub(super) up: Spec,
+    /// Queue from left to right, in tc's notation; each may have `split-gso` or `no-split-gso`
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = queue)]
+    pub(super) up: Entrance,
 
     /// Queue from right to left
-    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = spec)]
-    pub(super) down: Spec,
+    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = queue)]
+    pub(super) down: Entrance,
 
     /// Rate from left to right [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
@@ -104,12 +104,12 @@ pub(super) struct PairArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) memory: Option<u64>,
 
-    /// Cut super-packets before both queues [default: behind a rate of up to 1 Gbit/s, a trace or
-    /// tbf]
+    /// Cut super-packets before queues without a word of their own [default: behind a rate of up
+    /// to 1 Gbit/s, a trace or tbf]
     #[arg(long, conflicts_with = "no_split_gso")]
     pub(super) split_gso: bool,
 
-    /// Let super-packets pass both queues whole
+    /// Let super-packets pass such queues whole
     #[arg(long)]
     pub(super) no_split_gso: bool,
 
@@ -147,7 +147,7 @@ pub(super) struct PairArgs {
     pub(super) snap_len: u32,
 }
 
-fn spec(text: &str) -> Result<Spec, WrongInput> {
+fn queue(text: &str) -> Result<Entrance, WrongInput> {
     let parsed = text.parse();
     parsed.map_err(|error: SpecError| WrongInput(error.pretty()))
 }
@@ -184,7 +184,7 @@ impl PairArgs {
     pub(super) fn file(&self) -> anyhow::Result<BridgeFile> {
         // The parser has seen to it that they are there.
         let [left, right] = [&self.left, &self.right].map(|port| port.clone().unwrap_or_default());
-        let way = |spec: &Spec, rate, trace: &Option<PathBuf>, delay| {
+        let way = |queue: &Entrance, rate, trace: &Option<PathBuf>, delay| {
             let line = Line {
                 rate: line_rate(rate, trace.as_ref())?,
                 delay,
@@ -197,7 +197,7 @@ impl PairArgs {
                 loss: self.loss,
                 duplicate: self.duplicate,
             };
-            anyhow::Ok((line, spec.clone()))
+            anyhow::Ok((line, queue.clone()))
         };
         let pair = BridgePair {
             name: BridgePair::default_name(&left, &right),

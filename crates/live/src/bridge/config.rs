@@ -128,8 +128,8 @@ pub struct Direction {
     pub name: String,
     /// The queue.
     pub qdisc: Spec,
-    /// Whether super-packets are cut into their segments before the queue. Default (none): behind
-    /// a rate of up to 1 Gbit/s, a trace or a token bucket.
+    /// Whether super-packets are cut into their segments before the queue; not before a CAKE with
+    /// `no-split-gso`. Default (none): behind a rate of up to 1 Gbit/s, a trace or a token bucket.
     pub split_gso: Option<bool>,
     /// Rate, delay, jitter and loss, as in the simulator.
     pub line: Line,

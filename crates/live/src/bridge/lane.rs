@@ -130,8 +130,16 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
 
 /// Whether super-packets are cut before the queue. At up to 1 Gbit/s 64 KiB take half a
 /// millisecond and more, for which everybody else waits; above, cutting costs more than it brings.
-/// The rate is the link's or that of a shaper in the queue's place. CAKE has its own word.
+/// The rate is the link's or that of a shaper in the queue's place. A CAKE that is to let them pass
+/// whole gets them whole.
 fn splits(asked: Option<bool>, rate: &LineRate, spec: &Spec) -> bool {
+    let mut lowest = spec;
+    while let Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } = lowest {
+        lowest = inner;
+    }
+    if matches!(lowest, Spec::Cake(cake) if !cake.split_gso) {
+        return false;
+    }
     let is_slow = |rate: Rate| rate <= SPLIT_BELOW;
     let shaped = match spec {
         Spec::Htb { htb, .. } => is_slow(htb.rate),

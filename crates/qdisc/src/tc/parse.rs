@@ -40,18 +40,18 @@ const DEEPEST: usize = 8;
 
 /// A word and its place in the string.
 #[derive(Clone, Copy)]
-struct Word<'a> {
-    text: &'a str,
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
     start: usize,
 }
 
 impl Word<'_> {
-    fn at(&self) -> Range<usize> {
+    pub(super) fn at(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     text.split_whitespace().map(move |word| Word {
         text: word,
         start: word.as_ptr() as usize - text.as_ptr() as usize,

@@ -3,8 +3,9 @@
 mod properties;
 mod strings;
 
-use super::{Initial, Unit, catalogue, kind, list};
+use super::{Entrance, Initial, Unit, catalogue, kind, list};
 use crate::{Spec, SpecError, red_wlog};
+use std::format;
 use std::string::{String, ToString};
 use strings::{REFUSED, TAKEN};
 
@@ -121,4 +122,51 @@ fn every_example_is_valid_and_every_row_is_explained() {
         assert!(core::ptr::eq(kind(row.name).unwrap(), row));
     }
     assert!(kind("cake_mq").is_none());
+}
+
+#[test]
+fn every_queue_has_the_word_on_super_packets() {
+    for (text, split_gso, shown) in [
+        ("pfifo", None, "pfifo limit 1000"),
+        ("split-gso pfifo", Some(true), "pfifo limit 1000 split-gso"),
+        (
+            "tc qdisc add dev eth0 root pfifo no-split-gso limit 5",
+            Some(false),
+            "pfifo limit 5 no-split-gso",
+        ),
+        (
+            "htb rate 20mbit over pfifo limit 9 split-gso",
+            Some(true),
+            "htb rate 20Mbit burst 1600b split-gso over pfifo limit 9",
+        ),
+    ] {
+        let entrance: Entrance = text.parse().unwrap();
+        assert_eq!(entrance.split_gso, split_gso, "{text}");
+        let printed = entrance.to_string();
+        if !shown.contains("burst") {
+            assert_eq!(printed, shown);
+        }
+        assert_eq!(printed.parse(), Ok(entrance), "{printed}");
+    }
+    for kind in catalogue() {
+        for word in ["split-gso", "no-split-gso"] {
+            let text = format!("{word} {}", kind.example);
+            let entrance: Entrance = text.parse().unwrap();
+            assert_eq!(entrance.split_gso, Some(word == "split-gso"), "{text}");
+            assert_eq!(entrance.to_string().parse(), Ok(entrance), "{text}");
+        }
+    }
+    // Behind cake it is cake's own.
+    let own: Entrance = "htb rate 1gbit over cake no-split-gso".parse().unwrap();
+    assert_eq!(own.split_gso, None);
+    assert!(own.to_string().contains("no-split-gso"), "{own}");
+    let twice = "pfifo split-gso no-split-gso"
+        .parse::<Entrance>()
+        .unwrap_err();
+    assert_eq!(twice.at, 16..28);
+    let wrong = "pfifo split-gso limit x".parse::<Entrance>().unwrap_err();
+    assert_eq!(
+        (wrong.at, &*wrong.text),
+        (22..23, "pfifo split-gso limit x")
+    );
 }

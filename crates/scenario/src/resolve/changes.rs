@@ -105,11 +105,15 @@ impl Resolver<'_> {
             Some(position) => Some(self.position(position, &format!("{whole}.position"))?),
             None => None,
         };
+        let qdisc = match &table.qdisc {
+            Some(queue) => Some(self.plain(whole, queue.0.clone())?),
+            None => None,
+        };
         Some(Change {
             at: Time::ZERO + at,
             link,
             line,
-            qdisc: table.qdisc.as_ref().map(|queue| queue.0.clone()),
+            qdisc,
             place,
         })
     }

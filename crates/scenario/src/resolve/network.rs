@@ -4,7 +4,7 @@ use super::Resolver;
 use crate::format::{DumbbellTable, HopTable, LinkTable, NodeTable, ScenarioFile};
 use crate::problem::Problem;
 use crate::quantity::LinkSpeed;
-use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_qdisc::{Entrance, Spec as QdiscSpec};
 use sojourn_units::Span;
 use sojourn_world::{Chance, Line, LineRate, Loss, Network, Reorder};
 use std::collections::BTreeSet;
@@ -63,6 +63,13 @@ impl Resolver<'_> {
     fn dumbbell(&mut self, table: &DumbbellTable) -> Option<Network> {
         let ways = [&table.up, &table.down].map(Option::as_ref);
         let [(up, up_queue), (down, down_queue)] = self.both_ways("dumbbell", &table.hop, ways)?;
+        let [up_queue, down_queue] =
+            [("up", up_queue), ("down", down_queue)].map(|(way, queue)| {
+                let own = format!("dumbbell.{way}");
+                let is_own = self.tree.has(&format!("{own}.qdisc"));
+                self.plain(if is_own { &own } else { "dumbbell" }, queue)
+            });
+        let (up_queue, down_queue) = (up_queue?, down_queue?);
         let mut network = Network::new(["client", "server"]);
         network.join([CLIENT, SERVER], "up", up_queue, up);
         network.join([SERVER, CLIENT], "down", down_queue, down);
@@ -78,7 +85,7 @@ impl Resolver<'_> {
         above: &str,
         both: &HopTable,
         [up, down]: [Option<&HopTable>; 2],
-    ) -> Option<[(Line, QdiscSpec); 2]> {
+    ) -> Option<[(Line, Entrance); 2]> {
         self.check_unused(above);
         let up = self.direction(above, both, up, "up");
         let down = self.direction(above, both, down, "down");
@@ -104,7 +111,7 @@ impl Resolver<'_> {
         both: &HopTable,
         own: Option<&HopTable>,
         name: &str,
-    ) -> Option<(Line, QdiscSpec)> {
+    ) -> Option<(Line, Entrance)> {
         let own = own.cloned().unwrap_or_default();
         if own.rate.is_some() || own.trace.is_some() {
             let (rate, trace) = (own.rate, own.trace.clone());
@@ -120,7 +127,7 @@ impl Resolver<'_> {
     }
 
     /// The line of the link at `path`, and the queue before it.
-    fn line(&mut self, path: &str, hop: HopTable) -> Option<(Line, QdiscSpec)> {
+    fn line(&mut self, path: &str, hop: HopTable) -> Option<(Line, Entrance)> {
         let rate = match (hop.rate, hop.trace) {
             (Some(LinkSpeed(Some(rate))), None) => LineRate::Fixed(rate),
             (Some(LinkSpeed(None)), None) => LineRate::Infinite,
@@ -146,7 +153,19 @@ impl Resolver<'_> {
             duplicate: hop.duplicate.map_or(Chance::NEVER, |chance| chance.0),
         };
         self.check_reorder(path, &line);
-        Some((line, hop.qdisc.map_or(DEFAULT_QDISC, |queue| queue.0)))
+        let queue = hop.qdisc.map(|queue| queue.0);
+        Some((line, queue.unwrap_or_else(|| DEFAULT_QDISC.into())))
+    }
+
+    /// A scenario's queue: its worlds cut by the link's rate, and what they compare is the same in
+    /// each.
+    pub(super) fn plain(&mut self, above: &str, queue: Entrance) -> Option<QdiscSpec> {
+        if queue.split_gso.is_none() {
+            return Some(queue.spec);
+        }
+        let message = "`split-gso` and `no-split-gso` are for the queues of a bridge";
+        let help = "leave the word out; only cake has it here";
+        self.advise(&format!("{above}.qdisc"), message, help)
     }
 
     /// Who passes no delay by changes nothing: netem's words need one.
@@ -187,7 +206,9 @@ impl Resolver<'_> {
                 || format!("{}-{}", names[from], names[to]),
                 |name| name.0.clone(),
             );
-            let Some((line, queue)) = self.line(&path, link.hop.clone()) else {
+            let line = self.line(&path, link.hop.clone());
+            let line = line.and_then(|(line, queue)| Some((line, self.plain(&path, queue)?)));
+            let Some((line, queue)) = line else {
                 good = false;
                 continue;
             };

@@ -39,13 +39,19 @@ impl Resolver<'_> {
             own.or(table.nodal_deadline).map(|deadline| deadline.0)
         };
         radio.nodal_deadlines = (0..names.len()).map(deadline).collect();
-        let qdisc = |index: usize| {
+        let mut qdiscs = Vec::new();
+        for index in 0..names.len() {
             let own = nodes.get(index).and_then(|node| node.qdisc.as_ref());
-            let queue = own.or(table.qdisc.as_ref());
-            queue.map_or(DEFAULT_QDISC, |queue| queue.0.clone())
-        };
+            let queue = own.or(table.qdisc.as_ref()).map(|queue| queue.0.clone());
+            let path = match own {
+                Some(_) => format!("node.{}", names[index]),
+                None => "radio".to_owned(),
+            };
+            let queue = queue.map_or(Some(DEFAULT_QDISC), |queue| self.plain(&path, queue));
+            qdiscs.push(queue?);
+        }
         let mut network = Network::new(names.iter().map(String::as_str));
-        network.share(radio, (0..names.len()).map(qdisc));
+        network.share(radio, qdiscs.into_iter());
         Some(network)
     }
 

@@ -1,0 +1,86 @@
+//! A queue's string with a word on super-packets, for links that have them.
+
+use super::error::SpecError;
+use super::kind::error;
+use super::parse::words;
+use crate::spec::Spec;
+use alloc::string::ToString;
+use core::fmt;
+use core::ops::Range;
+use core::str::FromStr;
+
+/// The words, by whether super-packets are cut.
+const WORDS: [&str; 2] = ["no-split-gso", "split-gso"];
+
+/// A discipline before a link that may carry super-packets (TSO, GRO): `fq_codel split-gso`.
+///
+/// The words are those of cake, for every discipline: `split-gso` has super-packets cut into their
+/// segments before they reach it, `no-split-gso` leaves them whole. They stand anywhere among the
+/// options and count for the whole queue; behind `cake` they are cake's own. Whoever runs the link
+/// cuts: the discipline itself knows nothing of it, and so a [`Spec`] does not either.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entrance {
+    /// The discipline.
+    pub spec: Spec,
+    /// Whether super-packets are cut before it. Default none: as the link has it.
+    pub split_gso: Option<bool>,
+}
+
+impl From<Spec> for Entrance {
+    fn from(spec: Spec) -> Self {
+        let split_gso = None;
+        Self { spec, split_gso }
+    }
+}
+
+impl FromStr for Entrance {
+    type Err = SpecError;
+
+    /// As a [`Spec`], with one of the words or none.
+    ///
+    /// # Errors
+    /// As those of a [`Spec`]; when there are two of the words.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut found: Option<(bool, Range<usize>)> = None;
+        // Places in the string stay what they are.
+        let mut rest = text.to_string();
+        for word in words(text).take_while(|word| word.text != "cake") {
+            let Some(cuts) = WORDS.iter().position(|known| *known == word.text) else {
+                continue;
+            };
+            if found.is_some() {
+                let what = "`split-gso` or `no-split-gso` is given twice".to_string();
+                let wanted = "which one is meant? Leave out the other".to_string();
+                return Err(error(text, word.at(), what).of(WORDS[1]).want(wanted));
+            }
+            rest.replace_range(word.at(), &" ".repeat(word.text.len()));
+            found = Some((cuts == 1, word.at()));
+        }
+        let spec: Spec = rest.parse().map_err(|error: SpecError| SpecError {
+            text: text.to_string(),
+            ..error
+        })?;
+        let split_gso = found.map(|(cuts, _)| cuts);
+        Ok(Self { spec, split_gso })
+    }
+}
+
+impl fmt::Display for Entrance {
+    /// The discipline, and its word before what stands `over` another.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.spec.to_string();
+        let Some(cuts) = self.split_gso else {
+            return f.write_str(&text);
+        };
+        // Behind its name cake would take the word as its own.
+        if matches!(self.spec, Spec::Cake(_)) {
+            return write!(f, "{} {text}", WORDS[usize::from(cuts)]);
+        }
+        let (own, over) = match text.split_once(" over ") {
+            Some((own, over)) => (own, Some(over)),
+            None => (&*text, None),
+        };
+        write!(f, "{own} {}", WORDS[usize::from(cuts)])?;
+        over.map_or(Ok(()), |over| write!(f, " over {over}"))
+    }
+}
