@@ -40,18 +40,18 @@ impl Resolver<'_> {
         };
         radio.nodal_deadlines = (0..names.len()).map(deadline).collect();
         let mut qdiscs = Vec::new();
-        for index in 0..names.len() {
+        for (index, name) in names.iter().enumerate() {
             let own = nodes.get(index).and_then(|node| node.qdisc.as_ref());
             let queue = own.or(table.qdisc.as_ref()).map(|queue| queue.0.clone());
             let path = match own {
-                Some(_) => format!("node.{}", names[index]),
+                Some(_) => format!("node.{name}"),
                 None => "radio".to_owned(),
             };
             let queue = queue.map_or(Some(DEFAULT_QDISC), |queue| self.plain(&path, queue));
             qdiscs.push(queue?);
         }
         let mut network = Network::new(names.iter().map(String::as_str));
-        network.share(radio, qdiscs.into_iter());
+        network.share(radio, qdiscs);
         Some(network)
     }
 
