@@ -34,7 +34,7 @@ fn figures_do_not_depend_on_series() {
     let mut with = run(&cell);
     cell.flow_series = false;
     let without = run(&cell);
-    assert_eq!(flow_of(&with, "bulk").series.len(), 5);
+    assert_eq!(flow_of(&with, "bulk").series.len(), 6);
     assert_eq!(link(&with, "up").series, link(&without, "up").series);
     with.flows[0].1.series.clear();
     assert_eq!(with, without);

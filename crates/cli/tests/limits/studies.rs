@@ -124,9 +124,18 @@ pub(crate) fn cases() -> Vec<Case> {
             "[setting]",
             "7:1: setting: expected an array",
         ),
-        scenario("nowhere.toml", "nowhere.toml: cannot be read: No such file"),
-        scenario("/dev/zero", "/dev/zero: has more than 1048576 bytes"),
-        scenario("pipe", "pipe: is a pipe that nobody writes to"),
+        scenario(
+            "nowhere.toml",
+            "study.toml:9:12: setting: ./nowhere.toml cannot be read: No such file",
+        ),
+        scenario(
+            "/dev/zero",
+            "study.toml:9:12: setting: /dev/zero has more than 1048576 bytes",
+        ),
+        scenario(
+            "pipe",
+            "study.toml:9:12: setting: ./pipe is a pipe that nobody writes to",
+        ),
         scenario("study.toml", "study.toml:1:10: format: "),
         changed(
             "\"dumbbell.qdisc\"",
