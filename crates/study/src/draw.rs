@@ -161,8 +161,11 @@ fn thinned(points: &[Dot]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// A number as short as it can be said.
+/// A number as short as it can be said; whole ones, which settings are, with all their digits.
 fn number(v: f64) -> String {
+    if v.fract() == 0.0 && v.abs() < 1e6 {
+        return format!("{v:.0}");
+    }
     let text = significant(v, 3);
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
