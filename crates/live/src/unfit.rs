@@ -63,7 +63,7 @@ pub enum Unfit {
     },
     /// The kernel's queues cannot do it.
     #[error(
-        "the kernel's own queues have no {what}; with --queues ours the run has our own queues"
+        "the kernel's own queues cannot have {what}; with --queues ours the run has our own queues"
     )]
     KernelQueue {
         /// The word that they lack.
