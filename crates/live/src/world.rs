@@ -200,8 +200,8 @@ impl Guests {
         match self.queues {
             Queues::Ours => Ok(plan),
             Queues::Kernel => {
-                kernel::check(cell, joints)?;
-                Ok(kernel::plan(cell, joints, plan))
+                kernel::check(self, cell, joints)?;
+                Ok(kernel::plan(self, cell, joints, plan))
             }
         }
     }

@@ -38,6 +38,11 @@ pub enum Queues {
 pub(super) struct Guest(Child);
 
 impl Guests {
+    /// Whether there are programs beside the hosts: their packets belong to no flow.
+    pub(super) fn has_programs(&self) -> bool {
+        self.client.is_some() || self.server.is_some()
+    }
+
     /// Starts the program of a host from a thread in the host's namespace. The thread must live
     /// as long as the program shall.
     pub(super) fn start(&self, host: Host) -> io::Result<Option<Guest>> {

@@ -35,7 +35,7 @@ use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
 use super::links::{Crossing, Links, count_losses, crossings, identity};
-use super::{Outcome, Run, Way, way};
+use super::{Guests, Outcome, Run, Way, way};
 use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
 use crate::clock::{Clock, read_nanos};
 use crate::interface;
@@ -60,18 +60,18 @@ const MOST_PATHS: usize = 16;
 const FRAMES: usize = 1 << 16;
 
 /// Whether the kernel has the queues and lines of a cell.
-pub(super) fn check(cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
+pub(super) fn check(guests: &Guests, cell: &Cell, joints: &[Joint]) -> Result<(), Unfit> {
     for link in joints.iter().flat_map(|joint| joint.links) {
         let Way { qdisc, line, .. } = way(&cell.network, link);
         refused_queue(&qdisc)?;
         refused_line(&line)?;
-        let (count, most) = (Paths::of(cell, link).0.len(), MOST_PATHS);
+        let (count, most) = (Paths::of(guests, cell, link).0.len(), MOST_PATHS);
         if count > most {
             return Err(Unfit::Paths { count, most });
         }
     }
     for joint in joints {
-        changes::steps(cell, joint.links)?;
+        changes::steps(guests, cell, joint.links)?;
     }
     Ok(())
 }
@@ -98,8 +98,12 @@ fn refused_line(line: &Line) -> Result<(), Unfit> {
 struct Paths(BTreeMap<Span, Vec<Crossing>>);
 
 impl Paths {
-    fn of(cell: &Cell, link: Option<usize>) -> Self {
+    /// What programs send has no delay beyond the lines'.
+    fn of(guests: &Guests, cell: &Cell, link: Option<usize>) -> Self {
         let mut paths = BTreeMap::<_, Vec<_>>::new();
+        if guests.has_programs() {
+            paths.insert(Span::ZERO, Vec::new());
+        }
         for crossing in crossings(cell, link) {
             paths.entry(crossing.delay).or_default().push(crossing);
         }
@@ -120,9 +124,9 @@ impl Paths {
 
 /// The stages that a cell's lines and paths take. What is translated is so where the queues are:
 /// only there the kernel can tell them who is behind it.
-pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
+pub(super) fn plan(guests: &Guests, cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
     let mut links = joints.iter().flat_map(|joint| joint.links);
-    let differ = links.any(|link| Paths::of(cell, link).differ());
+    let differ = links.any(|link| Paths::of(guests, cell, link).differ());
     Plan {
         stages: [1, if differ { 2 } else { 1 }],
         nat: plan.nat.map(|_| Gateway::Bridge),
@@ -132,12 +136,14 @@ pub(super) fn plan(cell: &Cell, joints: &[Joint], plan: Plan) -> Plan {
 
 /// Sets up lines and paths.
 fn build(run: &Run<'_>) -> io::Result<()> {
-    let [up_paths, down_paths] = run.numbers.map(|link| Paths::of(run.cell, link));
+    let [up_paths, down_paths] = run
+        .numbers
+        .map(|link| Paths::of(run.guests, run.cell, link));
     let [before, behind] = &run.lab.stages;
     let mut lines = handed_through();
     let [up_line, down_line] = Side::BOTH.map(|side| {
         let (link, way) = (run.numbers[side as usize], &run.links[side as usize]);
-        let path = Paths::of(run.cell, link).alike();
+        let path = Paths::of(run.guests, run.cell, link).alike();
         changes::line_of(run.cell, link, side, &way.line, path)
     });
     lines.extend(down_line);
@@ -358,7 +364,7 @@ pub(super) fn run(run: &Run<'_>, clock: Clock, ready: &Sender<bool>) -> io::Resu
         clock.wait_for_zero_but(EARLY);
     }
     let mut majors = make_queues(run, clock)?;
-    let mut steps = changes::steps(run.cell, run.numbers)
+    let mut steps = changes::steps(run.guests, run.cell, run.numbers)
         .map_err(io::Error::other)?
         .into_iter();
     let mut step = steps.next();

@@ -333,7 +333,7 @@ pub(super) fn crossings(cell: &Cell, link: Option<usize>) -> Vec<Crossing> {
 /// such. Where others send too, theirs is none.
 fn paths(run: &Run<'_>, link: Option<usize>) -> PathDelays {
     let crossings = crossings(run.cell, link);
-    let others = run.guests.client.is_some() || run.guests.server.is_some();
+    let others = run.guests.has_programs();
     let shortest = crossings.iter().map(|crossing| crossing.delay).min();
     let mut paths = PathDelays::new(shortest.filter(|_| !others).unwrap_or_default());
     for Crossing {

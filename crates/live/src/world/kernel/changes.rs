@@ -6,6 +6,7 @@
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate, Reorder};
 
+use super::super::Guests;
 use super::{Paths, queue_devices, refused_line, refused_queue, traced, way};
 use crate::bridge::Side;
 use crate::lab::Lab;
@@ -35,7 +36,11 @@ pub(super) struct Step {
 }
 
 /// The changes of a joint's two links, in the order of time.
-pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step>, Unfit> {
+pub(super) fn steps(
+    guests: &Guests,
+    cell: &Cell,
+    numbers: [Option<usize>; 2],
+) -> Result<Vec<Step>, Unfit> {
     let mut links = numbers.map(|link| way(&cell.network, link));
     let mut steps = Vec::new();
     let devices = queue_devices(cell);
@@ -54,7 +59,7 @@ pub(super) fn steps(cell: &Cell, numbers: [Option<usize>; 2]) -> Result<Vec<Step
         }
         refused_queue(spec)?;
         refused_line(line)?;
-        let path = Paths::of(cell, Some(change.link)).alike();
+        let path = Paths::of(guests, cell, Some(change.link)).alike();
         let (after, majors) = tc::queue(device, spec, &line.rate, traced);
         let changed = tc::changed(&before, &after);
         let afresh = changed.is_none();
