@@ -163,7 +163,7 @@ flow = [{ name = "up", direction = "up", app = { kind = "cbr", rate = "4mbit", s
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        !output.status.success() && said.contains("have no duplicate"),
+        !output.status.success() && said.contains("cannot have duplicate"),
         "{said}"
     );
 }
