@@ -17,6 +17,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const EVERY: f64 = 0.2;
 /// A flow with this share of its direction's bytes is one of the load's streams.
 const STREAM: f64 = 0.02;
+/// Longest capture in seconds, a day: a clock that was set in between makes one of years.
+const LONGEST: f64 = 86_400.0;
 /// Most values of timestamps that wait for their echo.
 const WAITING: usize = 1 << 20;
 
@@ -38,6 +40,9 @@ pub enum CaptureError {
          says it"
     )]
     WhoIsClient,
+    /// Its packets are too far apart in time.
+    #[error("lasts more than a day: was the clock set meanwhile? `editcap -A` and `-B` cut it")]
+    TooLong,
     /// No packet of the client's.
     #[error("has no TCP packets of {0}")]
     NobodyThere(IpAddr),
@@ -87,6 +92,9 @@ impl Measurement {
                 continue;
             };
             let since = packet.at.since(start).as_secs_f64();
+            if since > LONGEST {
+                return Err(CaptureError::TooLong);
+            }
             let interval = (since / EVERY) as usize;
             for bytes in &mut bytes {
                 bytes.resize(bytes.len().max(interval + 1), 0.0);
@@ -243,5 +251,37 @@ impl Stamps {
         }
         self.done.insert(stamp);
         Some(at.since(sent).as_millis_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A classic capture of bare IPv4 with a TCP packet at each of these seconds.
+    fn capture(seconds: &[u32]) -> Vec<u8> {
+        let mut file = Vec::new();
+        for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+            file.extend(word.to_le_bytes());
+        }
+        let mut packet = [0; 40];
+        (packet[0], packet[3], packet[8], packet[9]) = (0x45, 40, 64, protocol::TCP);
+        packet[12..20].copy_from_slice(&[192, 0, 2, 1, 192, 0, 2, 2]);
+        (packet[32], packet[33]) = (0x50, 0x10);
+        for second in seconds {
+            for word in [*second, 0, 40, 40] {
+                file.extend(word.to_le_bytes());
+            }
+            file.extend(packet);
+        }
+        file
+    }
+
+    #[test]
+    fn a_clock_that_was_set_takes_no_memory() {
+        let client = Some("192.0.2.1".parse().unwrap());
+        let of = |seconds: &[u32]| Measurement::of_capture("a", &capture(seconds)[..], client);
+        assert!(matches!(of(&[0, u32::MAX]), Err(CaptureError::TooLong)));
+        assert_eq!(of(&[5, 9]).unwrap().throughput[UP].len(), 21);
     }
 }
