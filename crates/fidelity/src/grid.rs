@@ -15,7 +15,7 @@ macro_rules! phases {
         const PHASES: &[(&str, &str, &str)] = &[$((
             $name,
             $title,
-            include_str!(concat!("../../../scenarios/fidelity/", $name, ".toml")),
+            include_str!(concat!("../scenarios/", $name, ".toml")),
         )),+];
     };
 }

@@ -136,7 +136,7 @@ impl Matrix {
     /// # Errors
     /// When it cannot be read: a fault of the program.
     pub fn recorded() -> Result<Self, MatrixError> {
-        Self::parse(include_str!("../../../scenarios/fidelity/matrix.csv"))
+        Self::parse(include_str!("../scenarios/matrix.csv"))
     }
 
     /// The means over the seeds of `results`, all of one phase and one world, in their order.

@@ -32,6 +32,7 @@ pub use westwood::Westwood;
 use crate::config::{Algorithm, Config};
 use crate::rate::RateSample;
 use alloc::boxed::Box;
+use core::fmt::Debug;
 use sojourn_units::{Rate, Span, Time};
 
 /// A slow-start threshold that nothing has set yet.
@@ -102,7 +103,7 @@ impl Congestion {
 }
 
 /// A congestion control.
-pub trait CongestionControl {
+pub trait CongestionControl: Debug {
     /// The congestion window in segments, at least 1.
     fn window(&self) -> u32;
 
@@ -161,8 +162,8 @@ pub trait CongestionControl {
     fn on_application_limited(&mut self, used: u32);
 }
 
-/// The controls by name, dispatched without an indirect call.
-#[derive(Clone, Debug)]
+/// The controls by name, dispatched without an indirect call, and those from outside with one.
+#[derive(Debug)]
 pub(crate) enum Control {
     Reno(Reno),
     Cubic(Cubic),
@@ -173,6 +174,7 @@ pub(crate) enum Control {
     // Boxed: large, and what every connection holds should stay small.
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    Own(Box<dyn CongestionControl + Send>),
 }
 
 impl Control {
@@ -201,6 +203,7 @@ macro_rules! each {
             Control::Dctcp($control) => $call,
             Control::Bbr($control) => $call,
             Control::Bbr3($control) => $call,
+            Control::Own($control) => $call,
         }
     };
 }

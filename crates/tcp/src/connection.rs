@@ -6,12 +6,13 @@
 //! Not here: resets for segments that no connection wants; TIME-WAIT has no timer.
 
 use crate::config::Config;
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Control};
 use crate::info::{Counters, Info, State};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
 use crate::sender::{Outgoing, Sender};
 use crate::{INFINITE, Span, Time, seq};
+use alloc::boxed::Box;
 
 /// A segment to put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ enum Phase {
 ///
 /// In this order, as the two halves in theirs: what each segment needs comes first, and lies in
 /// as few cache lines as may be.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct Connection {
     isn: u32,
@@ -78,6 +79,9 @@ pub struct Connection {
     syn_sent: Time,
     syn_count: u32,
     syn_due: bool,
+    /// The SYN of the peer is acknowledged before data go out: who connects returns from that
+    /// before it writes (Linux `tcp_rcv_synsent_state_process`).
+    syn_ack_first: bool,
     /// It was broken off at this end: what still comes is answered by a reset.
     aborted: bool,
     /// Sequence number of a reset that is due.
@@ -109,11 +113,19 @@ impl Connection {
             syn_sent: Time::ZERO,
             syn_count: 0,
             syn_due: false,
+            syn_ack_first: false,
             aborted: false,
             reset_due: None,
             passive_close: false,
             config: *config,
         }
+    }
+
+    /// Puts a congestion control of one's own in the place of [`Config::algorithm`]'s, before the
+    /// connection opens. What else follows from the algorithm stays: whether ECN is negotiated, and
+    /// how marks are echoed. ns-2's senders ([`Config::ns2`]) do not ask it.
+    pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        self.sender.control = Control::Own(control);
     }
 
     /// 64 random bits for what the congestion control decides by lot (BBR: when it probes).
@@ -254,6 +266,7 @@ impl Connection {
             && !segment.flags.has(Flags::CWR);
         self.receiver.start(segment, now);
         self.receiver.ack_now = true;
+        self.syn_ack_first = self.config.ns2.is_none();
         self.establish(segment, now, received);
     }
 
@@ -262,6 +275,7 @@ impl Connection {
         self.syn_due = false;
         self.syn_at = Time::MAX;
         self.sender.start(segment.window, now);
+        self.receiver.establish(now);
         if self.syn_count == 1 {
             let sample = now - self.syn_sent;
             self.sender.rtt.sample(sample, 1, 1);
@@ -312,6 +326,10 @@ impl Connection {
         }
         if let Some((ack, echo)) = self.receiver.take_earlier_ack() {
             return Some(self.earlier_ack(ack, echo, now));
+        }
+        if core::mem::take(&mut self.syn_ack_first) {
+            let number = seq::wire(self.isn, self.sender.next);
+            return Some(self.plain(number, Flags::ACK, now));
         }
         let room = match self.receiver.sack_count() {
             0 => self.mss,

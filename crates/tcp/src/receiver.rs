@@ -159,6 +159,11 @@ impl Receiver {
         self.window.start(1, now);
     }
 
+    /// The handshake is over.
+    pub(crate) fn establish(&mut self, now: Time) {
+        self.window.establish(now);
+    }
+
     /// Whether segments tell when they were sent.
     pub(crate) fn timestamps(&self) -> bool {
         self.timestamps
@@ -386,7 +391,8 @@ impl Receiver {
         self.note_activity(rtt.rto(), now);
         self.grow(segment.payload, true);
         let filled = !self.store.is_empty();
-        self.next = self.store.advance(end.max(self.next));
+        let first = end.max(self.next);
+        self.next = self.store.advance(first);
         let mut closed = false;
         let bytes = self.next - before;
         if self.fin_at == Some(self.next) && !self.closed {
@@ -403,7 +409,8 @@ impl Receiver {
         };
         self.window.note_progress(self.next, now);
         if self.reading {
-            self.window.on_read(self.next, now);
+            // Of what fills a gap the app reads one buffer, and counts that, before it reads on.
+            self.window.on_read(first, now);
         }
         self.schedule_ack(filled, rtt.srtt(), now);
         Arrival { delivered, closed }

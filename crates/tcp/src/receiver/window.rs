@@ -11,9 +11,10 @@ use crate::{Config, Segment, Span, Time};
 /// What Linux's buffer of a segment takes beyond its payload: two structures of 256 and 320 bytes,
 /// and room for headers.
 const OVERHEAD: u64 = 856;
-/// Memory that Linux reckons for a segment of 1448 bytes when it makes the buffer larger: 2984
-/// bytes, the first size of which half is a segment's.
-const RECKONED: (u64, u64) = (2984, 1448);
+/// What Linux reckons for a segment beside its payload when it makes the buffer larger (headers
+/// and two structures), and the steps in which it adds until half is payload's.
+const RECKONED: u64 = 896;
+const RECKONED_STEP: u64 = 128;
 /// Linux `TCP_INIT_CWND`: what a first round trip may bring without making the buffer grow.
 const FIRST_ROUND: u64 = 10;
 /// Shorter segments in order do not make the window grow.
@@ -49,6 +50,15 @@ fn stamped(echo: Time, now: Time) -> Span {
     Span::from_millis((ticks(now).saturating_sub(ticks(echo))).max(1))
 }
 
+/// Memory that the buffer grows by for each segment: 2984 bytes for one of 1448.
+fn reckoned(mss: u64) -> u64 {
+    let least = mss + RECKONED;
+    least
+        + (2 * mss)
+            .saturating_sub(least)
+            .next_multiple_of(RECKONED_STEP)
+}
+
 impl Window {
     pub(super) fn new(config: &Config) -> Self {
         let mss = config.mss.max(1);
@@ -70,12 +80,17 @@ impl Window {
         }
     }
 
-    /// The handshake: RCV.NXT is `next`.
+    /// The peer's SYN arrived: RCV.NXT is `next`.
     pub(super) fn start(&mut self, next: u64, now: Time) {
-        self.since = now;
         self.since_offset = next;
         self.round_since = now;
         self.round_end = next + self.earned;
+        self.establish(now);
+    }
+
+    /// The handshake is over: what the app reads counts from now on (`tcp_init_buffer_space`).
+    pub(super) fn establish(&mut self, now: Time) {
+        self.since = now;
     }
 
     /// What may be offered while nothing waits.
@@ -185,7 +200,8 @@ impl Window {
             let rise = copied - self.space;
             let grow = u128::from(base) * u128::from(rise) / u128::from(self.space.max(1));
             let window = u128::from(base) + 2 * grow;
-            let wanted = window * u128::from(RECKONED.0) / u128::from(RECKONED.1);
+            let mss = u64::from(self.mss);
+            let wanted = window / u128::from(mss) * u128::from(reckoned(mss));
             let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
             let wanted = wanted.min(self.buffer_max);
             if wanted > self.buffer {

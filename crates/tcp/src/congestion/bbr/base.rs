@@ -143,7 +143,7 @@ impl Base {
 }
 
 /// What a version of BBR adds to [`Base`].
-pub(crate) trait Version {
+pub(crate) trait Version: core::fmt::Debug {
     /// Pacing gain of startup.
     const STARTUP_GAIN: f64;
 

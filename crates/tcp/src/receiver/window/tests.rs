@@ -50,7 +50,8 @@ fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     // The first segment of the third round trip ends the second.
     assert_eq!(read(&mut window, &mut next, 3, 1), 0);
     assert_eq!(window.space, 28_960);
-    let rise = 243_264_u64 * 2984 / 1448;
+    // 168 whole segments.
+    let rise = 168 * 2984;
     assert_eq!((window.buffer, window.clamp), (rise, rise / 2));
     assert_eq!(window.rtt(), Span::from_millis(49));
     assert_eq!(read(&mut window, &mut next, 4, 40), 40);
@@ -64,6 +65,26 @@ fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     }
     // A segment that waits to be read takes its share.
     assert!(steps - 1 <= grown && grown <= steps, "{grown} {steps}");
+}
+
+/// The third segment of the handshake comes 50 ms after the SYN, the first data 2 ms later: the first
+/// round trip that counts ends 52 ms after that, with eleven segments read. One more than ten: 38
+/// segments and twice 3.8 are 45 whole ones, of 2984 bytes. The next brings twenty, nine more than
+/// before: 56 and twice 45.8 are 147.
+#[test]
+fn what_is_read_counts_from_the_end_of_the_handshake() {
+    let mut window = window();
+    window.establish(millis(50));
+    let mut next = 1;
+    let mut read = |window: &mut Window, at: u64, segments: u64| {
+        window.note_echo(&echo(at - 52), MSS, millis(at));
+        next += segments * u64::from(MSS);
+        window.on_read(next, millis(at));
+        window.buffer
+    };
+    assert_eq!(read(&mut window, 52, 1), 131_072);
+    assert_eq!(read(&mut window, 104, 10), 45 * 2984);
+    assert_eq!(read(&mut window, 156, 20), 147 * 2984);
 }
 
 /// Segments below 128 bytes in order earn nothing; behind a gap all do, as far as there is room.
