@@ -4,9 +4,9 @@
 //! freezing, ACK, RTS and CTS, retries, EIFS); ns-2.35 where [`Rules::Ns2`] says so.
 //!
 //! What makes it fast: one event when a frame begins, which tells all that hear it, and one when it
-//! ends. Each station has one timer, which may be too early and is moved when its turn comes; who
-//! drives them sees the earliest alone. A frame reaches each station after its own delay:
-//! stations learn of a frame when it is sent, but act as of the time at which it reaches them.
+//! ends. Each station has one timer; who drives them sees the earliest alone. A frame reaches each
+//! station after its own delay: stations learn of a frame when it is sent, but act as of the time
+//! at which it reaches them.
 //! Reservations and interframe spaces need no events: they are known when a frame ends.
 //!
 //! Left out: rate adaptation, fragmentation, power save, beacons; noise and interference below the
@@ -124,7 +124,7 @@ pub struct Air<P> {
     patience: Span,
     neighbours: Neighbours,
     stations: Vec<Station<P>>,
-    /// No later than when each station has to do something.
+    /// When each station has to do something.
     timers: Timers,
     frames: u64,
 }
@@ -210,32 +210,21 @@ impl<P: Copy> Air<P> {
     /// When a station has to do something next, if that is before `limit`, and [`Air::run`] is to
     /// be called.
     #[inline]
-    pub fn due_before(&mut self, limit: Time) -> Option<Time> {
-        loop {
-            let (station, at) = self.timers.first();
-            if at >= limit {
-                return None;
-            }
-            let due = self.stations[station as usize].due(self.profile.slot);
-            if due <= at {
-                return Some(at);
-            }
-            self.timers.set(station, due);
-        }
+    pub fn due_before(&self, limit: Time) -> Option<Time> {
+        let (_, at) = self.timers.first();
+        (at < limit).then_some(at)
     }
 
     /// Does what is due. Returns when something is next, if ever.
     #[inline]
     pub fn run(&mut self, now: Time, upper: &mut impl Upper<Packet = P>) -> Option<Time> {
         loop {
-            let next = self.due_before(Time::MAX);
-            if next.is_none_or(|at| at > now) {
-                return next;
+            let (station, at) = self.timers.first();
+            if at > now {
+                return (at < Time::MAX).then_some(at);
             }
-            let (station, _) = self.timers.first();
             self.act(station, now, upper);
-            let due = self.stations[station as usize].due(self.profile.slot);
-            self.timers.set(station, due);
+            self.arm(station);
         }
     }
 
@@ -263,12 +252,11 @@ impl<P: Copy> Air<P> {
         }
     }
 
+    /// Something about a station has changed that may move what it has to do.
     #[inline]
     fn arm(&mut self, station: u32) {
         let due = self.stations[station as usize].due(self.profile.slot);
-        if due < self.timers.of(station) {
-            self.timers.set(station, due);
-        }
+        self.timers.set(station, due);
     }
 
     /// Takes the next packet and begins to wait for its turn.
@@ -414,7 +402,7 @@ impl<P: Copy> Air<P> {
         upper.sent(&own.sent(station, kind, now, airtime));
         for neighbour in self.neighbours.of(station) {
             let other = &mut self.stations[neighbour.station as usize];
-            begin(
+            let halts = begin(
                 other,
                 frame,
                 neighbour,
@@ -422,6 +410,9 @@ impl<P: Copy> Air<P> {
                 &self.profile,
                 self.eifs,
             );
+            if halts {
+                self.timers.set(neighbour.station, other.due(slot));
+            }
         }
     }
 
@@ -438,9 +429,10 @@ impl<P: Copy> Air<P> {
             let own = &self.stations[station as usize];
             (own.own, own.to)
         };
-        for index in 0..self.neighbours.of(station).len() {
-            let neighbour = self.neighbours.of(station)[index];
+        let mut index = 0;
+        while let Some(&neighbour) = self.neighbours.of(station).get(index) {
             self.heard(station, frame, &neighbour, (kind, to), now, upper);
+            index += 1;
         }
         let own = &mut self.stations[station as usize];
         match (kind, to) {
@@ -648,7 +640,7 @@ impl<P: Copy> Air<P> {
     }
 }
 
-/// A frame begins at a station that hears it.
+/// A frame begins at a station that hears it. Returns whether its backoff stops for that.
 #[inline]
 fn begin<P>(
     station: &mut Station<P>,
@@ -657,11 +649,11 @@ fn begin<P>(
     (now, airtime): (Time, Span),
     profile: &Profile,
     eifs: Span,
-) {
+) -> bool {
     let start = now + neighbour.delay;
     let end = start + airtime;
     if station.frame == 0 {
-        station.halt(start, profile.slot);
+        let halts = station.halt(start, profile.slot);
         let is_lost = !neighbour.decodes || station.is_sending_at(start);
         station.hearing = if is_lost {
             Hearing::Garbled
@@ -670,17 +662,18 @@ fn begin<P>(
         };
         (station.frame, station.heard_until) = (frame, end);
         station.power = neighbour.power;
-        return;
+        return halts;
     }
     if station.power >= profile.capture * neighbour.power {
         if profile.rules == Rules::Ns2 {
             station.reserved = station.reserved.max(end + eifs);
         }
-        return;
+        return false;
     }
     station.hearing = Hearing::Collided;
     if end > station.heard_until {
         (station.frame, station.heard_until) = (frame, end);
         station.power = neighbour.power;
     }
+    false
 }

@@ -188,14 +188,20 @@ impl<P> Station<P> {
         due
     }
 
-    /// The medium becomes busy at `at`: slots that are over count no more.
+    /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a
+    /// backoff stops for that.
     #[inline]
-    pub(crate) fn halt(&mut self, at: Time, slot: Span) {
+    pub(crate) fn halt(&mut self, at: Time, slot: Span) -> bool {
         if !self.backing_off || self.halted || self.backoff_end(slot) <= at {
-            return;
+            return false;
         }
-        let over = (at - self.counts_from).as_nanos() / slot.as_nanos().max(1);
-        self.slots -= (over as u32).min(self.slots);
+        // Often less than one: an answer, soon after the frame that it is to.
+        let passed = at - self.counts_from;
+        if passed >= slot {
+            let over = passed.as_nanos() / slot.as_nanos().max(1);
+            self.slots -= (over as u32).min(self.slots);
+        }
         self.halted = true;
+        true
     }
 }

@@ -1,28 +1,38 @@
-//! When each station has to do something: the earliest is at hand (a tournament).
+//! When each station has to do something: the earliest is at hand.
+//!
+//! Stations lie in groups, whose earliest are found by looking at each, which takes no branch; a
+//! tournament is held between the groups.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
+/// Stations of a group: two comparisons, and one between their winners.
+const GROUP: usize = 4;
+
 /// A time for each station; `Time::MAX` for none.
 #[derive(Debug)]
 pub(crate) struct Timers {
-    /// By station, with as many more as make a power of two.
-    times: Vec<Time>,
-    /// The earlier of two halves' winners, from the root at 1 on; node k is above 2k and 2k + 1.
+    /// By station, with as many more as fill their groups, which are a power of two.
+    times: Vec<[Time; GROUP]>,
+    /// The station with the earliest time of all under a node, the lowest of equals: the root is at
+    /// 1, node k is above 2k and 2k + 1, and the second half are the groups.
     winners: Vec<u32>,
 }
 
 impl Timers {
     /// So many, none of them set.
     pub(crate) fn new(stations: usize) -> Self {
-        let size = stations.next_power_of_two().max(2);
+        let groups = stations.div_ceil(GROUP).next_power_of_two();
         let mut this = Self {
-            times: vec![Time::MAX; size],
-            winners: vec![0; size],
+            times: vec![[Time::MAX; GROUP]; groups],
+            winners: vec![0; 2 * groups],
         };
-        for node in (1..size).rev() {
-            this.winners[node] = this.below(2 * node);
+        for (group, winner) in this.winners[groups..].iter_mut().enumerate() {
+            *winner = (group * GROUP) as u32;
+        }
+        for node in (1..groups).rev() {
+            this.winners[node] = this.winners[2 * node];
         }
         this
     }
@@ -30,7 +40,7 @@ impl Timers {
     /// Time of a station.
     #[inline]
     pub(crate) fn of(&self, station: u32) -> Time {
-        self.times[station as usize]
+        self.times[station as usize / GROUP][station as usize % GROUP]
     }
 
     /// The station with the earliest time, the lowest one of equals.
@@ -43,31 +53,40 @@ impl Timers {
     /// Sets the time of a station.
     #[inline]
     pub(crate) fn set(&mut self, station: u32, time: Time) {
-        self.times[station as usize] = time;
-        let mut node = (self.times.len() + station as usize) >> 1;
+        let group = station as usize / GROUP;
+        let times = &mut self.times[group];
+        times[station as usize % GROUP] = time;
+        let winner = (group * GROUP) as u32 + earliest(times);
+        let node = self.times.len() + group;
+        if winner == self.winners[node] && winner != station {
+            return; // nothing changes above
+        }
+        self.winners[node] = winner;
+        if node > 1 {
+            self.play(node / 2);
+        }
+    }
+
+    /// Who wins at a node and at those above, now that one below has changed.
+    fn play(&mut self, mut node: usize) {
         while node > 0 {
-            let (left, right) = (self.below(2 * node), self.below(2 * node + 1));
-            let winner = if self.of(right) < self.of(left) {
+            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            self.winners[node] = if self.of(right) < self.of(left) {
                 right
             } else {
                 left
             };
-            if winner == self.winners[node] && winner != station {
-                return; // nothing changes above
-            }
-            self.winners[node] = winner;
             node /= 2;
         }
     }
+}
 
-    /// The winner at a node, or the station of a leaf.
-    #[inline]
-    fn below(&self, node: usize) -> u32 {
-        match node.checked_sub(self.times.len()) {
-            Some(station) => station as u32,
-            None => self.winners[node],
-        }
-    }
+/// Place of the earliest time, the first one of equals.
+#[inline]
+fn earliest(&[a, b, c, d]: &[Time; GROUP]) -> u32 {
+    let (low, low_time) = if b < a { (1, b) } else { (0, a) };
+    let (high, high_time) = if d < c { (3, d) } else { (2, c) };
+    if high_time < low_time { high } else { low }
 }
 
 #[cfg(test)]
