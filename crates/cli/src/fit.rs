@@ -10,23 +10,18 @@ use crate::{INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::ProgressBar;
-use sojourn_fit::{DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, Queue, UP, run_of};
-use sojourn_flent::Data;
+use sojourn_fit::{
+    DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, UP, name, read_flent, run_of,
+};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_units::Unit;
 use sojourn_world::WorldError;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufReader, Read as _};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-
-/// Most bytes of a `.flent.gz` file.
-const MOST: u64 = 64 << 20;
 
 /// The name of the line's scenario.
 const LINE: &str = "line";
@@ -76,7 +71,8 @@ pub(crate) struct FitArgs {
 pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
     let mut measurements = Vec::new();
     for file in &args.files {
-        let mut measurement = args.measurement(file)?;
+        let read = Measurement::read(file, args.client);
+        let mut measurement = read.map_err(WrongInput::from)?;
         if args.cc.is_some() {
             measurement.congestion_control.clone_from(&args.cc);
         }
@@ -93,11 +89,7 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
         return Ok(0);
     };
     std::fs::write(out, scenario).with_context(|| format!("--out {}", out.display()))?;
-    print(&format!(
-        "{}\n{table}\n{}\n",
-        described(&found),
-        out.display()
-    ))?;
+    print(&format!("{}\n\n{table}\n{}\n", found.line, out.display()))?;
     Ok(0)
 }
 
@@ -129,17 +121,12 @@ fn search(
     }
 }
 
-/// Whether a path names a data file of Flent's.
-pub(crate) fn is_flent(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("gz"))
-}
-
 /// Writes the report of a data file of Flent's into a folder: what was measured beside the same
 /// test on the simulated line, whose scenario is put there too.
 pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::Result<u8> {
     check_out(out, Results::Scenario(LINE), overwrite)?;
-    let data = read_flent(file)?;
-    let measurement = Measurement::of_flent(&shown(file), &data);
+    let data = read_flent(file).map_err(WrongInput::from)?;
+    let measurement = Measurement::of_flent(&name(file), &data);
     let stop = stop_on_signal()?;
     let Some(found) = search(std::slice::from_ref(&measurement), &stop, false)? else {
         return Ok(INTERRUPTED);
@@ -162,8 +149,8 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     results.extend(good);
     notes.push(format!(
         "World measured is {}; sim is the line that fits it best, over {SEEDS} seeds. {}",
-        shown(file),
-        described(&found).trim_end()
+        name(file),
+        found.line
     ));
     let cannot = || format!("--out {}", out.display());
     sojourn_report::write(out, &scenario.info, &results, &notes).with_context(cannot)?;
@@ -171,51 +158,24 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     sojourn_report::write_files(out, &[(place, &text)]).with_context(cannot)?;
     clear(out, Results::Scenario(LINE))?;
     let page = out.join(sojourn_report::PAGE);
-    print(&format!(
-        "{}\n{table}\n{}\n",
-        described(&found),
-        page.display()
-    ))?;
+    print(&format!("{}\n\n{table}\n{}\n", found.line, page.display()))?;
     Ok(0)
-}
-
-/// A file's name, for people.
-fn shown(file: &Path) -> String {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-fn read_flent(file: &Path) -> Result<Data, WrongInput> {
-    let read = || {
-        let mut bytes = Vec::new();
-        File::open(file)?.take(MOST).read_to_end(&mut bytes)?;
-        anyhow::Ok(Data::read(&bytes)?)
-    };
-    read().map_err(|error| WrongInput(format!("{}: {error}", file.display())))
-}
-
-impl FitArgs {
-    fn measurement(&self, file: &Path) -> Result<Measurement, WrongInput> {
-        let name = shown(file);
-        if is_flent(file) {
-            return Ok(Measurement::of_flent(&name, &read_flent(file)?));
-        }
-        let read = || {
-            let opened = BufReader::new(File::open(file)?);
-            anyhow::Ok(Measurement::of_capture(&name, opened, self.client)?)
-        };
-        read().map_err(|error| WrongInput(format!("{}: {error}", file.display())))
-    }
 }
 
 /// What a line's figures are called, with their units and where they stand.
 type Row = (&'static str, Unit, fn(&Figures) -> Option<f64>);
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 7] = [
     ("round trip, idle", Unit::Ms, |figures| {
         Some(figures.idle_ms)
     }),
     ("up", Unit::Bps, |figures| figures.throughput[UP]),
     ("down", Unit::Bps, |figures| figures.throughput[DOWN]),
+    ("up when full", Unit::Bps, |figures| {
+        figures.throughput[DOWN].and(figures.full[UP])
+    }),
+    ("down when full", Unit::Bps, |figures| {
+        figures.throughput[UP].and(figures.full[DOWN])
+    }),
     ("load adds, median", Unit::Ms, |figures| {
         Some(figures.added_p50_ms)
     }),
@@ -239,27 +199,6 @@ fn table(measurements: &[Measurement], found: &Fit) -> String {
         }
     }
     table.show()
-}
-
-/// The line in words.
-fn described(found: &Fit) -> String {
-    let line = &found.line;
-    let mut text = format!("Base RTT {}", Unit::Ms.show(line.rtt_ms));
-    for (way, name) in [(UP, "up"), (DOWN, "down")] {
-        let Some(rate) = line.rate[way] else {
-            let _ = write!(text, "; {name}: nothing was sent");
-            continue;
-        };
-        let _ = write!(text, "; {name} {}", Unit::Bps.show(rate));
-        if let Some(ms) = line.buffer_ms(way) {
-            let bytes = Unit::Bytes.show(line.buffer[way]);
-            let _ = write!(text, " with a buffer of {bytes} ({})", Unit::Ms.show(ms));
-        }
-    }
-    text + match line.queue {
-        Queue::Fifo => ".\n",
-        Queue::FlowQueue => ". No FIFO gives this; managed flow queues (fq_codel) do.\n",
-    }
 }
 
 /// Where the scenario comes from, as comments at its head.

@@ -15,12 +15,14 @@
 #![forbid(unsafe_code)]
 
 mod capture;
+mod file;
 mod flent;
 mod line;
 mod measurement;
 mod search;
 
 pub use capture::CaptureError;
+pub use file::{FileError, is_flent, name, read_flent};
 pub use flent::{MEASURED, run_of};
 pub use line::{Line, Queue};
 pub use measurement::{DOWN, Figures, Measurement, Stream, UP, Unfit};

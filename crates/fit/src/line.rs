@@ -1,7 +1,8 @@
 //! A line, and the scenario of a load on it.
 
 use crate::measurement::{DOWN, Measurement, UP};
-use std::fmt::Write as _;
+use sojourn_units::Unit;
+use std::fmt::{self, Write as _};
 
 /// Fewest bytes that a buffer holds: two full frames, so that one can wait while another is sent.
 pub(crate) const LEAST_BUFFER: f64 = 2.0 * 1514.0;
@@ -107,6 +108,28 @@ impl Line {
                  direction = \"up\"\n\
                  app = { kind = \"ping\", size = 64, interval = \"200ms\" }\n";
         text
+    }
+}
+
+/// In words: a sentence, and a second one about the queues where they are no FIFOs.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Base RTT {}", Unit::Ms.show(self.rtt_ms))?;
+        for (way, name) in [(UP, "up"), (DOWN, "down")] {
+            let Some(rate) = self.rate[way] else {
+                write!(f, "; {name}: nothing was sent")?;
+                continue;
+            };
+            write!(f, "; {name} {}", Unit::Bps.show(rate))?;
+            if let Some(ms) = self.buffer_ms(way) {
+                let bytes = Unit::Bytes.show(self.buffer[way]);
+                write!(f, " with a buffer of {bytes} ({})", Unit::Ms.show(ms))?;
+            }
+        }
+        f.write_str(match self.queue {
+            Queue::Fifo => ".",
+            Queue::FlowQueue => ". No FIFO gives this; managed flow queues (fq_codel) do.",
+        })
     }
 }
 

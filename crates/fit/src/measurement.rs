@@ -12,6 +12,11 @@ const SETTLES: f64 = 0.3;
 /// Seconds before the load whose round trips count as idle no more: its start is not known to the
 /// point.
 const APART: f64 = 0.5;
+/// Seconds over which throughput is averaged to say how much a full line passes: longer than a
+/// receiver waits for a hole that is being repaired.
+const WINDOW: f64 = 1.0;
+/// Share of such averages that are below what a full line passes.
+const FULL: f64 = 0.9;
 /// Fewest idle round trips of which the base RTT is taken.
 const IDLE: usize = 3;
 
@@ -51,6 +56,9 @@ pub struct Figures {
     pub idle_ms: f64,
     /// Mean throughput under load by direction, in bit/s; none where nothing was sent.
     pub throughput: [Option<f64>; 2],
+    /// Throughput of the line when it is full, in bit/s: the upper decile of the averages over a
+    /// second.
+    pub full: [Option<f64>; 2],
     /// What load adds to the round trip, in ms: the median.
     pub added_p50_ms: f64,
     /// The 95th percentile of it.
@@ -66,6 +74,18 @@ pub enum Unfit {
     /// Nothing tells what load adds.
     #[error("has no round-trip times under load")]
     NoRoundTrips,
+}
+
+impl Figures {
+    /// What is told of a direction's rate. Alone it is the mean. Beside load the other way, whose
+    /// queue holds back ACKs, a line is not always full, so that the mean depends on the buffers:
+    /// then it is the full line's.
+    pub(crate) fn telling(&self, way: usize) -> Option<f64> {
+        match self.throughput[1 - way] {
+            None => self.throughput[way],
+            Some(_) => self.full[way],
+        }
+    }
 }
 
 impl Stream {
@@ -128,12 +148,15 @@ impl Measurement {
         let (start, _) = self.load().ok_or(Unfit::NoLoad)?;
         let (from, to) = self.settled().ok_or(Unfit::NoLoad)?;
         let is_settled = |point: &&Point| point.t > from && point.t <= to;
-        let throughput = [UP, DOWN].map(|way| {
+        let settled = [UP, DOWN].map(|way| {
             let points = self.throughput[way].iter().filter(is_settled);
-            let values: Vec<f64> = points.map(|point| point.value).collect();
-            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            points.copied().collect::<Vec<Point>>()
+        });
+        let throughput = [UP, DOWN].map(|way| {
+            let mean = average(&settled[way]);
             (self.is_loaded(way) && mean > 0.0).then_some(mean)
         });
+        let full = [UP, DOWN].map(|way| throughput[way].map(|mean| full(&settled[way], mean)));
         if throughput == [None; 2] {
             return Err(Unfit::NoLoad);
         }
@@ -154,6 +177,7 @@ impl Measurement {
         Ok(Figures {
             idle_ms,
             throughput,
+            full,
             added_p50_ms: added(0.5),
             added_p95_ms: added(0.95),
         })
@@ -161,7 +185,7 @@ impl Measurement {
 
     /// The same of a simulated run of [`Line::scenario`](crate::Line::scenario), measured as
     /// `like` was.
-    pub(crate) fn of_run(run: &RunResult, like: &Self) -> Self {
+    pub fn of_run(run: &RunResult, like: &Self) -> Self {
         let flows = |prefix: &str, metric: &str| -> Vec<&[Point]> {
             let flows = run
                 .flows
@@ -219,6 +243,24 @@ pub(crate) fn sum(series: &[&[Point]]) -> Vec<Point> {
     total
 }
 
+fn average(points: &[Point]) -> f64 {
+    points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64
+}
+
+/// What a full line passes, see [`Figures::full`]; the mean, where all lasted less than a second.
+fn full(points: &[Point], mean: f64) -> f64 {
+    let every = points.windows(2).map(|pair| pair[1].t - pair[0].t);
+    let every = every.fold(f64::INFINITY, f64::min);
+    let each = points.windows((WINDOW / every).round().max(1.0) as usize);
+    let mut averages: Vec<f64> = each.map(average).collect();
+    averages.sort_by(f64::total_cmp);
+    if averages.is_empty() {
+        mean
+    } else {
+        quantile(&averages, FULL)
+    }
+}
+
 fn sorted<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
     let mut values: Vec<f64> = points.map(|point| point.value).collect();
     values.sort_by(f64::total_cmp);
@@ -263,10 +305,23 @@ mod tests {
         let figures = Figures {
             idle_ms: 20.0,
             throughput: [Some(9e6), None],
+            full: [Some(9e6), None],
             added_p50_ms: 23.0,
             added_p95_ms: 30.0,
         };
         assert_eq!(load.figures(), Ok(figures));
+    }
+
+    #[test]
+    fn a_full_line_shows_in_its_best_seconds() {
+        let mut load = measured(9e6, |_| 20.0);
+        // Half of the settled seconds are slower.
+        for point in &mut load.throughput[UP] {
+            point.value -= if point.t > 23.0 { 4e6 } else { 0.0 };
+        }
+        let figures = load.figures().unwrap();
+        assert_eq!(figures.throughput[UP], Some(7e6));
+        assert_eq!(figures.full[UP], Some(9e6));
     }
 
     #[test]

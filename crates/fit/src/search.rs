@@ -169,7 +169,7 @@ fn first(measured: &[Figures], tellers: &[Vec<usize>; 2]) -> Option<Line> {
     let rate = [UP, DOWN].map(|way| {
         let rates = tellers[way]
             .iter()
-            .filter_map(|&index| measured[index].throughput[way]);
+            .filter_map(|&index| measured[index].telling(way));
         rates.reduce(f64::max).map(|rate| rate / PAYLOAD)
     });
     let buffer = [UP, DOWN].map(|way| {
@@ -192,11 +192,14 @@ fn first(measured: &[Figures], tellers: &[Vec<usize>; 2]) -> Option<Line> {
 /// Means over runs; of throughput where it was measured too.
 fn mean(runs: &[Figures], measured: &Figures) -> Figures {
     let mean = |of: &dyn Fn(&Figures) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let both = |of: &dyn Fn(&Figures) -> [Option<f64>; 2]| {
+        let of = |way: usize| of(measured)[way].map(|_| mean(&|run| of(run)[way].unwrap_or(0.0)));
+        [UP, DOWN].map(of)
+    };
     Figures {
         idle_ms: mean(&|run| run.idle_ms),
-        throughput: [UP, DOWN].map(|way| {
-            measured.throughput[way].map(|_| mean(&|run| run.throughput[way].unwrap_or(0.0)))
-        }),
+        throughput: both(&|run| run.throughput),
+        full: both(&|run| run.full),
         added_p50_ms: mean(&|run| run.added_p50_ms),
         added_p95_ms: mean(&|run| run.added_p95_ms),
     }
@@ -209,8 +212,11 @@ fn distance(measured: &[Figures], simulated: &[Figures]) -> f64 {
     let apart = |a: f64, b: f64| (a / b).max(b / a) - 1.0;
     let of = |(measured, simulated): (&Figures, &Figures)| {
         let delays = |a: f64, b: f64| apart(a + SLIGHT_MS, b + SLIGHT_MS);
-        let rates = measured.throughput.iter().zip(&simulated.throughput);
-        let rates = rates.filter_map(|(a, b)| Some(apart((*a)?.max(1.0), (*b)?.max(1.0))));
+        let rates = [UP, DOWN].map(|way| measured.telling(way).zip(simulated.telling(way)));
+        let rates = rates
+            .into_iter()
+            .flatten()
+            .map(|(a, b)| apart(a.max(1.0), b.max(1.0)));
         rates
             .chain([delays(measured.idle_ms, simulated.idle_ms)])
             .chain([delays(measured.added_p95_ms, simulated.added_p95_ms)])
@@ -244,7 +250,7 @@ fn moved(
     };
     let rate = [UP, DOWN].map(|way| {
         let ratio = |measured: &Figures, simulated: &Figures| {
-            let rates = measured.throughput[way].zip(simulated.throughput[way]);
+            let rates = measured.telling(way).zip(simulated.telling(way));
             rates.map_or(1.0, |(measured, simulated)| measured / simulated)
         };
         line.rate[way].map(|rate| rate * over(way, &ratio))
