@@ -87,14 +87,20 @@ quantity!(LossWords(Loss): Copy, "loss", {
                     `gemodel P R 1-H 1-K` (Gilbert and Elliott's model, losses in bursts), each \
                     with its name before it or without: P and R are the chances to go to the bad \
                     state and back (default of R: 100% less P), 1-H and 1-K those of loss in the \
-                    bad state (default 100%) and in the good one (default 0%).",
+                    bad state (default 100%) and in the good one (default 0%). \
+                    `state P13 P31 P32 P23 P14` is netem's model of four states: bursts begin with \
+                    P13 and end with P31 (default 100% less P13); in them packets are received \
+                    after P32 (default 0%) until P23 (default 100%), and P14 (default 0%) loses \
+                    one alone outside.",
     "anyOf": [
         { "type": "string",
           "pattern": r"^\s*(random\s+)?[0-9]*\.?[0-9]+\s*%(\s+[0-9]*\.?[0-9]+%)?\s*$" },
         { "type": "string", "pattern": r"^\s*gemodel(\s+(p|r|1-h|1-k)|\s+[0-9]*\.?[0-9]+%)+\s*$" },
+        { "type": "string",
+          "pattern": r"^\s*state(\s+(p13|p31|p32|p23|p14)|\s+[0-9]*\.?[0-9]+%)+\s*$" },
         { "type": "number", "minimum": 0, "exclusiveMaximum": 1 },
     ],
-    "examples": ["1%", 0.01, "gemodel p 1% r 10% 1-h 70% 1-k 0.1%"],
+    "examples": ["1%", 0.01, "gemodel p 1% r 10% 1-h 70% 1-k 0.1%", "state 1% 20% 10% 50% 0.5%"],
 });
 quantity!(ChanceWords(Chance): Copy, "chance", {
     "description": "A share of packets as `1%` or 0.01, or with the correlation of netem's draws, \

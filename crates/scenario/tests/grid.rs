@@ -414,3 +414,55 @@ fn an_axis_from_outside_stands_behind_those_of_the_file() {
             .contains("`dumbbell.rtt` needs a list of values")
     );
 }
+
+#[test]
+fn parts_are_the_whole_cut_up() {
+    let (name, text, base) = ("test.toml", GOOD, Path::new(""));
+    let options = Options {
+        seeds: Some(3),
+        sweeps: vec!["dumbbell.rtt=[\"10ms\", \"20ms\", \"40ms\"]".to_owned()],
+        ..Options::default()
+    };
+    let whole = Scenario::parse(name, text, base, &options).expect("it is right");
+    let counts = Scenario::survey(name, text, base, &options).expect("it is right");
+    assert_eq!((counts, whole.cells.len()), ((3, 3), 9));
+    for (from, to) in [(0, 9), (0, 1), (2, 4), (3, 6), (8, 20), (9, 12), (20, 30)] {
+        let part = Scenario::part(name, text, base, &options, from..to).expect("it is right");
+        assert_eq!(
+            part.cells,
+            whole.cells[from.min(9)..to.min(9)],
+            "{from} to {to}"
+        );
+        assert_eq!(part.info.axes, whole.info.axes);
+    }
+}
+
+#[test]
+fn a_survey_finds_what_is_wrong_in_any_combination() {
+    let (name, base) = ("test.toml", Path::new(""));
+    let options = Options {
+        sweeps: vec!["dumbbell.rtt=[\"10ms\", \"20ms\", \"fast\"]".to_owned()],
+        ..Options::default()
+    };
+    let problems = Scenario::survey(name, GOOD, base, &options).unwrap_err();
+    assert!(problems.to_string().contains("fast"), "{problems}");
+    // Many more than are read at a time.
+    let options = Options {
+        seeds: Some(10_000),
+        sweeps: vec![format!(
+            "dumbbell.rtt=[{}]",
+            ["\"10ms\"", "\"20ms\""].repeat(10).join(", ")
+        )],
+        ..Options::default()
+    };
+    let counts = Scenario::survey(name, GOOD, base, &options).expect("they are right");
+    assert_eq!(counts, (20, 10_000));
+    let part = Scenario::part(name, GOOD, base, &options, 150_000..150_003);
+    assert_eq!(part.expect("it is right").cells.len(), 3);
+    let problems = Scenario::part(name, GOOD, base, &options, 0..150_000).unwrap_err();
+    assert!(
+        problems
+            .to_string()
+            .contains("150000 runs are more than 100000 at a time")
+    );
+}

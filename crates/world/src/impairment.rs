@@ -4,7 +4,7 @@
 //! copied and to be lost passes once, and a copy may be lost too but not be copied again. Differs
 //! from netem: without [`Reorder`] no packet overtakes another.
 
-use crate::{Chance, GilbertElliott, Line, Loss, Reorder};
+use crate::{Chance, FourStates, GilbertElliott, Line, Loss, Reorder};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -23,8 +23,19 @@ pub struct Impairment {
     losses: Draws,
     /// Whether the state of Gilbert and Elliott's model is the bad one.
     is_bad: bool,
+    /// The state of the model with four.
+    state: State,
     /// Packets delayed since the last that passed the delay by.
     delayed: u32,
+}
+
+/// A state of [`FourStates`], by its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    One,
+    Two,
+    Three,
+    Four,
 }
 
 /// Draws for chances, of which each may have something of the one before.
@@ -92,6 +103,7 @@ impl Impairment {
             aheads: draws("reorder"),
             losses: draws("loss"),
             is_bad: false,
+            state: State::One,
             delayed: 0,
         }
     }
@@ -109,6 +121,7 @@ impl Impairment {
     pub fn follow(&mut self, line: &Line) {
         if self.loss != line.loss {
             self.is_bad = false;
+            self.state = State::One;
         }
         (self.delay, self.jitter, self.reorder) = (line.delay, line.jitter, line.reorder);
         (self.loss, self.duplicate) = (line.loss, line.duplicate);
@@ -144,6 +157,28 @@ impl Impairment {
                 self.is_bad ^= self.losses.dice.chance(turns);
                 self.losses.dice.chance(lost)
             }
+            Loss::FourStates(model) => {
+                self.state = self.next_state(&model);
+                matches!(self.state, State::Three | State::Four)
+            }
+        }
+    }
+
+    fn next_state(&mut self, model: &FourStates) -> State {
+        // The chances to leave a state share one draw, as in netem.
+        let draw = self.losses.dice.unit();
+        let (first, second) = match self.state {
+            State::One => ((model.p14, State::Four), (model.p13, State::Three)),
+            State::Two => ((model.p23, State::Three), (0.0, State::Two)),
+            State::Three => ((model.p32, State::Two), (model.p31, State::One)),
+            State::Four => return State::One,
+        };
+        if draw < first.0 {
+            first.1
+        } else if draw < first.0 + second.0 {
+            second.1
+        } else {
+            self.state
         }
     }
 
@@ -205,6 +240,51 @@ mod tests {
             assert!(near(rate, model.loss_rate()), "{model:?}: {rate}");
             assert!(near(length, model.mean_burst()), "{model:?}: {length}");
         }
+    }
+
+    /// Shares by the closed form, and of the losses those alone and the bursts' lengths.
+    #[test]
+    fn four_states_lose_alone_and_in_bursts() {
+        for (p13, p31, p32, p23, p14) in [
+            (0.01, 0.2, 0.1, 0.5, 0.005),
+            (0.05, 0.6, 0.4, 0.3, 0.1),
+            (0.01, 0.99, 0.0, 1.0, 0.0),
+            (0.0, 1.0, 0.0, 1.0, 0.25),
+        ] {
+            let model = FourStates {
+                p13,
+                p31,
+                p32,
+                p23,
+                p14,
+            };
+            let lost = lost(Loss::FourStates(model), 7, 2_000_000);
+            let rate = lost.iter().filter(|&&lost| lost).count() as f64 / lost.len() as f64;
+            let right = model.loss_rate();
+            assert!(
+                (rate - right).abs() < 0.04 * right,
+                "{model:?}: {rate}, not {right}"
+            );
+        }
+        // A loss alone is never followed by another one; one in a burst without receptions is, with
+        // what its end leaves.
+        let alone = lost(
+            Loss::FourStates(FourStates {
+                p14: 0.5,
+                ..FourStates::new(0.0)
+            }),
+            1,
+            9999,
+        );
+        assert!(alone.windows(2).all(|pair| !(pair[0] && pair[1])));
+        let bursts = FourStates {
+            p31: 0.2,
+            ..FourStates::new(0.02)
+        };
+        let lost = lost(Loss::FourStates(bursts), 1, 2_000_000);
+        let all = lost.iter().filter(|&&lost| lost).count() as f64;
+        let ends = lost.windows(2).filter(|pair| pair[0] && !pair[1]).count() as f64;
+        assert!((all / ends - 5.0).abs() < 0.2, "{}", all / ends);
     }
 
     /// Draws with a correlation are of a mean of a half and a variance of (1 - ρ) / (1 + ρ) / 12,
@@ -281,6 +361,16 @@ mod tests {
             chances().prop_map(Loss::Random),
             shares.prop_map(|(p, r, bad, good)| {
                 Loss::GilbertElliott(GilbertElliott { p, r, bad, good })
+            }),
+            // Two ways from a state, of which neither is longer than half.
+            prop::array::uniform5(0.0..=0.5).prop_map(|[p13, p31, p32, p23, p14]| {
+                Loss::FourStates(FourStates {
+                    p13,
+                    p31,
+                    p32,
+                    p23,
+                    p14,
+                })
             }),
         ]
     }

@@ -97,6 +97,58 @@ impl GilbertElliott {
     }
 }
 
+/// The model of Salsano and others with four states, of which 3 and 4 lose: 1 is reception in a
+/// gap, 2 reception in a burst, 3 loss in a burst, 4 a loss alone in a gap, after which 1 follows.
+/// A packet's fate is that of the state that it leads to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FourStates {
+    /// Chance that a burst begins: from 1 to 3.
+    pub p13: f64,
+    /// Chance that a burst ends: from 3 to 1.
+    pub p31: f64,
+    /// Chance of a reception in a burst: from 3 to 2.
+    pub p32: f64,
+    /// Chance of a loss after that: from 2 to 3.
+    pub p23: f64,
+    /// Chance of a loss alone: from 1 to 4.
+    pub p14: f64,
+}
+
+impl FourStates {
+    /// With netem's defaults for what is not said: bursts end with 1 - `p13`, and nothing is
+    /// received in them nor lost outside.
+    pub fn new(p13: f64) -> Self {
+        Self {
+            p13,
+            p31: 1.0 - p13,
+            p32: 0.0,
+            p23: 1.0,
+            p14: 0.0,
+        }
+    }
+
+    /// Share of the packets that are lost, in the long run: that of the states 3 and 4. Where a
+    /// burst cannot end, or what is received in it has no end, all or none from some packet on.
+    pub fn loss_rate(&self) -> f64 {
+        if self.p13 == 0.0 {
+            return self.p14 / (1.0 + self.p14);
+        }
+        if self.p32 > 0.0 && self.p23 == 0.0 {
+            return 0.0;
+        }
+        let received = if self.p32 > 0.0 {
+            self.p32 / self.p23
+        } else {
+            0.0
+        };
+        // Shares of 1, 2 and 4 in terms of that of 3: between gap and burst, between 3 and 2, and
+        // between 1 and 4 as many go as come.
+        let gap = self.p31 / self.p13;
+        let alone = gap * self.p14;
+        (1.0 + alone) / (gap + received + 1.0 + alone)
+    }
+}
+
 /// Which packets are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
@@ -104,6 +156,8 @@ pub enum Loss {
     Random(Chance),
     /// In bursts.
     GilbertElliott(GilbertElliott),
+    /// In bursts with gaps of their own.
+    FourStates(FourStates),
 }
 
 impl Loss {
@@ -115,6 +169,7 @@ impl Loss {
         match self {
             Self::Random(chance) => chance.can_be(),
             Self::GilbertElliott(model) => model.good > 0.0 || (model.p > 0.0 && model.bad > 0.0),
+            Self::FourStates(model) => model.p13 > 0.0 || model.p14 > 0.0,
         }
     }
 }
@@ -172,6 +227,16 @@ impl fmt::Display for Loss {
                 let [p, r, bad, good] = [*p, *r, *bad, *good].map(Percent);
                 write!(f, "gemodel p {p} r {r} 1-h {bad} 1-k {good}")
             }
+            Self::FourStates(FourStates {
+                p13,
+                p31,
+                p32,
+                p23,
+                p14,
+            }) => {
+                let [p13, p31, p32, p23, p14] = [*p13, *p31, *p32, *p23, *p14].map(Percent);
+                write!(f, "state p13 {p13} p31 {p31} p32 {p32} p23 {p23} p14 {p14}")
+            }
         }
     }
 }
@@ -219,11 +284,11 @@ pub enum NotNetem {
         /// What may stand here.
         wanted: &'static str,
     },
-    /// A model of netem's that is not here.
-    #[error("netem's loss `{word}` is not here; `gemodel P R 1-H 1-K` has losses in bursts")]
-    Model {
-        /// Its word.
-        word: String,
+    /// Chances of one state's ends that are more than all.
+    #[error("`{words}` are more than 100% together; from one state only one way is taken")]
+    Ways {
+        /// Their names.
+        words: &'static str,
     },
 }
 
@@ -290,6 +355,50 @@ impl<'a> Words<'a> {
         })
     }
 
+    /// The shares with these names, as many as there are, in this order.
+    fn named(&mut self, slots: &mut [(&str, &mut f64)]) -> Result<(), NotNetem> {
+        for (name, slot) in slots {
+            if self.take(name) || self.has_share() {
+                **slot = self.share(0..=100)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn gilbert_elliott(&mut self) -> Result<GilbertElliott, NotNetem> {
+        self.take("p");
+        let mut model = GilbertElliott::new(self.share(0..=100)?);
+        self.named(&mut [
+            ("r", &mut model.r),
+            ("1-h", &mut model.bad),
+            ("1-k", &mut model.good),
+        ])?;
+        self.end("`gemodel` has `p`, `r`, `1-h` and `1-k`, in this order")?;
+        Ok(model)
+    }
+
+    fn four_states(&mut self) -> Result<FourStates, NotNetem> {
+        self.take("p13");
+        let mut model = FourStates::new(self.share(0..=100)?);
+        self.named(&mut [
+            ("p31", &mut model.p31),
+            ("p32", &mut model.p32),
+            ("p23", &mut model.p23),
+            ("p14", &mut model.p14),
+        ])?;
+        self.end("`state` has `p13`, `p31`, `p32`, `p23` and `p14`, in this order")?;
+        for (words, sum) in [
+            ("p13 and p14", model.p13 + model.p14),
+            ("p31 and p32", model.p31 + model.p32),
+        ] {
+            // Of per cents that add up to a hundred the shares may not.
+            if sum > 1.0 + 1e-9 {
+                return Err(NotNetem::Ways { words });
+            }
+        }
+        Ok(model)
+    }
+
     fn end(&mut self, wanted: &'static str) -> Result<(), NotNetem> {
         self.left.next().map_or(Ok(()), |word| {
             Err(NotNetem::Unknown {
@@ -315,31 +424,20 @@ impl FromStr for Chance {
 impl FromStr for Loss {
     type Err = NotNetem;
 
-    /// `[random] PERCENT [CORRELATION]` or `gemodel [p] P [[r] R [[1-h] H [[1-k] K]]]`.
+    /// `[random] PERCENT [CORRELATION]`, `gemodel [p] P [[r] R [[1-h] H [[1-k] K]]]` or
+    /// `state [p13] P13 [[p31] P31 [[p32] P32 [[p23] P23 [[p14] P14]]]]`.
     fn from_str(text: &str) -> Result<Self, NotNetem> {
         let mut words = Words::of(text, "the loss");
-        if let Some(word) = words.left.next_if_eq(&"state") {
-            return Err(NotNetem::Model { word: word.into() });
+        if words.take("gemodel") {
+            return words.gilbert_elliott().map(Self::GilbertElliott);
         }
-        if !words.take("gemodel") {
-            words.take("random");
-            let chance = words.chance()?;
-            words.end("a share may be followed by a correlation, as in `1% 25%`")?;
-            return Ok(Self::Random(chance));
+        if words.take("state") {
+            return words.four_states().map(Self::FourStates);
         }
-        words.take("p");
-        let mut model = GilbertElliott::new(words.share(0..=100)?);
-        for (name, slot) in [
-            ("r", &mut model.r),
-            ("1-h", &mut model.bad),
-            ("1-k", &mut model.good),
-        ] {
-            if words.take(name) || words.has_share() {
-                *slot = words.share(0..=100)?;
-            }
-        }
-        words.end("`gemodel` has `p`, `r`, `1-h` and `1-k`, in this order")?;
-        Ok(Self::GilbertElliott(model))
+        words.take("random");
+        let chance = words.chance()?;
+        words.end("a share may be followed by a correlation, as in `1% 25%`")?;
+        Ok(Self::Random(chance))
     }
 }
 
@@ -368,6 +466,13 @@ mod tests {
     #[test]
     fn words_mean_what_netem_means_by_them() {
         let model = |p, r, bad, good| Loss::GilbertElliott(GilbertElliott { p, r, bad, good });
+        let states = Loss::FourStates(FourStates {
+            p13: 0.01,
+            p31: 0.2,
+            p32: 0.1,
+            p23: 0.5,
+            p14: 0.005,
+        });
         let correlated = |probability, correlation| Chance {
             probability,
             correlation,
@@ -384,6 +489,9 @@ mod tests {
                 model(0.01, 0.1, 0.7, 0.001),
             ),
             ("gemodel p 2% 1-k 5%", model(0.02, 0.98, 1.0, 0.05)),
+            ("state 1%", Loss::FourStates(FourStates::new(0.01))),
+            ("state 1% 20% 10% 50% 0.5%", states),
+            ("state p13 1% p31 20% p32 10% p23 50% p14 0.5%", states),
         ] {
             assert_eq!(words.parse(), Ok(loss), "{words}");
             assert_eq!(loss.to_string().parse(), Ok(loss), "{words}");
@@ -417,8 +525,17 @@ mod tests {
                 "`r` has no place here; `gemodel` has `p`, `r`, `1-h` and `1-k`, in this order",
             ),
             (
-                "state 1% 2%",
-                "netem's loss `state` is not here; `gemodel P R 1-H 1-K` has losses in bursts",
+                "state 1% 50% 60%",
+                "`p31 and p32` are more than 100% together; from one state only one way is taken",
+            ),
+            (
+                "state 1% 2% 3% 4% 5% 6%",
+                "`6%` has no place here; `state` has `p13`, `p31`, `p32`, `p23` and `p14`, in this \
+                 order",
+            ),
+            (
+                "state 60% p14 50%",
+                "`p13 and p14` are more than 100% together; from one state only one way is taken",
             ),
         ] {
             let error = words.parse::<Loss>().unwrap_err();
@@ -447,5 +564,17 @@ mod tests {
         let none = GilbertElliott::new(0.0);
         assert!(none.loss_rate() == 0.0 && none.mean_burst().is_nan());
         assert!(!Loss::GilbertElliott(none).can_be());
+        // Without receptions in bursts and losses alone it is the simple Gilbert model.
+        let simple = FourStates {
+            p31: 0.25,
+            ..FourStates::new(0.01)
+        };
+        assert!(near(simple.loss_rate(), 0.01 / 0.26));
+        // Losses alone: after each comes a reception.
+        let alone = FourStates {
+            p14: 0.25,
+            ..FourStates::new(0.0)
+        };
+        assert!(near(alone.loss_rate(), 0.2));
     }
 }

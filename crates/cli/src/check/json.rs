@@ -42,19 +42,7 @@ pub(super) fn claims(study: &Study) -> String {
 
 /// What is wrong with a file, in the order of the places.
 pub(super) fn problems(problems: &Problems) -> String {
-    let list = problems.iter().map(|problem| {
-        let place = problems.place(problem);
-        json!({
-            "file": place.source,
-            "line": place.position.map(|(line, _)| line),
-            "column": place.position.map(|(_, column)| column),
-            "field": problem.field(),
-            "message": problem.message(),
-            "help": problem.way_out(),
-        })
-    });
-    let list: Vec<Value> = list.collect();
-    show(&json!({ "format": FORMAT, "problems": list }))
+    show(&json!({ "format": FORMAT, "problems": problems.json() }))
 }
 
 fn show(value: &Value) -> String {
@@ -94,7 +82,7 @@ fn chance(chance: Chance) -> Value {
 fn loss(loss: Loss) -> Value {
     match loss {
         Loss::Random(random) => chance(random),
-        Loss::GilbertElliott(_) => json!(loss.to_string()),
+        Loss::GilbertElliott(_) | Loss::FourStates(_) => json!(loss.to_string()),
     }
 }
 

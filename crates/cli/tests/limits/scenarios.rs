@@ -215,6 +215,17 @@ fn toml() -> Vec<Case> {
 /// Values of the wrong kind, and beyond what they can be.
 fn fields() -> Vec<Case> {
     let name = "n".repeat(900_000);
+    let line = |words: &str, says: &str| {
+        changed(
+            "rate = \"1mbit\"",
+            &format!("rate = \"1mbit\", {words}"),
+            says,
+        )
+    };
+    let change = |words: &str, says: &str| {
+        let text = format!("[[change]]\nat = \"5s\"\nlink = \"up\"\n{words}\n[[flow]]");
+        changed("[[flow]]", &text, says)
+    };
     vec![
         changed("sojourn-scenario/1", "sojourn-scenario/9", "1:10: format: "),
         changed("\"test\"", "\"\"", "2:8: name: "),
@@ -260,6 +271,32 @@ fn fields() -> Vec<Case> {
             "rate = \"1mbit\", loss = \"-1%\"",
             "9:31: dumbbell.up.loss: ",
         ),
+        line(
+            "loss = \"gemodel 1% 2\"",
+            "9:31: dumbbell.up.loss: `2` has no place here",
+        ),
+        line(
+            "loss = \"state 1% 60% 50%\"",
+            "9:31: dumbbell.up.loss: `p31 and p32` are more",
+        ),
+        line(
+            "loss = \"state 101%\"",
+            "9:31: dumbbell.up.loss: `101%` is not a share",
+        ),
+        line("duplicate = \"2\"", "9:36: dumbbell.up.duplicate: "),
+        line(
+            "reorder = \"25% gap 0\"",
+            "9:34: dumbbell.up.reorder: `0` is not a number",
+        ),
+        change("delay = \"-1ms\"", "15:9: change[1].delay: "),
+        change("jitter = \"1\"", "15:10: change[1].jitter: "),
+        change(
+            "loss = \"state 60% p14 50%\"",
+            "15:8: change[1].loss: `p13 and p14` are more",
+        ),
+        change("duplicate = 1.5", "15:13: change[1].duplicate: "),
+        change("reorder = \"10%\"", "15:11: change[1].reorder: "),
+        change("rate = \"0\"", "15:8: change[1].rate: "),
         changed(
             "rate = \"1mbit\"",
             "rate = \"1mbit\", jitter = \"1\"",

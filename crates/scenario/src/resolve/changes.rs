@@ -33,7 +33,7 @@ impl Resolver<'_> {
                     Some(name) => format!("change.{}", name.0),
                     None => format!("change[{}]", index + 1),
                 };
-                let change = self.change(file, table, &path, &names)?;
+                let change = self.change(file, table, &path, network)?;
                 Some((path, change))
             })
             .collect();
@@ -57,8 +57,9 @@ impl Resolver<'_> {
         file: &ScenarioFile,
         table: &ChangeTable,
         path: &str,
-        names: &[&str],
+        network: &Network,
     ) -> Option<Change> {
+        let names = &network.link_names();
         let end = file.duration.0;
         let at = table.at.0;
         if at >= end && !end.is_zero() {
@@ -82,6 +83,15 @@ impl Resolver<'_> {
             return self.advise(&path, "it changes nothing", help);
         }
         let whole = path.trim_end_matches(".link");
+        let mut following = network.following.iter();
+        let follows = following.any(|pair| {
+            let mut ways = pair.interfaces.into_iter().zip(pair.params);
+            ways.any(|(interface, params)| interface == link && params.is_some())
+        });
+        if follows && line.rate.is_some() {
+            let message = "the rate of this link follows another one (`autorate`)";
+            return self.refuse(&format!("{whole}.rate"), message);
+        }
         if file.radio.is_some() {
             for (key, is_there) in [
                 ("rate", line.rate.is_some()),
