@@ -13,10 +13,11 @@ use crate::aqm::setpoint::Setpoint;
 use crate::aqm::steered::Steered;
 use crate::{
     Aim, Aimed, Aqm, Cake, DropReason, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue,
-    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf,
+    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf, Tree,
 };
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::Time;
@@ -121,6 +122,7 @@ impl Spec {
                 Box::new(Cake::new(cake, setting.mtu, setting.link_header, dice))
             }
             Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
+            Self::Tree(ref tree) => Box::new(Tree::new(Arc::clone(tree), setting)),
             // The plain shaper is known by its types; anything else below it is looked up.
             Self::Tbf { tbf, ref inner } => match **inner {
                 Self::Fifo(fifo @ FifoParams::Bytes(_)) => Box::new(Tbf::new(tbf, Fifo::new(fifo))),

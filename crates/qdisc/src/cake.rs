@@ -96,6 +96,8 @@ pub struct Cake<P> {
     tins: Vec<Tin<P>>,
     /// Tin whose turn it is when there is no shaper.
     turn: usize,
+    /// Tin that the last packet came from.
+    served: usize,
     memory_limit: u64,
     memory_most: u64,
     is_overloaded: bool,
@@ -187,6 +189,7 @@ impl<P: Packet> Cake<P> {
             clock: VirtualClock::new(rate),
             tins: (0..params.diffserv.tins()).map(tin).collect(),
             turn: 0,
+            served: 0,
             memory_limit: 0,
             memory_most: 0,
             is_overloaded: false,
@@ -499,6 +502,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
                 if self.params.wash {
                     packet.clear_dscp();
                 }
+                self.served = index;
                 self.leaves(index, &packet, sojourn, now);
                 if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
                     self.is_overloaded = false;
@@ -543,6 +547,11 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
 
     fn spec(&self) -> Option<Spec> {
         Some(Spec::Cake(self.params))
+    }
+
+    fn tin(&self) -> Option<usize> {
+        let mut shown = self.params.diffserv.shown().iter();
+        shown.position(|&index| index == self.served)
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {

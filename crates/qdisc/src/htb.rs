@@ -84,6 +84,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
 
     forward! { self.inner;
         backlog(self: &Self) -> Backlog;
+        tin(self: &Self) -> Option<usize>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
     }

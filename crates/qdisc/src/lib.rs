@@ -65,6 +65,7 @@ mod single;
 mod spec;
 mod tbf;
 mod tc;
+mod tree;
 
 pub use accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};
@@ -99,3 +100,4 @@ pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, Limit, Policy, Spec};
 pub use tbf::Tbf;
 pub use tc::{Entrance, Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};
+pub use tree::{Tree, TreeClass, TreeError, TreeFault, TreeSpec};

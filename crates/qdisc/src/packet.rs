@@ -99,6 +99,13 @@ pub trait Packet: Send {
         0
     }
 
+    /// The leaf of a tree of rates ([`Tree`](crate::Tree)) that the packet goes to: the number of
+    /// its class there, counted from 1. Zero for none. Who looks addresses up, and where, is the
+    /// world's business.
+    fn circuit(&self) -> u32 {
+        0
+    }
+
     /// Whether `other` is of the same flow and direction.
     fn is_same_flow(&self, other: &Self) -> bool
     where

@@ -95,6 +95,12 @@ pub trait Qdisc<P: Packet>: Send {
     /// Parameters and statistics as `tc -s qdisc` shows them.
     fn report(&self, now: Time) -> Report;
 
+    /// Parameters and statistics of a class by its number, where the discipline has classes, as
+    /// `tc -s class` shows them.
+    fn class(&self, _number: u32, _now: Time) -> Option<Report> {
+        None
+    }
+
     /// The parameters in force. None for a policy that is not of this crate: no words stand for
     /// it.
     fn spec(&self) -> Option<Spec>;
@@ -112,6 +118,12 @@ pub trait Qdisc<P: Packet>: Send {
     /// it beforehand. None if empty, and where only taking a packet decides which one it is:
     /// where Linux peeks by taking (`qdisc_peek_dequeued`).
     fn head_len(&self) -> Option<u32> {
+        None
+    }
+
+    /// The tin that the packet of the last [`Qdisc::dequeue`] came from, in tc's order (which
+    /// [`DiffServ::names`](crate::DiffServ::names) has); None without tins.
+    fn tin(&self) -> Option<usize> {
         None
     }
 
@@ -135,9 +147,11 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         backlog(self: &Self) -> Backlog;
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;
+        class(self: &Self, number: u32, now: Time) -> Option<Report>;
         spec(self: &Self) -> Option<Spec>;
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
         head_len(self: &Self) -> Option<u32>;
+        tin(self: &Self) -> Option<usize>;
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
         adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);

@@ -9,7 +9,9 @@ use crate::params::{
     AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams,
     HtbParams, PieParams, RedParams, SteerParams, TbfParams,
 };
+use crate::tree::TreeSpec;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::mem::discriminant;
 use sojourn_units::Span;
 
@@ -48,6 +50,8 @@ pub enum Spec {
         /// What holds the packets: the discipline after `over`, or a bfifo with tbf's `limit`.
         inner: Box<Spec>,
     },
+    /// A tree of rates with a queue in each leaf. No string says it: see `TreeSpec`.
+    Tree(Arc<TreeSpec>),
 }
 
 /// Most that a queue may hold.
@@ -247,12 +251,18 @@ impl Spec {
     /// Whether the discipline, or one below it, asks for the addresses inside a network address
     /// translation ([`Packet::inside_hashes`](crate::Packet::inside_hashes)).
     pub fn asks_nat(&self) -> bool {
-        self.tells_apart().is_some_and(|(_, nat)| nat)
+        match self {
+            Self::Tree(tree) => tree.queues().iter().any(Self::asks_nat),
+            _ => self.tells_apart().is_some_and(|(_, nat)| nat),
+        }
     }
 
     /// Whether the discipline, or one below it, asks for packets' hosts
     /// ([`Packet::host_hashes`](crate::Packet::host_hashes)).
     pub fn asks_hosts(&self) -> bool {
+        if let Self::Tree(tree) = self {
+            return tree.queues().iter().any(Self::asks_hosts);
+        }
         let by = self.tells_apart();
         by.is_some_and(|(isolation, _)| isolation.asks_hosts())
     }
@@ -264,7 +274,7 @@ impl Spec {
             Self::Cake(cake) => Some((cake.isolation, cake.nat)),
             Self::Flows { flows, .. } => Some((flows.parts.isolation, flows.parts.nat)),
             Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.tells_apart(),
-            Self::Fifo(_) | Self::Single { .. } => None,
+            Self::Fifo(_) | Self::Single { .. } | Self::Tree(_) => None,
         }
     }
 

@@ -288,6 +288,10 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         Ok(())
     }
 
+    fn tin(&self) -> Option<usize> {
+        self.inner.tin()
+    }
+
     fn gauges(&self, now: Time, tell: &mut dyn FnMut(Gauge)) {
         self.inner.gauges(now, tell);
     }

@@ -67,3 +67,19 @@ fn slow_tins_have_longer_targets() {
     let slower = cobalt(Span::from_millis(10), Rate::from_bps(625_000), 1514);
     assert_eq!(slower.interval, Span::from_nanos(58_137_600));
 }
+
+/// Tiny packets have no DSCP and so are Best Effort, which tc shows second.
+#[test]
+fn a_packet_s_tin_is_told_in_tc_s_order() {
+    for (diffserv, called) in [
+        (crate::DiffServ::DiffServ3, "Best Effort"),
+        (crate::DiffServ::BestEffort, "Tin 0"),
+    ] {
+        let mut queue = cake(diffserv);
+        queue.enqueue(Tiny(1), Time::ZERO, &mut Discard);
+        let taken = queue.dequeue(Time::ZERO, &mut Discard);
+        assert!(matches!(taken, Dequeue::Packet { .. }));
+        let name = queue.tin().map(|tin| diffserv.names()[tin]);
+        assert_eq!(name, Some(called));
+    }
+}

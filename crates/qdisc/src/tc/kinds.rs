@@ -51,8 +51,19 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
+/// The row of a tree of rates, which no string says: it is not in the catalogue.
+static TREE: Kind = Kind {
+    name: "tree",
+    summary: "classes of HTB that lend and borrow, with a queue in each leaf",
+    source: "tc-htb(8)",
+    ..Kind::BARE
+};
+
 /// The row of a spec.
 pub(super) fn of(spec: &Spec) -> &'static Kind {
+    if matches!(spec, Spec::Tree(_)) {
+        return &TREE;
+    }
     let row = KINDS.iter().find(|kind| (kind.initial)().is_like(spec));
     debug_assert!(row.is_some(), "a spec without a row in the catalogue");
     row.unwrap_or(&KINDS[0])

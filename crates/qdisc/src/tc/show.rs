@@ -25,6 +25,9 @@ impl fmt::Display for Spec {
     /// The discipline as `tc` would take it, in tc's order of options: all that has a
     /// default is written out, switches only when they differ from it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Tree(tree) = self {
+            return tree.fmt(f);
+        }
         let kind = of(self);
         let initial = (kind.initial)();
         f.write_str(kind.name)?;

@@ -15,6 +15,7 @@ pub(crate) struct TestPacket {
     pub(crate) len: u32,
     pub(crate) hash: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) circuit: u32,
 }
 
 impl TestPacket {
@@ -24,6 +25,7 @@ impl TestPacket {
             len,
             hash: 0,
             ecn: Ecn::NotEct,
+            circuit: 0,
         }
     }
 
@@ -34,6 +36,12 @@ impl TestPacket {
             hash: u32::try_from(hash).expect("flow < flows"),
             ..Self::new(id, len)
         }
+    }
+
+    /// For a leaf of a tree of rates.
+    pub(crate) fn to(mut self, circuit: u32) -> Self {
+        self.circuit = circuit;
+        self
     }
 
     pub(crate) fn capable(mut self) -> Self {
@@ -60,6 +68,10 @@ impl Packet for TestPacket {
             self.ecn = Ecn::Ce;
         }
         self.ecn == Ecn::Ce
+    }
+
+    fn circuit(&self) -> u32 {
+        self.circuit
     }
 }
 

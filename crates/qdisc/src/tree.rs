@@ -1,0 +1,367 @@
+//! A tree of rates: HTB's classes that lend and borrow, with a queue of any kind in each leaf.
+//!
+//! Source: `tc-htb(8)`, Linux `sch_htb.c`, M. Devera's "HTB Linux queuing discipline manual".
+//! Units: bytes, bit/s, integer nanoseconds.
+//!
+//! Each class has a rate of its own and a ceiling; a leaf beyond its rate borrows from the
+//! nearest class above that has tokens, up to the ceilings on the way. Siblings that borrow do so
+//! in proportion to their rates; one with a rate of zero counts as the slowest of them. A packet's
+//! leaf is what [`Packet::circuit`] says; packets of no leaf share one that borrows all from the
+//! link. The link itself has no limit here: behind a tree stands a transmitter.
+//!
+//! Invariants: over any time a class sends at most its ceiling, with what its bucket holds; over
+//! the long run a class whose leaves always have packets sends exactly it, where classes above let
+//! it; [`Dequeue::NotBefore`] is the first nanosecond at which a packet may leave; a leaf without
+//! packets has no queue after five seconds, and takes less than 1 KiB.
+//!
+//! Differs from Linux: rates of siblings that exceed their parent's are cut in proportion (Linux
+//! lets them exceed it); whose turn it is says start-time fair queueing at every level (Linux:
+//! rounds of leaves with quanta of 1000 to 200 000 bytes, so that rates above 16 Mbit/s count
+//! alike); one priority; no debt is forgiven after a minute.
+//!
+//! Not here: which address is of which leaf (see `live`), the formats of trees (see `scenario`).
+
+mod bucket;
+mod heap;
+mod leaf;
+mod schedule;
+mod spec;
+
+use crate::accounts::{Backlog, Counters};
+use crate::build::Setting;
+use crate::change::{ChangeError, alike};
+use crate::packet::Packet;
+use crate::qdisc::{Dequeue, Outlet, Qdisc};
+use crate::report::{Report, int};
+use crate::spec::Spec;
+use crate::tbf::Audit;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use leaf::Leaf;
+use schedule::{LINK, OTHERS, OWN, Schedule};
+use sojourn_units::{Span, Time};
+pub use spec::{TreeClass, TreeError, TreeFault, TreeSpec};
+
+/// How long a leaf without packets keeps its queue, and with it what its AQM has learned.
+const LINGER: Span = Span::from_secs(5);
+
+/// A tree of rates.
+pub struct Tree<P> {
+    spec: Arc<TreeSpec>,
+    setting: Setting<'static>,
+    name: String,
+    schedule: Schedule,
+    leaves: Vec<Leaf<P>>,
+    /// Leaves that have become empty, and when, each at most once; those that have had packets
+    /// since are passed over.
+    idle: VecDeque<(Time, u32)>,
+    counters: Counters,
+}
+
+impl<P: Packet + 'static> Tree<P> {
+    /// A tree without packets; its buckets are full.
+    pub fn new(spec: Arc<TreeSpec>, setting: Setting<'_>) -> Self {
+        let schedule = Schedule::new(&spec);
+        let leaves = schedule.classes.iter().map(|_| Leaf::default()).collect();
+        Self {
+            spec,
+            name: setting.name.to_string(),
+            setting: Setting {
+                name: "",
+                seed: setting.seed,
+                mtu: setting.mtu,
+                link_header: setting.link_header,
+            },
+            schedule,
+            leaves,
+            idle: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The leaf of a packet.
+    fn leaf_of(&self, circuit: u32) -> u32 {
+        let number = circuit.saturating_add(OWN - 1);
+        let class = self.schedule.classes.get(number as usize);
+        match class {
+            Some(class) if circuit > 0 && class.is_leaf() => number,
+            _ => OTHERS,
+        }
+    }
+
+    /// The queue of a leaf, with the name that its dice have.
+    fn queue_of(&mut self, leaf: u32) -> &mut Box<dyn Qdisc<P>> {
+        let class = leaf.checked_sub(OWN);
+        let class = class.map(|number| &self.spec.classes()[number as usize]);
+        let spec = class.and_then(|class| class.queue).unwrap_or_default();
+        let spec = &self.spec.queues()[usize::from(spec)];
+        let called = class.map_or("others", |class| &class.name);
+        let (setting, tree) = (self.setting, &self.name);
+        self.leaves[leaf as usize].queue.get_or_insert_with(|| {
+            let name = alloc::format!("{tree}.{called}");
+            spec.build(setting.named(&name))
+        })
+    }
+
+    /// Gives back the queue of a leaf that has been idle for long; one at a time.
+    fn give_back(&mut self, now: Time) {
+        let Some(&(since, number)) = self.idle.front() else {
+            return;
+        };
+        if now - since < LINGER {
+            return;
+        }
+        self.idle.pop_front();
+        let leaf = &mut self.leaves[number as usize];
+        leaf.is_listed = false;
+        match leaf.idle_since {
+            Some(since) if now - since < LINGER => self.list(number, since),
+            Some(_) => leaf.give_back(),
+            None => {}
+        }
+    }
+
+    fn list(&mut self, number: u32, since: Time) {
+        let leaf = &mut self.leaves[number as usize];
+        if !leaf.is_listed {
+            leaf.is_listed = true;
+            self.idle.push_back((since, number));
+        }
+    }
+
+    fn has_emptied(&mut self, leaf: u32, now: Time) {
+        self.leaves[leaf as usize].idle_since = Some(now);
+        self.list(leaf, now);
+    }
+
+    /// Gives a leaf packets that were held elsewhere.
+    fn hand_over(&mut self, leaf: u32, mut held: Vec<(Time, P)>, now: Time) {
+        if held.is_empty() {
+            return;
+        }
+        // A queue that was drained is to be given up.
+        let mut before = self.leaves[leaf as usize].queue.take();
+        let mut counters = before.as_ref().map(|queue| *queue.counters());
+        let counters = counters.get_or_insert_default();
+        for (_, packet) in &held {
+            counters.offered.add(packet.len());
+        }
+        held.extend(before.iter_mut().flat_map(Qdisc::drain));
+        held.sort_by_key(|&(arrived, _)| arrived);
+        self.queue_of(leaf).adopt(held, *counters);
+        self.leaves[leaf as usize].idle_since = None;
+        if !self.schedule.is_active(leaf) {
+            self.schedule.activate(leaf, now);
+        }
+    }
+
+    /// Takes over the classes of `old` that are still there, and all that was held.
+    fn succeed(&mut self, mut old: Self, now: Time) {
+        let (spec, before) = (Arc::clone(&self.spec), Arc::clone(&old.spec));
+        let listed = spec.same(&before);
+        let listed = listed.map(|(new, was)| (new + OWN, was + OWN));
+        for (new, was) in listed.chain([(LINK, LINK), (OTHERS, OTHERS)]) {
+            let (new, was) = (new as usize, was as usize);
+            self.schedule.classes[new].succeed(&old.schedule.classes[was], now);
+            core::mem::swap(&mut self.leaves[new], &mut old.leaves[was]);
+        }
+        for number in (OTHERS..).take(self.leaves.len() - 1) {
+            self.follow(number, now);
+        }
+        // Circuits that are gone: what they hold leaves with what is nobody's.
+        let left = old.leaves.iter_mut().filter_map(|leaf| leaf.queue.as_mut());
+        let held: Vec<_> = left.flat_map(Qdisc::drain).collect();
+        self.hand_over(OTHERS, held, now);
+        self.counters = old.counters;
+    }
+
+    /// Has a leaf that was taken over have the queue of its spec, and stand in line.
+    fn follow(&mut self, number: u32, now: Time) {
+        let class = number.checked_sub(OWN);
+        let class = class.map(|number| &self.spec.classes()[number as usize]);
+        let spec = class.and_then(|class| class.queue).unwrap_or_default();
+        let spec = &self.spec.queues()[usize::from(spec)];
+        let called = class.map_or("others", |class| &class.name);
+        let leaf = &mut self.leaves[number as usize];
+        leaf.is_listed = false;
+        let Some(queue) = &mut leaf.queue else {
+            return;
+        };
+        if queue.spec().as_ref() != Some(spec) {
+            let name = alloc::format!("{}.{called}", self.name);
+            spec.reconfigure(queue, self.setting.named(&name), now);
+        }
+        if queue.backlog().packets > 0 {
+            self.schedule.activate(number, now);
+        } else {
+            self.has_emptied(number, now);
+        }
+    }
+
+    /// What `tc -s class` tells of a class: its rates, what has left through it, how much of it on
+    /// its own tokens and how much on those of classes above; of a leaf also its queue.
+    fn class_report(&self, number: u32, now: Time) -> Option<Report> {
+        let spec = self.spec.classes().get(number as usize)?;
+        let class = &self.schedule.classes[(number + OWN) as usize];
+        let leaf = &self.leaves[(number + OWN) as usize];
+        let (counters, backlog) = leaf.accounts();
+        let of_leaf = |number: u64| if class.is_leaf() { number } else { 0 };
+        let rate = |name, rate: sojourn_units::Rate| int(name, rate.as_bps());
+        Some(Report {
+            kind: "class".into(),
+            options: [rate("rate", spec.rate)]
+                .into_iter()
+                .chain(spec.ceil.map(|ceil| rate("ceil", ceil)))
+                .collect(),
+            stats: Vec::from([
+                int("bytes", class.sent.bytes),
+                int("packets", class.sent.packets),
+                int("drops", of_leaf(counters.dropped.packets)),
+                int("ecn_mark", of_leaf(counters.marked.packets)),
+                int("backlog", of_leaf(backlog.bytes)),
+                int("qlen", of_leaf(backlog.packets)),
+                int("lended", class.lent),
+                int("borrowed", class.borrowed),
+            ]),
+            inner: leaf.queue.as_ref().map(|queue| Box::new(queue.report(now))),
+        })
+    }
+}
+
+impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
+    fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
+        self.give_back(now);
+        self.counters.offered.add(packet.len());
+        let number = self.leaf_of(packet.circuit());
+        self.queue_of(number);
+        let leaf = &mut self.leaves[number as usize];
+        let counters = &mut self.counters;
+        let Some(queue) = &mut leaf.queue else {
+            return;
+        };
+        queue.enqueue(packet, now, &mut Audit { counters, out });
+        let holds = queue.backlog().packets > 0;
+        match (holds, self.schedule.is_active(number)) {
+            (true, false) => {
+                leaf.idle_since = None;
+                self.schedule.activate(number, now);
+            }
+            (false, true) => {
+                self.schedule.deactivate(number);
+                self.has_emptied(number, now);
+            }
+            (false, false) if leaf.idle_since.is_none() => self.has_emptied(number, now),
+            _ => {}
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
+        self.give_back(now);
+        loop {
+            let (number, lender) = match self.schedule.next(now) {
+                Ok(next) => next,
+                Err(Time::MAX) => return Dequeue::Empty,
+                Err(due) => {
+                    self.counters.overlimits += 1;
+                    return Dequeue::NotBefore(due);
+                }
+            };
+            let counters = &mut self.counters;
+            let queue = self.leaves[number as usize].queue.as_mut();
+            let answer = queue.map_or(Dequeue::Empty, |queue| {
+                queue.dequeue(now, &mut Audit { counters, out })
+            });
+            match answer {
+                Dequeue::Packet { packet, sojourn } => {
+                    let len = packet.len();
+                    self.counters.dequeued.add(len);
+                    let stays = self.leaves[number as usize].holds();
+                    self.schedule.charge((number, lender), len, stays, now);
+                    if !stays {
+                        self.has_emptied(number, now);
+                    }
+                    return Dequeue::Packet { packet, sojourn };
+                }
+                // A time that has come would turn this loop for ever.
+                Dequeue::NotBefore(due) => {
+                    let due = due.max(now + Span::from_nanos(1));
+                    self.schedule.hold(number, due, now);
+                }
+                Dequeue::Empty => {
+                    self.schedule.deactivate(number);
+                    self.has_emptied(number, now);
+                }
+            }
+        }
+    }
+
+    /// What was offered and has not left.
+    fn backlog(&self) -> Backlog {
+        let Counters {
+            offered,
+            dequeued,
+            dropped,
+            ..
+        } = self.counters;
+        Backlog {
+            packets: offered.packets - dequeued.packets - dropped.packets,
+            bytes: offered.bytes - dequeued.bytes - dropped.bytes,
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn report(&self, _now: Time) -> Report {
+        let accounts = (&self.counters, self.backlog());
+        let queues = self.leaves.iter().filter(|leaf| leaf.queue.is_some());
+        let own = Vec::from([
+            int("leaves", self.spec.leaves() as u64),
+            int("live_queues", queues.count() as u64),
+        ]);
+        Report::new(self.spec().as_ref(), accounts, own)
+    }
+
+    fn class(&self, number: u32, now: Time) -> Option<Report> {
+        self.class_report(number, now)
+    }
+
+    fn spec(&self) -> Option<Spec> {
+        Some(Spec::Tree(Arc::clone(&self.spec)))
+    }
+
+    fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
+        alike(self.spec().as_ref(), spec)?;
+        if let Spec::Tree(spec) = spec {
+            let fresh = Self::new(Arc::clone(spec), self.setting.named(&self.name.clone()));
+            let old = core::mem::replace(self, fresh);
+            self.succeed(old, now);
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Vec<(Time, P)> {
+        let queues = self
+            .leaves
+            .iter_mut()
+            .filter_map(|leaf| leaf.queue.as_mut());
+        queues.flat_map(Qdisc::drain).collect()
+    }
+
+    fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters) {
+        self.counters = counters;
+        let mut by_leaf = BTreeMap::<u32, Vec<(Time, P)>>::new();
+        let now = held.last().map_or(Time::ZERO, |&(arrived, _)| arrived);
+        for (arrived, packet) in held {
+            let leaf = self.leaf_of(packet.circuit());
+            by_leaf.entry(leaf).or_default().push((arrived, packet));
+        }
+        for (leaf, held) in by_leaf {
+            self.hand_over(leaf, held, now);
+        }
+    }
+}
