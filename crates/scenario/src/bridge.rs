@@ -64,6 +64,18 @@ words! {
     }
 }
 
+words! {
+    /// What brings the frames of a pair in and out.
+    pub(crate) enum PortWord: PortKind {
+        /// AF_PACKET: offloads stay as they are, super-packets pass whole.
+        Packet = "packet" => PortKind::Packet,
+        /// AF_XDP, and AF_PACKET where that is refused.
+        Xdp = "xdp" => PortKind::Xdp,
+        /// AF_XDP where the drivers have zero-copy, else AF_PACKET.
+        Auto = "auto" => PortKind::Auto,
+    }
+}
+
 table! {
     /// A bridge: one or several pairs of interfaces.
     pub(crate) struct BridgeTable {
@@ -111,7 +123,11 @@ table! {
         memory: Option<Bytes>,
         /// Whether GRO and LRO of the interfaces are left as they are. Default false.
         keep_offloads: Option<bool>,
-        /// Whether frames pass by the interfaces' own qdiscs. Default false.
+        /// What brings frames in and out: AF_PACKET, AF_XDP (AF_PACKET where it is refused), or
+        /// AF_XDP where the drivers have zero-copy. Default `packet`.
+        port: Option<PortWord>,
+        /// Whether frames pass by the interfaces' own qdiscs; through AF_XDP they always do.
+        /// Default false.
         qdisc_bypass: Option<bool>,
         /// Whether the thread never sleeps; costs a processor. Default false.
         busy_poll: Option<bool>,
@@ -132,6 +148,18 @@ pub enum WayRound {
     Prefer,
     /// As `Prefer`, but the bridge does not start where it cannot.
     Require,
+}
+
+/// What brings the frames of a pair in and out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortKind {
+    /// AF_PACKET.
+    #[default]
+    Packet,
+    /// AF_XDP, and AF_PACKET where that is refused.
+    Xdp,
+    /// AF_XDP where the drivers of both interfaces have zero-copy, else AF_PACKET.
+    Auto,
 }
 
 /// A bridge as its file, or the command line, asks for it.
@@ -181,6 +209,8 @@ pub struct BridgePair {
     pub memory: Option<u64>,
     /// Whether GRO and LRO stay as they are.
     pub keep_offloads: bool,
+    /// What brings frames in and out.
+    pub port: PortKind,
     /// Whether frames pass by the interfaces' own qdiscs.
     pub qdisc_bypass: bool,
     /// Whether the forwarding thread never sleeps.
@@ -297,6 +327,11 @@ impl Resolver<'_> {
         }
         let ways = [&table.up, &table.down].map(Option::as_ref);
         let [up, down] = self.both_ways(&place, &both, ways)?;
+        if up.autorate.is_some() || down.autorate.is_some() {
+            let message = "a bridge's rate does not follow its link; `sojourn ctl rate` sets it";
+            self.complain(&format!("{place}.autorate"), message);
+        }
+        let [up, down] = [up, down].map(|hop| (hop.line, hop.queue));
         let name = table.name.map(|name| name.0);
         Some(BridgePair {
             name: name.unwrap_or_else(|| BridgePair::default_name(&left, &right)),
@@ -311,6 +346,7 @@ impl Resolver<'_> {
             stale: table.stale.map(|limit| limit.0),
             memory: table.memory.map(|limit| limit.0),
             keep_offloads: table.keep_offloads.unwrap_or(false),
+            port: table.port.map(PortWord::value).unwrap_or_default(),
             qdisc_bypass: table.qdisc_bypass.unwrap_or(false),
             busy_poll: table.busy_poll.unwrap_or(false),
             seed: table.seed,

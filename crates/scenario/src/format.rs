@@ -136,6 +136,38 @@ table! {
         loss: Option<LossWords>,
         /// Packets that arrive twice: copies are made behind the queue. Default: none.
         duplicate: Option<ChanceWords>,
+        /// Has the `rate` follow a slower link behind this one. Not in a dumbbell, which has
+        /// nothing behind its links. Default: it stays.
+        autorate: Option<AutorateTable>,
+    }
+}
+
+table! {
+    /// A link's rate that follows a slower link behind it, by the delay of the packets that pass:
+    /// TCP's timestamps tell it. The `rate` is where it begins, and where it goes back to without
+    /// load.
+    pub(crate) struct AutorateTable {
+        /// The rate is never below; above zero and not above the `rate`.
+        min: Speed,
+        /// The rate is never above; not below the `rate`.
+        max: Speed,
+        /// Delay above that without load which counts as a queue. Default 30 ms.
+        threshold: Option<Duration>,
+        /// The end beyond which the slow link is. Default `to`, for the second link of a `duplex`
+        /// the other end. A bridge's is beyond its right interface.
+        beyond: Option<EndWord>,
+    }
+}
+
+words! {
+    /// An end of a link.
+    #[derive(Default)]
+    pub(crate) enum EndWord {
+        /// Where it leads to.
+        #[default]
+        To = "to",
+        /// Where it comes from.
+        From = "from",
     }
 }
 

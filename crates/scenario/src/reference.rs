@@ -76,6 +76,7 @@ const BRIDGE: &Sections = &[
     ("Top level", ""),
     ("`[[pair]]`", "PairTable"),
     ("`[pair.up]`, `[pair.down]`", "HopTable"),
+    ("`autorate`", "AutorateTable"),
 ];
 
 const SCENARIO: &Sections = &[
@@ -89,6 +90,7 @@ const SCENARIO: &Sections = &[
     ("`[[link]]`", "LinkTable"),
     ("`[[flow]]`", "FlowTable"),
     ("`[tcp]`, `flow.tcp`", "TcpTable"),
+    ("`link.autorate`", "AutorateTable"),
     ("`[[change]]`", "ChangeTable"),
 ];
 

@@ -1,6 +1,7 @@
 //! From a read scenario file to a cell: names become indices, defaults are filled in, and what
 //! fits no world is refused.
 
+mod autorate;
 mod changes;
 mod flows;
 mod hosts;

@@ -33,13 +33,13 @@ pub use figure::{
 pub use impairment::{Fate, Impairment};
 pub use line::{Line, LineChange, LineRate, RateTrace};
 pub use name::{ByWorld, WorldName};
-pub use netem::{Chance, GilbertElliott, Loss, NotNetem, Reorder};
-pub use network::{Interface, Medium, Network, Node, Radio, Routing, Wire};
+pub use netem::{Chance, FourStates, GilbertElliott, Loss, NotNetem, Reorder};
+pub use network::{Following, Interface, Medium, Network, Node, Radio, Routing, Wire};
 pub use received::Received;
 pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
 pub use recorders::{flow_recorders, link_recorders};
 pub use result::{Cost, RunResult, jain};
-pub use scenario::{Axis, ScenarioInfo};
+pub use scenario::{Axis, ScenarioInfo, Shard};
 pub use spp::{PacketMatcher, PacketPairs, Passage, RoundTrip};
 pub use stations::{Hop, Stations};
 pub use tap::{NoSuchPoint, Tap, TapPoint, Taps};

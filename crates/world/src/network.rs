@@ -3,6 +3,7 @@
 //! Not here: notation. A dumbbell is two nodes with a wire each way; `scenario` makes it one.
 
 use crate::{Line, LineRate};
+use sojourn_autorate::Params as AutorateParams;
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_radio::{AodvParams, Neighbours, Place, Profile, Rules};
 use sojourn_units::{Rate, Span};
@@ -20,6 +21,18 @@ pub struct Network {
     /// Rate of each host's own access link; none: infinitely fast. With a rate, each flow must
     /// have hosts of its own.
     pub access: Option<Rate>,
+    /// Links whose rate follows a slower one.
+    pub following: Vec<Following>,
+}
+
+/// A link each way of which one at least has a rate that follows a slower link beyond one of its
+/// ends. What is known of that link is seen there: what goes out and what comes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Following {
+    /// Indices of the interface towards the slow link and of the one from it.
+    pub interfaces: [usize; 2],
+    /// Of each what its rate does; none: it stays. The rate of its line is where it begins.
+    pub params: [Option<AutorateParams>; 2],
 }
 
 /// A place with hosts.

@@ -15,6 +15,26 @@ pub struct ScenarioInfo {
     pub axes: Vec<Axis>,
     /// The text of the file, for the reader of a report.
     pub source: Option<String>,
+    /// Which of the scenario's runs there are; None: all.
+    pub shard: Option<Shard>,
+}
+
+/// Every `of`th run of a scenario, from the `number`th on, in each of its worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, counted from 1.
+    pub number: usize,
+    /// How many shards make the whole.
+    pub of: usize,
+    /// Runs of the whole in one world.
+    pub runs: usize,
+}
+
+impl Shard {
+    /// Places of its runs among those of the whole, from 0.
+    pub fn places(self) -> impl ExactSizeIterator<Item = usize> {
+        (self.number.saturating_sub(1)..self.runs).step_by(self.of.max(1))
+    }
 }
 
 /// A swept field.

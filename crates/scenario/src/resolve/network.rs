@@ -1,6 +1,7 @@
 //! The network of a cell, written as a dumbbell or as nodes and links.
 
 use super::Resolver;
+use super::autorate::Autorate;
 use crate::format::{DumbbellTable, HopTable, LinkTable, NodeTable, ScenarioFile};
 use crate::problem::Problem;
 use crate::quantity::LinkSpeed;
@@ -18,6 +19,13 @@ const MOST: usize = 10_000;
 /// Indices of a dumbbell's nodes.
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
+
+/// One direction of a dumbbell or of a bridge's pair, or a link.
+pub(crate) struct Hop {
+    pub(crate) line: Line,
+    pub(crate) queue: Entrance,
+    pub(crate) autorate: Option<Autorate>,
+}
 
 impl Resolver<'_> {
     pub(super) fn network(&mut self, file: &ScenarioFile) -> Option<Network> {
@@ -62,30 +70,43 @@ impl Resolver<'_> {
     /// Clients and servers with one bottleneck each way: `up` from the clients, `down` back.
     fn dumbbell(&mut self, table: &DumbbellTable) -> Option<Network> {
         let ways = [&table.up, &table.down].map(Option::as_ref);
-        let [(up, up_queue), (down, down_queue)] = self.both_ways("dumbbell", &table.hop, ways)?;
+        let [up, down] = self.both_ways("dumbbell", &table.hop, ways)?;
+        for (way, hop) in [("up", &up), ("down", &down)] {
+            if hop.autorate.is_some() {
+                let own = format!("dumbbell.{way}.autorate");
+                let path = if self.tree.has(&own) {
+                    &own
+                } else {
+                    "dumbbell.autorate"
+                };
+                let help = "write it with `[[node]]` and `[[link]]`: this link, and a slower one \
+                            behind it";
+                return self.advise(path, "a dumbbell has nothing behind its links", help);
+            }
+        }
         let [up_queue, down_queue] =
-            [("up", up_queue), ("down", down_queue)].map(|(way, queue)| {
+            [("up", up.queue), ("down", down.queue)].map(|(way, queue)| {
                 let own = format!("dumbbell.{way}");
                 let is_own = self.tree.has(&format!("{own}.qdisc"));
                 self.plain(if is_own { &own } else { "dumbbell" }, queue)
             });
         let (up_queue, down_queue) = (up_queue?, down_queue?);
         let mut network = Network::new(["client", "server"]);
-        network.join([CLIENT, SERVER], "up", up_queue, up);
-        network.join([SERVER, CLIENT], "down", down_queue, down);
+        network.join([CLIENT, SERVER], "up", up_queue, up.line);
+        network.join([SERVER, CLIENT], "down", down_queue, down.line);
         network.access = table.access.map(|rate| rate.0);
         network.nodes[CLIENT].nat = table.nat.unwrap_or(false);
         Some(network)
     }
 
-    /// Line and queue of up and down: the keys of the table at `above` count for both, those of
+    /// Up and down: the keys of the table at `above` count for both, those of
     /// its `up` and `down` for one.
     pub(crate) fn both_ways(
         &mut self,
         above: &str,
         both: &HopTable,
         [up, down]: [Option<&HopTable>; 2],
-    ) -> Option<[(Line, Entrance); 2]> {
+    ) -> Option<[Hop; 2]> {
         self.check_unused(above);
         let up = self.direction(above, both, up, "up");
         let down = self.direction(above, both, down, "down");
@@ -111,7 +132,7 @@ impl Resolver<'_> {
         both: &HopTable,
         own: Option<&HopTable>,
         name: &str,
-    ) -> Option<(Line, Entrance)> {
+    ) -> Option<Hop> {
         let own = own.cloned().unwrap_or_default();
         if own.rate.is_some() || own.trace.is_some() {
             let (rate, trace) = (own.rate, own.trace.clone());
@@ -126,8 +147,8 @@ impl Resolver<'_> {
         self.line(&path, own.over(both.clone()))
     }
 
-    /// The line of the link at `path`, and the queue before it.
-    fn line(&mut self, path: &str, hop: HopTable) -> Option<(Line, Entrance)> {
+    /// The link at `path`.
+    fn line(&mut self, path: &str, hop: HopTable) -> Option<Hop> {
         let rate = match (hop.rate, hop.trace) {
             (Some(LinkSpeed(Some(rate))), None) => LineRate::Fixed(rate),
             (Some(LinkSpeed(None)), None) => LineRate::Infinite,
@@ -153,8 +174,16 @@ impl Resolver<'_> {
             duplicate: hop.duplicate.map_or(Chance::NEVER, |chance| chance.0),
         };
         self.check_reorder(path, &line);
+        let autorate = match hop.autorate {
+            Some(table) => Some(self.autorate(path, &table, &line.rate)?),
+            None => None,
+        };
         let queue = hop.qdisc.map(|queue| queue.0);
-        Some((line, queue.unwrap_or_else(|| DEFAULT_QDISC.into())))
+        Some(Hop {
+            line,
+            queue: queue.unwrap_or_else(|| DEFAULT_QDISC.into()),
+            autorate,
+        })
     }
 
     /// A scenario's queue: its worlds cut by the link's rate, and what they compare is the same in
@@ -185,6 +214,7 @@ impl Resolver<'_> {
         let mut good = self.check_unique("node", nodes.iter().map(|node| Some(&node.name)));
         let names: Vec<&str> = nodes.iter().map(|node| node.name.0.as_str()).collect();
         let mut network = Network::new(names.iter().copied());
+        let mut following = Vec::new();
         for (index, link) in links.iter().enumerate() {
             let path = match &link.name {
                 Some(name) => format!("link.{}", name.0),
@@ -206,12 +236,17 @@ impl Resolver<'_> {
                 || format!("{}-{}", names[from], names[to]),
                 |name| name.0.clone(),
             );
-            let line = self.line(&path, link.hop.clone());
-            let line = line.and_then(|(line, queue)| Some((line, self.plain(&path, queue)?)));
-            let Some((line, queue)) = line else {
+            let hop = self.line(&path, link.hop.clone());
+            let hop = hop.and_then(|hop| Some((self.plain(&path, hop.queue.clone())?, hop)));
+            let Some((queue, Hop { line, autorate, .. })) = hop else {
                 good = false;
                 continue;
             };
+            if let Some(autorate) = autorate {
+                let other = (link.duplex == Some(true)).then(|| autorate.turned());
+                following.push((path.clone(), network.interfaces.len(), autorate));
+                following.extend(other.map(|other| (path, network.interfaces.len() + 1, other)));
+            }
             network.join([from, to], &name, queue.clone(), line.clone());
             if link.duplex == Some(true) {
                 let back = match &link.name {
@@ -221,6 +256,7 @@ impl Resolver<'_> {
                 network.join([to, from], &back, queue, line);
             }
         }
+        good &= self.follow(&mut network, following);
         let mut seen = BTreeSet::new();
         let mut links = network.link_names().into_iter();
         if let Some(name) = links.find(|name| !seen.insert(*name)) {

@@ -26,6 +26,8 @@ pub(super) struct Spread {
 
 const WAITING: usize = 13;
 
+// Where pointers have 32 bits it is smaller.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Spread>() == 128);
 
 #[derive(Clone, Debug)]
