@@ -4,11 +4,11 @@
 //!     cargo run -p sojourn-sim --example own_aqm
 
 use sojourn_apps::Bulk;
-use sojourn_qdisc::{Aqm, Facts, Limit, QueueView, SingleQueue, Spec, Verdict};
+use sojourn_qdisc::{Aqm, Facts, Limit, Qdisc, QueueView, Setting, SingleQueue, Spec, Verdict};
 use sojourn_random::Stream;
-use sojourn_sim::Sim;
+use sojourn_sim::{Instead, Packet, Sim};
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Cell, Flow, Line, LineRate, Network, Transport};
+use sojourn_world::{Cell, Flow, Interface, Line, LineRate, Network, Transport};
 use std::ops::ControlFlow;
 
 /// Its parameters and dice; what belongs to one queue would be in `State`.
@@ -32,6 +32,21 @@ impl Aqm for Slope {
     }
 }
 
+/// Where it stands.
+struct OnTheUplink;
+
+impl Instead for OnTheUplink {
+    fn queue(&mut self, at: &Interface, setting: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
+        let slope = Slope {
+            from: Span::from_millis(5),
+            to: Span::from_millis(50),
+            dice: setting.dice("slope"),
+        };
+        let queue = SingleQueue::new(Limit::Packets(1000), slope);
+        (at.name == "up").then(|| Box::new(queue) as _)
+    }
+}
+
 fn main() {
     let mut network = Network::new(["client", "server"]);
     let line = Line::new(LineRate::Fixed(Rate::from_bps(20_000_000)));
@@ -43,15 +58,7 @@ fn main() {
     };
     let cell = Cell::new("own AQM", network, vec![bulk], Span::from_secs(20));
     let nobody_stops = &mut |_| ControlFlow::Continue(());
-    let result = Sim.run_with(&cell, nobody_stops, |interface, setting| {
-        let slope = Slope {
-            from: Span::from_millis(5),
-            to: Span::from_millis(50),
-            dice: setting.dice("slope"),
-        };
-        let queue = SingleQueue::new(Limit::Packets(1000), slope);
-        (interface.name == "up").then(|| Box::new(queue) as _)
-    });
+    let result = Sim.run_with(&cell, nobody_stops, &mut OnTheUplink);
     let result = result.expect("the cell can be run");
     let (_, up) = &result.links[0];
     let (delay, used) = (up.sojourn.mean, up.utilisation.unwrap_or(0.0));

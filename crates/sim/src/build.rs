@@ -1,12 +1,14 @@
 //! From a cell to the engine that runs it: links, pipes, routes, endpoints.
 
 use crate::access::AccessLinks;
+use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
 use crate::engine::Engine;
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Outbox, Transport, UDP_HEADERS};
+use crate::instead::Instead;
 use crate::interface::Interface;
 use crate::label::Labels;
 use crate::layout::Layout;
@@ -17,7 +19,7 @@ use crate::packet::Way;
 use crate::passage::Passage;
 use sojourn_apps::App;
 use sojourn_random::Stream;
-use sojourn_tcp::{Algorithm, Config, Connection};
+use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
 use sojourn_world::{
     Cell, Flow, Instance, Transport as CellTransport, Window, flow_recorders, link_recorders,
@@ -38,7 +40,7 @@ fn check_algorithms(cell: &Cell) -> Result<(), Unfit> {
 }
 
 /// Where the sources of each kind begin, of so many each, when all are counted.
-fn numbers(counts: [usize; 5]) -> [u64; 8] {
+fn numbers(counts: [usize; 6]) -> [u64; 8] {
     let mut numbers = [0; 8];
     for (kind, count) in counts.into_iter().enumerate() {
         numbers[kind + 1] = numbers[kind] + count as u64;
@@ -53,7 +55,7 @@ fn mesh(cell: &Cell, instances: &[Instance]) -> Option<Box<Mesh>> {
 }
 
 /// Makes the engine for a cell.
-pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
+pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit> {
     check_algorithms(cell)?;
     let instances = cell.instances();
     let labels = Labels::of(cell);
@@ -77,8 +79,8 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
     }
     let media = Medium::of(cell);
     let uplinks = if access.is_some() { ways } else { 0 };
-    let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1]);
-    let (endpoints, apps) = ends(cell, &instances);
+    let numbers = numbers([media.len(), layout.pipes.len(), uplinks, ways, 1, 1]);
+    let (endpoints, apps) = ends(cell, &instances, own);
     let flow = |instance: &Instance| {
         let connections = usize::from(instance.spec.app.connections());
         std::iter::repeat_n(instance.flow as u32, connections)
@@ -98,6 +100,7 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
                 mail: VecDeque::new(),
                 access: access.map(|rate| AccessLinks::new(rate, ways)),
                 tapped: None,
+                autorates: Autorates::of(cell, &instances).map(Box::new),
             },
             changes: Changes::of(cell),
         },
@@ -120,7 +123,11 @@ pub(crate) fn engine(cell: &Cell) -> Result<Engine, Unfit> {
 }
 
 /// The ends of all connections, and the apps at both ends of each instance of a flow.
-fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>>) {
+fn ends(
+    cell: &Cell,
+    instances: &[Instance],
+    own: &mut dyn Instead,
+) -> (Vec<Endpoint>, Vec<Box<dyn App>>) {
     let (mut all, mut apps) = (Vec::new(), Vec::new());
     let duplicates = cell.duplicates();
     for instance in instances {
@@ -132,7 +139,11 @@ fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>
             let way = Way::forth(all.len() / 2);
             let app = apps.len() - 2;
             all.extend([(way, app), (way.back(), app + 1)].map(|(way, app)| {
-                let transport = transport((cell, duplicates), flow, connection, way);
+                let control = match &flow.transport {
+                    CellTransport::Tcp(config) => own.control(&cell.flows[instance.flow], config),
+                    CellTransport::Udp => None,
+                };
+                let transport = transport((cell, duplicates), flow, (connection, way), control);
                 Endpoint::new(flow, way, (app, connection), transport)
             }));
         }
@@ -140,8 +151,14 @@ fn ends(cell: &Cell, instances: &[Instance]) -> (Vec<Endpoint>, Vec<Box<dyn App>
     (all, apps)
 }
 
-/// What carries a flow in a cell, where packets may arrive twice or not.
-fn transport((cell, duplicates): (&Cell, bool), flow: &Flow, number: u8, way: Way) -> Transport {
+/// What carries a flow in a cell, where packets may arrive twice or not, with a congestion control
+/// of one's own or not.
+fn transport(
+    (cell, duplicates): (&Cell, bool),
+    flow: &Flow,
+    (number, way): (u8, Way),
+    control: Option<Box<dyn CongestionControl + Send>>,
+) -> Transport {
     match &flow.transport {
         CellTransport::Udp => Transport::Udp {
             header: cell.link_header + UDP_HEADERS,
@@ -150,6 +167,9 @@ fn transport((cell, duplicates): (&Cell, bool), flow: &Flow, number: u8, way: Wa
         CellTransport::Tcp(config) => {
             let config: &Config = config;
             let mut connection = Connection::new(config);
+            if let Some(control) = control {
+                connection.set_control(control);
+            }
             let (name, end) = (&flow.name, if way.is_forth() { "first" } else { "second" });
             let mut dice = Stream::named(cell.seed, &format!("flow.{name}.tcp.{end}"));
             for _ in 0..number {

@@ -25,6 +25,8 @@ pub(crate) enum Owner {
     Changes,
     /// The routing protocol.
     Routing,
+    /// Rates that follow their links.
+    Autorate,
 }
 
 const INDEX_BITS: u32 = 24;
@@ -53,6 +55,7 @@ impl Source {
             Owner::Endpoint(index) => Self::new(3, index),
             Owner::Changes => Self::new(4, 0),
             Owner::Routing => Self::new(5, 0),
+            Owner::Autorate => Self::new(6, 0),
         }
     }
 
@@ -64,6 +67,7 @@ impl Source {
             2 => Owner::Uplink(Way(self.index() as u32)),
             3 => Owner::Endpoint(self.index()),
             5 => Owner::Routing,
+            6 => Owner::Autorate,
             _ => Owner::Changes,
         }
     }

@@ -62,8 +62,13 @@ impl Engine {
                 progress(now.min(self.end))?;
             }
         }
-        self.sample(self.end);
+        self.end();
         ControlFlow::Continue(())
+    }
+
+    /// Records what is left when nothing more happens.
+    pub(crate) fn end(&mut self) {
+        self.sample(self.end);
     }
 
     /// Schedules what is known before the run.
@@ -74,6 +79,10 @@ impl Engine {
                 .passage
                 .calendar
                 .push(at, Source::of(Owner::Changes));
+        }
+        if self.net.passage.autorates.is_some() {
+            let source = Source::of(Owner::Autorate);
+            self.net.passage.calendar.push(Time::ZERO, source);
         }
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
@@ -105,6 +114,7 @@ impl Engine {
             Owner::Endpoint(index) => self.endpoint_event(index, now),
             Owner::Changes => self.net.change_event(now),
             Owner::Routing => self.net.routing_event(now),
+            Owner::Autorate => self.net.autorate_event(now),
         };
         if !self.net.passage.mail.is_empty() {
             self.settle(now);
@@ -428,6 +438,17 @@ impl Engine {
             self.endpoints[index].armed = deadline;
             let source = Source::of(Owner::Endpoint(index));
             self.net.passage.calendar.push(deadline, source);
+        }
+    }
+
+    /// The results as if nothing more happened.
+    pub(crate) fn so_far(&self, cell: &Cell) -> RunResult {
+        let interfaces = self.net.passage.interfaces.iter();
+        let links = interfaces.map(|i| (i.recorder.clone(), i.qdisc.report(self.end)));
+        let recorders = self.recorders.iter().cloned();
+        RunResult {
+            digest: self.digest,
+            ..RunResult::of(crate::Sim::NAME, cell, links, recorders)
         }
     }
 

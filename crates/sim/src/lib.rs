@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod autorate;
 mod build;
 mod calendar;
 mod change;
@@ -22,6 +23,7 @@ mod engine;
 mod error;
 mod forwarding;
 mod host;
+mod instead;
 mod interface;
 mod label;
 mod layout;
@@ -32,14 +34,16 @@ mod packet;
 mod passage;
 mod pipe;
 mod radio;
+mod run;
 mod tap;
 mod wire;
 
 pub use error::Unfit;
+pub use instead::Instead;
 pub use packet::Packet;
+pub use run::Run;
 
-use sojourn_qdisc::{Qdisc, Setting};
-use sojourn_world::{Cell, Interface, Progress, RunResult, Taps, World, WorldError, WorldName};
+use sojourn_world::{Cell, Progress, RunResult, Taps, World, WorldError, WorldName};
 
 /// The simulated world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,9 +53,8 @@ impl Sim {
     /// What it is called.
     pub const NAME: WorldName = WorldName::new("sim");
 
-    /// Runs a cell as [`World::run`] does, with a discipline of one's own wherever `queue` makes
-    /// one for an interface, instead of what stands in the cell. Labels of flows ([`Cell::flows`])
-    /// do not reach it. `examples/own_aqm.rs` shows it.
+    /// Runs a cell as [`World::run`] does, with queues and congestion controls of one's own in the
+    /// place of the cell's. `examples/own_aqm.rs` shows it.
     ///
     /// # Errors
     /// When the cell cannot be run.
@@ -59,13 +62,13 @@ impl Sim {
         &self,
         cell: &Cell,
         progress: Progress<'_>,
-        mut queue: impl FnMut(&Interface, Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>>,
+        own: &mut dyn Instead,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell).map_err(WorldError::unfit)?;
+        let mut engine = build::engine(cell, own).map_err(WorldError::unfit)?;
         let interfaces = &mut engine.net.passage.interfaces;
-        for (own, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
-            if let Some(qdisc) = queue(interface, own.setting()) {
-                own.qdisc = qdisc;
+        for (place, interface) in interfaces.iter_mut().zip(&cell.network.interfaces) {
+            if let Some(qdisc) = own.queue(interface, place.setting()) {
+                place.qdisc = qdisc;
             }
         }
         if engine.run(progress).is_break() {
@@ -88,7 +91,7 @@ impl World for Sim {
         taps: Taps,
         progress: Progress<'_>,
     ) -> Result<RunResult, WorldError> {
-        let mut engine = build::engine(cell).map_err(WorldError::unfit)?;
+        let mut engine = build::engine(cell, &mut ()).map_err(WorldError::unfit)?;
         if !taps.is_empty() {
             engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
         }

@@ -9,7 +9,7 @@ use crate::packet::{Packet, Way};
 use crate::passage::Passage;
 use sojourn_radio::Lost;
 use sojourn_units::Time;
-use sojourn_world::RadioEvent;
+use sojourn_world::{LineRate, RadioEvent};
 
 pub(crate) struct Net {
     pub(crate) media: Vec<Medium>,
@@ -45,6 +45,9 @@ impl Net {
         let passage = &mut self.passage;
         if let Some(tapped) = &mut passage.tapped {
             tapped.offered(index, &packet, now);
+        }
+        if let Some(autorates) = &mut passage.autorates {
+            autorates.offered(index, &packet, now);
         }
         let interface = &mut passage.interfaces[index];
         interface.offer(packet, now);
@@ -134,6 +137,23 @@ impl Net {
         let first = self.passage.forwarding.first(&packet);
         self.offer(first, packet, now);
         again
+    }
+
+    /// Rates follow their links. Returns when they are looked at next.
+    #[cold]
+    pub(crate) fn autorate_event(&mut self, now: Time) -> Option<Time> {
+        let passage = &mut self.passage;
+        let autorates = passage.autorates.as_mut()?;
+        let next = autorates.step(now, &mut passage.interfaces);
+        for (link, rate) in std::mem::take(&mut autorates.changed) {
+            let rate = LineRate::Fixed(rate);
+            let interface = &mut passage.interfaces[link];
+            interface.recorder.rate(now, &rate);
+            let medium = &mut self.media[interface.medium as usize];
+            medium.change(&rate.into(), &mut passage.pipes);
+            medium.waited_for(link, passage, now);
+        }
+        next
     }
 
     /// The changes that are due happen. Returns when the next one does.

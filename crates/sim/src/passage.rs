@@ -1,6 +1,7 @@
 //! What media work on: interfaces, packets under way, where these go, and the calendar.
 
 use crate::access::AccessLinks;
+use crate::autorate::Autorates;
 use crate::calendar::{Calendar, Owner, Source};
 use crate::forwarding::{Forwarding, Leg, Next};
 use crate::interface::Interface;
@@ -22,6 +23,8 @@ pub(crate) struct Passage {
     pub(crate) mail: VecDeque<Mail>,
     /// Who wants to see packets; seldom anybody.
     pub(crate) tapped: Option<Box<Tapped>>,
+    /// Rates that follow their links.
+    pub(crate) autorates: Option<Box<Autorates>>,
 }
 
 impl Passage {

@@ -118,6 +118,9 @@ impl Wire {
         if let Some(tapped) = &mut passage.tapped {
             tapped.dequeued(index, &packet, now);
         }
+        if let Some(autorates) = &mut passage.autorates {
+            autorates.sent(index, &packet, self.free_at);
+        }
         let leg = passage.forwarding.leg(index, &packet);
         let pipe = &passage.pipes[leg.pipe as usize];
         let due = self.free_at + pipe.delay;

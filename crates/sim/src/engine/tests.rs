@@ -30,7 +30,7 @@ fn next(engine: &Engine) -> Option<(Time, Owner, Option<String>)> {
 
 /// Runs two cells step by step; where do they part?
 fn parting(cells: [&Cell; 2]) -> Option<Parting> {
-    let mut runs = cells.map(|cell| build::engine(cell).expect("the cell can be run"));
+    let mut runs = cells.map(|cell| build::engine(cell, &mut ()).expect("the cell can be run"));
     for run in &mut runs {
         run.start();
     }
@@ -116,4 +116,26 @@ fn runs_that_differ_part_at_an_event_with_a_name() {
         matches!(owner, Owner::Pipe(_)) && packet.as_ref().is_some_and(|p| p.contains("way"))
     });
     assert!(packets.count() > 0, "{found:?}");
+}
+
+#[test]
+fn a_run_in_pieces_is_the_same_run() {
+    use sojourn_world::{Taps, World as _};
+    let cell = cell(3);
+    let mut go_on = |_| ControlFlow::Continue(());
+    let whole = crate::Sim.run(&cell, Taps::default(), &mut go_on);
+    let whole = whole.expect("the cell can be run");
+    let mut run = crate::Run::new(cell).expect("the cell can be run");
+    let mut until = Time::ZERO;
+    let mut last = run.so_far();
+    while run.forward(until) {
+        until += Span::from_millis(70);
+        let now = run.so_far();
+        let sent = |result: &RunResult| result.links[0].1.dequeued_packets;
+        assert!(sent(&now) >= sent(&last), "what has happened stays");
+        last = now;
+    }
+    // As texts: what is missing from a series is no number, and equal to nothing.
+    let texts = [run.finish(), whole].map(|result| format!("{result:?}"));
+    assert!(texts[0] == texts[1], "the results differ");
 }
