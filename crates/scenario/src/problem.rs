@@ -224,6 +224,23 @@ impl Problems {
         }
     }
 
+    /// The problems as JSON, in their order: `file`, `line`, `column`, `field`, `message`, `help`,
+    /// null where there is none.
+    pub fn json(&self) -> serde_json::Value {
+        let list = self.iter().map(|problem| {
+            let place = self.place(problem);
+            serde_json::json!({
+                "file": place.source,
+                "line": place.position.map(|(line, _)| line),
+                "column": place.position.map(|(_, column)| column),
+                "field": problem.field(),
+                "message": problem.message(),
+                "help": problem.way_out(),
+            })
+        });
+        list.collect()
+    }
+
     fn show(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = &self.sources[problem.at.source];
         if problem.at == Origin::NOWHERE {

@@ -1,6 +1,5 @@
 //! Runs cells on several threads; the results come in the grid's order.
 
-use rustix::time::{ClockId, clock_gettime};
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult, Taps, World, WorldError};
 use std::fmt::Write as _;
@@ -126,9 +125,16 @@ fn one(
 }
 
 /// Processor time of this thread so far.
+#[cfg(unix)]
 fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Not told by a browser.
+#[cfg(not(unix))]
+fn cpu_time() -> Duration {
+    Duration::ZERO
 }
 
 /// Largest resident memory of the process so far; zero where the system does not tell.

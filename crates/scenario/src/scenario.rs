@@ -9,11 +9,14 @@ use crate::resolve::Resolver;
 use crate::sweep::Grid;
 use crate::tree::{Node, Value};
 use sojourn_world::{Cell, ScenarioInfo, Source};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most runs of a scenario, all its combinations with all seeds.
+/// Most runs that are read at a time: combinations with seeds.
 const MOST_RUNS: u64 = 100_000;
+/// Most runs of a scenario that is read in parts.
+const MOST_RUNS_IN_PARTS: u64 = 100_000_000;
 /// Most links and flows of all runs together: what they are stands in memory before the first
 /// begins.
 const MOST_PARTS: usize = 1_000_000;
@@ -64,54 +67,58 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn parse(name: &str, text: &str, base: &Path, options: &Options) -> Result<Self, Problems> {
-        let (mut tree, mut problems) = Node::of_file(name, text)?;
-        let sweep = tree.take("sweep");
-        let sets = overrides("--set", &options.sets, &mut problems);
-        let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
-        for set in &sets {
-            if let Err(error) = tree.set(&set.path, set.node.clone()) {
-                problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
-            }
-        }
-        let mut grid = Grid::read(sweep.as_ref(), &mut problems);
-        for sweep in &sweeps {
-            grid.add(&sweep.path, &sweep.node, &mut problems);
-        }
-        for set in &sets {
-            grid.pin(&set.path);
-        }
-        if let Some(problem) = too_many_runs(&tree, &grid, options) {
-            problems.add(problem);
+        let (plan, problems) = Plan::read(name, text, base, options, MOST_RUNS)?;
+        plan.cells(options, 0..plan.runs(), problems)
+    }
+
+    /// Reads the runs with these numbers, from 0 in the order of [`Scenario::cells`], and looks at
+    /// no others. Runs beyond the last one there are not.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`], and when there are more than can be read at a time.
+    pub fn part(
+        name: &str,
+        text: &str,
+        base: &Path,
+        options: &Options,
+        runs: Range<usize>,
+    ) -> Result<Self, Problems> {
+        let (plan, mut problems) = Plan::read(name, text, base, options, MOST_RUNS_IN_PARTS)?;
+        let runs = runs.start..runs.end.min(plan.runs());
+        if runs.len() as u64 > MOST_RUNS {
+            let message = format!("{} runs are more than {MOST_RUNS} at a time", runs.len());
+            let (at, field) = plan.at();
+            problems.add(Problem::new(at, field, message));
             return Err(problems);
         }
-        let mut builder = Builder {
-            options,
-            sets: &sets,
-            files: Files::new(base),
-            source: Arc::new(Source {
-                name: name.to_owned(),
-                text: text.to_owned(),
-                base: base.to_owned(),
-            }),
-            scenario: Self {
-                info: ScenarioInfo::default(),
-                cells: Vec::new(),
-            },
-            parts: 0,
-        };
-        for number in 0..grid.len() {
-            builder.combination(&tree, &grid, number, &mut problems);
-            if problems.is_full() || builder.is_full(&grid, &tree, &mut problems) {
+        plan.cells(options, runs, problems)
+    }
+
+    /// Checks every combination, keeps none, and counts the combinations and the seeds of each.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn survey(
+        name: &str,
+        text: &str,
+        base: &Path,
+        options: &Options,
+    ) -> Result<(usize, usize), Problems> {
+        let (plan, mut problems) = Plan::read(name, text, base, options, MOST_RUNS_IN_PARTS)?;
+        let mut builder = plan.builder(options);
+        for number in 0..plan.grid.len() {
+            builder.combination(&plan, number, 0..1, &mut problems);
+            builder.scenario.cells.clear();
+            builder.parts = 0;
+            if problems.is_full() {
                 break;
             }
         }
-        if !problems.is_empty() {
-            problems.sort();
-            return Err(problems);
+        if problems.is_empty() {
+            return Ok((plan.grid.len(), plan.seeds));
         }
-        builder.scenario.info.axes = grid.info();
-        builder.scenario.info.source = Some(text.to_owned());
-        Ok(builder.scenario)
+        problems.sort();
+        Err(problems)
     }
 
     /// Makes a cell anew from where it was written, its parameters and its seed.
@@ -130,6 +137,136 @@ impl Scenario {
         let only = scenario.cells.into_iter().next();
         Ok(only.expect("a scenario has at least one cell"))
     }
+}
+
+/// A scenario's text, with everything that was set, before its combinations are looked at.
+struct Plan {
+    tree: Node,
+    grid: Grid,
+    sets: Vec<Override>,
+    /// Of each combination.
+    seeds: usize,
+    source: Arc<Source>,
+}
+
+impl Plan {
+    /// With what is wrong so far.
+    fn read(
+        name: &str,
+        text: &str,
+        base: &Path,
+        options: &Options,
+        most: u64,
+    ) -> Result<(Self, Problems), Problems> {
+        let (mut tree, mut problems) = Node::of_file(name, text)?;
+        let sweep = tree.take("sweep");
+        let sets = overrides("--set", &options.sets, &mut problems);
+        let sweeps = overrides("--sweep", &options.sweeps, &mut problems);
+        for set in &sets {
+            if let Err(error) = tree.set(&set.path, set.node.clone()) {
+                problems.add(Problem::new(set.node.at, &set.path, error.to_string()));
+            }
+        }
+        let mut grid = Grid::read(sweep.as_ref(), &mut problems);
+        for sweep in &sweeps {
+            grid.add(&sweep.path, &sweep.node, &mut problems);
+        }
+        for set in &sets {
+            grid.pin(&set.path);
+        }
+        let plan = Self {
+            seeds: seeds(&tree, options) as usize,
+            tree,
+            grid,
+            sets,
+            source: Arc::new(Source {
+                name: name.to_owned(),
+                text: text.to_owned(),
+                base: base.to_owned(),
+            }),
+        };
+        if let Some(problem) = plan.too_many_runs(most) {
+            problems.add(problem);
+            return Err(problems);
+        }
+        Ok((plan, problems))
+    }
+
+    fn runs(&self) -> usize {
+        self.grid.len().saturating_mul(self.seeds)
+    }
+
+    /// What makes so many runs: where it is written, and the field.
+    fn at(&self) -> (Origin, &'static str) {
+        match (self.grid.at(), self.tree.get("seeds")) {
+            (Some(at), _) => (at, "sweep"),
+            (None, Some(seeds)) => (seeds.node.at, "seeds"),
+            (None, None) => (self.tree.at, "sweep"),
+        }
+    }
+
+    /// The problem of a scenario with more runs than can be.
+    fn too_many_runs(&self, most: u64) -> Option<Problem> {
+        let (at, field) = self.at();
+        let message = format!(
+            "{} combinations with {} seeds each are more than {most} runs",
+            self.grid.len(),
+            self.seeds
+        );
+        (self.runs() as u64 > most).then(|| Problem::new(at, field, message))
+    }
+
+    fn builder<'a>(&self, options: &'a Options) -> Builder<'a> {
+        Builder {
+            options,
+            files: Files::new(&self.source.base),
+            source: Arc::clone(&self.source),
+            scenario: Scenario {
+                info: ScenarioInfo::default(),
+                cells: Vec::new(),
+            },
+            parts: 0,
+        }
+    }
+
+    /// The scenario with the cells of these runs.
+    fn cells(
+        &self,
+        options: &Options,
+        runs: Range<usize>,
+        mut problems: Problems,
+    ) -> Result<Scenario, Problems> {
+        let mut builder = self.builder(options);
+        for number in runs.start / self.seeds..runs.end.div_ceil(self.seeds) {
+            let first = number * self.seeds;
+            let (from, to) = (runs.start.max(first), runs.end.min(first + self.seeds));
+            builder.combination(self, number, from - first..to - first, &mut problems);
+            if problems.is_full() || builder.is_full(self, &mut problems) {
+                break;
+            }
+        }
+        if !problems.is_empty() {
+            problems.sort();
+            return Err(problems);
+        }
+        builder.scenario.info.axes = self.grid.info();
+        builder.scenario.info.source = Some(self.source.text.clone());
+        Ok(builder.scenario)
+    }
+}
+
+/// How many seeds each combination has.
+fn seeds(tree: &Node, options: &Options) -> u64 {
+    let own = tree.get("seeds").map(|entry| &entry.node.value);
+    let seeds = match (options.seed, options.seeds, own) {
+        (_, Some(count), _) => count,
+        (None, None, Some(Value::Array(list))) => list.len() as u64,
+        (None, None, Some(Value::Integer(count))) => u64::try_from(*count).unwrap_or(1),
+        // Other values are a problem of their own.
+        _ => 1,
+    };
+    // So are seeds beyond their limit.
+    seeds.clamp(1, Seeds::MOST)
 }
 
 /// Reads the arguments of an option that names fields.
@@ -159,35 +296,9 @@ fn overrides(option: &str, arguments: &[String], problems: &mut Problems) -> Vec
     sets
 }
 
-/// The problem of a scenario with more runs than can be.
-fn too_many_runs(tree: &Node, grid: &Grid, options: &Options) -> Option<Problem> {
-    let own = tree.get("seeds").map(|entry| &entry.node);
-    let seeds = match (options.seed, options.seeds, own.map(|node| &node.value)) {
-        (_, Some(count), _) => count,
-        (None, None, Some(Value::Array(list))) => list.len() as u64,
-        (None, None, Some(Value::Integer(count))) => u64::try_from(*count).unwrap_or(1),
-        // Other values are a problem of their own.
-        _ => 1,
-    };
-    // So are seeds beyond their limit.
-    let seeds = seeds.clamp(1, Seeds::MOST);
-    let runs = (grid.len() as u64).saturating_mul(seeds);
-    let (at, field) = match (grid.at(), own) {
-        (Some(at), _) => (at, "sweep"),
-        (None, Some(seeds)) => (seeds.at, "seeds"),
-        (None, None) => (tree.at, "sweep"),
-    };
-    let message = format!(
-        "{} combinations with {seeds} seeds each are more than {MOST_RUNS} runs",
-        grid.len()
-    );
-    (runs > MOST_RUNS).then(|| Problem::new(at, field, message))
-}
-
 /// Collects cells.
 struct Builder<'a> {
     options: &'a Options,
-    sets: &'a [Override],
     files: Files,
     source: Arc<Source>,
     scenario: Scenario,
@@ -197,12 +308,12 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// Whether there are more links and flows than can be, which is a problem.
-    fn is_full(&self, grid: &Grid, tree: &Node, problems: &mut Problems) -> bool {
+    fn is_full(&self, plan: &Plan, problems: &mut Problems) -> bool {
         let is_full = self.parts > MOST_PARTS;
         if is_full {
-            let (at, field) = match grid.at() {
+            let (at, field) = match plan.grid.at() {
                 Some(at) => (at, "sweep"),
-                None => (tree.locate("seeds"), "seeds"),
+                None => (plan.tree.locate("seeds"), "seeds"),
             };
             let message = format!("all runs together have more than {MOST_PARTS} links and flows");
             problems.add(Problem::new(at, field, message));
@@ -210,15 +321,21 @@ impl Builder<'_> {
         is_full
     }
 
-    /// Adds the cells of one combination.
-    fn combination(&mut self, tree: &Node, grid: &Grid, number: usize, problems: &mut Problems) {
-        let mut tree = tree.clone();
-        let mut params: Vec<(String, String)> = self
+    /// Adds the cells of one combination with the seeds of these numbers.
+    fn combination(
+        &mut self,
+        plan: &Plan,
+        number: usize,
+        seeds: Range<usize>,
+        problems: &mut Problems,
+    ) {
+        let mut tree = plan.tree.clone();
+        let mut params: Vec<(String, String)> = plan
             .sets
             .iter()
             .map(|set| (set.path.clone(), set.node.text.clone()))
             .collect();
-        for (path, node) in grid.combination(number) {
+        for (path, node) in plan.grid.combination(number) {
             if let Err(error) = tree.set(path, node.clone()) {
                 problems.add(Problem::new(node.at, path, error.to_string()));
                 return;
@@ -231,7 +348,12 @@ impl Builder<'_> {
         let Some(file) = ScenarioFile::read(&tree, "", problems) else {
             return;
         };
-        for seed in self.seeds(&file) {
+        for seed in self
+            .seeds(&file)
+            .into_iter()
+            .skip(seeds.start)
+            .take(seeds.len())
+        {
             let mut resolver = Resolver {
                 tree: &tree,
                 problems,

@@ -1,10 +1,9 @@
 //! Texts that people name: read whole, but no further than is sensible, whatever stands there.
 
+#[cfg(unix)]
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 /// Why a text cannot be read: a sentence without its subject.
@@ -29,22 +28,7 @@ pub enum Unreadable {
 /// # Errors
 /// Why there is none.
 pub fn read_text(file: &Path, most: u64) -> Result<String, Unreadable> {
-    // Opening a pipe waits for its writer unless told not to.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(file)?;
-    let mut first = [0; 1];
-    let is_pipe = file.metadata()?.file_type().is_fifo();
-    let mut bytes = match (&file).read(&mut first) {
-        // Without a writer a pipe ends at once; with one it has nothing yet.
-        Ok(0) if is_pipe => return Err(Unreadable::NoWriter),
-        Ok(count) => first[..count].to_vec(),
-        Err(error) if error.raw_os_error() == Some(Errno::AGAIN.raw_os_error()) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    wait(&file)?;
+    let (file, mut bytes) = open(file)?;
     file.take(most + 1 - bytes.len() as u64)
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -54,7 +38,36 @@ pub fn read_text(file: &Path, most: u64) -> Result<String, Unreadable> {
     text.map_err(|error| Unreadable::NotText(error.utf8_error().valid_up_to()))
 }
 
+/// A file, and what was read of it to find out whether anybody writes to it.
+#[cfg(unix)]
+fn open(file: &Path) -> Result<(File, Vec<u8>), Unreadable> {
+    use rustix::io::Errno;
+    use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+
+    // Opening a pipe waits for its writer unless told not to.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(file)?;
+    let mut first = [0; 1];
+    let is_pipe = file.metadata()?.file_type().is_fifo();
+    let bytes = match (&file).read(&mut first) {
+        // Without a writer a pipe ends at once; with one it has nothing yet.
+        Ok(0) if is_pipe => return Err(Unreadable::NoWriter),
+        Ok(count) => first[..count].to_vec(),
+        Err(error) if error.raw_os_error() == Some(Errno::AGAIN.raw_os_error()) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    wait(&file)?;
+    Ok((file, bytes))
+}
+
+/// A browser has no files, and says so.
+#[cfg(not(unix))]
+fn open(file: &Path) -> Result<(File, Vec<u8>), Unreadable> {
+    Ok((File::open(file)?, Vec::new()))
+}
+
 /// From now on reading waits for data.
+#[cfg(unix)]
 fn wait(file: &File) -> io::Result<()> {
     let flags = fcntl_getfl(file)?;
     Ok(fcntl_setfl(file, flags - OFlags::NONBLOCK)?)
