@@ -233,7 +233,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     let ready = fleet
         .pairs()
         .into_iter()
-        .map(|(_, config, way_round)| format!("ready: {}; {way_round}\n", describe(&config)));
+        .map(|(_, config, state)| format!("ready: {}; {state}\n", describe(&config)));
     let ready: String = ready.collect();
     if args.json {
         outside.errors.writer()(ready);

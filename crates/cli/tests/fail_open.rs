@@ -8,7 +8,7 @@ use common::rig::{Link, Net, available, devices, exchange, lost_but_not_doubled,
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,23 @@ direction = "up"
 app = "bulk"
 "#;
 
-fn start(link: &Link) -> Running {
-    bridge(link, "a1 b1 --require-fail-open", Path::new("."))
+/// What brings frames in and out.
+const PORTS: [&str; 2] = ["packet", "xdp"];
+
+fn start(link: &Link, port: &str) -> Running {
+    let words = format!("a1 b1 --require-fail-open --port {port}");
+    let running = bridge(link, &words, Path::new("."));
+    assert_eq!(programs(link), 2 * usize::from(port == "xdp"));
+    running
+}
+
+/// XDP programs at the interfaces in the middle.
+fn programs(link: &Link) -> usize {
+    let list = || Command::new("ip").args(["-d", "link"]).output();
+    let list = link.middle.run(list).expect("ip runs");
+    String::from_utf8_lossy(&list.stdout)
+        .matches("prog/xdp")
+        .count()
 }
 
 #[test]
@@ -36,11 +51,18 @@ fn a_killed_bridge_leaves_a_link_that_works_and_a_clean_stop_leaves_nothing() {
     if !available() {
         return;
     }
+    for port in PORTS {
+        is_killed_and_stopped(port);
+    }
+}
+
+fn is_killed_and_stopped(port: &str) {
     let link = Link::new();
     let before = devices(&link);
-    let process = start(&link);
+    let process = start(&link, port);
     assert_eq!(exchange(&link), [100, 0, 100, 0], "through us");
     process.kill();
+    assert_eq!(programs(&link), 0, "the kernel has removed ours");
     assert_eq!(
         exchange(&link),
         [100, 0, 100, 0],
@@ -61,9 +83,10 @@ fn a_killed_bridge_leaves_a_link_that_works_and_a_clean_stop_leaves_nothing() {
     expected.sort();
     assert_eq!(left_over, expected, "nothing else is left");
     // The next one takes over what the killed one left, and takes it away at the end.
-    let process = start(&link);
+    let process = start(&link, port);
     assert_eq!(exchange(&link), [100, 0, 100, 0], "through us again");
     process.interrupt();
+    assert_eq!(programs(&link), 0);
     assert_eq!(devices(&link), before);
     assert_eq!(exchange(&link), [0; 4], "there is no link any more");
 }
@@ -82,15 +105,17 @@ fn a_bridge_of_the_users_own_is_adopted_and_stays() {
     if !available() {
         return;
     }
-    let link = Link::new();
-    add_own_bridge(&link);
-    assert_eq!(exchange(&link), [100, 0, 100, 0], "before us");
-    let before = devices(&link);
-    let process = start(&link);
-    assert_eq!(exchange(&link), [100, 0, 100, 0], "through us");
-    process.interrupt();
-    assert_eq!(exchange(&link), [100, 0, 100, 0], "after us");
-    assert_eq!(devices(&link), before);
+    for port in PORTS {
+        let link = Link::new();
+        add_own_bridge(&link);
+        assert_eq!(exchange(&link), [100, 0, 100, 0], "before us");
+        let before = devices(&link);
+        let process = start(&link, port);
+        assert_eq!(exchange(&link), [100, 0, 100, 0], "through us");
+        process.interrupt();
+        assert_eq!(exchange(&link), [100, 0, 100, 0], "after us");
+        assert_eq!(devices(&link), before);
+    }
 }
 
 #[test]
@@ -98,23 +123,25 @@ fn no_frame_is_doubled_while_bridges_come_and_go() {
     if !available() {
         return;
     }
-    let link = Link::new();
-    add_own_bridge(&link);
-    let (sent, received) = numbered(&link, || {
-        for _ in 0..3 {
-            let process = start(&link);
-            thread::sleep(Duration::from_millis(50));
-            process.interrupt();
-            let process = start(&link);
-            thread::sleep(Duration::from_millis(50));
-            process.kill();
-            thread::sleep(Duration::from_millis(50));
-        }
-    });
-    let lost = lost_but_not_doubled(sent, &received);
-    // How many are lost is a matter of the machine's load, above all while a process dies.
-    println!("{lost} of {sent} frames lost in nine changes of hands");
-    assert!(lost < sent as usize / 2, "{lost} of {sent}");
+    for port in PORTS {
+        let link = Link::new();
+        add_own_bridge(&link);
+        let (sent, received) = numbered(&link, || {
+            for _ in 0..3 {
+                let process = start(&link, port);
+                thread::sleep(Duration::from_millis(50));
+                process.interrupt();
+                let process = start(&link, port);
+                thread::sleep(Duration::from_millis(50));
+                process.kill();
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let lost = lost_but_not_doubled(sent, &received);
+        // How many are lost is a matter of the machine's load, above all while a process dies.
+        println!("{port}: {lost} of {sent} frames lost in nine changes of hands");
+        assert!(lost < sent as usize / 2, "{port}: {lost} of {sent}");
+    }
 }
 
 /// Network namespaces of a process's threads other than our own, each with a thread in it.

@@ -1,7 +1,7 @@
 //! What the bridge carries on this machine, beside the kernel's own bridge on the same link.
 //!
 //! ```sh
-//! cargo bench -p sojourn-live --bench bridge        # as root, about 30 s
+//! cargo bench -p sojourn-live --bench bridge        # as root, about 90 s
 //! ```
 //!
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
@@ -14,7 +14,7 @@ mod common;
 
 use common::{Link, plain};
 use rustix::time::{ClockId, clock_gettime};
-use sojourn_live::bridge::BridgeConfig;
+use sojourn_live::bridge::{BridgeConfig, PortChoice};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
 use std::io::{Read, Write};
@@ -25,16 +25,14 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 3;
 /// How long each load lasts.
 const LENGTH: Duration = Duration::from_secs(1);
-/// Payload of a datagram: a frame of 100 bytes.
-const SMALL: usize = 58;
+/// Payloads of datagrams: frames of 100 and of 1514 bytes.
+const PAYLOADS: [usize; 2] = [58, 1472];
 
 /// What one load came to.
 #[derive(Clone, Copy)]
 struct Carried {
     /// Bits a second of TCP payload, or datagrams a second.
     per_second: f64,
-    /// Carried of what was offered.
-    share: f64,
     /// Processor time of this process for each frame of 1514 bytes or datagram carried, in ns.
     cpu_ns: f64,
 }
@@ -73,14 +71,13 @@ fn bulk(link: &Link) -> Carried {
         let rate = receiver.join().expect("the receiver ends");
         Carried {
             per_second: rate * 8.0,
-            share: 1.0,
             cpu_ns: (cpu_ns() - cpu) / (sent as f64 / 1448.0),
         }
     })
 }
 
-/// Small datagrams as fast as one thread sends them.
-fn flood(link: &Link) -> Carried {
+/// Datagrams of this payload as fast as one thread sends them.
+fn flood(link: &Link, payload: usize) -> Carried {
     let arrived = || {
         let table = link
             .server
@@ -96,13 +93,16 @@ fn flood(link: &Link) -> Carried {
         .client
         .run(|| UdpSocket::bind("10.9.0.1:0").expect("a socket"));
     socket.connect("10.9.0.2:5001").expect("an address");
-    socket.send(&[0; SMALL]).expect("ARP finds the way");
+    let datagram = [0; PAYLOADS[1]];
+    socket
+        .send(&datagram[..payload])
+        .expect("ARP finds the way");
     thread::sleep(Duration::from_millis(100));
     let (before, start, cpu) = (arrived(), Instant::now(), cpu_ns());
-    let mut sent = 0;
     while start.elapsed() < LENGTH {
         for _ in 0..64 {
-            sent += u32::from(socket.send(&[0; SMALL]).is_ok());
+            // What finds no room is not counted at the far end either.
+            let _ = socket.send(&datagram[..payload]);
         }
     }
     let lasted = start.elapsed().as_secs_f64();
@@ -111,24 +111,24 @@ fn flood(link: &Link) -> Carried {
     drop(sink);
     Carried {
         per_second: carried / lasted,
-        share: carried / f64::from(sent),
         cpu_ns: cpu / carried,
     }
 }
 
-/// Both loads through a bridge of ours, or without one through the kernel's.
-fn round(config: Option<BridgeConfig>) -> [Carried; 2] {
+/// All loads through a bridge of ours, or without one through the kernel's.
+fn round(config: Option<BridgeConfig>) -> [Carried; 3] {
     let link = Link::new();
-    let both = || [bulk(&link), flood(&link)];
+    let [small, large] = PAYLOADS;
+    let all = || [bulk(&link), flood(&link, small), flood(&link, large)];
     let Some(config) = config else {
         link.middle
             .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
              link set a1 master br9
              link set b1 master br9
              link set br9 up");
-        return both();
+        return all();
     };
-    link.bridged(config, both).0
+    link.bridged(config, all).0
 }
 
 /// A bridge of ours with this queue both ways, and a link's rate if the queue has none itself.
@@ -152,44 +152,69 @@ fn main() {
         return;
     }
     let fixed = LineRate::Fixed(Rate::from_bps(10_000_000_000));
+    let xdp = |config| {
+        Some(BridgeConfig {
+            port: PortChoice::Xdp,
+            ..config
+        })
+    };
     let cases = [
         ("kernel bridge", None),
         ("pfifo", Some(ours("pfifo", &LineRate::Infinite))),
+        ("pfifo, AF_XDP", xdp(ours("pfifo", &LineRate::Infinite))),
         ("fq_codel at 10 Gbit/s", Some(ours("fq_codel", &fixed))),
+        ("the same, AF_XDP", xdp(ours("fq_codel", &fixed))),
         (
             "cake bandwidth 10gbit",
             Some(ours("cake bandwidth 10gbit", &LineRate::Infinite)),
         ),
     ];
-    let mut rounds: Vec<Vec<[Carried; 2]>> = vec![Vec::new(); cases.len()];
+    let mut rounds: Vec<Vec<[Carried; 3]>> = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
         for (case, rounds) in cases.iter().zip(&mut rounds) {
             rounds.push(round(case.1.clone()));
         }
     }
-    println!(
-        "{:24} {:>8} {:>9} {:>7} {:>9} {:>8} {:>9} {:>7}",
-        "", "TCP", "CPU", "to the", "100-byte", "of those", "CPU", "to the"
-    );
-    println!(
-        "{:24} {:>8} {:>9} {:>7} {:>9} {:>8} {:>9} {:>7}",
-        "", "Gbit/s", "ns/1514 B", "kernel", "kframes/s", "offered", "ns/frame", "kernel"
-    );
-    let figure = |case: usize, load: usize, of: fn(&Carried) -> f64| {
-        median(rounds[case].iter().map(|round| of(&round[load])).collect())
+    let heading = |words: [&str; 10]| {
+        let [name, rest @ ..] = words;
+        let rest = rest.map(|word| format!("{word:>9}")).join(" ");
+        println!("{name:24} {rest}");
     };
+    heading([
+        "",
+        "TCP",
+        "CPU",
+        "to the",
+        "100-byte",
+        "CPU",
+        "to the",
+        "1514-byte",
+        "CPU",
+        "to the",
+    ]);
+    heading([
+        "",
+        "Gbit/s",
+        "ns/1514 B",
+        "kernel",
+        "kframes/s",
+        "ns/frame",
+        "kernel",
+        "kframes/s",
+        "ns/frame",
+        "kernel",
+    ]);
     for (case, (name, _)) in cases.iter().enumerate() {
-        let cpu = |load| figure(case, load, |carried| carried.cpu_ns);
-        let kernel = |load| figure(0, load, |carried| carried.cpu_ns);
-        println!(
-            "{name:24} {:8.2} {:9.0} {:7.2} {:9.0} {:7.0}% {:9.0} {:7.2}",
-            figure(case, 0, |carried| carried.per_second) / 1e9,
-            cpu(0),
-            cpu(0) / kernel(0),
-            figure(case, 1, |carried| carried.per_second) / 1e3,
-            figure(case, 1, |carried| carried.share) * 100.0,
-            cpu(1),
-            cpu(1) / kernel(1),
-        );
+        let figure = |case: usize, load: usize, of: fn(&Carried) -> f64| {
+            median(rounds[case].iter().map(|round| of(&round[load])).collect())
+        };
+        print!("{name:24}");
+        for (load, unit, digits) in [(0, 1e9, 2), (1, 1e3, 0), (2, 1e3, 0)] {
+            let cpu = figure(case, load, |carried| carried.cpu_ns);
+            let kernel = figure(0, load, |carried| carried.cpu_ns);
+            let rate = figure(case, load, |carried| carried.per_second) / unit;
+            print!(" {rate:9.digits$} {cpu:9.0} {:9.2}", cpu / kernel);
+        }
+        println!();
     }
 }

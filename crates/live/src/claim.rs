@@ -174,6 +174,7 @@ impl Claim {
             "interface": self.identity,
             "gro": self.changed.offloads.gro,
             "lro": self.changed.offloads.lro,
+            "rxvlan": self.changed.offloads.rx_vlan,
             "bridge": self.changed.bridge.as_ref().map(|b| json!([b.index, b.alias])),
         });
         self.file.rewind()?;
@@ -194,6 +195,7 @@ impl Changed {
             offloads: Offloads {
                 gro: value["gro"] == true,
                 lro: value["lro"] == true,
+                rx_vlan: value["rxvlan"] == true,
             },
             bridge: bridge(),
         }

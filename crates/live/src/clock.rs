@@ -90,6 +90,11 @@ impl Clock {
         self.zero.saturating_add(time.as_nanos())
     }
 
+    /// The time at so many nanoseconds of CLOCK_MONOTONIC.
+    pub(crate) fn at_monotonic(self, nanos: u64) -> Time {
+        Time::from_nanos(nanos.saturating_sub(self.zero))
+    }
+
     /// How far CLOCK_REALTIME is ahead of this clock now, in nanoseconds, and the time now, unless
     /// time is virtual.
     pub(crate) fn realtime_lead(self) -> (u64, Option<Time>) {

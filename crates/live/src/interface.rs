@@ -18,6 +18,7 @@ const GET_GRO: u32 = 0x2b;
 const SET_GRO: u32 = 0x2c;
 const GET_FLAGS: u32 = 0x25;
 const SET_FLAGS: u32 = 0x26;
+const FLAG_RX_VLAN: u32 = 1 << 8;
 const FLAG_LRO: u32 = 1 << 15;
 
 impl Interface {
@@ -78,11 +79,13 @@ pub(crate) fn has_address(name: &str) -> bool {
     })
 }
 
-/// Offloads that gather packets into bursts before a queue sees them.
+/// Offloads that gather packets into bursts before a queue sees them, and the one that takes VLAN
+/// tags out of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offloads {
     pub(crate) gro: bool,
     pub(crate) lro: bool,
+    pub(crate) rx_vlan: bool,
 }
 
 impl Offloads {
@@ -93,6 +96,7 @@ impl Offloads {
         Ok(Self {
             gro: asked.ethtool(GET_GRO, 0).unwrap_or(0) != 0,
             lro: flags & FLAG_LRO != 0,
+            rx_vlan: flags & FLAG_RX_VLAN != 0,
         })
     }
 
@@ -106,10 +110,13 @@ impl Offloads {
         if self.gro {
             asked.ethtool(SET_GRO, on.into())?;
         }
-        if self.lro {
-            let flags = asked.ethtool(GET_FLAGS, 0)? & !FLAG_LRO;
-            let lro = if on { FLAG_LRO } else { 0 };
-            asked.ethtool(SET_FLAGS, flags | lro)?;
+        let mut these = 0;
+        for (is_meant, flag) in [(self.lro, FLAG_LRO), (self.rx_vlan, FLAG_RX_VLAN)] {
+            these |= if is_meant { flag } else { 0 };
+        }
+        if these != 0 {
+            let flags = asked.ethtool(GET_FLAGS, 0)? & !these;
+            asked.ethtool(SET_FLAGS, flags | if on { these } else { 0 })?;
         }
         Ok(())
     }

@@ -9,6 +9,8 @@
 )]
 
 pub mod bridge;
+mod btf;
+mod checksum;
 mod claim;
 mod clock;
 mod fail_open;
@@ -18,11 +20,13 @@ mod lab;
 mod nat;
 mod ordered;
 mod packet_socket;
+mod port;
 #[allow(unsafe_code)]
 mod sys;
 mod tc;
 mod unfit;
 mod world;
+mod xdp_port;
 
 pub use claim::{STATE, restore};
 pub use clock::Clock;

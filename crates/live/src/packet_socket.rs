@@ -15,7 +15,7 @@ use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::size_of;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// Socket buffers: what arrives while we are not running (32 MiB of the kernel's accounting).
 const SOCKET_BUFFER: libc::c_int = 32 << 20;
@@ -87,12 +87,7 @@ impl PacketSocket {
     /// From now on frames arrive. The interface is promiscuous as long as the socket lives.
     pub(crate) fn bind(&mut self, interface: &Interface) -> io::Result<()> {
         self.index = interface.index;
-        // `struct packet_mreq`: index, type, length of the address, the address.
-        let mut request = [0; 16];
-        request[..4].copy_from_slice(&interface.index.to_ne_bytes());
-        request[4..6].copy_from_slice(&(libc::PACKET_MR_PROMISC as u16).to_ne_bytes());
-        let membership = libc::PACKET_ADD_MEMBERSHIP;
-        sys::set_option(&self.fd, libc::SOL_PACKET, membership, &request)?;
+        sys::make_promiscuous(&self.fd, interface.index)?;
         sys::bind_to_interface(&self.fd, interface.index)
     }
 
@@ -336,8 +331,8 @@ impl FramePort for PacketSocket {
         Ok(())
     }
 
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.fd.as_fd())
+    fn fds(&self) -> &[OwnedFd] {
+        std::slice::from_ref(&self.fd)
     }
 
     fn counters(&mut self) -> PortCounters {

@@ -4,12 +4,15 @@
 mod batch;
 mod bpf;
 mod interface;
+mod mapping;
 mod signals;
+mod xdp;
 
 pub(crate) use batch::{Control, receive, send};
-pub(crate) use bpf::Gate;
+pub(crate) use bpf::{Gate, META, Redirect, TAGGED};
 pub(crate) use interface::{Request, names};
 pub use signals::{Signal, Signals};
+pub(crate) use xdp::{Layout, Partial, XdpSocket};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;
@@ -17,8 +20,8 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// The answer of a call that says -1 and sets `errno` when it fails.
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
+fn check<T: Default + PartialOrd>(result: T) -> io::Result<T> {
+    if result < T::default() {
         return Err(io::Error::last_os_error());
     }
     Ok(result)
@@ -83,6 +86,16 @@ pub(crate) fn bind_to_interface(socket: impl AsFd, index: u32) -> io::Result<()>
     check(result).map(drop)
 }
 
+/// Has a packet socket make an interface promiscuous as long as it lives.
+pub(crate) fn make_promiscuous(socket: impl AsFd, index: u32) -> io::Result<()> {
+    // `struct packet_mreq`: index, type, length of the address, the address.
+    let mut request = [0; 16];
+    request[..4].copy_from_slice(&index.to_ne_bytes());
+    request[4..6].copy_from_slice(&(libc::PACKET_MR_PROMISC as u16).to_ne_bytes());
+    let membership = libc::PACKET_ADD_MEMBERSHIP;
+    set_option(socket, libc::SOL_PACKET, membership, &request)
+}
+
 /// Gives free memory back to the system that the allocator keeps for later (`malloc_trim(3)`). It
 /// takes milliseconds, in which other threads wait when they allocate.
 pub fn give_memory_back() {
@@ -95,11 +108,19 @@ pub fn give_memory_back() {
 
 /// Gives the calling thread a real-time priority (SCHED_FIFO).
 pub(crate) fn real_time(priority: libc::c_int) -> io::Result<()> {
-    let parameter = libc::sched_param {
-        sched_priority: priority,
-    };
+    // SAFETY: plain old data for which all zeros is valid.
+    let mut parameter: libc::sched_param = unsafe { zeroed() };
+    parameter.sched_priority = priority;
+    // musl's `sched_setscheduler` refuses: threads are not processes to it.
     // SAFETY: the parameter outlives the call, and 0 means the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_FIFO,
+            &raw const parameter,
+        )
+    };
     check(result).map(drop)
 }
 

@@ -18,7 +18,7 @@ use sojourn_qdisc::{
     Policy, RedParams, RedUnit, RedWeight, Report, Spec, Value,
 };
 use sojourn_units::{Rate, Span};
-use sojourn_world::{Chance, GilbertElliott, Line, LineRate, Loss, Reorder};
+use sojourn_world::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
 
 /// Major number of the queue that holds the packets. Those in front of it count from 1.
 pub(crate) const LEAF: u16 = 0x10;
@@ -50,6 +50,7 @@ pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {
         },
         Spec::Flows { flows, policy } => lacking_aim(policy).or(lacking_parts(flows.parts)),
         Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => lacking(inner),
+        Spec::Tree(_) => Some("a tree of rates"),
     }
 }
 
@@ -97,7 +98,7 @@ fn own_rate(spec: &Spec) -> Option<Rate> {
         Spec::Cake(cake) => cake.bandwidth,
         Spec::Htb { htb, .. } => Some(htb.rate),
         Spec::Tbf { tbf, .. } => Some(tbf.rate),
-        Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } => None,
+        Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } | Spec::Tree(_) => None,
     }
 }
 
@@ -351,6 +352,16 @@ fn delayed(line: &Line, further: Span) -> String {
         Loss::GilbertElliott(GilbertElliott { p, r, bad, good }) => {
             let [p, r, bad, good] = [p, r, bad, good].map(|x| x * 100.0);
             let _ = write!(delayed, " loss gemodel {p}% {r}% {bad}% {good}%");
+        }
+        Loss::FourStates(FourStates {
+            p13,
+            p31,
+            p32,
+            p23,
+            p14,
+        }) => {
+            let [p13, p31, p32, p23, p14] = [p13, p31, p32, p23, p14].map(|x| x * 100.0);
+            let _ = write!(delayed, " loss state {p13}% {p31}% {p32}% {p23}% {p14}%");
         }
     }
     delayed

@@ -6,6 +6,9 @@ pub enum Unfit {
     /// A medium is a radio.
     #[error("radios are simulated: run this scenario with --world sim")]
     Radio,
+    /// A link's rate follows another one.
+    #[error("links with `autorate` are simulated: run this scenario with --world sim")]
+    Autorate,
     /// Nothing to run over.
     #[error("there is no link between its nodes: give it a [[link]]")]
     NoLink,

@@ -240,6 +240,9 @@ fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     if joints.is_empty() {
         return Err(Unfit::NoLink);
     }
+    if !network.following.is_empty() {
+        return Err(Unfit::Autorate);
+    }
     let dumbbell = is_dumbbell(network);
     let plain = network.nodes.iter().skip(usize::from(dumbbell));
     if plain.into_iter().any(|node| node.nat) {

@@ -1,10 +1,10 @@
 //! The command line's pair of interfaces, as a bridge's file would ask for it.
 
 use crate::WrongInput;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
 use sojourn_qdisc::{Entrance, SpecError};
-use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, WayRound};
+use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PortKind, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
@@ -12,6 +12,24 @@ use sojourn_world::{Chance, Line, LineRate, Loss, NotNetem, Reorder};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+/// The words of `--port`.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Port {
+    Packet,
+    Xdp,
+    Auto,
+}
+
+impl From<Port> for PortKind {
+    fn from(port: Port) -> Self {
+        match port {
+            Port::Packet => Self::Packet,
+            Port::Xdp => Self::Xdp,
+            Port::Auto => Self::Auto,
+        }
+    }
+}
 
 /// Two interfaces and what is between them.
 #[derive(Args)]
@@ -65,7 +83,7 @@ pub(super) struct PairArgs {
     pub(super) reorder: bool,
 
     /// Packets lost after the queue, in both directions: a fraction, or in netem's words such as
-    /// "1%" or "gemodel 1% 10%"
+    /// "1%", "gemodel 1% 10%" or "state 1% 10%"
     #[arg(long, value_name = "LOSS", default_value = "0", value_parser = loss)]
     pub(super) loss: Loss,
 
@@ -117,7 +135,12 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) busy_poll: bool,
 
-    /// Hand frames to the driver past the interface's own qdisc
+    /// What brings frames in and out: AF_PACKET, AF_XDP (AF_PACKET where it is refused), or AF_XDP
+    /// where the drivers have zero-copy and else AF_PACKET
+    #[arg(long, value_enum, default_value = "packet")]
+    pub(super) port: Port,
+
+    /// Hand frames to the driver past the interface's own qdisc; AF_XDP always does
     #[arg(long)]
     pub(super) qdisc_bypass: bool,
 
@@ -224,6 +247,7 @@ impl PairArgs {
             stale: self.stale,
             memory: self.memory,
             keep_offloads: self.keep_offloads,
+            port: self.port.into(),
             qdisc_bypass: self.qdisc_bypass,
             busy_poll: self.busy_poll,
             seed: self.seed,

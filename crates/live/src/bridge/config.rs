@@ -52,7 +52,10 @@ pub struct BridgeConfig {
     /// Leave GRO and LRO of both interfaces as they are. They gather packets into bursts before
     /// the queue sees them, so they are turned off by default, and on again at the end.
     pub keep_offloads: bool,
-    /// Hand frames to the driver without the interface's own qdisc (`PACKET_QDISC_BYPASS`).
+    /// What brings frames in and out. Default AF_PACKET.
+    pub port: PortChoice,
+    /// Hand frames to the driver without the interface's own qdisc (`PACKET_QDISC_BYPASS`); AF_XDP
+    /// always does.
     pub qdisc_bypass: bool,
     /// Most bytes that the frames of one direction may hold, in its queue and on the way. Beyond
     /// it arriving frames are dropped and counted (`no_buffer`). A frame holds 2.2 KiB, and above
@@ -80,6 +83,7 @@ impl BridgeConfig {
             stale: Span::MAX,
             keep_bridge: false,
             keep_offloads: false,
+            port: PortChoice::Packet,
             qdisc_bypass: false,
             memory: 144 << 20,
         }
@@ -167,6 +171,18 @@ pub enum FailOpen {
     Prefer,
     /// As `Prefer`, but the bridge does not start if the kernel cannot do it.
     Require,
+}
+
+/// What brings the frames of both interfaces in and out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortChoice {
+    /// AF_PACKET: offloads stay as they are, super-packets pass whole.
+    #[default]
+    Packet,
+    /// AF_XDP, without copies where the driver can do that; AF_PACKET where it is refused.
+    Xdp,
+    /// AF_XDP where the drivers of both can do without copies, else AF_PACKET.
+    Auto,
 }
 
 /// The two directions.

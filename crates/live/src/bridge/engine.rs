@@ -61,15 +61,9 @@ pub(crate) struct Wait {
 
 impl<P: FramePort> Engine<P> {
     /// `mtu` is that of the narrower interface.
-    pub(crate) fn new(
-        config: &BridgeConfig,
-        pools: [Pool; 2],
-        left: P,
-        right: P,
-        mtu: u32,
-    ) -> Self {
+    pub(crate) fn new(config: &BridgeConfig, pools: [Pool; 2], ports: [P; 2], mtu: u32) -> Self {
         Self {
-            ports: [left, right],
+            ports,
             pools,
             lanes: Side::BOTH.map(|side| Lane::new(side, config, mtu)),
             clock: config.clock,
@@ -88,7 +82,7 @@ impl<P: FramePort> Engine<P> {
             more: false,
         };
         for side in Side::BOTH {
-            let foreign = self.foreign;
+            let foreign = self.foreign(side);
             let is_ours = |stamp| !foreign.has(stamp);
             let more = self.take_in(side, now, is_ours, observer)?;
             let lane = &mut self.lanes[side as usize];
@@ -103,6 +97,14 @@ impl<P: FramePort> Engine<P> {
             wait.until = wait.until.min(lane.next_due());
         }
         Ok(wait)
+    }
+
+    /// The time in which frames that arrive at one side are not ours.
+    fn foreign(&self, side: Side) -> Foreign {
+        if self.ports[side as usize].is_alone() {
+            return Foreign::default();
+        }
+        self.foreign
     }
 
     /// Puts a batch of what has arrived at one side into `arrivals`; returns how many frames came.
@@ -154,7 +156,7 @@ impl<P: FramePort> Engine<P> {
         observer: &mut O,
     ) -> io::Result<()> {
         let side = Side::BOTH[change.link];
-        let foreign = self.foreign;
+        let foreign = self.foreign(side);
         self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
         let lane = &mut self.lanes[change.link];
         lane.transmit(change.at, &mut self.pools[side as usize], observer);
@@ -169,11 +171,14 @@ impl<P: FramePort> Engine<P> {
         Ok(())
     }
 
-    /// Throws away what waits in the ports: somebody else has forwarded it. Stamps cannot tell,
+    /// Throws away what waits in the ports if somebody else has forwarded it. Stamps cannot tell,
     /// because the kernel begins to stamp some time after it is asked to.
     pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
         for side in Side::BOTH {
             let port = &mut self.ports[side as usize];
+            if port.is_alone() {
+                continue;
+            }
             while port.receive(
                 &mut self.pools[side as usize],
                 &self.clock,
@@ -217,9 +222,10 @@ impl<P: FramePort> Engine<P> {
             // As many as wait, and not what arrives in the meantime on a busy link.
             for _ in 0..WAITING {
                 let count = self.receive(side)?;
+                let times = self.foreign(side);
                 let lane = &mut self.lanes[side as usize];
                 for frame in self.arrivals.drain(..) {
-                    let foreign = kernel_forwards && self.foreign.has(frame.arrived());
+                    let foreign = kernel_forwards && times.has(frame.arrived());
                     lane.by_kernel += u64::from(foreign);
                     lane.stale += u64::from(!foreign);
                     self.pools[side as usize].give(frame);
@@ -236,7 +242,8 @@ impl<P: FramePort> Engine<P> {
     /// forwarded those. Then sends all that is held.
     pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
         for side in Side::BOTH {
-            self.take_in(side, until, |stamp| stamp <= until, observer)?;
+            let alone = self.ports[side as usize].is_alone();
+            self.take_in(side, until, |stamp| alone || stamp <= until, observer)?;
             let lane = &mut self.lanes[side as usize];
             lane.flush(until, &mut self.pools[side as usize], observer);
             self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;

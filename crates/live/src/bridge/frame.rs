@@ -1,9 +1,12 @@
 //! Frames in memory, and the pool that they come from and return to.
 
 use super::port::BATCH;
+use crate::sys::Partial;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
-use sojourn_wire::{FlowKey, Network, Parsed, ack_facts, clear_dscp, parse, protocol, set_ce};
+use sojourn_wire::{
+    FlowKey, Network, Parsed, ack_facts, clear_dscp, ether_type, parse, protocol, set_ce,
+};
 use sojourn_world::Label;
 
 /// Room before the frame, for a VLAN tag that the kernel has taken out.
@@ -94,6 +97,16 @@ struct Inner {
 impl Frame {
     /// A frame with these bytes, as it would arrive at `arrived`; none when they are too many.
     pub fn from_bytes(pool: &mut Pool, bytes: &[u8], arrived: Time) -> Option<Self> {
+        Self::received(pool, bytes, None, arrived)
+    }
+
+    /// As `from_bytes`, with a VLAN tag that belongs into it.
+    pub(crate) fn received(
+        pool: &mut Pool,
+        bytes: &[u8],
+        tag: Option<VlanTag>,
+        arrived: Time,
+    ) -> Option<Self> {
         if bytes.len() > HEAD + TAIL {
             return None;
         }
@@ -105,7 +118,7 @@ impl Frame {
             tail[..bytes.len() - HEAD].copy_from_slice(&bytes[HEAD..]);
             frame.0.tail = Some(tail);
         }
-        frame.filled(bytes.len(), VnetHeader::default(), None, arrived);
+        frame.filled(bytes.len(), VnetHeader::default(), tag, arrived);
         Some(frame)
     }
 
@@ -201,6 +214,20 @@ impl Frame {
     pub(crate) fn vnet(&self) -> &VnetHeader {
         &self.0.vnet
     }
+
+    /// Its checksum is partial.
+    pub(crate) fn leave_checksum(&mut self, (start, offset): Partial) {
+        let vnet = &mut self.0.vnet;
+        vnet.flags |= VnetHeader::NEEDS_CSUM;
+        (vnet.csum_start, vnet.csum_offset) = (start, offset);
+    }
+
+    /// Its checksum, if that is partial.
+    pub(crate) fn partial_checksum(&self) -> Option<Partial> {
+        let vnet = self.vnet();
+        let is_partial = vnet.flags & VnetHeader::NEEDS_CSUM != 0;
+        is_partial.then_some((vnet.csum_start, vnet.csum_offset))
+    }
 }
 
 impl Inner {
@@ -272,9 +299,9 @@ impl Packet for Frame {
     }
 
     fn dscp(&self) -> u8 {
-        const ARP: u16 = 0x0806;
         const CS7: u8 = 56;
-        if self.0.parsed.network == Network::Opaque && self.0.parsed.flow.ether_type == ARP {
+        let parsed = &self.0.parsed;
+        if parsed.network == Network::Opaque && parsed.flow.ether_type == ether_type::ARP {
             return CS7;
         }
         self.0.parsed.dscp()

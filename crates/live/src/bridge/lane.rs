@@ -4,6 +4,7 @@ use super::by_port::{Labels, PathDelays};
 use super::config::{BridgeConfig, Direction, Side};
 use super::delay::DelayStage;
 use super::delays::Delays;
+use super::flows::FlowTable;
 use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
 use crate::lab::Namespace;
@@ -57,6 +58,8 @@ pub(crate) struct Lane {
     duplicated: Tally,
     /// What packets have waited in the queue.
     pub(crate) delays: Delays,
+    /// What its flows have done, while somebody wants to know.
+    flows: Option<FlowTable>,
     /// Frames that the kernel forwarded in our place.
     pub(crate) by_kernel: u64,
     /// Frames dropped before or behind the queue because they were too old.
@@ -108,16 +111,23 @@ struct Drain<'a, O> {
     now: Time,
     pool: &'a mut Pool,
     observer: &'a mut O,
+    flows: Option<&'a mut FlowTable>,
 }
 
 impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
     fn dropped(&mut self, frame: Frame, reason: DropReason) {
+        if let Some(flows) = &mut self.flows {
+            flows.dropped(self.now, &frame);
+        }
         self.observer
             .dropped(self.side, self.now, frame.len(), reason);
         self.pool.give(frame);
     }
 
     fn marked(&mut self, frame: &Frame) {
+        if let Some(flows) = &mut self.flows {
+            flows.marked(self.now, frame);
+        }
         self.observer.marked(self.side, self.now, frame.len());
     }
 
@@ -143,8 +153,8 @@ fn splits(asked: Option<bool>, rate: &LineRate, spec: &Spec) -> bool {
     let is_slow = |rate: Rate| rate <= SPLIT_BELOW;
     let shaped = match spec {
         Spec::Htb { htb, .. } => is_slow(htb.rate),
-        // A bucket drops what is larger than it.
-        Spec::Tbf { .. } => true,
+        // A bucket drops what is larger than it; of a tree's leaves each has its own rate.
+        Spec::Tbf { .. } | Spec::Tree(_) => true,
         _ => false,
     };
     asked.unwrap_or_else(|| {
@@ -203,6 +213,7 @@ impl Lane {
             lost: Tally::default(),
             duplicated: Tally::default(),
             delays: Delays::default(),
+            flows: None,
             by_kernel: 0,
             stale: 0,
             line: line.clone(),
@@ -237,6 +248,7 @@ impl Lane {
             now: at,
             pool,
             observer,
+            flows: self.flows.as_mut(),
         };
         if self.splits && frame.segments().is_some() {
             while let Some(segment) = drain.cut(&mut frame) {
@@ -262,10 +274,14 @@ impl Lane {
                 now: at,
                 pool,
                 observer,
+                flows: self.flows.as_mut(),
             };
             match self.qdisc.dequeue(at, &mut drain) {
                 Dequeue::Packet { packet, sojourn } => {
                     self.delays.add(sojourn);
+                    if let Some(flows) = &mut self.flows {
+                        flows.sent(at, &packet, sojourn, || self.qdisc.tin());
+                    }
                     observer.frame(Point::Dequeued, side, at, &packet);
                     observer.dequeued(side, at, packet.len(), sojourn);
                     if observer.wants_gauges(side, at) {
@@ -368,6 +384,7 @@ impl Lane {
                 now: self.queue_time,
                 pool: &mut *pool,
                 observer: &mut *observer,
+                flows: self.flows.as_mut(),
             };
             spec.restart(&mut self.qdisc, self.plan.setting(), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
@@ -447,6 +464,11 @@ impl Lane {
         self.splits = splits(self.split_gso, &self.line.rate, spec);
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
+    }
+
+    /// Counts what its flows do in this table from now on, and gives up the one before.
+    pub(crate) fn count(&mut self, flows: FlowTable) -> Option<FlowTable> {
+        self.flows.replace(flows)
     }
 
     pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {

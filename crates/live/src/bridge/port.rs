@@ -4,7 +4,7 @@ use super::frame::{Frame, Pool};
 use crate::clock::Clock;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 
 /// Most frames of a batch.
 pub const BATCH: usize = 64;
@@ -25,6 +25,9 @@ pub struct PortCounters {
     /// Frames dropped because they are longer than any buffer, or that the kernel cannot hand
     /// to a packet socket (a segmentation offload unknown to it).
     pub unreadable: u64,
+    /// Frames that went on to the kernel because they came while we stood still. Those that came
+    /// to both are not counted here.
+    pub by_kernel: u64,
     /// Frames that the interface refused: longer than its MTU, or the interface is down.
     pub refused: u64,
 }
@@ -52,8 +55,13 @@ pub trait FramePort {
     fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()>;
 
     /// What becomes readable when frames arrive.
-    fn fd(&self) -> Option<BorrowedFd<'_>>;
+    fn fds(&self) -> &[OwnedFd];
 
     /// Counts since the port was opened.
     fn counters(&mut self) -> PortCounters;
+
+    /// Whether nobody else gets the frames that arrive here: the kernel forwards none of them.
+    fn is_alone(&self) -> bool {
+        false
+    }
 }

@@ -6,6 +6,7 @@
 
 use super::capture::Probe;
 use super::config::{BridgeConfig, Direction, Side};
+use super::flows::FlowTable;
 use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
@@ -47,6 +48,8 @@ pub(super) enum Order {
     Become(Box<Wanted>),
     /// Show frames to these instead of those before.
     Show(Vec<Probe>),
+    /// Count flows in these, by side.
+    Count([FlowTable; 2]),
 }
 
 /// Another configuration, in which what differs is something that can be changed.
@@ -66,6 +69,8 @@ pub(super) enum Answer {
     Done(Box<Wanted>),
     /// As `Done`.
     Shown(Vec<Probe>),
+    /// The tables before, if there were any.
+    Counted([Option<FlowTable>; 2]),
 }
 
 #[derive(Debug)]
@@ -223,6 +228,19 @@ impl Remote {
     /// When the bridge hangs or has ended.
     pub fn set_rate(&self, side: Side, rate: LineRate) -> Result<(), RemoteError> {
         self.reconfigure(|config| config.side(side).line.rate = rate)
+    }
+
+    /// What flows have done since the last time, by side: `empty` are the tables that count from
+    /// now on. None the first time, and nothing more than two seconds after the last one.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn flows(&self, empty: [FlowTable; 2]) -> Result<[Option<FlowTable>; 2], RemoteError> {
+        let _turn = self.turn();
+        match self.ask(Order::Count(empty))? {
+            Answer::Counted(flows) => Ok(flows),
+            _ => Err(RemoteError::Ended),
+        }
     }
 
     /// Has the bridge show its frames to another probe, [`PROBES`] at most, from now on.

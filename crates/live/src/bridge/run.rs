@@ -1,7 +1,7 @@
 //! The bridge on real interfaces: opening, the loop, closing.
 
 use super::capture::Probe;
-use super::config::{BridgeConfig, FailOpen, Side};
+use super::config::{BridgeConfig, FailOpen, PortChoice, Side};
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::frame::Pool;
@@ -11,9 +11,10 @@ use super::remote::{self, Answer, Inbox, Order, Remote, RemoteError, Showing, Wa
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Watchdog;
 use crate::claim::Claim;
+use crate::clock::Clock;
 use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
 use crate::interface::{Interface, Offloads, OffloadsOff};
-use crate::packet_socket::PacketSocket;
+use crate::port::{self, Port, PortState};
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -23,7 +24,9 @@ use sojourn_units::{Span, Time};
 use sojourn_world::Change;
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Longest sleep: how late a request to stop may be seen.
 const LONGEST_SLEEP: Span = Span::from_millis(50);
@@ -31,7 +34,8 @@ const LONGEST_SLEEP: Span = Span::from_millis(50);
 /// A bridge with its interfaces open. Open and run it on a thread that is in the network
 /// namespace of the interfaces.
 pub struct Bridge {
-    engine: Engine<PacketSocket>,
+    engine: Engine<Port>,
+    port_state: PortState,
     config: BridgeConfig,
     names: [String; 2],
     /// Changes still to come.
@@ -93,21 +97,12 @@ impl Bridge {
         let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
         // One for each direction, so that a flood in one leaves the other alone.
         let mut pools = Side::BOTH.map(|_| Pool::of(config.memory));
-        let open = |interface: &Interface, pool: &mut Pool| {
-            let socket = PacketSocket::open(pool, config.qdisc_bypass);
-            socket.doing(&format!("open a packet socket on `{}`", interface.name))
-        };
-        let [up, down] = &mut pools;
-        let mut sockets = (open(&left, up)?, open(&right, down)?);
         let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
-        // Bound before the way round is closed, so that no frame falls between the two.
-        for (socket, interface) in [(&mut sockets.0, &left), (&mut sockets.1, &right)] {
-            let bound = socket.bind(interface);
-            bound.doing(&format!("bind to `{}`", interface.name))?;
-        }
+        // Before the way round is closed, so that no frame falls between the two.
+        let (ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
         let way_round = way_round(&config, &left, &right, &mut claims)?;
         let mtu = left.mtu.min(right.mtu);
-        let mut engine = Engine::new(&config, pools, sockets.0, sockets.1, mtu);
+        let mut engine = Engine::new(&config, pools, ports, mtu);
         let plans = engine.lanes.each_ref().map(|lane| lane.plan.clone());
         let remotes = remote::pair(&config, plans);
         let (remote, inbox) = remotes.doing("make an event counter")?;
@@ -119,6 +114,7 @@ impl Bridge {
         }
         Ok(Self {
             engine,
+            port_state,
             names: [left.name, right.name],
             changes: config.changes.clone().into(),
             _offloads: offloads,
@@ -145,6 +141,11 @@ impl Bridge {
                 format!("fail open: kernel bridge `{}` takes over", bridge.name)
             }
         }
+    }
+
+    /// What brings frames in and out; as a sentence for the user by its `Display`.
+    pub fn port_state(&self) -> &PortState {
+        &self.port_state
     }
 
     /// The bridge as other threads see it while it runs.
@@ -220,6 +221,7 @@ impl Bridge {
             && bridge.stays()
         {
             bridge.open_now();
+            leave_to_kernel(&self.engine.ports, self.config.clock);
         }
         self.engine
             .finish(now, observer)
@@ -249,9 +251,10 @@ impl Bridge {
             WayRound::Bridge(bridge) if !self.config.watchdog.is_zero() => Some(bridge),
             _ => None,
         };
+        let ports = &self.engine.ports;
         let stall = watchdog.beat(now, clock, |until| {
             if let Some(bridge) = kernel {
-                bridge.hold_until(until, clock);
+                hold_until(bridge, ports, until, clock);
             }
         });
         let Some(stall) = stall else { return Ok(()) };
@@ -273,7 +276,7 @@ impl Bridge {
                 // What is stamped later but not seen yet will find the gate open.
                 return Ok(self.engine.last_arrival);
             }
-            std::thread::sleep(std::time::Duration::from_micros(20));
+            std::thread::sleep(Duration::from_micros(20));
         }
     }
 
@@ -320,7 +323,7 @@ impl Bridge {
 
     fn rest(&self, wait: Wait) -> Result<(), BridgeError> {
         if !self.config.rest.is_zero() {
-            std::thread::sleep(std::time::Duration::from_nanos(self.config.rest.as_nanos()));
+            std::thread::sleep(Duration::from_nanos(self.config.rest.as_nanos()));
         }
         let now = self.config.clock.now();
         let span = (wait.until - now).min(self.longest_sleep());
@@ -332,8 +335,8 @@ impl Bridge {
         } else {
             PollFlags::IN
         };
-        let ports = self.engine.ports.iter().filter_map(FramePort::fd);
-        let ports = ports.map(|fd| (fd, events));
+        let ports = self.engine.ports.iter().flat_map(FramePort::fds);
+        let ports = ports.map(|fd| (fd.as_fd(), events));
         let bell = self.inbox.iter().map(|inbox| (inbox.bell(), PollFlags::IN));
         let mut polled: Vec<_> = bell
             .chain(ports)
@@ -366,6 +369,14 @@ impl Bridge {
                 self.follow(&mut wanted, now);
                 Answer::Done(wanted)
             }
+            Order::Count(mut flows) => {
+                for table in &mut flows {
+                    table.begin(now);
+                }
+                let [up, down] = &mut self.engine.lanes;
+                let [of_up, of_down] = flows;
+                Answer::Counted([up.count(of_up), down.count(of_down)])
+            }
             Order::Show(wanted) => Answer::Shown(std::mem::replace(probes, wanted)),
         }
     }
@@ -385,7 +396,7 @@ impl Bridge {
         }
         if old.watchdog != self.config.watchdog || old.stale != self.config.stale {
             if let WayRound::Bridge(bridge) = &self.way_round {
-                bridge.hold_until(Time::MAX, self.config.clock);
+                hold_until(bridge, &self.engine.ports, Time::MAX, self.config.clock);
             }
             self.watchdog = self.watch(now);
         }
@@ -398,6 +409,7 @@ impl Bridge {
             stats: Side::BOTH.map(|side| self.stats(side)),
             reports: Side::BOTH.map(|side| self.report(side)),
             delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
+            port: self.port_state.clone(),
         }
     }
 
@@ -414,7 +426,7 @@ impl Bridge {
             under_way: lane.under_way() as u64,
             memory: self.engine.pools[side as usize].lent_bytes(),
             freed: self.engine.pools[side as usize].freed(),
-            by_kernel: lane.by_kernel,
+            by_kernel: lane.by_kernel + input.by_kernel,
             stale: lane.stale,
             input,
             output,
@@ -470,6 +482,25 @@ impl Drop for Bridge {
     }
 }
 
+/// Keeps frames from the kernel bridge up to a time.
+fn hold_until(bridge: &FailOpenBridge, ports: &[Port; 2], time: Time, clock: Clock) {
+    bridge.hold_until(time, clock);
+    for port in ports {
+        port.hold_until(time, clock);
+    }
+}
+
+/// From here on frames are the kernel's; waits until those that are not have come.
+fn leave_to_kernel(ports: &[Port; 2], clock: Clock) {
+    const ON_THE_WAY: Duration = Duration::from_millis(1);
+    for port in ports {
+        port.hold_until(Time::ZERO, clock);
+    }
+    if ports.iter().any(FramePort::is_alone) {
+        std::thread::sleep(ON_THE_WAY);
+    }
+}
+
 /// Turns off what spoils latency, and has it remembered before. What a killed bridge has turned
 /// off comes on first, so that it is found to be on.
 fn offloads_off(
@@ -487,6 +518,8 @@ fn offloads_off(
         let mut offloads = Offloads::default();
         if !config.keep_offloads {
             offloads = Offloads::on(name).doing(&what)?;
+            // Packet sockets are told the tags.
+            offloads.rx_vlan &= config.port != PortChoice::Packet;
         }
         if let Some(claim) = claim {
             claim.remember_offloads(offloads).doing(&what)?;

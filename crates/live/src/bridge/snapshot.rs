@@ -3,6 +3,7 @@
 use super::config::Side;
 use super::delays::Delays;
 use super::port::PortCounters;
+use crate::port::PortState;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
 use std::fmt::Write as _;
@@ -133,6 +134,8 @@ pub struct Snapshot {
     pub reports: [Report; 2],
     /// What packets have waited in the queues, by side.
     pub delays: [Delays; 2],
+    /// What brings frames in and out.
+    pub port: PortState,
 }
 
 impl Snapshot {
@@ -142,7 +145,10 @@ impl Snapshot {
         let sides = Side::BOTH.map(|side| {
             let tc = self.reports[side as usize].tc_json(self.place(side));
             let qdisc = serde_json::from_str::<Value>(&tc).expect("tc_json prints JSON");
-            let mut side_json = json!({"qdisc": qdisc});
+            let mut side_json = json!({"qdisc": qdisc, "port": self.port.word()});
+            if let Some(why) = self.port.refused() {
+                side_json["xdp_refused"] = why.into();
+            }
             for count in self.stats[side as usize].counts() {
                 side_json[format!("{}_{}", count.name, count.unit)] = count.number.into();
             }
@@ -157,7 +163,7 @@ impl Snapshot {
         let mut text = String::new();
         for side in Side::BOTH {
             text.push_str(&self.reports[side as usize].tc_text(self.place(side)));
-            let _ = write!(text, " {}", side.name());
+            let _ = write!(text, " {} port {}", side.name(), self.port.word());
             for Count { name, number, .. } in self.stats[side as usize].counts() {
                 let _ = write!(text, " {name} {number}");
             }

@@ -1,4 +1,7 @@
 //! Batches of messages: `recvmmsg(2)` and `sendmmsg(2)`.
+//!
+//! Both as bare system calls: musl's `sendmmsg` sends one message after the other. Its `msghdr` has
+//! shorter lengths than the kernel's, beside padding that is zero here and makes them whole.
 
 use super::check;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -33,27 +36,29 @@ pub(crate) fn receive<const BATCH: usize, const PARTS: usize>(
         let header = &mut message.msg_hdr;
         // An `IoSliceMut` is an `iovec`, says its documentation.
         header.msg_iov = parts.as_mut_ptr().cast();
-        header.msg_iovlen = PARTS;
+        header.msg_iovlen = PARTS as _;
         header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = Control::LEN;
+        header.msg_controllen = Control::LEN as _;
         batch += 1;
     }
     // SAFETY: every pointer in the first `batch` messages leads to memory of the length beside it,
     // which the arguments borrow until the call returns.
     let count = unsafe {
-        libc::recvmmsg(
+        libc::syscall(
+            libc::SYS_recvmmsg,
             socket.as_fd().as_raw_fd(),
             messages.as_mut_ptr(),
             batch,
             libc::MSG_DONTWAIT | libc::MSG_TRUNC,
-            null_mut(),
+            null_mut::<libc::timespec>(),
         )
     };
     let count = check(count)? as usize;
     for (slot, message) in messages[..count].iter().enumerate() {
         lengths[slot] = message.msg_len;
         // What was not written this time must not be read as if it had been.
-        control[slot].0[message.msg_hdr.msg_controllen.min(Control::LEN)..].fill(0);
+        let written = Control::LEN.min(message.msg_hdr.msg_controllen as _);
+        control[slot].0[written..].fill(0);
     }
     Ok(count)
 }
@@ -75,13 +80,14 @@ pub(crate) fn send<const BATCH: usize, const PARTS: usize>(
                 .count();
         // An `IoSlice` is an `iovec`, says its documentation; the kernel only reads through it.
         message.msg_hdr.msg_iov = parts.as_ptr().cast_mut().cast();
-        message.msg_hdr.msg_iovlen = used;
+        message.msg_hdr.msg_iovlen = used as _;
         batch += 1;
     }
     // SAFETY: every pointer in the first `batch` messages leads to memory of the length beside it,
     // which the argument borrows until the call returns.
     let count = unsafe {
-        libc::sendmmsg(
+        libc::syscall(
+            libc::SYS_sendmmsg,
             socket.as_fd().as_raw_fd(),
             messages.as_mut_ptr(),
             batch,

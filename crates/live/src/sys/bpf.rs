@@ -1,28 +1,33 @@
-//! `bpf(2)`: programs at the ingress of two interfaces that let frames pass or not.
+//! `bpf(2)`: programs of a few instructions at interfaces, and the maps they look into. All of
+//! them go with the descriptors of this process.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+mod gate;
+mod redirect;
+
+pub(crate) use gate::Gate;
+pub(crate) use redirect::{META, Redirect, TAGGED};
+
+use super::mapping::Mapping;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-/// What is mapped of the map: at least a page, whatever its size.
+/// What is mapped of an array: at least a page, whatever its size.
 const PAGE: usize = 4096;
 
 /// Commands, types and flags of `bpf(2)` (linux/bpf.h).
 const BPF_MAP_CREATE: libc::c_long = 0;
+const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
-const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
+const BPF_PSEUDO_MAP_FD: u8 = 1;
 const BPF_PSEUDO_MAP_VALUE: u8 = 2;
-const BPF_TCX_INGRESS: u32 = 46;
-
-/// Verdicts of a tcx program: go on to the bridge, or drop.
-const TCX_NEXT: i32 = -1;
-const TCX_DROP: i32 = 2;
+/// `bpf_ktime_get_ns`: CLOCK_MONOTONIC (linux/bpf.h).
+const BPF_FUNC_KTIME_GET_NS: i32 = 5;
 
 /// `struct bpf_insn`.
 #[repr(C)]
@@ -33,34 +38,15 @@ struct Instruction {
     immediate: i32,
 }
 
-/// `bpf_ktime_get_ns`: CLOCK_MONOTONIC (linux/bpf.h).
-const BPF_FUNC_KTIME_GET_NS: i32 = 5;
-
-/// A program that lets frames pass after the time in the array map `map`.
-fn program(map: &OwnedFd) -> [Instruction; 9] {
-    [
-        // r6 = address of the map's value (two slots)
-        (0x18, BPF_PSEUDO_MAP_VALUE << 4 | 6, 0, map.as_raw_fd()),
-        (0, 0, 0, 0),
-        // r0 = now
-        (0x85, 0, 0, BPF_FUNC_KTIME_GET_NS),
-        // r1 = *(u64 *)r6
-        (0x79, 6 << 4 | 1, 0, 0),
-        // if r0 > r1, over the next two
-        (0x2d, 1 << 4, 2, 0),
-        // r0 = drop, exit
-        (0xb7, 0, 0, TCX_DROP),
-        (0x95, 0, 0, 0),
-        // r0 = go on, exit
-        (0xb7, 0, 0, TCX_NEXT),
-        (0x95, 0, 0, 0),
-    ]
-    .map(|(code, registers, offset, immediate)| Instruction {
-        code,
-        registers,
-        offset,
-        immediate,
-    })
+impl From<(u8, u8, i16, i32)> for Instruction {
+    fn from((code, registers, offset, immediate): (u8, u8, i16, i32)) -> Self {
+        Self {
+            code,
+            registers,
+            offset,
+            immediate,
+        }
+    }
 }
 
 /// `union bpf_attr`, as far as BPF_MAP_CREATE needs it.
@@ -75,6 +61,17 @@ struct MapCreate {
     rest: [u32; 27],
 }
 
+/// `union bpf_attr`, as far as BPF_MAP_UPDATE_ELEM needs it.
+#[repr(C)]
+#[derive(Default)]
+struct MapUpdate {
+    map: u64,
+    key: u64,
+    value: u64,
+    flags: u64,
+    rest: [u64; 12],
+}
+
 /// `union bpf_attr`, as far as BPF_PROG_LOAD needs it.
 #[repr(C)]
 #[derive(Default)]
@@ -83,7 +80,13 @@ struct ProgramLoad {
     instruction_count: u32,
     instructions: u64,
     license: u64,
-    rest: [u64; 13],
+    log: [u64; 2],
+    kernel_version: u32,
+    flags: u32,
+    name: [u64; 2],
+    interface: u32,
+    attach: u32,
+    rest: [u64; 7],
 }
 
 /// `union bpf_attr`, as far as BPF_LINK_CREATE needs it.
@@ -97,11 +100,11 @@ struct LinkCreate {
     rest: [u64; 14],
 }
 
-/// `bpf(2)` with one of the structures above; the answer is a new descriptor.
-fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
+/// `bpf(2)` with one of the structures above.
+fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<i32> {
     // SAFETY: the structure is at least as long as the kernel reads for this command, and zero
     // beyond what it knows; pointers in it outlive the call.
-    let fd = unsafe {
+    let answer = unsafe {
         libc::syscall(
             libc::SYS_bpf,
             command,
@@ -109,104 +112,77 @@ fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
             size_of::<T>(),
         )
     };
-    if fd < 0 {
+    if answer < 0 {
         return Err(io::Error::last_os_error());
     }
+    Ok(answer as i32)
+}
+
+/// A command whose answer is a new descriptor.
+fn made<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
+    let fd = call(command, attributes)?;
     // SAFETY: the call has just made this descriptor, and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Programs at the ingress of both interfaces, which let frames pass to the kernel bridge or
-/// not, and the word in shared memory that tells them until when not. One store changes both at
-/// once, and when nobody stores any more, the time passes by itself.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    closed_until: Word,
-    _links: [OwnedFd; 2],
+/// Loads a program of one of the kinds, `load.kind`.
+fn load(program: &[Instruction], load: &ProgramLoad) -> io::Result<OwnedFd> {
+    made(
+        BPF_PROG_LOAD,
+        &ProgramLoad {
+            instruction_count: program.len() as u32,
+            instructions: program.as_ptr() as u64,
+            license: c"Dual MIT/GPL".as_ptr() as u64,
+            ..*load
+        },
+    )
 }
 
-/// The word at the start of a map's memory, mapped as long as this lives.
-#[derive(Debug)]
-struct Word(NonNull<AtomicU64>);
+/// Attaches a program to an interface as long as the answer lives.
+fn attach(program: &OwnedFd, interface: u32, attach: u32, flags: u32) -> io::Result<OwnedFd> {
+    made(
+        BPF_LINK_CREATE,
+        &LinkCreate {
+            program: program.as_raw_fd() as u32,
+            interface,
+            attach,
+            flags,
+            ..LinkCreate::default()
+        },
+    )
+}
 
-impl Gate {
-    /// An open gate.
-    pub(crate) fn new(interfaces: [u32; 2]) -> io::Result<Self> {
-        let map = bpf(
+/// Words that programs and this process share.
+#[derive(Debug)]
+struct Words<const COUNT: usize> {
+    map: OwnedFd,
+    memory: Mapping,
+}
+
+impl<const COUNT: usize> Words<COUNT> {
+    /// All zero.
+    fn new() -> io::Result<Self> {
+        let map = made(
             BPF_MAP_CREATE,
             &MapCreate {
                 kind: BPF_MAP_TYPE_ARRAY,
                 key_size: 4,
-                value_size: 8,
+                value_size: (COUNT * size_of::<u64>()) as u32,
                 entries: 1,
                 flags: BPF_F_MMAPABLE,
                 ..MapCreate::default()
             },
         )?;
-        // SAFETY: a new mapping at an address of the kernel's choice; a page is the least that
-        // such a map has.
-        let page = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &map,
-                0,
-            )
-        }?;
-        let closed_until = Word(NonNull::new(page.cast()).expect("a mapping is not at zero"));
-        let [left, right] = interfaces.map(|interface| Self::attach(&map, interface));
-        Ok(Self {
-            closed_until,
-            _links: [left?, right?],
-        })
+        let memory = Mapping::of(&map, 0, PAGE)?;
+        Ok(Self { map, memory })
     }
 
-    fn attach(map: &OwnedFd, interface: u32) -> io::Result<OwnedFd> {
-        let program = program(map);
-        let loaded = bpf(
-            BPF_PROG_LOAD,
-            &ProgramLoad {
-                kind: BPF_PROG_TYPE_SCHED_CLS,
-                instruction_count: program.len() as u32,
-                instructions: program.as_ptr() as u64,
-                license: c"Dual MIT/GPL".as_ptr() as u64,
-                ..ProgramLoad::default()
-            },
-        )?;
-        bpf(
-            BPF_LINK_CREATE,
-            &LinkCreate {
-                program: loaded.as_raw_fd() as u32,
-                interface,
-                attach: BPF_TCX_INGRESS,
-                ..LinkCreate::default()
-            },
-        )
-    }
-
-    /// Lets frames pass from now on.
-    pub(crate) fn open(&self) {
-        self.close_until(0);
-    }
-
-    /// Lets none pass from now on.
-    pub(crate) fn close(&self) {
-        self.close_until(u64::MAX);
-    }
-
-    /// Lets none pass up to this time in nanoseconds of CLOCK_MONOTONIC, and all that come later.
-    pub(crate) fn close_until(&self, nanos: u64) {
-        // SAFETY: the mapping lives as long as `self`; the kernel reads it word by word.
-        unsafe { self.closed_until.0.as_ref() }.store(nanos, Ordering::SeqCst);
-    }
-}
-
-impl Drop for Word {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `Gate::new`; `self` was the only one to point to it. The
-        // programs keep the map itself.
-        let _ = unsafe { munmap(self.0.as_ptr().cast(), PAGE) };
+    /// One of them. The kernel reads and writes it whole.
+    fn word(&self, place: usize) -> &AtomicU64 {
+        assert!(place < COUNT, "there are {COUNT} words");
+        let word: NonNull<AtomicU64> = self.memory.at(8 * place as u64, 1).expect("it is inside");
+        // SAFETY: it lies in the mapping, which lives as long as `self`, and is only ever used as
+        // an atomic word.
+        unsafe { word.as_ref() }
     }
 }

@@ -13,6 +13,11 @@ struct EthtoolValue {
     data: u32,
 }
 
+/// `struct ethtool_channels` (linux/ethtool.h): the command, the most that there may be of four
+/// kinds, and how many there are: of queues that receive, that send, that do neither, that do both.
+type EthtoolChannels = [u32; 9];
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+
 /// What can be asked about one interface of the namespace that this was made in.
 pub(crate) struct Request {
     socket: OwnedFd,
@@ -37,7 +42,7 @@ impl Request {
 
     fn ask(&mut self, command: libc::c_ulong) -> io::Result<libc::__c_anonymous_ifr_ifru> {
         // SAFETY: the request is a whole `ifreq` with a terminated name. For SIOCETHTOOL its
-        // pointer leads to a live `ethtool_value` (see `ethtool`).
+        // pointer leads to a live structure of the command (`ethtool`, `receive_queues`).
         let result =
             unsafe { libc::ioctl(self.socket.as_raw_fd(), command as _, &raw mut self.request) };
         check(result).map(|_| self.request.ifr_ifru)
@@ -78,6 +83,16 @@ impl Request {
     /// Whether it has an IPv4 address.
     pub(crate) fn has_ipv4_address(&mut self) -> bool {
         self.ask(libc::SIOCGIFADDR).is_ok()
+    }
+
+    /// Queues that it receives from: one if it cannot tell.
+    pub(crate) fn receive_queues(&mut self) -> u32 {
+        let mut channels: EthtoolChannels = [ETHTOOL_GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+        self.request.ifr_ifru.ifru_data = (&raw mut channels).cast();
+        let result = self.ask(libc::SIOCETHTOOL as libc::c_ulong);
+        self.request.ifr_ifru.ifru_data = std::ptr::null_mut();
+        let [.., receive, _, _, both] = channels;
+        result.map_or(1, |_| (receive + both).max(1))
     }
 
     /// One of ethtool's commands with a number, and the number in its answer.

@@ -136,6 +136,16 @@ fn netem_gets_its_own_words() {
 }
 
 #[test]
+fn losses_of_four_states_are_netems() {
+    let mut wire = Line::new(LineRate::Fixed(Rate::from_bps(5_000_000)));
+    wire.loss = "state 1% 25% p14 0.5%".parse().unwrap();
+    assert_eq!(
+        line("d", "root", &wire, Span::ZERO),
+        ["qdisc add dev d root netem limit 1000000 loss state 1% 25% 0% 100% 0.5% rate 5000000bit"]
+    );
+}
+
+#[test]
 fn a_traced_link_has_an_end_before_its_queue_and_one_behind_it() {
     let (lines, majors) = queue(
         "d",

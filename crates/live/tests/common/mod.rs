@@ -5,7 +5,7 @@
 pub mod cells;
 mod rig;
 
-pub use rig::{Link, Raw, StopOnDrop, available, frame};
+pub use rig::{Link, Net, Raw, StopOnDrop, available, frame};
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::panic::{self, AssertUnwindSafe};

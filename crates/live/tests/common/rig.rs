@@ -110,10 +110,15 @@ pub struct Link {
 
 impl Link {
     pub fn new() -> Self {
+        Self::with("")
+    }
+
+    /// With these words of `ip link add` for both ends of both cables.
+    pub fn with(words: &str) -> Self {
         let (client, middle, server) = (Net::new(), Net::new(), Net::new());
         middle.ip(&format!(
-            "link add a1 type veth peer name a0 netns {}
-             link add b1 type veth peer name b0 netns {}
+            "link add a1 {words} type veth peer name a0 {words} netns {}
+             link add b1 {words} type veth peer name b0 {words} netns {}
              link set a1 up
              link set b1 up",
             client.path(),

@@ -4,7 +4,7 @@ use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span};
 use sojourn_world::LineRate;
 use std::collections::VecDeque;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 
 /// A port in memory: frames with their times of arrival, and what was sent.
 #[derive(Default)]
@@ -38,8 +38,8 @@ impl FramePort for Memory {
         Ok(())
     }
 
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        None
+    fn fds(&self) -> &[OwnedFd] {
+        &[]
     }
 
     fn counters(&mut self) -> PortCounters {
@@ -62,7 +62,7 @@ fn engine(limit: u32, count: u8) -> Engine<Memory> {
         ..Memory::default()
     };
     let pools = [Pool::new(64), Pool::new(64)];
-    Engine::new(&config, pools, left, Memory::default(), 1500)
+    Engine::new(&config, pools, [left, Memory::default()], 1500)
 }
 
 fn step(engine: &mut Engine<Memory>, now: Time) -> Wait {

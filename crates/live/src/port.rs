@@ -1,0 +1,160 @@
+//! What brings the frames of a bridge's two interfaces in and out: AF_PACKET or AF_XDP.
+
+use crate::bridge::{
+    BridgeConfig, BridgeError, Doing, Frame, FramePort, Pool, PortChoice, PortCounters,
+};
+use crate::clock::Clock;
+use crate::interface::Interface;
+use crate::packet_socket::PacketSocket;
+use crate::xdp_port::XdpPort;
+use sojourn_units::Time;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// One interface.
+pub(crate) enum Port {
+    /// As a packet socket sees it.
+    Packet(Box<PacketSocket>),
+    /// With its frames before the kernel.
+    Xdp(Box<XdpPort>),
+}
+
+/// What a bridge's ports have become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortState {
+    /// Both are AF_PACKET, as was asked for, or because AF_XDP is refused for a reason.
+    Packet {
+        /// Which interface, and why.
+        refused: Option<String>,
+    },
+    /// Both are AF_XDP.
+    Xdp {
+        /// Whether the kernel copies no frame of either.
+        zero_copy: bool,
+    },
+}
+
+impl PortState {
+    /// `packet`, `xdp copy` or `xdp zero-copy`.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Packet { .. } => "packet",
+            Self::Xdp { zero_copy: false } => "xdp copy",
+            Self::Xdp { zero_copy: true } => "xdp zero-copy",
+        }
+    }
+
+    /// Why it is not AF_XDP although that was asked for.
+    pub fn refused(&self) -> Option<&str> {
+        match self {
+            Self::Packet { refused } => refused.as_deref(),
+            Self::Xdp { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for PortState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packet { refused: None } => write!(f, "port: AF_PACKET"),
+            Self::Packet { refused: Some(why) } => {
+                write!(f, "port: AF_PACKET, because AF_XDP is refused: {why}")
+            }
+            Self::Xdp { zero_copy: false } => write!(f, "port: AF_XDP, copied by the kernel"),
+            Self::Xdp { zero_copy: true } => write!(f, "port: AF_XDP, zero-copy"),
+        }
+    }
+}
+
+/// Opens both ports as `config` wants them: frames arrive from now on. Both are of one kind, so
+/// that what comes in through one can leave through the other as it is.
+pub(crate) fn open(
+    config: &BridgeConfig,
+    interfaces: [&Interface; 2],
+    pools: &mut [Pool; 2],
+) -> Result<([Port; 2], PortState), BridgeError> {
+    let refused = match config.port {
+        PortChoice::Packet => None,
+        PortChoice::Xdp | PortChoice::Auto => {
+            match open_xdp(interfaces, config.port == PortChoice::Auto) {
+                Ok(ports) => {
+                    let zero_copy = ports.iter().all(XdpPort::is_zero_copy);
+                    let ports = ports.map(|port| Port::Xdp(Box::new(port)));
+                    return Ok((ports, PortState::Xdp { zero_copy }));
+                }
+                Err(why) => Some(why),
+            }
+        }
+    };
+    let [left, right] = interfaces;
+    let [up, down] = pools;
+    let open = |interface: &Interface, pool| {
+        let name = &interface.name;
+        let socket = PacketSocket::open(pool, config.qdisc_bypass);
+        let mut socket = socket.doing(&format!("open a packet socket on `{name}`"))?;
+        socket.bind(interface).doing(&format!("bind to `{name}`"))?;
+        Ok(Port::Packet(Box::new(socket)))
+    };
+    let ports = [open(left, up)?, open(right, down)?];
+    Ok((ports, PortState::Packet { refused }))
+}
+
+/// Both through AF_XDP, or why not.
+fn open_xdp(interfaces: [&Interface; 2], needs_zero_copy: bool) -> Result<[XdpPort; 2], String> {
+    let longest = interfaces.map(|interface| interface.mtu);
+    let longest = longest[0].max(longest[1]);
+    let [left, right] = interfaces.map(|interface| {
+        let opened = XdpPort::open(interface, longest, needs_zero_copy);
+        opened.map_err(|why| format!("`{}`: {why}", interface.name))
+    });
+    Ok([left?, right?])
+}
+
+impl Port {
+    /// Takes frames that come up to this time; what comes later is the kernel's, until another
+    /// time is set. Packet sockets share all of them with the kernel.
+    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
+        if let Self::Xdp(port) = self {
+            port.hold_until(time, clock);
+        }
+    }
+}
+
+/// Does as the port inside does.
+macro_rules! either {
+    ($port:expr, $method:ident $(, $argument:expr)*) => {
+        match $port {
+            Port::Packet(port) => port.$method($($argument),*),
+            Port::Xdp(port) => port.$method($($argument),*),
+        }
+    };
+}
+
+impl FramePort for Port {
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        clock: &Clock,
+        into: &mut Vec<Frame>,
+    ) -> io::Result<usize> {
+        either!(self, receive, pool, clock, into)
+    }
+
+    fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()> {
+        either!(self, send, pool, frames)
+    }
+
+    fn fds(&self) -> &[OwnedFd] {
+        either!(self, fds)
+    }
+
+    fn counters(&mut self) -> PortCounters {
+        either!(self, counters)
+    }
+
+    fn is_alone(&self) -> bool {
+        either!(self, is_alone)
+    }
+}
