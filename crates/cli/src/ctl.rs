@@ -2,18 +2,12 @@
 
 mod capture;
 
+use crate::connection::Connection;
 use crate::{WrongInput, print};
-use anyhow::Context as _;
 use capture::CaptureArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// How long a bridge may take: its own patience with its forwarding thread, and some more.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ask a running bridge, or change it
 ///
@@ -118,35 +112,20 @@ impl CtlArgs {
         }
         request
     }
-
-    /// The answer, and the connection that it came over.
-    fn ask(&self) -> anyhow::Result<(Value, BufReader<UnixStream>)> {
-        let path = self.socket.display();
-        let mut stream = UnixStream::connect(&self.socket)
-            .with_context(|| format!("no bridge can be asked at {path}"))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        writeln!(stream, "{}", self.request()).with_context(|| format!("ask {path}"))?;
-        let mut answer = String::new();
-        let mut reader = BufReader::new(stream);
-        let read = reader.read_line(&mut answer);
-        read.with_context(|| format!("{path} does not answer"))?;
-        let answer = serde_json::from_str(&answer);
-        let answer = answer.with_context(|| format!("{path} is no bridge's socket"))?;
-        Ok((answer, reader))
-    }
 }
 
 pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
     if let Request::Capture(capture) = &args.request {
         capture.check()?;
     }
-    let (answer, connection) = args.ask()?;
+    let mut connection = Connection::open(&args.socket)?;
+    let answer = connection.ask(&args.request())?;
     if answer["ok"] != true {
         let error = answer["error"].as_str().unwrap_or("the bridge says no");
         return Err(WrongInput(error.to_owned()).into());
     }
     if let Request::Capture(capture) = &args.request {
-        return capture.copy(connection);
+        return capture.copy(connection.into_rest());
     }
     if args.json {
         print(&format!("{answer}\n"))?;

@@ -18,9 +18,18 @@ pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
 
 /// Does something at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
 pub(crate) fn on_signal(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+    on_signals(first, || {})
+}
+
+/// As [`on_signal`], with what must be done before the second signal ends the program.
+pub(crate) fn on_signals(
+    first: impl Fn() + Send + 'static,
+    last: impl Fn() + Send + 'static,
+) -> anyhow::Result<()> {
     let mut stops = false;
     let handler = move || {
         if std::mem::replace(&mut stops, true) {
+            last();
             std::process::exit(INTERRUPTED.into());
         }
         first();

@@ -1,7 +1,7 @@
 //! What differs between a running bridge and what is asked of it.
 
 use crate::pair::{Pair, queue, show_line_rate};
-use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, Side};
+use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, PortChoice, Side};
 use sojourn_scenario::bridge::Around;
 use sojourn_units::{Span, show_span};
 use sojourn_world::LineRate;
@@ -135,6 +135,14 @@ pub(crate) fn differences(name: &str, running: &BridgeConfig, wanted: &Pair) -> 
         [old.keep_offloads, new.keep_offloads],
         switch,
     );
+    found.look("port", FIXED, [old.port, new.port], |port| {
+        let word = match port {
+            PortChoice::Packet => "packet",
+            PortChoice::Xdp => "xdp",
+            PortChoice::Auto => "auto",
+        };
+        word.to_owned()
+    });
     found.look(
         "qdisc_bypass",
         FIXED,

@@ -4,6 +4,7 @@
 
 use crate::capture::{Captures, Recording};
 use crate::difference::differences;
+use crate::flows::Flows;
 use crate::history::History;
 use crate::{Log, Notify, Pair, describe};
 use sojourn_live::bridge::{
@@ -37,10 +38,20 @@ pub(crate) struct Member {
     id: Id,
     pub(crate) name: String,
     pub(crate) remote: Remote,
-    /// What happens to the link when the process dies, in words.
-    pub(crate) way_round: String,
+    /// What brings its frames in and out, and what happens to the link when the process dies, in
+    /// words.
+    pub(crate) state: String,
+    /// What those know who look on.
+    flows: Arc<Mutex<Flows>>,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
+}
+
+/// A bridge of the fleet for somebody who looks on.
+pub(crate) struct Watched {
+    pub(crate) name: String,
+    pub(crate) remote: Remote,
+    pub(crate) flows: Arc<Mutex<Flows>>,
 }
 
 /// Tells a bridge from an earlier one of the same pair.
@@ -142,12 +153,13 @@ impl Opened {
                 source: std::io::Error::other(Failure::Panicked),
             })
         });
-        let (remote, way_round, showing) = answer?;
+        let (remote, state, showing) = answer?;
         let member = Member {
             id,
             name,
             remote,
-            way_round,
+            state,
+            flows: Arc::default(),
             stop,
             thread,
         };
@@ -165,8 +177,7 @@ impl Opened {
 /// Why, and what was counted.
 type Ended = (Result<(), Failure>, Option<Snapshot>);
 
-/// A bridge that has its interfaces, what happens to its link when the process dies, and what shows
-/// it to a probe.
+/// A bridge that has its interfaces, its state in words, and what shows it to a probe.
 type IsOpen = (Remote, String, Option<Showing>);
 
 /// The life of a pair's thread; nothing comes of one that was not let go.
@@ -189,7 +200,8 @@ fn forward(
         };
         // There is room for the first one.
         let showing = probe.and_then(|probe| bridge.show(probe).ok());
-        let _ = opened.send(Ok((bridge.remote(), bridge.fail_open_state(), showing)));
+        let state = format!("{}; {}", bridge.port_state(), bridge.fail_open_state());
+        let _ = opened.send(Ok((bridge.remote(), state, showing)));
         may_go.recv().ok()?;
         let result = bridge.run(stop, &mut NoObserver);
         last = Some(bridge.snapshot());
@@ -290,13 +302,13 @@ impl Fleet {
         remotes.iter().all(|remote| remote.snapshot().is_ok())
     }
 
-    /// Of each pair its name, its configuration, and what happens to its link when the process
-    /// dies.
+    /// Of each pair its name, its configuration, and in words what brings its frames in and out and
+    /// what happens to its link when the process dies.
     pub fn pairs(&self) -> Vec<(String, BridgeConfig, String)> {
         let members = self.members();
         let of = |member: &Member| {
             let config = member.remote.config();
-            (member.name.clone(), config, member.way_round.clone())
+            (member.name.clone(), config, member.state.clone())
         };
         members.iter().map(of).collect()
     }
@@ -368,6 +380,20 @@ impl Fleet {
             Ok(snapshot) => Ok(vec![(name, Ok(snapshot))]),
             Err(error) => Err(AskError::Remote(name, error)),
         }
+    }
+
+    /// For somebody who looks on: one pair by its name, or all.
+    pub(crate) fn watched(&self, name: Option<&str>) -> Result<Vec<Watched>, AskError> {
+        let wanted = name.map(|name| self.find(Some(name))).transpose()?;
+        let members = self.members();
+        let wanted =
+            |member: &&Member| wanted.as_ref().is_none_or(|(name, _)| *name == member.name);
+        let watched = members.iter().filter(wanted).map(|member| Watched {
+            name: member.name.clone(),
+            remote: member.remote.clone(),
+            flows: Arc::clone(&member.flows),
+        });
+        Ok(watched.collect())
     }
 
     /// What has been counted, of all pairs, also those that do not answer.

@@ -8,9 +8,10 @@ mod http;
 mod text;
 
 use crate::fleet::{Fleet, PairStats};
+use crate::tins::tins_of;
 use http::{Request, Response};
 use sojourn_live::bridge::{DELAYS, Delays, Side, SideStats};
-use sojourn_qdisc::{DiffServ, DropReason, Field, Report, Value};
+use sojourn_qdisc::{DropReason, Report};
 use sojourn_units::{Rate, Span};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -323,24 +324,14 @@ fn queues(page: &mut Page, ways: &[Way<'_>]) {
 }
 
 fn tins(page: &mut Page, ways: &[Way<'_>]) {
-    let of = |way: &Way<'_>| -> Vec<Vec<Field>> {
-        let mut fields = way.report.stats.iter();
-        let tins = fields.find_map(|field| match &field.value {
-            Value::Groups(tins) if field.name == "tins" => Some(tins.clone()),
-            _ => None,
-        });
-        tins.unwrap_or_default()
-    };
-    let tins: Vec<_> = ways.iter().map(of).collect();
+    let tins: Vec<_> = ways.iter().map(|way| tins_of(way.report)).collect();
     for (tcs, name, kind, about, scale) in TINS {
         page.family(name, kind, about);
         for (way, tins) in ways.iter().zip(&tins) {
-            let mode = DiffServ::ALL.iter().find(|mode| mode.tins() == tins.len());
-            for (tin, fields) in mode.map_or(&[][..], |mode| mode.names()).iter().zip(tins) {
-                let found = fields.iter().find(|field| field.name == tcs);
-                if let Some(Value::Int(number)) = found.map(|field| &field.value) {
+            for tin in tins {
+                if let Some(number) = tin.number(tcs) {
                     let [pair, direction] = way.labels;
-                    page.sample(&[pair, direction, ("tin", tin)], *number as f64 / scale);
+                    page.sample(&[pair, direction, ("tin", tin.name)], number as f64 / scale);
                 }
             }
         }

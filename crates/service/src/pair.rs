@@ -1,8 +1,8 @@
 //! A pair of interfaces as it is asked for, and in words.
 
-use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen};
+use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, PortChoice};
 use sojourn_qdisc::Entrance;
-use sojourn_scenario::bridge::{BridgePair, WayRound};
+use sojourn_scenario::bridge::{BridgePair, PortKind, WayRound};
 use sojourn_units::{Span, show_rate};
 use sojourn_world::{Line, LineRate};
 
@@ -40,6 +40,11 @@ impl From<BridgePair> for Pair {
         config.stale = file.stale.unwrap_or(STALE);
         config.memory = file.memory.unwrap_or(config.memory);
         config.keep_offloads = file.keep_offloads;
+        config.port = match file.port {
+            PortKind::Packet => PortChoice::Packet,
+            PortKind::Xdp => PortChoice::Xdp,
+            PortKind::Auto => PortChoice::Auto,
+        };
         config.qdisc_bypass = file.qdisc_bypass;
         config.busy_poll = file.busy_poll;
         config.seed = file.seed.unwrap_or(config.seed);

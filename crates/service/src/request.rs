@@ -10,8 +10,9 @@
 //! | `reload` | `{"command":"reload"}` |
 //! | `reload dry-run` | `{"command":"reload","dry_run":true}` |
 //! | `capture` | `{"command":"capture","places":["left","right"],"snap_len":192}` |
+//! | `top` | `{"command":"top","flows":20,"order":"rate"}` |
 //!
-//! The first four and `capture` may name a pair: `stats wan`, `change wan up codel`,
+//! The first four, `capture` and `top` may name a pair: `stats wan`, `change wan up codel`,
 //! `"pair":"wan"`; what limits a capture is `"frames":1000` and `"duration":"10s"`. An answer is
 //! `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes nothing. What follows
 //! the answer to `capture` is pcapng, until it ends or the client does; whatever the client sends
@@ -20,7 +21,9 @@
 use crate::Fleet;
 use crate::capture::{Place, Wanted};
 use crate::fleet::AskError;
+use crate::flows::Order;
 use crate::reload::ReloadError;
+use crate::top;
 use serde_json::{Map, Value, json};
 use sojourn_live::bridge::{CAPTURED, Side};
 use sojourn_qdisc::{Entrance, SpecError};
@@ -46,6 +49,8 @@ pub(crate) enum Request {
     Reload { dry_run: bool },
     /// Show frames.
     Capture(Option<String>, Wanted),
+    /// What `sojourn top` shows.
+    Top(Option<String>, top::Wanted),
 }
 
 /// What becomes of a request.
@@ -108,6 +113,7 @@ impl Request {
             Self::Reload { dry_run } => {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
+            Self::Top(pair, wanted) => fleet.top(pair.as_deref(), wanted)?,
             Self::Capture(pair, wanted) => {
                 fleet.capture(by, pair.as_deref(), wanted, stream.try_clone()?)?;
                 return Ok(Done::TakenOver);
@@ -131,7 +137,8 @@ pub(crate) enum Wrong {
     #[error("`{0}` is not a side; there are `up` and `down`")]
     Side(String),
     #[error(
-        "`{0}` is not a command; there are stats, text, change, rate, history, reload and capture"
+        "`{0}` is not a command; there are stats, text, change, rate, history, reload, capture and \
+         top"
     )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
@@ -142,6 +149,8 @@ pub(crate) enum Wrong {
     Places,
     #[error("`{0}` is a whole number from 1 to {1}")]
     Number(&'static str, u64),
+    #[error("`order` is one of {}", Order::WORDS.join(", "))]
+    Order,
     #[error("`duration`: {0}")]
     Duration(UnitError),
     #[error(transparent)]
@@ -211,20 +220,37 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
             _ => Err(Wrong::DryRun),
         },
         "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
+        "top" => Ok(Request::Top(pair, looked_at(&object)?)),
         other => Err(Wrong::Command(other.to_owned())),
     }
+}
+
+/// A number of an object, if it is there.
+fn number(object: &Value, name: &'static str, most: u64) -> Result<Option<u64>, Wrong> {
+    let Some(value) = object.get(name).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let number = value.as_u64().filter(|number| (1..=most).contains(number));
+    number.map(Some).ok_or(Wrong::Number(name, most))
+}
+
+/// What is to be shown.
+fn looked_at(object: &Value) -> Result<top::Wanted, Wrong> {
+    let mut wanted = top::Wanted::default();
+    if let Some(flows) = number(object, "flows", top::MOST)? {
+        wanted.flows = flows as usize;
+    }
+    if object["order"] != Value::Null {
+        let order = object["order"].as_str().and_then(Order::find);
+        wanted.order = order.ok_or(Wrong::Order)?;
+    }
+    Ok(wanted)
 }
 
 /// What is to be captured.
 fn wanted(object: &Value) -> Result<Wanted, Wrong> {
     let mut wanted = Wanted::default();
-    let number = |name, most| match &object[name] {
-        Value::Null => Ok(None),
-        value => {
-            let number = value.as_u64().filter(|number| (1..=most).contains(number));
-            number.map(Some).ok_or(Wrong::Number(name, most))
-        }
-    };
+    let number = |name, most| number(object, name, most);
     if object["places"] != Value::Null {
         let words = object["places"].as_array().ok_or(Wrong::Places)?;
         let place = |word: &Value| {
@@ -308,6 +334,11 @@ mod tests {
                 "capture wan",
                 r#"{"command":"capture","pair":"wan","places":["left","right"],"snap_len":192}"#,
                 Request::Capture(Some("wan".into()), Wanted::default()),
+            ),
+            (
+                "top",
+                r#"{"command":"top","flows":20,"order":"rate"}"#,
+                Request::Top(None, top::Wanted::default()),
             ),
             (
                 "reload",

@@ -33,7 +33,7 @@ pub use ecn::{clear_dscp, set_ce};
 pub use flow::FlowKey;
 pub use frame::parse;
 pub use identity::identity;
-pub use parsed::{Network, Parsed};
+pub use parsed::{Network, Parsed, ether_type};
 pub use segment::{Segment, can_be_cut, write_segment};
 
 /// IP protocol numbers (IANA) that have a meaning here.

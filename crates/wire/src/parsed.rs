@@ -69,9 +69,13 @@ impl Parsed {
 }
 
 /// EtherTypes (IEEE registration authority) that have a meaning here.
-pub(crate) mod ether_type {
-    pub(crate) const IPV4: u16 = 0x0800;
-    pub(crate) const IPV6: u16 = 0x86dd;
+pub mod ether_type {
+    /// IPv4.
+    pub const IPV4: u16 = 0x0800;
+    /// ARP.
+    pub const ARP: u16 = 0x0806;
+    /// IPv6.
+    pub const IPV6: u16 = 0x86dd;
     pub(crate) const VLAN: u16 = 0x8100;
     pub(crate) const QINQ: u16 = 0x88a8;
     pub(crate) const QINQ_OLD: u16 = 0x9100;

@@ -1,6 +1,6 @@
 use super::*;
-use sojourn_live::bridge::Snapshot;
-use sojourn_qdisc::Tally;
+use sojourn_live::bridge::{PortState, Snapshot};
+use sojourn_qdisc::{Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -40,6 +40,7 @@ fn answering() -> PairStats {
             stats,
             reports,
             delays,
+            port: PortState::Packet { refused: None },
         })),
     }
 }

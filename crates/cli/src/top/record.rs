@@ -1,0 +1,191 @@
+//! Samples as a Parquet table: a row for each direction, tin and flow of each sample.
+
+use super::sample::{Flow, Pace, Sample, Tin, Waited, Way};
+use sojourn_report::{Field, Kind, Recording, ReportError};
+use std::path::Path;
+
+/// The columns; `docs/bridge.md` explains them.
+const COLUMNS: [(&str, Kind); 18] = [
+    ("time", Kind::Time),
+    ("pair", Kind::Text),
+    ("direction", Kind::Text),
+    ("kind", Kind::Text),
+    ("name", Kind::Text),
+    ("tin", Kind::Text),
+    ("packets", Kind::Count),
+    ("bytes", Kind::Count),
+    ("dropped_packets", Kind::Count),
+    ("marked_packets", Kind::Count),
+    ("backlog_packets", Kind::Count),
+    ("backlog_bytes", Kind::Count),
+    ("rate_bps", Kind::Number),
+    ("packets_per_s", Kind::Number),
+    ("drops_per_s", Kind::Number),
+    ("marks_per_s", Kind::Number),
+    ("delay_ms", Kind::Number),
+    ("high_delay_ms", Kind::Number),
+];
+
+/// A recording under way.
+pub(super) struct Recorder {
+    table: Recording,
+    last: Option<Sample>,
+    samples: u64,
+}
+
+/// A row but for when and where.
+struct Row<'a> {
+    kind: &'static str,
+    name: &'a str,
+    tin: Option<&'a str>,
+    /// Packets, bytes, drops and marks.
+    counts: [u64; 4],
+    /// Packets and bytes.
+    backlog: [Option<u64>; 2],
+    pace: Option<Pace>,
+    waited: Option<Waited>,
+}
+
+impl<'a> Row<'a> {
+    fn queue(way: &'a Way, old: Option<(&Way, f64)>, bounds_ms: &[f64]) -> Self {
+        Self {
+            kind: "queue",
+            name: &way.queue,
+            tin: None,
+            counts: [
+                way.sent_packets,
+                way.sent_bytes,
+                way.dropped_packets,
+                way.marked_packets,
+            ],
+            backlog: [Some(way.backlog_packets), Some(way.backlog_bytes)],
+            pace: old.and_then(|(old, seconds)| way.pace(old, seconds)),
+            waited: old.and_then(|(old, _)| way.waited(old, bounds_ms)),
+        }
+    }
+
+    fn tin(tin: &'a Tin, old: Option<(&Tin, f64)>) -> Self {
+        Self {
+            kind: "tin",
+            name: &tin.name,
+            tin: Some(&tin.name),
+            counts: [
+                tin.offered_packets,
+                tin.offered_bytes,
+                tin.dropped_packets + tin.filtered_acks,
+                tin.marked_packets,
+            ],
+            backlog: [None, Some(tin.backlog_bytes)],
+            pace: old.and_then(|(old, seconds)| tin.pace(old, seconds)),
+            waited: Some(Waited {
+                mean_ms: tin.delay_ms,
+                high_ms: tin.peak_delay_ms,
+            }),
+        }
+    }
+
+    fn flow(flow: &'a Flow, name: &'a str) -> Self {
+        Self {
+            kind: "flow",
+            name,
+            tin: flow.tin.as_deref(),
+            counts: [
+                flow.sent_packets,
+                flow.sent_bytes,
+                flow.dropped_packets,
+                flow.marked_packets,
+            ],
+            backlog: [None, None],
+            pace: Some(Pace {
+                rate_bps: flow.rate_bps,
+                packets: flow.packets_per_s,
+                drops: flow.drops_per_s,
+                marks: flow.marks_per_s,
+            }),
+            waited: Some(Waited {
+                mean_ms: flow.delay_ms,
+                high_ms: flow.peak_delay_ms,
+            }),
+        }
+    }
+}
+
+impl Recorder {
+    /// A table that will be at `place`.
+    pub(super) fn begin(place: &Path) -> Result<Self, ReportError> {
+        Ok(Self {
+            table: Recording::begin(place, &COLUMNS)?,
+            last: None,
+            samples: 0,
+        })
+    }
+
+    /// Adds a sample.
+    pub(super) fn add(&mut self, sample: &Sample) -> Result<(), ReportError> {
+        let last = self.last.take();
+        let seconds = last.as_ref().map_or(0.0, |last| sample.time - last.time);
+        let time = (sample.time * 1e6) as i64;
+        for pair in &sample.pairs {
+            let before = last.as_ref().filter(|_| seconds > 0.0);
+            let before = before.and_then(|last| last.pair(&pair.name)?.ways());
+            for (side, (direction, way)) in pair.ways().into_iter().flatten().enumerate() {
+                let old = before.map(|ways| (ways[side].1, seconds));
+                let at = [Field::Time(time), Field::Text(&pair.name)];
+                self.way([at[0], at[1], Field::Text(direction)], way, old, sample)?;
+            }
+        }
+        self.samples += 1;
+        self.last = Some(sample.clone());
+        Ok(())
+    }
+
+    fn way(
+        &mut self,
+        place: [Field<'_>; 3],
+        way: &Way,
+        old: Option<(&Way, f64)>,
+        sample: &Sample,
+    ) -> Result<(), ReportError> {
+        self.row(place, &Row::queue(way, old, &sample.delay_bounds_ms))?;
+        for tin in &way.tins {
+            let old = old.and_then(|(old, seconds)| Some((old.tin(&tin.name)?, seconds)));
+            self.row(place, &Row::tin(tin, old))?;
+        }
+        for flow in &way.flows {
+            self.row(place, &Row::flow(flow, &flow.name()))?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, [time, pair, way]: [Field<'_>; 3], row: &Row<'_>) -> Result<(), ReportError> {
+        let count = |count: Option<u64>| count.map_or(Field::Empty, Field::Count);
+        let number = |number: Option<f64>| number.map_or(Field::Empty, Field::Number);
+        let [packets, bytes, drops, marks] = row.counts.map(Field::Count);
+        let [backlog_packets, backlog_bytes] = row.backlog.map(count);
+        self.table.row(&[
+            time,
+            pair,
+            way,
+            Field::Text(row.kind),
+            Field::Text(row.name),
+            row.tin.map_or(Field::Empty, Field::Text),
+            packets,
+            bytes,
+            drops,
+            marks,
+            backlog_packets,
+            backlog_bytes,
+            number(row.pace.map(|pace| pace.rate_bps)),
+            number(row.pace.map(|pace| pace.packets)),
+            number(row.pace.map(|pace| pace.drops)),
+            number(row.pace.map(|pace| pace.marks)),
+            number(row.waited.map(|waited| waited.mean_ms)),
+            number(row.waited.map(|waited| waited.high_ms)),
+        ])
+    }
+
+    /// Puts the table in its place; yields how many samples and rows it has.
+    pub(super) fn finish(self) -> Result<(u64, u64), ReportError> {
+        Ok((self.samples, self.table.finish()?))
+    }
+}

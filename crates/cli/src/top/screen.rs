@@ -1,0 +1,44 @@
+//! The terminal, which is as before however the program ends.
+
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::{cursor, execute};
+use ratatui::{DefaultTerminal, Frame};
+use std::io;
+use std::time::Duration;
+
+/// The terminal as a page.
+pub(super) struct Screen(DefaultTerminal);
+
+impl Screen {
+    /// Takes the terminal over; a panic gives it back too.
+    pub(super) fn open() -> io::Result<Self> {
+        ratatui::try_init().map(Self).inspect_err(|_| give_back())
+    }
+
+    pub(super) fn draw(&mut self, page: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(page).map(drop)
+    }
+
+    /// The next key, if one comes before `patience` is over.
+    pub(super) fn key(patience: Duration) -> io::Result<Option<KeyEvent>> {
+        if !event::poll(patience)? {
+            return Ok(None);
+        }
+        Ok(match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => Some(key),
+            _ => None,
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Gives the terminal back; nothing more can be done where it refuses.
+pub(super) fn give_back() {
+    let _ = ratatui::try_restore();
+    let _ = execute!(io::stdout(), cursor::Show);
+}
