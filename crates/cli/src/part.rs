@@ -29,13 +29,16 @@ impl FromStr for Shard {
 }
 
 impl Shard {
-    /// Leaves only its own.
-    pub(crate) fn of(self, cells: &mut Vec<Cell>) {
-        let mut number = 0;
-        cells.retain(|_| {
-            number += 1;
-            number % self.of == self.number % self.of
-        });
+    /// Leaves only its own. Returns which ones those are.
+    pub(crate) fn of(self, cells: &mut Vec<Cell>) -> sojourn_world::Shard {
+        let Self { number, of } = self;
+        let shard = sojourn_world::Shard {
+            number,
+            of,
+            runs: cells.len(),
+        };
+        *cells = shard.places().map(|place| cells[place].clone()).collect();
+        shard
     }
 }
 

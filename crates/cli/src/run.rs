@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     overwrite: bool,
 
     /// Run only each Nth run, beginning with the Ith: `3/8` is the third of eight shards, whose
-    /// folders `sojourn report` puts together
+    /// folders `sojourn merge` puts together
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
@@ -220,12 +220,13 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let Scenario { info, mut cells } = args.overrides.load(&args.file)?;
+    let Scenario {
+        mut info,
+        mut cells,
+    } = args.overrides.load(&args.file)?;
     let rows = worlds::once(&args.world);
     args.check(&rows, &info.name)?;
-    if let Some(shard) = args.shard {
-        shard.of(&mut cells);
-    }
+    info.shard = args.shard.map(|shard| shard.of(&mut cells));
     let (mut worlds, mut parts) = (Vec::new(), Vec::new());
     for row in &rows {
         worlds.push(row.world(args.setup())?);

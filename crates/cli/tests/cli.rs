@@ -174,50 +174,85 @@ fn a_folder_receives_the_three_files_and_reports_can_be_merged() {
     assert!(Path::new(&both).join("report.html").exists());
 }
 
+/// Runs of a folder of results.
+fn runs(dir: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(Path::new(dir).join("summary.json"));
+    let summary: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+    summary["cells"].as_array().unwrap().clone()
+}
+
+/// Runs of a folder but for what they cost.
+fn told(dir: &str) -> Vec<serde_json::Value> {
+    let mut runs = runs(dir);
+    for run in &mut runs {
+        run["cost"] = serde_json::Value::Null;
+    }
+    runs
+}
+
+/// `sojourn run` with three seeds.
+fn run_three(file: &str, more: &[&str]) {
+    let output = sojourn(&[&["run", file, "--seeds", "3"], more].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 #[test]
-fn shards_make_the_whole_and_what_is_there_is_not_run_again() {
+fn shards_make_the_whole() {
     let folder = Folder::new(GOOD);
     let (file, out) = (folder.path("scenario.toml"), |name: &str| folder.path(name));
-    let runs = |name: &str| -> Vec<serde_json::Value> {
-        let text = std::fs::read_to_string(Path::new(&out(name)).join("summary.json"));
-        let summary: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
-        summary["cells"].as_array().unwrap().clone()
+    run_three(&file, &["--out", &out("whole")]);
+    run_three(&file, &["--out", &out("a"), "--shard", "1/2"]);
+    run_three(&file, &["--out", &out("b"), "--shard", "2/2"]);
+    assert_eq!((runs(&out("whole")).len(), runs(&out("a")).len()), (6, 3));
+    let merge = |names: &[&str]| {
+        let folders: Vec<String> = names.iter().map(|name| out(name)).collect();
+        let into = out("both");
+        let mut arguments = vec!["merge", "--out", &into];
+        arguments.extend(folders.iter().map(String::as_str));
+        sojourn(&arguments)
     };
-    let digests = |name: &str| -> Vec<String> {
-        let mut digests: Vec<_> = runs(name).iter().map(|c| c["digest"].to_string()).collect();
-        digests.sort();
-        digests
-    };
-    let run = |more: &[&str]| {
-        let arguments = [&["run", file.as_str(), "--seeds", "3"], more].concat();
-        let output = sojourn(&arguments);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-    };
-    run(&["--out", &out("whole")]);
-    run(&["--out", &out("a"), "--shard", "1/2"]);
-    run(&["--out", &out("b"), "--shard", "2/2"]);
-    assert_eq!((runs("whole").len(), runs("a").len()), (6, 3));
-    let merged = sojourn(&["report", &out("a"), &out("b"), "--out", &out("both")]);
-    assert!(merged.status.success());
-    assert_eq!(digests("both"), digests("whole"));
+    for (names, said) in [
+        (
+            &["b"][..],
+            "missing: shard 1/2 (`sojourn run FILE --shard 1/2",
+        ),
+        (&["a", "b", "a"], "both hold shard 1/2"),
+        (&["a", "whole"], "whole holds no shard"),
+    ] {
+        let refused = merge(names);
+        assert_eq!(refused.status.code(), Some(2));
+        let told = text(&refused.stderr);
+        assert!(told.contains(said), "{told}");
+    }
+    assert!(!Path::new(&out("both")).exists());
+    let merged = merge(&["b", "a"]);
+    assert!(merged.status.success(), "{}", text(&merged.stderr));
+    assert_eq!(told(&out("both")), told(&out("whole")));
+    let table = |name: &str| std::fs::read(Path::new(&out(name)).join("results.parquet")).unwrap();
+    assert!(table("both") == table("whole"), "the same bytes");
+    // Another division has another first shard.
+    run_three(&file, &["--out", &out("c"), "--shard", "1/3"]);
+    let refused = merge(&["c", "b"]);
+    let said = text(&refused.stderr);
+    assert!(said.contains("one of 2 shards of 6 runs"), "{said}");
+}
+
+#[test]
+fn what_is_there_is_not_run_again() {
+    let folder = Folder::new(GOOD);
+    let (file, out) = (folder.path("scenario.toml"), |name: &str| folder.path(name));
+    run_three(&file, &["--out", &out("whole")]);
+    run_three(&file, &["--out", &out("a"), "--shard", "1/2"]);
     // Half is there; what it cost stays as it was.
-    let cost = |name: &str| -> Vec<String> {
-        runs(name)
-            .iter()
-            .map(|c| c["cost"]["wall_s"].to_string())
-            .collect()
+    let cost = || -> Vec<String> {
+        let runs = runs(&out("a"));
+        let cost = runs.iter().map(|run| run["cost"]["wall_s"].to_string());
+        cost.collect()
     };
-    let before = cost("a");
-    run(&["--out", &out("a"), "--resume"]);
-    assert_eq!(digests("a"), digests("whole"));
-    assert!(before.iter().all(|wall| cost("a").contains(wall)));
-    let params = |name: &str| {
-        runs(name)
-            .iter()
-            .map(|c| c["params"].clone())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(params("a"), params("whole"), "in the scenario's order");
+    let before = cost();
+    run_three(&file, &["--out", &out("a"), "--resume"]);
+    assert_eq!(told(&out("a")), told(&out("whole")));
+    assert!(before.iter().all(|wall| cost().contains(wall)));
     let other = Folder::new(&GOOD.replace("2mbit", "3mbit"));
     let elsewhere = other.path("scenario.toml");
     let refused = sojourn(&["run", &elsewhere, "--out", &out("a"), "--resume"]);

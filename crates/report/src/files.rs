@@ -23,18 +23,37 @@ impl Pending {
         place: PathBuf,
         fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), ReportError>,
     ) -> Result<Self, ReportError> {
-        let failed = || ReportError::io("write", &place);
+        let pending = Self::new(place)?;
+        let mut writer = BufWriter::new(pending.file.as_file());
+        fill(&mut writer)?;
+        let flushed = writer.flush();
+        drop(writer);
+        flushed.map_err(ReportError::io("write", &pending.place))?;
+        pending.complete()
+    }
+
+    /// Begins a file that will be at `place`, for whoever writes to it bit by bit.
+    pub(crate) fn begin(place: PathBuf) -> Result<(Self, File), ReportError> {
+        let pending = Self::new(place)?;
+        let file = pending.file.as_file().try_clone();
+        let file = file.map_err(ReportError::io("write", &pending.place))?;
+        Ok((pending, file))
+    }
+
+    fn new(place: PathBuf) -> Result<Self, ReportError> {
         // As any other file: who may read it is the user's choice (umask).
         let everybody = Permissions::from_mode(0o666);
         let dir = place.parent().unwrap_or(Path::new(""));
         let file = Builder::new().permissions(everybody).tempfile_in(dir);
-        let file = file.map_err(failed())?;
-        let mut writer = BufWriter::new(file.as_file());
-        fill(&mut writer)?;
-        writer.flush().map_err(failed())?;
-        drop(writer);
-        file.as_file().sync_all().map_err(failed())?;
+        let file = file.map_err(ReportError::io("write", &place))?;
         Ok(Self { file, place })
+    }
+
+    /// All has been written.
+    pub(crate) fn complete(self) -> Result<Self, ReportError> {
+        let synced = self.file.as_file().sync_all();
+        synced.map_err(ReportError::io("write", &self.place))?;
+        Ok(self)
     }
 
     /// Writes a text that will be the file at `place`.

@@ -39,6 +39,8 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
     };
     let mut notes = Vec::new();
     let mut info = first.info.clone();
+    // Of several, nobody knows which runs are missing.
+    info.shard = info.shard.filter(|_| others.is_empty());
     for (dir, other) in others {
         if other.info.name != info.name {
             return Err(ReportError::Mixed(format!(
@@ -78,7 +80,7 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
 }
 
 /// Reads one folder.
-fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
+pub(crate) fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
     let text = fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
     let mut summary = summary::read(&text).map_err(|reason| ReportError::damaged(&path, reason))?;

@@ -11,7 +11,7 @@ use crate::{json, seeds};
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{FlowResult, LinkResult, Part, Row};
-use sojourn_world::{Hop, RunResult, ScenarioInfo, Stations};
+use sojourn_world::{Hop, RunResult, ScenarioInfo, Shard, Stations};
 
 /// The format's name and version.
 pub const FORMAT: &str = "sojourn-summary/1";
@@ -24,7 +24,7 @@ pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
         .iter()
         .map(|axis| json!({ "field": axis.field, "values": axis.values }))
         .collect();
-    let mut text = serde_json::to_string_pretty(&json!({
+    let mut summary = json!({
         "format": FORMAT,
         "scenario": info.name,
         "version": info.version,
@@ -34,8 +34,11 @@ pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
         "description": info.description,
         "axes": axes,
         "source": info.source,
-    }))
-    .expect("JSON values always serialise");
+    });
+    if let Some(Shard { number, of, runs }) = info.shard {
+        summary["shard"] = json!({ "number": number, "of": of, "runs": runs });
+    }
+    let mut text = serde_json::to_string_pretty(&summary).expect("JSON values always serialise");
     text.push('\n');
     text
 }

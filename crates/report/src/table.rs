@@ -14,6 +14,7 @@ use crate::labels;
 use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -57,19 +58,27 @@ pub fn write_table(
     Ok(())
 }
 
+/// A column of texts.
+pub(crate) fn text(name: &str, repetition: Repetition) -> Result<Type, ParquetError> {
+    Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+        .with_repetition(repetition)
+        .with_converted_type(ConvertedType::UTF8)
+        .with_logical_type(Some(LogicalType::String))
+        .build()
+}
+
+/// A column of numbers.
+pub(crate) fn number(
+    name: &str,
+    physical: Physical,
+    repetition: Repetition,
+) -> Result<Type, ParquetError> {
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(repetition)
+        .build()
+}
+
 fn schema(fields: &IndexSet<&str>) -> Result<Type, ReportError> {
-    let text = |name: &str, repetition| {
-        Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
-            .with_repetition(repetition)
-            .with_converted_type(ConvertedType::UTF8)
-            .with_logical_type(Some(LogicalType::String))
-            .build()
-    };
-    let number = |name: &str, physical, repetition| {
-        Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .build()
-    };
     let seed = Type::primitive_type_builder("seed", Physical::INT64)
         .with_repetition(Repetition::REQUIRED)
         .with_converted_type(ConvertedType::UINT_64)

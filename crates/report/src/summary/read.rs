@@ -11,7 +11,7 @@ use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{
     Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row, Statistic,
 };
-use sojourn_world::{Axis, Cost, Hop, Place, RunResult, ScenarioInfo, Stations, WorldName};
+use sojourn_world::{Axis, Cost, Hop, Place, RunResult, ScenarioInfo, Shard, Stations, WorldName};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -32,6 +32,7 @@ pub(crate) fn read(text: &str) -> Result<Summary, Damage> {
         version: file.version,
         axes: file.axes.into_iter().map(|axis| axis.0).collect(),
         source: file.source,
+        shard: file.shard.map(|shard| shard.0),
     };
     let results = file.cells.into_iter().map(RunResult::from).collect();
     Ok(Summary { info, results })
@@ -46,7 +47,19 @@ struct File {
     description: String,
     axes: Vec<AxisHere>,
     source: Option<String>,
+    shard: Option<ShardHere>,
 }
+
+#[derive(Deserialize)]
+#[serde(remote = "Shard")]
+struct ShardFile {
+    number: usize,
+    of: usize,
+    runs: usize,
+}
+
+#[derive(Deserialize)]
+struct ShardHere(#[serde(with = "ShardFile")] Shard);
 
 #[derive(Deserialize)]
 #[serde(remote = "Axis")]

@@ -1,0 +1,44 @@
+//! `sojourn merge`: the folders of a scenario's shards as one.
+
+use crate::out::{Results, check_out};
+use crate::{WrongInput, print};
+use anyhow::Context as _;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Put the shards of a scenario's runs together to what one run of all would have written
+///
+/// The shards may be named in any order. Every one must be there, once and whole.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn run sweep.toml --shard 1/2 --out out/1
+  sojourn run sweep.toml --shard 2/2 --out out/2
+  sojourn merge out/1 out/2 --out out/all
+
+Exit status: 0 when all is there, 2 when a shard is missing, is there twice, lacks runs or belongs
+to another whole (nothing is written).")]
+pub(crate) struct MergeArgs {
+    /// Folders written by `sojourn run --shard I/N --out DIR`
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// Folder to write into
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Replace what another scenario or study has left in --out's folder
+    #[arg(long)]
+    overwrite: bool,
+}
+
+pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<u8> {
+    let merged = sojourn_report::join(&args.dirs).map_err(WrongInput::from)?;
+    let out = &args.out;
+    check_out(out, Results::Scenario(&merged.info.name), args.overwrite)?;
+    sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
+        .with_context(|| format!("--out {}", out.display()))?;
+    let count = merged.results.len();
+    let page = out.join(sojourn_report::PAGE);
+    print(&format!("{count} runs\n{}\n", page.display()))?;
+    Ok(0)
+}

@@ -1,0 +1,137 @@
+//! Shards of a scenario's runs, put together to what one run of the whole would have left.
+
+use crate::ReportError;
+use crate::merge::{Merged, load};
+use crate::summary::Summary;
+use sojourn_world::{RunResult, ScenarioInfo, Shard};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Reads the folders of all shards of a scenario's runs, in any order, and puts their runs in the
+/// scenario's.
+///
+/// # Errors
+/// When a folder's files are missing or damaged, when folders are not shards of one scenario and of
+/// the same division, when one is there twice or not at all, or lacks runs. Nothing is left out.
+pub fn join(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
+    let mut shards = BTreeMap::new();
+    let mut first: Option<(&Path, ScenarioInfo, Shard)> = None;
+    for dir in dirs {
+        let held = load(dir)?;
+        let shard = shard(dir, &held)?;
+        match &first {
+            None => first = Some((dir, held.info.clone(), shard)),
+            Some((other, info, of)) => same_whole((dir, &held.info, shard), (other, info, *of))?,
+        }
+        if let Some((other, _)) = shards.insert(shard.number, (dir, held)) {
+            return mixed(format!(
+                "{} and {} both hold shard {}/{}",
+                other.display(),
+                dir.display(),
+                shard.number,
+                shard.of
+            ));
+        }
+    }
+    let Some((_, mut info, whole)) = first else {
+        return mixed("no folder to read was named".to_owned());
+    };
+    let missing = (1..=whole.of)
+        .map(|number| Shard { number, ..whole })
+        .filter(|shard| shard.places().len() > 0 && !shards.contains_key(&shard.number))
+        .map(|shard| format!("{}/{}", shard.number, shard.of))
+        .collect::<Vec<_>>();
+    if !missing.is_empty() {
+        return mixed(format!(
+            "missing: shard {} (`sojourn run FILE --shard {} --out DIR`)",
+            missing.join(", "),
+            missing[0]
+        ));
+    }
+    info.shard = None;
+    Ok(Merged {
+        info,
+        results: in_order(whole, shards.into_values())?,
+        notes: Vec::new(),
+    })
+}
+
+fn mixed<T>(message: String) -> Result<T, ReportError> {
+    Err(ReportError::Mixed(message))
+}
+
+/// Which shard a folder holds.
+fn shard(dir: &Path, held: &Summary) -> Result<Shard, ReportError> {
+    match held.info.shard {
+        Some(shard) if (1..=shard.of).contains(&shard.number) => Ok(shard),
+        Some(Shard { number, of, .. }) => mixed(format!(
+            "{} says that it holds shard {number}/{of}, which there is none of",
+            dir.display()
+        )),
+        None => mixed(format!(
+            "{} holds no shard (`sojourn run --shard I/N`): `sojourn report` sets whole results \
+             side by side",
+            dir.display()
+        )),
+    }
+}
+
+/// Whether two shards are of the same runs.
+fn same_whole(
+    (dir, info, shard): (&Path, &ScenarioInfo, Shard),
+    (other, whole, of): (&Path, &ScenarioInfo, Shard),
+) -> Result<(), ReportError> {
+    let (dir, other) = (dir.display(), other.display());
+    if info.name != whole.name || info.source != whole.source {
+        return mixed(format!(
+            "{dir} and {other} hold shards of different scenarios, or of different texts of one"
+        ));
+    }
+    if (shard.of, shard.runs) != (of.of, of.runs) {
+        return mixed(format!(
+            "{dir} is one of {} shards of {} runs, {other} one of {} of {}",
+            shard.of, shard.runs, of.of, of.runs
+        ));
+    }
+    Ok(())
+}
+
+/// All runs, world by world, in the order of the whole.
+fn in_order<'a>(
+    whole: Shard,
+    shards: impl Iterator<Item = (&'a PathBuf, Summary)>,
+) -> Result<Vec<RunResult>, ReportError> {
+    let mut worlds = Vec::new();
+    let mut all = Vec::new();
+    for (dir, held) in shards {
+        let number = held.info.shard.map_or(1, |shard| shard.number);
+        let shard = Shard { number, ..whole };
+        let mut counts = BTreeMap::new();
+        for run in held.results {
+            let place =
+                (worlds.iter().position(|world| *world == run.world)).unwrap_or_else(|| {
+                    worlds.push(run.world.clone());
+                    worlds.len() - 1
+                });
+            let count = counts.entry(place).or_insert(0);
+            all.push((place, shard.places().nth(*count), run));
+            *count += 1;
+        }
+        for (place, world) in worlds.iter().enumerate() {
+            let (there, due) = (
+                counts.get(&place).copied().unwrap_or(0),
+                shard.places().len(),
+            );
+            if there != due {
+                return mixed(format!(
+                    "{} holds {there} of the {due} runs of shard {number}/{} in world {world}; run \
+                     it again with --resume",
+                    dir.display(),
+                    whole.of
+                ));
+            }
+        }
+    }
+    all.sort_by_key(|(world, place, _)| (*world, *place));
+    Ok(all.into_iter().map(|(.., run)| run).collect())
+}
