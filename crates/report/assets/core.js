@@ -224,6 +224,28 @@ S.axis = (log, low, high, from, to) => {
   return scale;
 };
 
+// --- keys -----------------------------------------------------------------------------------
+
+// One stop for Tab, from which arrows, Home and End go from item to item: nobody tabs through a
+// hundred points.
+S.arrows = (items) => {
+  const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+  const last = items.length - 1;
+  items.forEach((item, i) => {
+    item.setAttribute('tabindex', i === 0 ? 0 : -1);
+    item.addEventListener('keydown', (event) => {
+      const ends = { Home: 0, End: last };
+      const to = event.key in ends ? ends[event.key] : i + (steps[event.key] || 0);
+      if (!(event.key in ends) && !(event.key in steps)) return;
+      event.preventDefault();
+      const next = items[Math.min(Math.max(to, 0), last)];
+      item.setAttribute('tabindex', -1);
+      next.setAttribute('tabindex', 0);
+      next.focus();
+    });
+  });
+};
+
 // Draws now and whenever the width changes.
 S.onResize = (node, draw) => {
   let width = node.clientWidth;

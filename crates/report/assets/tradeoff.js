@@ -141,7 +141,7 @@ S.Tradeoff = class {
       width,
       height,
       viewBox: `0 0 ${width} ${height}`,
-      role: 'img',
+      role: 'group',
       'aria-label': `${this.title}. ${this.rows
         .slice(0, 20)
         .map((row) => this.text(row))
@@ -178,7 +178,8 @@ S.Tradeoff = class {
       }),
     );
     const taken = [];
-    for (const row of this.rows) this.mark(root, row, x, y, taken);
+    const marks = this.rows.map((row) => this.mark(root, row, x, y, taken));
+    S.arrows(marks.sort((a, b) => a.x - b.x).map((mark) => mark.group));
     this.plot.replaceChildren(root);
   }
 
@@ -187,7 +188,7 @@ S.Tradeoff = class {
     const colour = S.colour(S.cellColour(row.cell));
     const hollow = S.worlds.indexOf(row.world) > 0;
     const e = S.ellipse(row.points.map(([px, py]) => [x(px), y(py)]));
-    const group = S.svg('g', { tabindex: 0, role: 'img', 'aria-label': this.text(row) });
+    const group = S.svg('g', { role: 'img', 'aria-label': this.text(row) });
     if (S.finite(e.rx)) {
       group.append(
         S.svg('ellipse', {
@@ -215,8 +216,12 @@ S.Tradeoff = class {
     group.addEventListener('pointerenter', show);
     group.addEventListener('focus', show);
     root.append(group);
-    // Names stand beside their points while there is room.
-    if (this.rows.length > 12 || hollow) return;
+    if (this.rows.length <= 12 && !hollow) this.name(root, row, e, taken);
+    return { group, x: e.x };
+  }
+
+  // Names stand beside their points while there is room.
+  name(root, row, e, taken) {
     const wide = row.label.length * 6.6;
     const right = e.x + 12 + wide < this.plot.clientWidth;
     const from = right ? e.x + 10 : e.x - 10 - wide;

@@ -52,6 +52,7 @@ pub fn html(
 ) -> Result<String, ReportError> {
     let repeated = crate::repeated(results);
     let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
+    let data = data::data(info, results);
     let content = context! {
         head => head(info, results),
         axes => info.axes.iter().map(|axis| context! {
@@ -65,11 +66,11 @@ pub fn html(
         overview => tables::overview(results),
         networks => network::pictures(results),
         agreement => tables::agreement_tables(results),
-        definitions => Value::from(Serde(data::figures())),
+        definitions => Value::from(Serde(data["figures"].clone())),
         source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
-        data => packed(&data::data(info, results)),
+        data => packed(&data),
     };
     render(TEMPLATE, content)
 }

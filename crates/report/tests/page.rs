@@ -6,7 +6,7 @@ use common::{Shape, info, results};
 use flate2::read::DeflateDecoder;
 use serde_json::Value;
 use sojourn_report::html;
-use sojourn_world::{Distribution, Hop, Place, RunResult, Stations, WorldName};
+use sojourn_world::{Distribution, Hop, Place, RunResult, Series, Stations, WorldName};
 
 fn page(results: &[RunResult]) -> String {
     html(&info(), results, &[]).unwrap()
@@ -195,7 +195,47 @@ fn many_series_are_thinned() {
         .unwrap()
         .len();
     assert!((100..1000).contains(&points), "{points}");
-    assert!(page.len() < 6_000_000, "{}", page.len());
+    assert!(page.len() < 5_000_000, "{}", page.len());
+}
+
+/// Values that look like measured ones, which hardly pack.
+#[test]
+fn five_hundred_cells_are_less_than_five_megabytes() {
+    let mut shape = Shape::demo();
+    shape.worlds = &["sim"];
+    shape.points = 500;
+    shape.cells = (0..500)
+        .map(|i| (vec![("rtt".to_owned(), format!("{i}ms"))], 10.0))
+        .collect();
+    let mut results = results(&shape);
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        1.0 + (state >> 33) as f64 / f64::from(1 << 30)
+    };
+    let mut stir = |series: &mut [Series], spread: &mut Distribution| {
+        for point in series.iter_mut().flat_map(|series| &mut series.points) {
+            point.value *= noise();
+        }
+        spread.cdf = (0..=120)
+            .map(|i| (f64::from(i) * noise(), f64::from(i) / 120.0))
+            .collect();
+        spread.count = 1000;
+    };
+    for run in &mut results {
+        for (_, flow) in &mut run.flows {
+            stir(&mut flow.series, &mut flow.rtt);
+            stir(&mut [], &mut flow.induced_rtt);
+        }
+        for (_, link) in &mut run.links {
+            stir(&mut link.series, &mut link.sojourn);
+        }
+    }
+    let page = page(&results);
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    assert_eq!(data(&page)["cells"].as_array().map(Vec::len), Some(500));
 }
 
 #[test]
@@ -244,6 +284,44 @@ fn agreement_is_judged_by_the_stated_tolerances() {
     assert_eq!(verdicts(0), [true, true]);
     assert_eq!(verdicts(1), [false, false]);
     assert_eq!(verdicts(2), [true, false]);
+}
+
+/// The titles under “What the figures mean”.
+fn defined(page: &str) -> Vec<&str> {
+    let from = page.find("id=\"definitions\"").expect("there is a list");
+    let list = &page[from..from + page[from..].find("</section>").expect("it ends")];
+    let titles = list.split("<h3>").skip(1);
+    titles
+        .map(|rest| rest[..rest.find(" <").expect("a unit follows")].trim())
+        .collect()
+}
+
+#[test]
+fn figures_are_defined_where_they_are() {
+    let mut results = results(&Shape::demo());
+    let page = page(&results);
+    let wired = defined(&page);
+    assert!(wired.contains(&"Induced RTT") && wired.contains(&"Sojourn time over time"));
+    for of_radios in ["Airtime", "MAC delay", "Given up", "Data frames"] {
+        assert!(!wired.contains(&of_radios), "{of_radios}");
+    }
+    // All that the page carries is defined, and the other way round.
+    let data = data(&page);
+    assert_eq!(
+        data["figures"].as_array().expect("a list").len(),
+        wired.len()
+    );
+    for run in data["runs"].as_array().expect("a list") {
+        for flow in run["flows"].as_array().expect("a list") {
+            for key in flow["f"].as_object().expect("figures").keys() {
+                assert!(page.contains(&format!("id=\"def-flow-{key}\"")), "{key}");
+            }
+        }
+    }
+    results[0].links[0].1.airtime = Some(0.25);
+    let page = self::page(&results);
+    assert_eq!(defined(&page).len(), wired.len() + 1);
+    assert!(defined(&page).contains(&"Airtime"));
 }
 
 #[test]

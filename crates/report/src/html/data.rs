@@ -4,14 +4,18 @@ use crate::seeds::{groups, student_t_975};
 use crate::summary::qdisc;
 use crate::{json, labels};
 use serde_json::{Map, Value, json};
-use sojourn_world::figure::{self, Content, Distribution, Part, Statistic};
+use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Shape, Statistic};
 use sojourn_world::{RunResult, ScenarioInfo, Series};
 use std::collections::BTreeSet;
 
 /// Points of all series together, about; more than a screen can show anyhow.
 const POINTS: usize = 400_000;
 /// No series is cut below this.
-const POINTS_LEAST: usize = 100;
+const POINTS_LEAST: usize = 50;
+/// Points of all cumulative distributions together, about.
+const CURVE_POINTS: usize = 150_000;
+/// None of them is cut below this.
+const CURVE_LEAST: usize = 30;
 
 pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
     let once: Vec<RunResult>;
@@ -48,16 +52,28 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         "varying": labels::varying(results),
         "params": params,
         "statistics": Statistic::ALL.map(Statistic::name),
-        "figures": figures(),
+        "figures": figures(&runs),
         "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
         "seriesOfFirstSeedOnly": thinning.first_seed_only,
         "runs": runs,
     })
 }
 
-/// Every figure with its meaning.
-pub(super) fn figures() -> Value {
-    let figures = figure::figures().map(|f| {
+/// The figures that a run of the page has, with their meanings: a page without radios names none of
+/// theirs.
+fn figures(runs: &[Value]) -> Value {
+    let mut held = BTreeSet::new();
+    for run in runs {
+        for (kind, part) in [(Kind::Link, "links"), (Kind::Flow, "flows")] {
+            for item in run[part].as_array().into_iter().flatten() {
+                held.extend(keys(&item["f"]).map(|key| (kind, false, key)));
+                held.extend(keys(&item["s"]).map(|key| (kind, true, key)));
+            }
+        }
+        held.extend(keys(&run["aggregate"]).map(|key| (Kind::Aggregate, false, key)));
+    }
+    let here = |f: &Figure| held.contains(&(f.kind, f.shape == Shape::Series, f.key));
+    let figures = figure::figures().filter(here).map(|f| {
         json!({
             "kind": f.kind.name(),
             "shape": f.shape.name(),
@@ -71,12 +87,22 @@ pub(super) fn figures() -> Value {
     figures.collect()
 }
 
+fn keys(object: &Value) -> impl Iterator<Item = &str> {
+    object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str())
+}
+
 /// How much of the series the page carries.
 struct Thinning {
     /// Longest series.
     points: usize,
     /// Whether further seeds of a cell go without series.
     first_seed_only: bool,
+    /// Longest cumulative distribution.
+    curve: usize,
 }
 
 impl Thinning {
@@ -95,11 +121,28 @@ impl Thinning {
             .filter(|run| !first_seed_only || cells.insert((&run.world, &run.params)))
             .map(count)
             .sum();
+        let mut cells = BTreeSet::new();
+        let firsts = results
+            .iter()
+            .filter(|run| cells.insert((&run.world, &run.params)));
+        let curves = firsts.map(|run| {
+            let links = run.links.iter().map(|(_, link)| spreads(link));
+            links
+                .chain(run.flows.iter().map(|(_, flow)| spreads(flow)))
+                .sum::<usize>()
+        });
         Self {
             points: (POINTS / kept.max(1)).max(POINTS_LEAST),
             first_seed_only,
+            curve: (CURVE_POINTS / curves.sum::<usize>().max(1)).max(CURVE_LEAST),
         }
     }
+}
+
+/// How many distributions a part of a result has.
+fn spreads<T: Part>(part: &T) -> usize {
+    let spreads = T::rows().filter_map(|row| row.spread(part).map(|d| d.count > 0));
+    spreads.filter(|has_samples| *has_samples).count()
 }
 
 /// The cumulative distributions that the page has: of each the first run's that has one.
@@ -132,7 +175,7 @@ fn run<'a>(
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
         "links": run.links.iter().map(|(name, l)| {
-            let (values, cdf) = values(l);
+            let (values, cdf) = values(l, thinning.curve);
             json!({
                 "name": name,
                 "f": values,
@@ -142,7 +185,7 @@ fn run<'a>(
             })
         }).collect::<Vec<_>>(),
         "flows": run.flows.iter().map(|(name, f)| {
-            let (values, cdf) = values(f);
+            let (values, cdf) = values(f, thinning.curve);
             json!({
                 "name": name,
                 "app": f.app,
@@ -151,13 +194,13 @@ fn run<'a>(
                 "s": series(&f.series),
             })
         }).collect::<Vec<_>>(),
-        "aggregate": values(&run.aggregate).0,
+        "aggregate": values(&run.aggregate, thinning.curve).0,
     })
 }
 
 /// Values by key (a distribution as a list in the order of [`Statistic::ALL`]) and cumulative
-/// distributions as lists of values and fractions.
-fn values<T: Part>(part: &T) -> (Map<String, Value>, Vec<(&'static str, Value)>) {
+/// distributions as lists of values and fractions, of at most so many points.
+fn values<T: Part>(part: &T, most: usize) -> (Map<String, Value>, Vec<(&'static str, Value)>) {
     let (mut values, mut curves) = (Map::new(), Vec::new());
     for row in T::rows() {
         let key = row.figure.key;
@@ -165,11 +208,15 @@ fn values<T: Part>(part: &T) -> (Map<String, Value>, Vec<(&'static str, Value)>)
             None => continue,
             Some(Content::Spread(d)) if d.count == 0 => continue,
             Some(Content::Spread(d)) => {
-                curves.push((key, curve(d)));
+                curves.push((key, curve(d, most)));
                 json!(Statistic::ALL.map(|one| short(json::statistic(d, one))))
             }
             Some(scalar) => short(json::content(&scalar)),
         };
+        // No value is none: the page then does not speak of the figure.
+        if value.is_null() {
+            continue;
+        }
         values.insert(key.to_owned(), value);
     }
     (values, curves)
@@ -183,9 +230,14 @@ fn short(value: Value) -> Value {
     }
 }
 
-fn curve(d: &Distribution) -> Value {
-    let x: Vec<Value> = d.cdf.iter().map(|(ms, _)| rounded(*ms, 4)).collect();
-    let y: Vec<Value> = d.cdf.iter().map(|(_, q)| rounded(*q, 5)).collect();
+/// Every so many of a distribution's points, and its last.
+fn curve(d: &Distribution, most: usize) -> Value {
+    let stride = d.cdf.len().div_ceil(most).max(1);
+    let last = d.cdf.len().saturating_sub(1);
+    let kept = { d.cdf.iter().enumerate() }.filter(|(i, _)| i % stride == 0 || *i == last);
+    let (x, y): (Vec<Value>, Vec<Value>) = kept
+        .map(|(_, (ms, share))| (rounded(*ms, 4), rounded(*share, 5)))
+        .unzip();
     json!([x, y])
 }
 
@@ -259,6 +311,24 @@ mod tests {
             (rounded(f64::NAN, 4), rounded(0.0, 4)),
             (Value::Null, json!(0))
         );
+    }
+
+    #[test]
+    fn curves_keep_their_ends() {
+        let d = Distribution {
+            cdf: (0..=120)
+                .map(|i| (f64::from(i), f64::from(i) / 120.0))
+                .collect(),
+            ..Distribution::default()
+        };
+        let of = |most| curve(&d, most);
+        let ends = |x: &Value| (x[0].clone(), x[x.as_array().unwrap().len() - 1].clone());
+        for (most, left) in [(1000, 121), (121, 121), (60, 41), (30, 25)] {
+            let curve = of(most);
+            assert_eq!(curve[0].as_array().unwrap().len(), left, "{most}");
+            assert_eq!(ends(&curve[0]), (json!(0), json!(120)));
+            assert_eq!(ends(&curve[1]), (json!(0), json!(1)));
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub fn info() -> ScenarioInfo {
                 .to_vec(),
         }],
         source: Some("name = \"demo\"\nversion = 1\n".to_owned()),
+        shard: None,
     }
 }
 
