@@ -1,9 +1,11 @@
 //! `sojourn export`: results in the formats of other programs.
 
+mod mahimahi;
+
 use crate::out::check_folder;
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use sojourn_flent::data_file;
 use sojourn_scenario::Scenario;
 use sojourn_world::Source;
@@ -12,24 +14,36 @@ use std::path::PathBuf;
 
 /// Write results as other programs' files
 ///
-/// Each run becomes a data file of Flent's, under the test that has its flows: `rrul`, `rrul_be`,
-/// `rrul_be_nflows`, `tcp_nup`, `tcp_ndown` or `ping`, with the names of that test's series.
+/// With --flent each run becomes a data file of Flent's, under the test that has its flows: `rrul`,
+/// `rrul_be`, `rrul_be_nflows`, `tcp_nup`, `tcp_ndown` or `ping`, with the names of that test's
+/// series. With --mahimahi each link that was captured before and behind its queue becomes a log as
+/// `mm-link --uplink-log` writes it.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    group(ArgGroup::new("format").required(true)),
+    after_help = "Examples:
   sojourn run scenarios/flent/tcp_nup.toml --out out/nup
   sojourn export --flent out/nup --out out/flent
   flent -i out/flent/*.flent.gz -p totals -o totals.png
+  sojourn run scenarios/demo.toml --out out/demo --pcap up,up:in
+  sojourn export --mahimahi out/demo --out out/logs
+  mm-throughput-graph 500 out/logs/run-1-up.log > up.svg
 
 Exit status: 0 when every run was written, 1 when one has no place in the format (the others are
-written), 2 when the input is wrong.")]
+written), 2 when the input is wrong."
+)]
 pub(crate) struct ExportArgs {
     /// Folders written by `sojourn run --out`
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
     /// As Flent's data files, `.flent.gz`
-    #[arg(long, required = true)]
+    #[arg(long, group = "format")]
     flent: bool,
+
+    /// As mahimahi's logs, `.log`, of the links in captures of `--pcap LINK,LINK:in`
+    #[arg(long, group = "format")]
+    mahimahi: bool,
 
     /// Folder to write into
     #[arg(long, value_name = "DIR")]
@@ -42,6 +56,9 @@ pub(crate) struct ExportArgs {
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
     check_folder(&args.out)?;
+    if args.mahimahi {
+        return mahimahi::export(&args.dirs, &args.out, &args.base);
+    }
     let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
     let text = merged.info.source.as_ref().ok_or_else(|| {
         WrongInput("the results do not say of which scenario they are".to_owned())
