@@ -13,13 +13,20 @@ from ._run import load, run, sweep
 from ._scenario import Scenario
 from .aqm import Aqm
 from .errors import Problem, RunError, ScenarioError
+from .lines import Figure, Line, fit
+from .partitions import Partitions
 from .results import Report, Results, Table
 from .studies import Reproduction, reproduce, studies
+from .tcp import CongestionControl
 
 __version__: str = _VERSION.split(" ", 1)[0]
 
 __all__ = [
     "Aqm",
+    "CongestionControl",
+    "Figure",
+    "Line",
+    "Partitions",
     "Problem",
     "Report",
     "Reproduction",
@@ -28,6 +35,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "fit",
     "load",
     "reproduce",
     "run",

@@ -7,13 +7,19 @@ VERSION: str
 class Scenario:
     @staticmethod
     def parse(
-        name: str,
-        text: str,
-        base: str,
+        text: tuple[str, str, str],
         sets: list[str],
         sweeps: list[str],
         seeds: tuple[int | None, int | None],
+        part: tuple[int, int] | None,
     ) -> Scenario: ...
+    @staticmethod
+    def survey(
+        text: tuple[str, str, str],
+        sets: list[str],
+        sweeps: list[str],
+        seeds: tuple[int | None, int | None],
+    ) -> tuple[int, int]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -68,6 +74,27 @@ class Reproduced:
     def results(self) -> Results: ...
     def write(self, dir: str) -> None: ...
 
+class Line:
+    @property
+    def rtt_ms(self) -> float: ...
+    @property
+    def rates(self) -> tuple[float | None, float | None]: ...
+    @property
+    def buffers(self) -> tuple[float | None, float | None]: ...
+    @property
+    def qdiscs(self) -> tuple[str, str]: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def figures(self) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]: ...
+
+def fit(
+    files: list[str],
+    client: str | None,
+    cc: str | None,
+    jobs: int | None,
+    progress: Callable[[int], object] | None,
+) -> Line: ...
 def studies() -> list[tuple[str, str]]: ...
 def reproduce(
     study: str,
@@ -80,7 +107,10 @@ def reproduce(
 def run(
     scenario: Scenario,
     numbers: list[int] | None,
-    queues: Sequence[tuple[str, str, Callable[[int, str], object]]],
+    prototypes: tuple[
+        Sequence[tuple[str, str, Callable[[int, str], object]]],
+        Sequence[tuple[str, str, Callable[[int, float, int], object]]],
+    ],
     jobs: int | None,
     series: bool,
     progress: Callable[[int, int], object] | None,

@@ -8,9 +8,9 @@ from typing import Any
 
 
 class Bar:
-    """tqdm's bar over runs; nothing at all where it is not shown or tqdm is not installed."""
+    """tqdm's bar over runs, or rounds; nothing where it is not shown or tqdm is not installed."""
 
-    def __init__(self, runs: int | None, *, shown: bool | None) -> None:
+    def __init__(self, total: int | None, *, shown: bool | None, unit: str = "run") -> None:
         self._bar: Any = None
         if shown is None:
             shown = _in_notebook() or sys.stderr.isatty()
@@ -19,12 +19,17 @@ class Bar:
                 from tqdm.auto import tqdm
             except ImportError:
                 return
-            self._bar = tqdm(total=runs, unit="run")
+            self._bar = tqdm(total=total, unit=unit)
 
     def tell(self, simulated_ms: int, done: int) -> None:
         """So many milliseconds are simulated, so many runs done."""
         if self._bar is not None:
             self._bar.set_postfix_str(f"{simulated_ms / 1000:.0f} s simulated", refresh=False)
+            self._bar.update(done - self._bar.n)
+
+    def tell_rounds(self, done: int) -> None:
+        """So many rounds are done."""
+        if self._bar is not None:
             self._bar.update(done - self._bar.n)
 
     def __enter__(self) -> Bar:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any
+from typing import Any, overload
 
-from . import _native, _program, _spread
+from . import _native, _program, _spread, aqm, tcp
 from ._progress import Bar
 from ._scenario import Source, assignments, read, text_of
-from .aqm import Factory, makers
+from .partitions import Partitions, stream
 from .results import Results
 
 
@@ -24,7 +24,8 @@ def run(
     progress: bool | None = None,
     executor: Executor | None = None,
     keep: str | os.PathLike[str] | None = None,
-    queues: Mapping[str, Factory] | None = None,
+    queues: Mapping[str, aqm.Factory] | None = None,
+    controls: Mapping[str, tcp.Factory] | None = None,
     **overrides: Any,
 ) -> Results:
     """Run a scenario: every combination of its sweep with every seed.
@@ -46,15 +47,18 @@ def run(
         Whether to show a bar (tqdm's). By default in a notebook or a terminal, where tqdm is
         installed.
     executor
-        Where to run: any `concurrent.futures.Executor`, such as a `ProcessPoolExecutor` or
-        ``client.get_executor()`` of a Dask cluster. Each run is a task. By default threads of
-        this process, which let go of Python while they run.
+        Where to run: any `concurrent.futures.Executor`, such as a `ProcessPoolExecutor`,
+        ``client.get_executor()`` of a Dask cluster, or `sojourn.clusters.RayExecutor`. Each run
+        is a task. By default threads of this process, which let go of Python while they run.
     keep
         A folder in which every run is kept as soon as it is done. What is there already is not
         run again, so that the same call goes on where another one ended. A new version of the
         program runs all anew; files that a scenario names (traces) are not looked at.
     queues
         Links with an AQM that is written in Python (see `sojourn.aqm`) in place of their queue.
+    controls
+        Flows with a congestion control that is written in Python (see `sojourn.tcp`) in place of
+        theirs, at both ends.
     overrides
         Fields by their paths with other values: ``dumbbell__rtt="20ms"``, or
         ``**{"flow.upload.tcp.cc": "reno"}``. A field that the scenario sweeps is swept no more.
@@ -76,11 +80,25 @@ def run(
         progress=progress,
         executor=executor,
         keep=keep,
+        out=None,
         queues=queues,
+        controls=controls,
         **overrides,
     )
 
 
+@overload
+def sweep(
+    scenario: Source, axes: Mapping[str, Sequence[Any]], *, out: None = None, **more: Any
+) -> Results: ...
+@overload
+def sweep(
+    scenario: Source,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    out: str | os.PathLike[str],
+    **more: Any,
+) -> Partitions: ...
 def sweep(
     scenario: Source,
     axes: Mapping[str, Sequence[Any]],
@@ -92,37 +110,63 @@ def sweep(
     progress: bool | None = None,
     executor: Executor | None = None,
     keep: str | os.PathLike[str] | None = None,
-    queues: Mapping[str, Factory] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    partition: int = 1000,
+    queues: Mapping[str, aqm.Factory] | None = None,
+    controls: Mapping[str, tcp.Factory] | None = None,
     **overrides: Any,
-) -> Results:
+) -> Results | Partitions:
     """Run a scenario over a grid: every combination of ``axes`` with every seed.
 
     ``axes`` are fields by their paths with the values that they take, beside what the scenario
     sweeps itself: ``{"dumbbell.rtt": ["10ms", "100ms"], "dumbbell.qdisc": ["codel", "pie"]}``.
+
+    Parameters
+    ----------
+    out
+        A folder for the tables, as partitions of Parquet files, where they are more than the
+        memory should hold: it holds one partition at a time, however many runs there are. Every
+        run is kept there as soon as it is done, so that the same call goes on where another one
+        ended. Takes pyarrow, and gives `Partitions`.
+    partition
+        Runs in each partition, with `out`.
+
     All else is as in `run`.
     """
+    prototypes = bool(queues or controls)
     sets, sweeps = assignments(overrides), assignments(axes)
     text = text_of(scenario)
+    if out is not None:
+        if world != "sim" or prototypes or keep is not None:
+            raise ValueError("out is for the simulator, with nothing of Python's, and keeps runs")
+        of = _spread.Sweep(text, tuple(sets), tuple(sweeps), _seeds(seeds), series)
+        if executor is not None:
+            return stream(of, executor, out, partition, progress)
+        with ThreadPoolExecutor(jobs or os.cpu_count()) as threads:
+            return stream(of, threads, out, partition, progress)
     checked = read(text, sets, sweeps, seeds)
     if executor is not None or keep is not None:
-        if world != "sim" or queues:
-            raise ValueError("executor and keep are for the simulator's own queues")
-        numbers = seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
-        of = _spread.Sweep(text, tuple(sets), tuple(sweeps), numbers, series)
+        if world != "sim" or prototypes:
+            raise ValueError("executor and keep are for the simulator, with nothing of Python's")
+        of = _spread.Sweep(text, tuple(sets), tuple(sweeps), _seeds(seeds), series)
         with Bar(len(checked), shown=progress) as bar:
             if executor is not None:
                 return _spread.run(of, checked, executor, keep, bar)
             with ThreadPoolExecutor(jobs or os.cpu_count()) as threads:
                 return _spread.run(of, checked, threads, keep, bar)
     if world != "sim":
-        if queues:
-            raise ValueError("queues that are written in Python are for the simulator")
+        if prototypes:
+            raise ValueError("what is written in Python is for the simulator")
         return _program.run(text, world, sets, sweeps, checked, jobs)
-    made = makers(queues or {})
-    if made and jobs is None:
+    if prototypes and jobs is None:
         jobs = 1  # Python answers one at a time
+    made = aqm.makers(queues or {}), tcp.makers(controls or {})
     with Bar(len(checked), shown=progress) as bar:
         return Results(_native.run(checked, None, made, jobs, series, bar.tell))
+
+
+def _seeds(seeds: int | Sequence[int] | None) -> int | tuple[int, ...] | None:
+    return seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
 
 
 def load(*folders: str | os.PathLike[str]) -> Results:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,6 +29,13 @@ class Scenario:
     def __init__(self, name: str, *, duration: Any, **keys: Any) -> None:
         self.table: dict[str, Any] = {"format": FORMAT, "name": name, "duration": duration, **keys}
         """The scenario as a dict."""
+
+    @classmethod
+    def from_toml(cls, text: str) -> Scenario:
+        """A scenario from the text of a file; paths in it are seen from the current folder."""
+        scenario = cls.__new__(cls)
+        scenario.table = tomllib.loads(text)
+        return scenario
 
     def dumbbell(self, **keys: Any) -> Scenario:
         """Clients, servers and one bottleneck each way; ``up`` and ``down`` are its links."""
@@ -94,21 +102,35 @@ def read(
     sets: list[str],
     sweeps: list[str],
     seeds: int | Sequence[int] | None,
+    part: tuple[int, int] | None = None,
 ) -> _native.Scenario:
-    """The scenario with its runs, checked."""
-    name, content, base = text
-    first: int | None = None
-    count: int | None = None
+    """The scenario with its runs, or those of a part, checked."""
+    return _native.Scenario.parse(text, sets, sweeps, _first_and_count(seeds), part)
+
+
+def survey(
+    text: tuple[str, str, str],
+    sets: list[str],
+    sweeps: list[str],
+    seeds: int | Sequence[int] | None,
+) -> tuple[int, int]:
+    """The number of combinations, all of which are checked, and of the seeds of each."""
+    return _native.Scenario.survey(text, sets, sweeps, _first_and_count(seeds))
+
+
+def _first_and_count(seeds: int | Sequence[int] | None) -> tuple[int | None, int | None]:
+    if seeds is None:
+        return None, None
     if isinstance(seeds, int):
-        count = seeds
-    elif seeds is not None:
+        first, count = None, seeds
+    else:
         numbers = [int(seed) for seed in seeds]
-        first, count = numbers[0], len(numbers)
-        if numbers != list(range(first, first + count)):
+        first, count = numbers[0] if numbers else None, len(numbers)
+        if first is not None and numbers != list(range(first, first + count)):
             raise ValueError("seeds are a number of them, or a range without gaps")
-    if count is not None and count < 1:
+    if count < 1:
         raise ValueError("at least one seed is needed")
-    return _native.Scenario.parse(name, content, base, sets, sweeps, (first, count))
+    return first, count
 
 
 def assignments(fields: Mapping[str, Any]) -> list[str]:

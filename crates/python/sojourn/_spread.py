@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +28,11 @@ class Sweep:
     sweeps: tuple[str, ...]
     seeds: int | tuple[int, ...] | None
     series: bool
+    part: tuple[int, int] | None = None
 
     def read(self) -> _native.Scenario:
-        """The scenario, checked."""
-        return read(self.text, list(self.sets), list(self.sweeps), self.seeds)
+        """The scenario with all runs or those of the part, checked."""
+        return read(self.text, list(self.sets), list(self.sweeps), self.seeds, self.part)
 
 
 @functools.lru_cache(maxsize=4)
@@ -41,7 +42,7 @@ def _read(sweep: Sweep) -> _native.Scenario:
 
 def _task(sweep: Sweep, number: int) -> tuple[bytes, list[str]]:
     """One run, as bytes, and what is to be said of it."""
-    result = _native.run(_read(sweep), [number], [], 1, sweep.series, None)
+    result = _native.run(_read(sweep), [number], ([], []), 1, sweep.series, None)
     return result.pack(), result.notes
 
 
@@ -75,6 +76,19 @@ def run(
     bar: Bar,
 ) -> Results:
     """All runs, in the scenario's order; those that are kept are not run again."""
+    done, failures = gather(sweep, checked, executor, keep, lambda count: bar.tell(0, count))
+    joined = _native.Results.joined(list(done.values()))
+    return Results(joined, failures)
+
+
+def gather(
+    sweep: Sweep,
+    checked: _native.Scenario,
+    executor: Executor,
+    keep: str | os.PathLike[str] | None,
+    tell: Callable[[int], None],
+) -> tuple[dict[int, _native.Results], list[str]]:
+    """Results by the numbers of their runs, in the scenario's order, and what the others lack."""
     folder = None if keep is None else Folder(keep, sweep)
     files = [None if folder is None else folder.file(one) for one in checked.runs]
     done: dict[int, _native.Results] = {}
@@ -87,18 +101,17 @@ def run(
         for number in range(len(checked))
         if number not in done
     }
-    bar.tell(0, len(done))
+    tell(len(done))
     for number, answer in _answers(futures, failures):
         packed, notes = answer
         file = files[number]
         if folder is not None and file is not None:
             folder.keep(file, packed)
         done[number] = _native.Results.unpack(packed, notes)
-        bar.tell(0, len(done))
+        tell(len(done))
     if not done:
         raise RunError("\n".join(failures))
-    joined = _native.Results.joined([done[number] for number in sorted(done)])
-    return Results(joined, failures)
+    return dict(sorted(done.items())), failures
 
 
 def _answers(

@@ -12,7 +12,10 @@
 )]
 
 mod aqm;
+mod control;
 mod error;
+mod fit;
+mod prototype;
 mod reproduce;
 mod results;
 mod run;
@@ -24,6 +27,8 @@ use pyo3::prelude::*;
 /// `sojourn._native`.
 #[pymodule(gil_used = true)]
 mod _native {
+    #[pymodule_export]
+    use crate::fit::{Line, fit};
     #[pymodule_export]
     use crate::reproduce::{Reproduced, reproduce, studies};
     #[pymodule_export]

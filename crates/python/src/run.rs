@@ -1,7 +1,7 @@
 //! Runs in the simulator, while Python goes on: other threads run, and Ctrl-C is heard.
 
-use crate::aqm::Prototypes;
 use crate::error;
+use crate::prototype::{Maker, Prototypes};
 use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -28,15 +28,15 @@ pub(crate) struct How {
     pub(crate) progress: Option<Py<PyAny>>,
 }
 
-/// Runs these of a scenario's runs, by their numbers, all without numbers. `queues` are links with
-/// the name of the AQM there, and what makes one (see `aqm`).
+/// Runs these of a scenario's runs, by their numbers, all without numbers. `prototypes` are links
+/// with the name of the AQM there and what makes one, and so flows with their congestion control.
 #[pyfunction]
-#[pyo3(signature = (scenario, numbers, queues, jobs, series, progress))]
+#[pyo3(signature = (scenario, numbers, prototypes, jobs, series, progress))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     numbers: Option<Vec<usize>>,
-    queues: Vec<(String, String, Py<PyAny>)>,
+    prototypes: (Vec<Maker>, Vec<Maker>),
     jobs: Option<NonZeroUsize>,
     series: bool,
     progress: Option<Py<PyAny>>,
@@ -52,10 +52,11 @@ pub(crate) fn run(
     let cells = cells.collect::<Option<Vec<Cell>>>();
     let mut cells =
         cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
-    let outcomes = if queues.is_empty() {
+    let (queues, controls) = prototypes;
+    let outcomes = if queues.is_empty() && controls.is_empty() {
         outcomes(py, &Sim, &cells, &how)?
     } else {
-        let prototypes = Prototypes::new(py, queues, &mut cells)?;
+        let prototypes = Prototypes::new(py, queues, controls, &mut cells)?;
         let outcomes = outcomes(py, &prototypes, &cells, &how);
         prototypes.raised()?;
         outcomes?
@@ -114,7 +115,7 @@ fn forget_series(result: &mut sojourn_world::RunResult) {
 
 /// Works on a thread of its own without Python; this one hears signals and tells of progress. What
 /// either raises stops the work, and is raised when that has ended.
-fn aside(
+pub(crate) fn aside(
     py: Python<'_>,
     work: impl FnOnce() + Send,
     stop: &AtomicBool,

@@ -11,31 +11,57 @@ pub(crate) struct Scenario {
     pub(crate) read: Read,
 }
 
+fn options(
+    sets: Vec<String>,
+    sweeps: Vec<String>,
+    (seed, seeds): (Option<u64>, Option<u64>),
+) -> Options {
+    Options {
+        sets,
+        sweeps,
+        seed,
+        seeds,
+    }
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads a text; `name` is shown in messages, paths in it are seen from `base`. `seeds` are the
-    /// first one and their number.
+    /// first one and their number, `part` is the first run that is read and the first that is not.
     #[staticmethod]
-    #[pyo3(signature = (name, text, base, sets, sweeps, seeds))]
+    #[pyo3(signature = (text, sets, sweeps, seeds, part))]
     fn parse(
         py: Python<'_>,
-        name: &str,
-        text: &str,
-        base: PathBuf,
+        text: (String, String, PathBuf),
         sets: Vec<String>,
         sweeps: Vec<String>,
         seeds: (Option<u64>, Option<u64>),
+        part: Option<(usize, usize)>,
     ) -> PyResult<Self> {
-        let (seed, seeds) = seeds;
-        let options = Options {
-            sets,
-            sweeps,
-            seed,
-            seeds,
-        };
-        let read = py.detach(|| Read::parse(name, text, &base, &options));
+        let (name, text, base) = text;
+        let options = options(sets, sweeps, seeds);
+        let read = py.detach(|| match part {
+            None => Read::parse(&name, &text, &base, &options),
+            Some((from, to)) => Read::part(&name, &text, &base, &options, from..to),
+        });
         let read = read.map_err(|problems| error::scenario(py, &problems))?;
         Ok(Self { read })
+    }
+
+    /// Checks every combination, keeps none, and counts the combinations and the seeds of each.
+    #[staticmethod]
+    #[pyo3(signature = (text, sets, sweeps, seeds))]
+    fn survey(
+        py: Python<'_>,
+        text: (String, String, PathBuf),
+        sets: Vec<String>,
+        sweeps: Vec<String>,
+        seeds: (Option<u64>, Option<u64>),
+    ) -> PyResult<(usize, usize)> {
+        let (name, text, base) = text;
+        let options = options(sets, sweeps, seeds);
+        let counts = py.detach(|| Read::survey(&name, &text, &base, &options));
+        counts.map_err(|problems| error::scenario(py, &problems))
     }
 
     #[getter]
