@@ -12,7 +12,7 @@ macro_rules! study {
             name: $name,
             files: &[$((
                 $file,
-                include_str!(concat!("../../../studies/", $name, "/", $file)),
+                include_str!(concat!("../studies/", $name, "/", $file)),
             )),+],
         }
     };

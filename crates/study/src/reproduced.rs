@@ -143,6 +143,7 @@ fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<Strin
         version: 1,
         axes,
         source: Some(study.text.clone()),
+        shard: None,
     };
     (results, failures, info)
 }

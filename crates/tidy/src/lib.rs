@@ -13,6 +13,7 @@ pub mod docs;
 pub mod edges;
 pub mod generated;
 pub mod modules;
+pub mod packages;
 pub mod purity;
 pub mod text;
 
@@ -129,7 +130,8 @@ pub fn root() -> PathBuf {
     root.expect("this crate lies in crates/tidy").to_path_buf()
 }
 
-/// All text files that people write, in the order of their paths. Build output is left out.
+/// All text files that people write, in the order of their paths. Build output is left out, and
+/// links: what they lead to stands elsewhere.
 ///
 /// # Panics
 /// If a folder or file cannot be read: then no rule can say anything.
@@ -141,6 +143,9 @@ pub fn sources(root: &Path) -> Vec<Source> {
         for entry in entries.unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
+            if path.is_symlink() {
+                continue;
+            }
             if path.is_dir() {
                 let output = ["target", "out", "build"].contains(&&*name);
                 if !output && (!name.starts_with('.') || name == ".ci") {

@@ -2,16 +2,17 @@
 
 use std::process::Command;
 
+use serde_json::Value;
 use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
 use sojourn_tidy::text;
-use sojourn_tidy::{Finding, Source, docs, expect_none, modules, root, sources};
+use sojourn_tidy::{Finding, Source, docs, expect_none, modules, packages, root, sources};
 
 fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
     expect_none(&sources(&root()).iter().flat_map(rule).collect::<Vec<_>>());
 }
 
-fn cargo_edges() -> Edges {
+fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",
@@ -28,8 +29,11 @@ fn cargo_edges() -> Edges {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let metadata = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
-    edges::actual(&metadata)
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn cargo_edges() -> Edges {
+    edges::actual(&metadata())
 }
 
 fn architecture() -> Source {
@@ -53,6 +57,12 @@ fn declared_dependencies_are_used() {
 fn every_crate_is_on_the_code_map() {
     let crates: Vec<String> = cargo_edges().into_keys().collect();
     expect_none(&docs::code_map(&architecture(), &crates));
+}
+
+#[test]
+fn crates_are_ready_for_their_registry() {
+    expect_none(&packages::lacking(&metadata(), &root()));
+    for_each(packages::included);
 }
 
 #[test]
