@@ -1,23 +1,30 @@
 # Everything a visitor needs, each with its own set-up. `make help` lists it.
 .POSIX:
-.PHONY: help demo test python formats bench count dash build package lint doc deny clean
+.PHONY: help demo test python playground browser formats bench count dash build package
+.PHONY: fresh static lint doc deny clean
 
 CARGO = cargo
 PYTHON = $${CARGO_TARGET_DIR:-target}/python/bin/python
 TAPLO = $${CARGO_TARGET_DIR:-target}/python/bin/taplo
 WHEELS = $${CARGO_TARGET_DIR:-target}/wheels
+MUSL = $$(rustc -vV | sed -n 's/^host: \([^-]*\)-.*/\1/p')-unknown-linux-musl
+STATIC = $${CARGO_TARGET_DIR:-target}/$(MUSL)
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
+	@echo 'make playground  the simulator in a page, target/playground/, for any static server'
+	@echo 'make browser the playground, and its tests in headless Chromium'
 	@echo 'make formats every scenario and study held to its schema with taplo'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
 	@echo 'make package a Debian package of it, target/package/sojourn_*.deb'
+	@echo 'make fresh   that package tried on a fresh Debian 12, as root'
+	@echo 'make static  the program for any Linux, without libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make lint    format and lints only'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
@@ -29,6 +36,15 @@ build:
 package: build
 	@scripts/setup package
 	@scripts/package $(SOJOURN)
+
+fresh: package
+	@scripts/setup fresh
+	@scripts/fresh "$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn_*.deb)"
+
+static:
+	@scripts/setup static
+	$(CARGO) build --release --locked --target $(MUSL) -p sojourn-cli
+	@scripts/static pack $(STATIC)/release/sojourn
 
 demo: build
 	@scripts/setup demo
@@ -48,11 +64,17 @@ test: lint
 	@scripts/setup test
 	$(CARGO) run --quiet --locked -p sojourn-cli -- kernel build
 	$(CARGO) test --workspace --locked
+	@scripts/setup static
+	$(CARGO) build --quiet --locked --target $(MUSL) -p sojourn-cli
+	@scripts/setup package
+	@scripts/package $(STATIC)/../debug/sojourn
+	@scripts/static check $(STATIC)/debug/sojourn $(STATIC)/../debug/sojourn
 	$(CARGO) run --quiet --locked -p sojourn-qdisc --example fq_codel
 	$(CARGO) run --quiet --locked -p sojourn-sim --example own_aqm
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 	$(MAKE) formats
 	$(MAKE) python
+	$(MAKE) browser
 
 # With the profile of tests, so that what they have built is built.
 python:
@@ -62,6 +84,17 @@ python:
 	$(PYTHON) -m pip install --quiet --no-deps --force-reinstall $(WHEELS)/sojourn-*.whl
 	$(PYTHON) -m mypy --config-file crates/python/pyproject.toml crates/python/sojourn
 	$(PYTHON) -m pytest -q crates/python/tests
+
+playground:
+	@scripts/setup playground
+	@scripts/playground
+
+# The program beside the page has the profile of tests, so that what they have built is built.
+browser: playground
+	@scripts/setup python
+	@scripts/setup browser
+	$(CARGO) build --quiet --locked -p sojourn-cli
+	$(PYTHON) -m pytest -q crates/playground/tests
 
 formats:
 	@scripts/setup python

@@ -6,6 +6,7 @@
 
 mod bridge;
 mod check;
+mod connection;
 mod ctl;
 mod export;
 mod fidelity;
@@ -13,6 +14,7 @@ mod figures;
 mod fit;
 mod kernel;
 mod manual;
+mod merge;
 mod out;
 mod part;
 mod pcap;
@@ -24,6 +26,7 @@ mod rtt;
 mod run;
 mod signal;
 mod table;
+mod top;
 mod worlds;
 
 use clap::{Args, Parser, Subcommand};
@@ -63,6 +66,7 @@ enum Command {
     Run(run::RunArgs),
     Check(check::CheckArgs),
     Report(report::ReportArgs),
+    Merge(merge::MergeArgs),
     Reproduce(reproduce::ReproduceArgs),
     Fidelity(fidelity::FidelityArgs),
     Export(export::ExportArgs),
@@ -71,6 +75,7 @@ enum Command {
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
     Ctl(ctl::CtlArgs),
+    Top(top::TopArgs),
     Kernel(kernel::KernelArgs),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
@@ -156,6 +161,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => report::report(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Export(args) => export::export(&args),
@@ -164,6 +170,7 @@ fn main() -> ExitCode {
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),
         Command::Ctl(args) => ctl::ctl(&args),
+        Command::Top(args) => top::top(&args),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

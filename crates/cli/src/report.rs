@@ -1,12 +1,13 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
 use crate::fidelity::{PAGE, pairs};
-use crate::fit::{is_flent, side_by_side};
+use crate::fit::side_by_side;
 use crate::out::{Results, check_folder, check_out};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use sojourn_fidelity::Matrix;
+use sojourn_fit::is_flent;
 use sojourn_report::Merged;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
