@@ -35,9 +35,13 @@ fn flows(down: &str, up: &str, rtt: &str, qdisc: &str) -> Value {
     summary["cells"][0]["flows"].clone()
 }
 
-fn median(flows: &Value, flow: &str, figure: &str) -> f64 {
-    let value = flows[flow][figure]["p50"].as_f64();
+fn figure(flows: &Value, flow: &str, figure: &str, of: &str) -> f64 {
+    let value = flows[flow][figure][of].as_f64();
     value.unwrap_or_else(|| panic!("{flow} has no {figure}"))
+}
+
+fn median(flows: &Value, flow: &str, name: &str) -> f64 {
+    figure(flows, flow, name, "p50")
 }
 
 /// What the study says of its own links holds between them too.
@@ -62,7 +66,9 @@ fn links_and_base_rtts_between_those_of_the_study_behave_alike() {
             }
             let asked = median(&aqm, "dash", "app.rr_kbps");
             assert!(asked >= 506.0, "{cell}: {asked}");
-            assert!(asked > median(&fifo, "dash", "app.rr_kbps"), "{cell}");
+            // The median may be the best quality there is behind both.
+            let [asked, before] = [&aqm, &fifo].map(|of| figure(of, "dash", "app.rr_kbps", "mean"));
+            assert!(asked > before, "{cell}: {asked} {before}");
         }
     }
 }
