@@ -13,9 +13,8 @@ use sojourn_live::bridge::{Bridge, BridgeError};
 use sojourn_live::{STATE, Signal, Signals};
 use sojourn_scenario::bridge::BridgeFile;
 use sojourn_service::{
-    Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, Recording, Wanted, describe, show,
+    Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
 };
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -59,24 +58,6 @@ pub(crate) struct BridgeArgs {
 
     #[command(flatten)]
     pair: PairArgs,
-}
-
-impl PairArgs {
-    /// The capture to a file, if one is wanted.
-    fn recording(&self) -> anyhow::Result<Option<Recording>> {
-        let Some(path) = &self.pcap else {
-            return Ok(None);
-        };
-        let file = File::create(path).with_context(|| format!("--pcap {}", path.display()))?;
-        Ok(Some(Recording {
-            wanted: Wanted {
-                snap_len: self.snap_len,
-                ..Wanted::default()
-            },
-            file,
-            path: path.clone(),
-        }))
-    }
 }
 
 /// The outputs of a bridge, and its signals.
@@ -159,10 +140,7 @@ fn start(
     let control = control.map(|path| Control::listen(path, file.around.control_group));
     let control = control.transpose()?;
     let metrics = file.around.metrics.map(Metrics::listen).transpose()?;
-    let mut pairs = Vec::new();
-    for pair in file.pairs.into_iter().map(Pair::from) {
-        pairs.push((pair, args.pair.recording()?));
-    }
+    let pairs = file.pairs.into_iter().map(Pair::from).collect();
     let notify = Notify::from_environment().context("NOTIFY_SOCKET")?;
     let path = args.config.clone();
     let fleet = Fleet::start(pairs, path, file.around, outside.log(), notify);
@@ -269,11 +247,12 @@ fn finish(
         let result = end.result.with_context(|| format!("pair {}", end.name));
         failed = failed.or(result.err());
     }
-    for Recorded { lost, result } in recorded {
+    for Recorded { path, lost, result } in recorded {
+        let path = path.display();
         if lost > 0 {
-            eprintln!("sojourn: --pcap: {lost} frames were left out, the disk was too slow");
+            eprintln!("sojourn: {path}: {lost} frames were left out, the disk was too slow");
         }
-        failed = failed.or(result.context("--pcap").err());
+        failed = failed.or(result.with_context(|| format!("write {path}")).err());
     }
     failed.map_or(Ok(0), Err)
 }

@@ -341,3 +341,47 @@ fn a_reader_that_does_not_read_holds_nothing_up() {
     assert!(left_out > 0 && kept > 16_384, "{kept} {left_out}");
     bridge.interrupt();
 }
+
+/// The file begins a capture, another one ends it, and a path that cannot be written changes
+/// nothing.
+#[test]
+fn a_bridge_s_file_begins_and_ends_captures() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let link = Link::new();
+    let write = |keys: &str| {
+        let head = "version = 1\ncontrol = \"control\"\n[[pair]]\nname = \"wan\"\nleft = \"a1\"\n";
+        let text = format!("{head}right = \"b1\"\nfail_open = \"off\"\n{keys}\n");
+        fs::write(dir.join("bridge.toml"), text).unwrap();
+    };
+    let frames = |file: &str| tshark(&dir.join(file), "frame").len();
+    write("pcap = \"one.pcapng\"\nsnap_len = 60");
+    let process = bridge(&link, "--config bridge.toml", dir);
+    exchange(&link);
+    write("pcap = \"no/where.pcapng\"");
+    let (code, said) = ctl(dir, "reload");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("pair wan: pcap: no/where.pcapng: "), "{said}");
+    write("pcap = \"two.pcapng\"");
+    let (code, said) = ctl(dir, "reload");
+    assert_eq!(code, Some(0), "{said}");
+    let changed = "pcap: one.pcapng (60 bytes of a frame) -> two.pcapng (192 bytes of a frame)";
+    assert!(said.contains(changed), "{said}");
+    // What goes out of one port comes in at the other, and both see it.
+    assert!(frames("one.pcapng") >= 400);
+    let first = frames("one.pcapng");
+    exchange(&link);
+    // The same file anew, with what comes from now on.
+    write("pcap = \"one.pcapng\"");
+    assert_eq!(ctl(dir, "reload").0, Some(0));
+    assert!(frames("two.pcapng") >= 400);
+    write("");
+    let (code, said) = ctl(dir, "reload");
+    assert_eq!((code, said.contains("-> none")), (Some(0), true), "{said}");
+    assert!(frames("one.pcapng") < first);
+    assert_eq!(ctl(dir, "reload").1, "nothing differs\n");
+    process.interrupt();
+}

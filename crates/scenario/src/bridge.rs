@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// The only version so far.
 const VERSION: i64 = 1;
 
+/// Most bytes of a frame that a capture keeps.
+const MOST_KEPT: u64 = 256;
+
 /// Words that stand for a direction where a pair may be named too.
 const SIDES: [&str; 2] = ["up", "down"];
 
@@ -134,6 +137,11 @@ table! {
         /// Seed of dice and of the hash of flows. Default random, so that nobody knows which flows
         /// share a queue.
         seed: Option<u64>,
+        /// Captures what the hosts beyond both ports send and get to this pcapng file, which is
+        /// written anew: a path, seen from the file that says so. Default: none.
+        pcap: Option<String>,
+        /// Bytes of each frame that `pcap` keeps, up to 256. Default 192.
+        snap_len: Option<Bytes>,
         ..hop: HopTable,
     }
 }
@@ -148,6 +156,15 @@ pub enum WayRound {
     Prefer,
     /// As `Prefer`, but the bridge does not start where it cannot.
     Require,
+}
+
+/// A capture of both ports to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PcapFile {
+    /// Where it is written.
+    pub path: PathBuf,
+    /// Bytes of each frame that are kept.
+    pub snap_len: Option<u32>,
 }
 
 /// What brings the frames of a pair in and out.
@@ -217,6 +234,8 @@ pub struct BridgePair {
     pub busy_poll: bool,
     /// Seed of dice and of the hash of flows.
     pub seed: Option<u64>,
+    /// Where its frames are captured to, from the first on.
+    pub pcap: Option<PcapFile>,
 }
 
 impl BridgePair {
@@ -300,6 +319,14 @@ impl Resolver<'_> {
                     self.complain(&format!("{place}.{key}"), message);
                 }
             }
+            if let Some(pcap) = &pair.pcap {
+                let path = |pair: &BridgePair| pair.pcap.as_ref().map(|pcap| pcap.path.clone());
+                let other = others.iter().find(|o| path(o).as_ref() == Some(&pcap.path));
+                if let Some(other) = other {
+                    let message = format!("the pair `{}` is captured to this file", other.name);
+                    self.complain(&format!("{place}.pcap"), message);
+                }
+            }
             if pair.left == pair.right {
                 let message = "a pair needs two different interfaces";
                 self.complain(&format!("{place}.right"), message);
@@ -320,6 +347,7 @@ impl Resolver<'_> {
             Some(name) => format!("pair.{}", name.0),
             None => format!("pair[{}]", index + 1),
         };
+        let pcap = self.pcap(&place, table.pcap.as_deref(), table.snap_len);
         let (left, right) = (table.left.0, table.right.0);
         let mut both = table.hop;
         if both.rate.is_none() && both.trace.is_none() {
@@ -350,6 +378,33 @@ impl Resolver<'_> {
             qdisc_bypass: table.qdisc_bypass.unwrap_or(false),
             busy_poll: table.busy_poll.unwrap_or(false),
             seed: table.seed,
+            pcap,
         })
+    }
+
+    /// The capture of the pair at `place`.
+    fn pcap(
+        &mut self,
+        place: &str,
+        path: Option<&str>,
+        snap_len: Option<Bytes>,
+    ) -> Option<PcapFile> {
+        let snap_len = snap_len.map(|len| len.0);
+        if snap_len.is_some() && path.is_none() {
+            self.complain(
+                &format!("{place}.snap_len"),
+                "there is no `pcap` to keep them",
+            );
+        }
+        if snap_len.is_some_and(|len| !(1..=MOST_KEPT).contains(&len)) {
+            let message = format!("of a frame 1 to {MOST_KEPT} bytes can be kept");
+            self.complain(&format!("{place}.snap_len"), message);
+        }
+        if path?.is_empty() {
+            self.complain(&format!("{place}.pcap"), "is the path of a file");
+        }
+        let path = self.files.beside(path?);
+        let snap_len = snap_len.map(|len| len.min(MOST_KEPT) as u32);
+        Some(PcapFile { path, snap_len })
     }
 }

@@ -7,7 +7,7 @@ use crate::video::{self, VideoError};
 use sojourn_apps::dash::{Manifest, big_clip};
 use sojourn_world::RateTrace;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Most bytes of a scenario, and of a bridge's file.
@@ -57,6 +57,13 @@ impl Files {
             videos: Known::new(),
             own_video: None,
         }
+    }
+
+    /// A path as it is seen from here; two that are written alike are the same.
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        let path = self.base.join(path);
+        let parts = path.components();
+        parts.filter(|part| *part != Component::CurDir).collect()
     }
 
     /// The link trace in the file `path`.

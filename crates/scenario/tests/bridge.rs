@@ -24,10 +24,13 @@ down = { rate = "100mbit", qdisc = "cake" }
 [[pair]]
 left = "eth3"
 right = "eth4"
+pcap = "dsl.pcapng"
+snap_len = 60
 "#;
 
 fn parse(text: &str) -> Result<BridgeFile, String> {
-    BridgeFile::parse("test.toml", text, Path::new("")).map_err(|problems| problems.to_string())
+    BridgeFile::parse("test.toml", text, Path::new("/etc/sojourn"))
+        .map_err(|problems| problems.to_string())
 }
 
 #[test]
@@ -53,6 +56,10 @@ fn a_key_of_the_pair_counts_for_both_directions() {
     );
     assert_eq!(wan.fail_open, WayRound::Require);
     assert_eq!(wan.watchdog, Some(Span::from_millis(50)));
+    assert_eq!(wan.pcap, None);
+    let pcap = other.pcap.as_ref().expect("it is captured");
+    assert_eq!(pcap.path, Path::new("/etc/sojourn/dsl.pcapng"));
+    assert_eq!(pcap.snap_len, Some(60));
     // Everything has a default.
     assert_eq!(other.name, "eth3-eth4");
     assert_eq!(
@@ -149,6 +156,26 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         "up = { rate",
         "delay = \"1ms\"\nup = { rate",
         &["test.toml:12:1: not TOML: duplicate key"],
+    ),
+    (
+        "name = \"wan\"",
+        "name = \"wan\"\npcap = \"./dsl.pcapng\"",
+        &["test.toml:19:8: pair[2].pcap: the pair `wan` is captured to this file"],
+    ),
+    (
+        "pcap = \"dsl.pcapng\"\n",
+        "",
+        &["pair[2].snap_len: there is no `pcap` to keep them"],
+    ),
+    (
+        "snap_len = 60",
+        "snap_len = 257",
+        &["test.toml:19:12: pair[2].snap_len: of a frame 1 to 256 bytes can be kept"],
+    ),
+    (
+        "pcap = \"dsl.pcapng\"",
+        "pcap = \"\"",
+        &["pair[2].pcap: is the path of a file"],
     ),
     ("[[pair]]\n", "[pair]\n", &["not TOML: "]),
 ];

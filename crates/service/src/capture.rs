@@ -9,18 +9,22 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use sojourn_capture::{Direction, Interface, LinkType, SNAP_LEN, Writer};
 use sojourn_live::bridge::{BridgeConfig, Probe, Remote, Showing, Shown, View, probe};
+use sojourn_scenario::bridge::PcapFile;
 use sojourn_units::{Span, Time, words};
 use sojourn_world::TapPoint;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a capture looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long one to a file may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 words! {
     /// Where a bridge's frames are captured.
@@ -77,7 +81,7 @@ impl Place {
 
 /// What is to be captured, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// Where; an interface of the file each.
     pub places: Vec<Place>,
     /// Bytes of each frame that are kept, [`CAPTURED`](sojourn_live::bridge::CAPTURED) at most.
@@ -100,20 +104,53 @@ impl Default for Wanted {
     }
 }
 
-/// A capture to a file, from a bridge's first frame to its last.
+/// A capture to a file that can begin.
 #[derive(Debug)]
-pub struct Recording {
-    /// What is captured.
-    pub wanted: Wanted,
-    /// Where it is written.
-    pub file: File,
-    /// What the file is called.
-    pub path: PathBuf,
+pub(crate) struct Recording {
+    wanted: Wanted,
+    file: File,
+    pcap: PcapFile,
+}
+
+impl Recording {
+    /// The file is there afterwards, and has in it what it had.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn open(pcap: PcapFile) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&pcap.path);
+        Ok(Self {
+            wanted: Wanted {
+                snap_len: pcap.snap_len.unwrap_or(SNAP_LEN),
+                ..Wanted::default()
+            },
+            file: file?,
+            pcap,
+        })
+    }
+
+    /// Both ends of what shows it.
+    pub(crate) fn probe(&self) -> (Probe, View) {
+        self.wanted.probe()
+    }
+}
+
+/// A capture to a file under way.
+pub(crate) struct Recorder {
+    pub(crate) pcap: PcapFile,
+    stop: Arc<AtomicBool>,
 }
 
 /// What has become of a capture to a file.
 #[derive(Debug)]
 pub struct Recorded {
+    /// The file.
+    pub path: PathBuf,
     /// Frames that were left out because the disk was too slow.
     pub lost: u64,
     /// Why it could not be written to the end.
@@ -124,8 +161,11 @@ pub struct Recorded {
 #[derive(Default)]
 pub(crate) struct Captures {
     to_clients: Mutex<Vec<JoinHandle<()>>>,
-    to_files: Mutex<Vec<JoinHandle<Recorded>>>,
+    to_files: Mutex<Vec<ToFile>>,
 }
+
+/// A thread that writes a file, and what ends it.
+type ToFile = (Arc<AtomicBool>, JoinHandle<Recorded>);
 
 fn locked<T>(threads: &Mutex<T>) -> MutexGuard<'_, T> {
     threads.lock().unwrap_or_else(PoisonError::into_inner)
@@ -133,7 +173,7 @@ fn locked<T>(threads: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Where a capture goes.
 enum Sink {
-    File(File),
+    File(File, Arc<AtomicBool>),
     Client(Client),
 }
 
@@ -168,7 +208,7 @@ impl Why {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.write(bytes),
+            Self::File(file, _) => file.write(bytes),
             Self::Client(client) => client.write(bytes),
         }
     }
@@ -349,7 +389,7 @@ impl Session {
             return Some(Why::Bridge);
         }
         match self.writer.get_ref().get_ref() {
-            Sink::File(_) => None,
+            Sink::File(_, stop) => stop.load(Ordering::Relaxed).then_some(Why::Asked),
             Sink::Client(client) => client.over(),
         }
     }
@@ -411,18 +451,24 @@ impl Fleet {
         Ok(())
     }
 
-    /// Captures a member to a file from its first frame to its last.
+    /// Captures a member to a file from now on, as long as it lives and nobody ends it.
     pub(crate) fn record(
         &self,
         look: Look,
         remote: Remote,
         recording: Recording,
-    ) -> io::Result<()> {
-        let Recording { wanted, file, path } = recording;
+    ) -> io::Result<Recorder> {
+        let Recording { wanted, file, pcap } = recording;
+        // What is no file of a disk has no length.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
         let log = Arc::clone(&self.log);
+        let stop = Arc::new(AtomicBool::new(false));
+        let (path, stopped) = (pcap.path.clone(), Arc::clone(&stop));
         let capture = move || {
-            let end = wanted.end();
-            let begun = Session::begin(look, remote, wanted, (Sink::File(file), end));
+            let sink = Sink::File(file, stopped);
+            let begun = Session::begin(look, remote, wanted, (sink, None));
             let (_, lost, result) = match begun {
                 Ok(session) => session.run(),
                 Err(error) => (0, 0, Err(error)),
@@ -430,17 +476,44 @@ impl Fleet {
             let result = result.map(drop).map_err(|error| {
                 let what = format!("cannot write {}: {error}", path.display());
                 log(format!(
-                    "--pcap: {what}; the capture ends, the bridge goes on"
+                    "pcap: {what}; the capture ends, the bridge goes on"
                 ));
                 io::Error::new(error.kind(), what)
             });
-            Recorded { lost, result }
+            Recorded { path, lost, result }
         };
         let thread = thread::Builder::new()
             .name("capture".into())
             .spawn(capture)?;
-        locked(&self.captures.to_files).push(thread);
-        Ok(())
+        locked(&self.captures.to_files).push((Arc::clone(&stop), thread));
+        Ok(Recorder { pcap, stop })
+    }
+
+    /// Ends a capture to a file; how many frames were left out.
+    ///
+    /// # Errors
+    /// What is wrong with it: it does not end, or its file is not whole.
+    pub(crate) fn end_recording(&self, recorder: &Recorder) -> Result<u64, String> {
+        recorder.stop.store(true, Ordering::Relaxed);
+        let end = Instant::now() + PATIENCE;
+        let mut threads = locked(&self.captures.to_files);
+        let found = threads
+            .iter()
+            .position(|(stop, _)| Arc::ptr_eq(stop, &recorder.stop));
+        let Some(index) = found else { return Ok(0) };
+        while !threads[index].1.is_finished() {
+            if Instant::now() >= end {
+                return Err(format!("{} is still written", recorder.pcap.path.display()));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let (_, thread) = threads.remove(index);
+        drop(threads);
+        let ended = thread
+            .join()
+            .map_err(|_| "its capture has panicked".to_owned())?;
+        ended.result.map_err(|error| error.to_string())?;
+        Ok(ended.lost)
     }
 
     /// Waits for the captures of bridges that have ended; what has become of those to files.
@@ -450,7 +523,7 @@ impl Fleet {
             let _ = thread.join();
         }
         let files: Vec<_> = locked(&self.captures.to_files).drain(..).collect();
-        let files = files.into_iter().map(JoinHandle::join);
+        let files = files.into_iter().map(|(_, thread)| thread.join());
         files.filter_map(Result::ok).collect()
     }
 }

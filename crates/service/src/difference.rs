@@ -1,8 +1,9 @@
 //! What differs between a running bridge and what is asked of it.
 
 use crate::pair::{Pair, queue, show_line_rate};
-use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, PortChoice, Side};
-use sojourn_scenario::bridge::Around;
+use sojourn_capture::SNAP_LEN;
+use sojourn_live::bridge::{Direction, FailOpen, PortChoice, Side};
+use sojourn_scenario::bridge::{Around, PcapFile};
 use sojourn_units::{Span, show_span};
 use sojourn_world::LineRate;
 use std::fmt;
@@ -103,11 +104,12 @@ pub(crate) fn around(running: &Around, wanted: &Around) -> Vec<Difference> {
 }
 
 /// All that differs, in the order of the reference.
-pub(crate) fn differences(name: &str, running: &BridgeConfig, wanted: &Pair) -> Vec<Difference> {
-    let (old, new) = (running, &wanted.config);
+pub(crate) fn differences(running: &Pair, wanted: &Pair) -> Vec<Difference> {
+    let (old, new) = (&running.config, &wanted.config);
     let mut found = Found(Vec::new());
     let time = |time: &Span| show_span(*time);
-    found.look("name", !FIXED, [name, &wanted.name], ToString::to_string);
+    let names = [&running.name, &wanted.name];
+    found.look("name", !FIXED, names, ToString::to_string);
     found.direction(Side::Up, [&old.up, &new.up]);
     found.direction(Side::Down, [&old.down, &new.down]);
     let ways = [old.fail_open, new.fail_open];
@@ -153,5 +155,13 @@ pub(crate) fn differences(name: &str, running: &BridgeConfig, wanted: &Pair) -> 
     if wanted.seeded {
         found.look("seed", FIXED, [old.seed, new.seed], u64::to_string);
     }
+    let pcaps = [&running.pcap, &wanted.pcap];
+    found.look("pcap", !FIXED, pcaps, |pcap| match pcap {
+        None => "none".to_owned(),
+        Some(PcapFile { path, snap_len }) => {
+            let kept = snap_len.unwrap_or(SNAP_LEN);
+            format!("{} ({kept} bytes of a frame)", path.display())
+        }
+    });
     found.0
 }

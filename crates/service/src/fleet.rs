@@ -2,7 +2,7 @@
 //!
 //! The list of them is locked by those who ask and change, never by a thread that forwards.
 
-use crate::capture::{Captures, Recording};
+use crate::capture::{Captures, Look, Recorder, Recording};
 use crate::difference::differences;
 use crate::flows::Flows;
 use crate::history::History;
@@ -43,6 +43,8 @@ pub(crate) struct Member {
     pub(crate) state: String,
     /// What those know who look on.
     flows: Arc<Mutex<Flows>>,
+    /// What writes its frames to a file.
+    pub(crate) recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -61,6 +63,8 @@ type Id = u64;
 pub(crate) struct Opened {
     member: Member,
     go: Sender<()>,
+    /// What is to be captured from its first frame on.
+    recording: Option<(Look, Recording)>,
 }
 
 /// How a bridge has ended.
@@ -115,16 +119,20 @@ pub enum AskError {
 }
 
 impl Opened {
-    /// Opens the pair's interfaces in the calling thread's network namespace. A probe is shown its
-    /// frames from the first on.
-    pub(crate) fn open(
-        pair: Pair,
-        probe: Option<Probe>,
-        endings: Sender<Ending>,
-    ) -> Result<(Self, Option<Showing>), BridgeError> {
+    /// Opens the pair's interfaces in the calling thread's network namespace, and the file to which
+    /// it is captured.
+    pub(crate) fn open(pair: Pair, endings: Sender<Ending>) -> Result<Self, BridgeError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let Pair { name, config, .. } = pair;
+        let Pair {
+            name, config, pcap, ..
+        } = pair;
+        let recording = pcap.map(|pcap| {
+            let what = format!("open {}", pcap.path.display());
+            Recording::open(pcap).map_err(|source| BridgeError::Io { what, source })
+        });
+        let recording = recording.transpose()?;
+        let (probe, view) = recording.as_ref().map(Recording::probe).unzip();
         let (opened, is_open) = channel();
         let (go, may_go) = channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -160,17 +168,28 @@ impl Opened {
             remote,
             state,
             flows: Arc::default(),
+            recorder: None,
             stop,
             thread,
         };
-        Ok((Self { member, go }, showing))
+        Ok(Self {
+            member,
+            go,
+            recording: view.zip(showing).zip(recording),
+        })
     }
 
-    /// Frames pass from now on.
-    pub(crate) fn let_go(self) -> Member {
+    /// Frames pass from now on, and are captured if that is wanted and can be.
+    pub(crate) fn let_go(self, fleet: &Fleet) -> (Member, std::io::Result<()>) {
+        let mut member = self.member;
+        let begun = self.recording.map(|(look, recording)| {
+            let recorder = fleet.record(look, member.remote.clone(), recording)?;
+            member.recorder = Some(recorder);
+            Ok(())
+        });
         // Its thread waits for this.
         let _ = self.go.send(());
-        self.member
+        (member, begun.unwrap_or(Ok(())))
     }
 }
 
@@ -215,6 +234,16 @@ fn forward(
 }
 
 impl Member {
+    /// As it would be asked for; its seed is as good as any.
+    pub(crate) fn pair(&self) -> Pair {
+        Pair {
+            name: self.name.clone(),
+            config: self.remote.config(),
+            seeded: false,
+            pcap: self.recorder.as_ref().map(|it| it.pcap.clone()),
+        }
+    }
+
     /// Whether it still forwards.
     pub(crate) fn lives(&self) -> bool {
         !self.thread.is_finished()
@@ -228,14 +257,14 @@ impl Member {
 }
 
 impl Fleet {
-    /// Opens all pairs, each with its capture to a file, in the calling thread's network namespace,
+    /// Opens all pairs, with their captures to files, in the calling thread's network namespace,
     /// and lets them go; in error none of them. `file` is what they follow at a reload, `around`
     /// what its caller sets up around them.
     ///
     /// # Errors
     /// That of the first pair that cannot be opened.
     pub fn start(
-        pairs: Vec<(Pair, Option<Recording>)>,
+        pairs: Vec<Pair>,
         file: Option<PathBuf>,
         around: Around,
         log: Log,
@@ -243,18 +272,11 @@ impl Fleet {
     ) -> Result<(Arc<Self>, Receiver<Ending>), BridgeError> {
         let (endings, ends) = channel();
         let mut opened = Vec::new();
-        let mut recordings = Vec::new();
-        for (pair, recording) in pairs {
-            let (probe, view) = recording.as_ref().map(|it| it.wanted.probe()).unzip();
-            let (pair, showing) = Opened::open(pair, probe, endings.clone())?;
-            if let (Some(recording), Some(look)) = (recording, view.zip(showing)) {
-                recordings.push((look, pair.member.remote.clone(), recording));
-            }
-            opened.push(pair);
+        for pair in pairs {
+            opened.push(Opened::open(pair, endings.clone())?);
         }
-        let members = opened.into_iter().map(Opened::let_go).collect();
         let fleet = Self {
-            members: Mutex::new(members),
+            members: Mutex::default(),
             file,
             around,
             log,
@@ -263,10 +285,11 @@ impl Fleet {
             captures: Captures::default(),
             endings,
         };
-        for (look, remote, recording) in recordings {
-            let begun = fleet.record(look, remote, recording);
+        for pair in opened {
+            let (member, begun) = pair.let_go(&fleet);
+            fleet.members().push(member);
             begun.map_err(|source| BridgeError::Io {
-                what: "start a capture's thread".into(),
+                what: "begin a capture".into(),
                 source,
             })?;
         }
@@ -283,7 +306,7 @@ impl Fleet {
     }
 
     pub(crate) fn open(&self, pair: Pair) -> Result<Opened, BridgeError> {
-        Opened::open(pair, None, self.endings.clone()).map(|(opened, _)| opened)
+        Opened::open(pair, self.endings.clone())
     }
 
     /// Tells the service manager that frames are forwarded, and how.
@@ -448,14 +471,15 @@ impl Fleet {
         change: impl FnOnce(&Remote) -> Result<(), RemoteError>,
     ) -> Result<String, AskError> {
         let (name, remote) = self.find(pair)?;
-        let before = remote.config();
-        let changed = change(&remote);
-        let now = Pair {
+        let as_it_is = || Pair {
             name: name.clone(),
             config: remote.config(),
             seeded: false,
+            pcap: None,
         };
-        for difference in differences(&name, &before, &now) {
+        let before = as_it_is();
+        let changed = change(&remote);
+        for difference in differences(&before, &as_it_is()) {
             self.note(by, &format!("pair {name}: {difference}"));
         }
         match changed {

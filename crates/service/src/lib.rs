@@ -28,7 +28,7 @@ mod request;
 mod tins;
 mod top;
 
-pub use capture::{Place, Recorded, Recording, Wanted};
+pub use capture::{Place, Recorded};
 pub use control::{Control, ControlError, ControlThread};
 pub use fleet::{AskError, Ending, Failure, Fleet, show};
 pub use flows::Order;

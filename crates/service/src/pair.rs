@@ -2,7 +2,7 @@
 
 use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, PortChoice};
 use sojourn_qdisc::Entrance;
-use sojourn_scenario::bridge::{BridgePair, PortKind, WayRound};
+use sojourn_scenario::bridge::{BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_units::{Span, show_rate};
 use sojourn_world::{Line, LineRate};
 
@@ -18,6 +18,8 @@ pub struct Pair {
     pub config: BridgeConfig,
     /// Whether the seed was asked for; a random one is as good as the running one's.
     pub seeded: bool,
+    /// Where its frames are captured to.
+    pub pcap: Option<PcapFile>,
 }
 
 impl From<BridgePair> for Pair {
@@ -52,6 +54,7 @@ impl From<BridgePair> for Pair {
             name: file.name,
             config,
             seeded: file.seed.is_some(),
+            pcap: file.pcap,
         }
     }
 }

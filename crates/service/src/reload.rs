@@ -3,13 +3,15 @@
 //! All that can be refused is refused before anything changes: a file with a problem, a key that
 //! is set up once, a new pair whose interfaces cannot be opened.
 
+use crate::capture::Recording;
 use crate::difference::{Difference, around, differences};
 use crate::fleet::{Fleet, Member, Opened};
 use crate::{Pair, describe};
 use sojourn_live::bridge::{BridgeError, RemoteError};
 use sojourn_scenario::Problems;
 use sojourn_scenario::bridge::BridgeFile;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,9 @@ pub enum ReloadError {
     /// A new pair cannot be opened.
     #[error("pair {0}: {1}; nothing was changed")]
     Open(String, #[source] BridgeError),
+    /// A file that a pair is to be captured to cannot be written.
+    #[error("pair {0}: pcap: {1}: {2}; nothing was changed")]
+    Pcap(String, PathBuf, #[source] io::Error),
     /// Some of them did not do it.
     #[error("{}", .0.join("; "))]
     Partly(Vec<String>),
@@ -43,6 +48,9 @@ enum Step {
     Change(usize, Pair, Vec<Difference>),
     End(usize),
 }
+
+/// Pairs and captures that are open and have not begun; captures by the number of the member.
+type ToBegin = (Vec<Opened>, Vec<(usize, Recording)>);
 
 impl Fleet {
     /// Has the bridges follow their file for somebody, and says what differs, a line each; with
@@ -76,19 +84,126 @@ impl Fleet {
         if dry_run {
             return Ok(told);
         }
-        let mut opened = Vec::new();
-        for step in &steps {
-            if let Step::Start(pair) = step {
-                let open = self.open(pair.clone());
-                opened.push(open.map_err(|error| ReloadError::Open(pair.name.clone(), error))?);
-            }
-        }
-        let failed = follow(&mut members, &steps, opened);
+        let (opened, recordings) = self.prepare(&members, &steps)?;
+        let failed = self.follow(&mut members, &steps, (opened, recordings));
+        drop(members);
         if failed.is_empty() {
             Ok(told)
         } else {
             Err(ReloadError::Partly(failed))
         }
+    }
+
+    /// Opens what there is to open: new pairs, and files of captures by the numbers of members.
+    fn prepare(&self, members: &[Member], steps: &[Step]) -> Result<ToBegin, ReloadError> {
+        let mut opened = Vec::new();
+        let mut recordings = Vec::new();
+        for step in steps {
+            match step {
+                Step::Start(pair) => {
+                    let open = self.open(pair.clone());
+                    opened.push(open.map_err(|error| ReloadError::Open(pair.name.clone(), error))?);
+                }
+                Step::Change(index, pair, _) if members[*index].pair().pcap != pair.pcap => {
+                    let Some(pcap) = pair.pcap.clone() else {
+                        continue;
+                    };
+                    let (name, path) = (pair.name.clone(), pcap.path.clone());
+                    let open = Recording::open(pcap);
+                    let open = open.map_err(|error| ReloadError::Pcap(name, path, error))?;
+                    recordings.push((*index, open));
+                }
+                Step::Change(..) | Step::End(_) => {}
+            }
+        }
+        Ok((opened, recordings))
+    }
+
+    /// Does it; yields what could not be done. Captures end before others begin, which may have
+    /// their files.
+    fn follow(
+        &self,
+        members: &mut Vec<Member>,
+        steps: &[Step],
+        (opened, recordings): ToBegin,
+    ) -> Vec<String> {
+        let mut failed = Vec::new();
+        let mut gone = Vec::new();
+        for step in steps {
+            match step {
+                Step::Start(_) => {}
+                Step::Change(index, pair, _) => {
+                    let member = &mut members[*index];
+                    if member.pair().pcap != pair.pcap {
+                        self.end_capture(member, &mut failed);
+                    }
+                    let changed = member.remote.reconfigure(|it| *it = pair.config.clone());
+                    match changed {
+                        Ok(()) | Err(RemoteError::Late) => member.name.clone_from(&pair.name),
+                        Err(error) => failed.push(format!("pair {}: {error}", member.name)),
+                    }
+                }
+                Step::End(index) => {
+                    members[*index].stop();
+                    gone.push(*index);
+                }
+            }
+        }
+        for &index in &gone {
+            if !ends(&members[index]) {
+                failed.push(format!("pair {}: it does not end", members[index].name));
+            }
+            self.end_capture(&mut members[index], &mut failed);
+        }
+        for (index, recording) in recordings {
+            let member = &mut members[index];
+            let begun = self.begin_capture(member, recording);
+            failed.extend(
+                begun
+                    .err()
+                    .map(|why| format!("pair {}: {why}", member.name)),
+            );
+        }
+        gone.sort_unstable();
+        for index in gone.into_iter().rev() {
+            members.remove(index);
+        }
+        for pair in opened {
+            let (member, begun) = pair.let_go(self);
+            let why = begun
+                .err()
+                .map(|why| format!("pair {}: its capture: {why}", member.name));
+            failed.extend(why);
+            members.push(member);
+        }
+        failed
+    }
+
+    /// Ends a member's capture to a file, if it has one.
+    fn end_capture(&self, member: &mut Member, failed: &mut Vec<String>) {
+        let Some(recorder) = member.recorder.take() else {
+            return;
+        };
+        let (name, path) = (&member.name, recorder.pcap.path.display());
+        match self.end_recording(&recorder) {
+            Ok(0) => {}
+            Ok(lost) => {
+                let what = format!("pair {name}: {path}: {lost} frames were left out");
+                self.note("pcap", &what);
+            }
+            Err(why) => failed.push(format!("pair {name}: {why}")),
+        }
+    }
+
+    fn begin_capture(&self, member: &mut Member, recording: Recording) -> Result<(), String> {
+        let (probe, view) = recording.probe();
+        let showing = member
+            .remote
+            .show(probe)
+            .map_err(|error| error.to_string())?;
+        let begun = self.record((view, showing), member.remote.clone(), recording);
+        member.recorder = Some(begun.map_err(|error| format!("its capture: {error}"))?);
+        Ok(())
     }
 
     /// The pairs that the file asks for.
@@ -102,40 +217,6 @@ impl Fleet {
         }
         Ok(file.pairs.into_iter().map(Pair::from).collect())
     }
-}
-
-/// Does it; yields what could not be done.
-fn follow(members: &mut Vec<Member>, steps: &[Step], opened: Vec<Opened>) -> Vec<String> {
-    let mut failed = Vec::new();
-    let mut gone = Vec::new();
-    for step in steps {
-        match step {
-            Step::Start(_) => {}
-            Step::Change(index, pair, _) => {
-                let member = &mut members[*index];
-                match member
-                    .remote
-                    .reconfigure(|config| *config = pair.config.clone())
-                {
-                    Ok(()) | Err(RemoteError::Late) => member.name.clone_from(&pair.name),
-                    Err(error) => failed.push(format!("pair {}: {error}", member.name)),
-                }
-            }
-            Step::End(index) => {
-                members[*index].stop();
-                gone.push(*index);
-            }
-        }
-    }
-    gone.sort_unstable();
-    for index in gone.into_iter().rev() {
-        let member = members.remove(index);
-        if !ends(&member) {
-            failed.push(format!("pair {}: it does not end", member.name));
-        }
-    }
-    members.extend(opened.into_iter().map(Opened::let_go));
-    failed
 }
 
 /// Waits for a member that was asked to end.
@@ -171,7 +252,7 @@ fn plan(members: &[Member], wanted: Vec<Pair>) -> Result<Vec<Step>, ReloadError>
             continue;
         }
         stays[index] = true;
-        let found = differences(&members[index].name, &running[index], &pair);
+        let found = differences(&members[index].pair(), &pair);
         let set_once = found.iter().filter(|difference| difference.is_fixed);
         fixed.extend(set_once.map(|difference| format!("pair {}: {difference}", pair.name)));
         if !found.is_empty() {

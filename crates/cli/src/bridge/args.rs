@@ -4,7 +4,7 @@ use crate::WrongInput;
 use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
 use sojourn_qdisc::{Entrance, SpecError};
-use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PortKind, WayRound};
+use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
@@ -163,11 +163,11 @@ pub(super) struct PairArgs {
 
     /// Capture what the hosts beyond both ports send and get, with the ports as two interfaces
     #[arg(long, value_name = "FILE")]
-    pub(super) pcap: Option<PathBuf>,
+    pcap: Option<PathBuf>,
 
     /// Bytes of each frame that --pcap keeps, at most 256
     #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
-    pub(super) snap_len: u32,
+    snap_len: u32,
 }
 
 fn queue(text: &str) -> Result<Entrance, WrongInput> {
@@ -251,6 +251,10 @@ impl PairArgs {
             qdisc_bypass: self.qdisc_bypass,
             busy_poll: self.busy_poll,
             seed: self.seed,
+            pcap: self.pcap.clone().map(|path| PcapFile {
+                path,
+                snap_len: Some(self.snap_len),
+            }),
         };
         Ok(BridgeFile {
             around: Around {
