@@ -150,7 +150,9 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     (
         "rate = \"20mbit\"",
         "trace = \"there-is-none\"",
-        &["test.toml:12:16: pair.wan.up.trace: the trace there-is-none cannot be read: "],
+        &[
+            "test.toml:12:16: pair.wan.up.trace: the trace /etc/sojourn/there-is-none cannot be read: ",
+        ],
     ),
     (
         "up = { rate",
