@@ -1,11 +1,17 @@
 //! Which of a scenario's runs are run here: a shard of them, without those that are there already.
 
 use crate::WrongInput;
-use sojourn_report::SUMMARY;
-use sojourn_world::{Cell, RunResult, ScenarioInfo, WorldName};
+use crate::progress::Bar;
+use sojourn_report::{Kept, ReportError, SUMMARY, lighten};
+use sojourn_scenario::Outcome;
+use sojourn_version::VERSION;
+use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldError, WorldName};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The runs with the numbers I, I + N, I + 2N and so on, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,40 +48,111 @@ impl Shard {
     }
 }
 
+/// Why a lock is never poisoned: nothing panics while it is held.
+const TAKEN: &str = "a run that panics has failed before it is taken";
+
 /// What is run of some cells in one world.
 pub(crate) struct Part {
     /// The cells that are run.
     pub(crate) left: Vec<Cell>,
-    /// What is there already.
-    there: Vec<RunResult>,
-    /// The place of each cell among all.
-    order: BTreeMap<Key, usize>,
+    /// The place of each of them among all.
+    places: Vec<usize>,
 }
 
-/// A run by its parameters and its seed.
-type Key = (Vec<(String, String)>, u64);
+/// The figures of runs that are there already, by their places.
+pub(crate) type There = BTreeMap<usize, RunResult>;
 
 impl Part {
     /// All of them.
     pub(crate) fn whole(cells: &[Cell]) -> Self {
-        let keys = cells.iter().map(|cell| (cell.params.clone(), cell.seed));
         Self {
             left: cells.to_vec(),
-            there: Vec::new(),
-            order: keys.zip(0..).collect(),
+            places: (0..cells.len()).collect(),
         }
     }
 
-    /// What was run now with what was there, in the order of the cells.
-    pub(crate) fn with(&self, mut results: Vec<RunResult>) -> Vec<RunResult> {
-        results.extend(self.there.iter().cloned());
-        let place = |run: &RunResult| self.order.get(&(run.params.clone(), run.seed)).copied();
-        results.sort_by_cached_key(place);
-        results
+    /// Runs them in a world, and keeps each run in the folder as it finishes, if there is one.
+    /// What comes back are figures, without series: those of what was there as well, in the order
+    /// of all cells, and a sentence for each run without a result.
+    ///
+    /// # Errors
+    /// When a run cannot be kept; no other is begun then.
+    pub(crate) fn run(
+        &self,
+        there: There,
+        world: &(dyn World + Sync),
+        jobs: NonZeroUsize,
+        kept: Option<&Kept>,
+        stop: &AtomicBool,
+        bar: &Bar,
+    ) -> Result<Found, ReportError> {
+        let (outcomes, refused) = (Mutex::new(BTreeMap::new()), Mutex::new(None));
+        let take = |index: usize, mut outcome: Outcome| {
+            if let Ok(run) = &mut outcome {
+                run.program = Some(VERSION.to_owned());
+            }
+            let outcome = match (outcome, kept) {
+                (Ok(run), Some(kept)) => match kept.keep(self.places[index], run) {
+                    Ok(figures) => Ok(figures),
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        *refused.lock().expect(TAKEN) = Some(error);
+                        Err(WorldError::Interrupted)
+                    }
+                },
+                (Ok(mut run), None) => {
+                    lighten(&mut run);
+                    Ok(run)
+                }
+                (outcome, _) => outcome,
+            };
+            outcomes.lock().expect(TAKEN).insert(index, outcome);
+        };
+        sojourn_scenario::each(world, &self.left, jobs, stop, bar, &take);
+        if let Some(error) = refused.into_inner().expect(TAKEN) {
+            return Err(error);
+        }
+        let outcomes: Vec<Outcome> = outcomes.into_inner().expect(TAKEN).into_values().collect();
+        let good = outcomes.iter().map(Result::is_ok);
+        let places = self.places.iter().zip(good).filter(|(_, is_good)| *is_good);
+        let places: Vec<usize> = places.map(|(place, _)| *place).collect();
+        let (results, failures) = sojourn_scenario::split(&self.left, outcomes);
+        let mut all = there;
+        all.extend(places.into_iter().zip(results));
+        let (places, figures) = all.into_iter().unzip();
+        Ok(Found {
+            figures,
+            places,
+            failures,
+        })
     }
 }
 
-/// What `dir` lacks of the cells, and what it holds of them, run by this version of the program.
+/// What runs have yielded.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The figures of each run.
+    pub(crate) figures: Vec<RunResult>,
+    /// Their places among all cells of their world.
+    pub(crate) places: Vec<usize>,
+    /// A sentence for each run without a result.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Found {
+    /// Adds those of another world.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.figures.extend(other.figures);
+        self.places.extend(other.places);
+        self.failures.extend(other.failures);
+    }
+}
+
+/// A run by its parameters and its seed.
+type Key<'a> = (&'a [(String, String)], u64);
+
+/// What a folder lacks of the cells in a world, and what it holds of them, run by this version of
+/// the program: results, and what is kept of runs whose results were not written.
 ///
 /// # Errors
 /// When the folder is damaged, or holds another scenario.
@@ -84,28 +161,37 @@ pub(crate) fn resumed(
     cells: &[Cell],
     world: &WorldName,
     dir: &Path,
-) -> Result<Part, WrongInput> {
-    let mut part = Part::whole(cells);
-    if !dir.join(SUMMARY).exists() {
-        return Ok(part);
+    kept: &Kept,
+) -> Result<(Part, There), WrongInput> {
+    let is_ours = |run: &RunResult| run.program.as_deref() == Some(VERSION) && run.world == *world;
+    let mut there = There::new();
+    for (place, cell) in cells.iter().enumerate() {
+        let run = kept.held(world, place).filter(is_ours);
+        let run = run.filter(|run| run.params == cell.params && run.seed == cell.seed);
+        there.extend(run.map(|run| (place, run)));
     }
-    let held = sojourn_report::merge(&[PathBuf::from(dir)]).map_err(WrongInput::from)?;
-    if held.info.source != info.source {
-        let dir = dir.display();
-        return Err(WrongInput(format!(
-            "--resume: {dir} holds results of another scenario, or of another text of this one"
-        )));
+    if dir.join(SUMMARY).exists() {
+        let held = sojourn_report::merge(&[PathBuf::from(dir)]).map_err(WrongInput::from)?;
+        if held.info.source != info.source {
+            let dir = dir.display();
+            return Err(WrongInput(format!(
+                "--resume: {dir} holds results of another scenario, or of another text of this one"
+            )));
+        }
+        let keys = cells.iter().map(|cell| (&cell.params[..], cell.seed));
+        let wanted: BTreeMap<Key<'_>, usize> = keys.zip(0..).collect();
+        for run in held.results.into_iter().filter(is_ours) {
+            let place = wanted.get(&(&run.params[..], run.seed)).copied();
+            if let Some(place) = place.filter(|place| !there.contains_key(place)) {
+                let run = kept.keep(place, run).map_err(WrongInput::from)?;
+                there.insert(place, run);
+            }
+        }
     }
-    let mut wanted = part.order.clone();
-    part.there = held.results;
-    part.there.retain(|run| {
-        let ours = run.program.as_deref() == Some(sojourn_version::VERSION);
-        let is_kept = ours && run.world == *world;
-        is_kept && wanted.remove(&(run.params.clone(), run.seed)).is_some()
-    });
-    let lacks = |cell: &Cell| wanted.contains_key(&(cell.params.clone(), cell.seed));
-    part.left.retain(lacks);
-    Ok(part)
+    let places = (0..cells.len()).filter(|place| !there.contains_key(place));
+    let places: Vec<usize> = places.collect();
+    let left = places.iter().map(|place| cells[*place].clone()).collect();
+    Ok((Part { left, places }, there))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::out::{Results, check_out, clear};
-use crate::part::{Part, Shard, resumed};
+use crate::part::{Found, Part, Shard, There, resumed};
 use crate::pcap::Capturing;
 use crate::progress::Bar;
 use crate::signal::stop_on_signal;
@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
 use sojourn_kernel::Version;
 use sojourn_live::Queues;
+use sojourn_report::{Kept, Runs};
 use sojourn_scenario::{Outcome, Scenario};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World};
 use std::num::NonZeroUsize;
@@ -35,7 +36,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
   sojourn run scenarios/demo.toml --seeds 5 --csv > demo.csv
 
 Exit status: 0 when every run succeeded, 1 when one failed (the others are kept), 2 when the
-input is wrong (nothing is run or written), 130 after Ctrl-C (nothing is written).")]
+input is wrong (nothing is run or written), 130 after Ctrl-C (what --out keeps of finished runs
+is there for --resume).")]
 pub(crate) struct RunArgs {
     /// The scenario file
     file: PathBuf,
@@ -69,7 +71,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Run only what the folder of --out lacks; what this version of the program has run stays
+    /// Run only what the folder of --out lacks; what this version of the program has run stays,
+    /// also where it was interrupted or killed
     #[arg(long, requires = "out")]
     resume: bool,
 
@@ -165,11 +168,28 @@ impl RunArgs {
     }
 
     /// What is run of the cells in a world.
-    fn part(&self, info: &ScenarioInfo, cells: &[Cell], row: &Row) -> Result<Part, WrongInput> {
-        match &self.out {
-            Some(dir) if self.resume => resumed(info, cells, &row.name, dir),
-            _ => Ok(Part::whole(cells)),
+    fn part(
+        &self,
+        info: &ScenarioInfo,
+        cells: &[Cell],
+        row: &Row,
+        kept: Option<&Kept>,
+    ) -> Result<(Part, There), WrongInput> {
+        match (&self.out, kept) {
+            (Some(dir), Some(kept)) if self.resume => {
+                if !self.pcap.is_empty() {
+                    // Captures of runs that were killed are gone.
+                    kept.clear().map_err(WrongInput::from)?;
+                }
+                resumed(info, cells, &row.name, dir, kept)
+            }
+            _ => Ok((Part::whole(cells), There::new())),
         }
+    }
+
+    /// Where finished runs are kept until the results are written.
+    fn kept(&self, info: &ScenarioInfo) -> Option<Kept> {
+        self.out.as_deref().map(|dir| Kept::new(dir, info))
     }
 
     /// The world behind `--pcap`, if that is wanted.
@@ -227,51 +247,89 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let rows = worlds::once(&args.world);
     args.check(&rows, &info.name)?;
     info.shard = args.shard.map(|shard| shard.of(&mut cells));
-    let (mut worlds, mut parts) = (Vec::new(), Vec::new());
+    let (mut worlds, mut parts, mut there) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {
         worlds.push(row.world(args.setup())?);
-        parts.push(args.part(&info, &cells, row)?);
+    }
+    let kept = args.kept(&info);
+    for row in &rows {
+        let (part, held) = args.part(&info, &cells, row, kept.as_ref())?;
+        parts.push(part);
+        there.push(held);
     }
     let mut capturing = Vec::new();
     for (world, part) in worlds.iter().zip(&parts) {
         capturing.push(args.capturing(world.as_ref(), &part.left)?);
     }
+    if let Some(kept) = kept.as_ref().filter(|_| !args.resume) {
+        kept.clear().map_err(WrongInput::from)?;
+    }
     let stop = stop_on_signal()?;
-    let (mut results, mut failures) = (Vec::new(), Vec::new());
-    let all = rows.iter().zip(&worlds).zip(&capturing).zip(&parts);
-    for (((row, world), capturing), part) in all {
-        let cells = &part.left;
+    let mut found = Found::default();
+    let all = rows
+        .iter()
+        .zip(&worlds)
+        .zip(&capturing)
+        .zip(parts.iter().zip(there));
+    for (((row, world), capturing), (part, there)) in all {
         let world: &(dyn World + Sync) = match capturing {
             Some(capturing) => capturing,
             None => world.as_ref(),
         };
-        let bar = Bar::new(cells, args.quiet);
-        let outcomes = run_cells(world, cells, row.jobs(args.jobs), &stop, &bar);
+        let bar = Bar::new(&part.left, args.quiet);
+        let ran = part.run(
+            there,
+            world,
+            row.jobs(args.jobs),
+            kept.as_ref(),
+            &stop,
+            &bar,
+        );
         bar.clear();
+        found.add(ran.context("--out")?);
         if stop.load(Ordering::Relaxed) {
-            eprintln!("sojourn: interrupted; nothing was written");
+            let left = match &kept {
+                Some(_) => "finished runs are kept for --resume",
+                None => "nothing was written",
+            };
+            eprintln!("sojourn: interrupted; {left}");
             return Ok(INTERRUPTED);
         }
-        let (good, bad) = sojourn_scenario::split(cells, outcomes);
-        results.extend(part.with(good));
-        failures.extend(bad);
     }
-    for failure in &failures {
+    finish(args, &info, &found, kept.as_ref(), &mut capturing)
+}
+
+/// Writes and shows what came out.
+fn finish(
+    args: &RunArgs,
+    info: &ScenarioInfo,
+    found: &Found,
+    kept: Option<&Kept>,
+    capturing: &mut [Option<Capturing<'_>>],
+) -> anyhow::Result<u8> {
+    let Found {
+        figures,
+        places,
+        failures,
+    } = found;
+    for failure in failures {
         eprintln!("sojourn: {failure}");
     }
-    if !results.is_empty() {
-        if let Some(said) = sojourn_report::repeated(&results).filter(|_| !args.quiet) {
+    if !figures.is_empty() {
+        if let Some(said) = sojourn_report::repeated(figures).filter(|_| !args.quiet) {
             eprintln!("sojourn: {said}");
         }
-        if let Some(dir) = &args.out {
-            sojourn_report::write(dir, &info, &results, &failures)
+        if let (Some(dir), Some(kept)) = (&args.out, kept) {
+            let runs = Runs::kept(figures, kept, places);
+            sojourn_report::write_runs(dir, info, runs, failures)
+                .and_then(|()| kept.clear())
                 .with_context(|| format!("--out {}", dir.display()))?;
             clear(dir, Results::Scenario(&info.name))?;
             for capturing in capturing.iter_mut().flatten() {
                 capturing.keep().context("--pcap")?;
             }
         }
-        print(&args.show(&info, &results))?;
+        print(&args.show(info, figures))?;
     }
     Ok(if failures.is_empty() { 0 } else { FAILED })
 }

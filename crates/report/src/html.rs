@@ -8,6 +8,7 @@ mod network;
 mod tables;
 
 use crate::error::ReportError;
+use crate::kept::Runs;
 use crate::labels;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -50,9 +51,22 @@ pub fn html(
     results: &[RunResult],
     notes: &[String],
 ) -> Result<String, ReportError> {
+    html_of(info, Runs::whole(results), notes)
+}
+
+/// The same, for results that may be kept on disk.
+///
+/// # Errors
+/// When they cannot be read, or the page cannot be put together.
+pub fn html_of(
+    info: &ScenarioInfo,
+    runs: Runs<'_>,
+    notes: &[String],
+) -> Result<String, ReportError> {
+    let results = runs.figures;
     let repeated = crate::repeated(results);
     let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
-    let data = data::data(info, results);
+    let data = data::data(info, runs)?;
     let content = context! {
         head => head(info, results),
         axes => info.axes.iter().map(|axis| context! {
@@ -66,11 +80,11 @@ pub fn html(
         overview => tables::overview(results),
         networks => network::pictures(results),
         agreement => tables::agreement_tables(results),
-        definitions => Value::from(Serde(data["figures"].clone())),
+        definitions => Value::from(Serde(data.figures.clone())),
         source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
-        data => packed(&data),
+        data => deflated(&data.text),
     };
     render(TEMPLATE, content)
 }
@@ -115,9 +129,12 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
 /// Data as a page carries them for `P.data`: JSON, deflated (RFC 1951), in base64 (RFC 4648), which
 /// cannot end the script element that holds it.
 pub fn packed(data: &Json) -> String {
-    let text = serde_json::to_vec(data).expect("JSON values always serialise");
+    deflated(&serde_json::to_vec(data).expect("JSON values always serialise"))
+}
+
+fn deflated(text: &[u8]) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
+    let bytes = encoder.write_all(text).and_then(|()| encoder.finish());
     base64(&bytes.expect("memory takes all that is written"))
 }
 

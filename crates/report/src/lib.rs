@@ -15,6 +15,7 @@ mod headline;
 mod held;
 mod html;
 mod json;
+mod kept;
 mod labels;
 mod merge;
 mod packed;
@@ -30,8 +31,9 @@ pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SH
 pub use error::{Damage, ReportError, Run};
 pub use files::document;
 pub use held::held;
-pub use html::{SCRIPT, STYLE, html, packed, render};
+pub use html::{SCRIPT, STYLE, html, html_of, packed, render};
 pub use json::Misplaced;
+pub use kept::{Kept, Runs, lighten};
 pub use labels::{colours_of, programs};
 pub use merge::{Merged, merge};
 pub use packed::{pack, unpack};
@@ -65,10 +67,23 @@ pub fn write(
     results: &[RunResult],
     notes: &[String],
 ) -> Result<(), ReportError> {
-    write_folder(dir, info, results, &|| html(info, results, notes), &[])
+    write_runs(dir, info, Runs::whole(results), notes)
 }
 
-/// Writes a page, the table and the summary of `results`, and `more` files by their paths, into
+/// As [`write()`], with results that may be kept on disk.
+///
+/// # Errors
+/// When the file system refuses; the message names the file.
+pub fn write_runs(
+    dir: &Path,
+    info: &ScenarioInfo,
+    runs: Runs<'_>,
+    notes: &[String],
+) -> Result<(), ReportError> {
+    write_folder(dir, info, runs, &|| html_of(info, runs, notes), &[])
+}
+
+/// Writes a page, the table and the summary of `runs`, and `more` files by their paths, into
 /// `dir`, which is made when it is missing. None of them appears before all are complete.
 ///
 /// # Errors
@@ -76,19 +91,22 @@ pub fn write(
 pub fn write_folder(
     dir: &Path,
     info: &ScenarioInfo,
-    results: &[RunResult],
+    runs: Runs<'_>,
     page: &dyn Fn() -> Result<String, ReportError>,
     more: &[(PathBuf, &str)],
 ) -> Result<(), ReportError> {
     std::fs::create_dir_all(dir).map_err(ReportError::io("make the folder", dir))?;
     // The table takes as long as all else together.
     let (table, rest) = std::thread::scope(|scope| {
-        let table = || Pending::write(dir.join(TABLE), |file| write_table(file, info, results));
+        let table = || Pending::write(dir.join(TABLE), |file| table::write(file, info, runs));
         let table = scope.spawn(table);
         let rest = || -> Result<_, ReportError> {
             Ok([
                 Pending::text(dir.join(PAGE), &page()?)?,
-                Pending::text(dir.join(SUMMARY), &summary_json(info, results))?,
+                Pending::write(dir.join(SUMMARY), |file| {
+                    let written = summary::write(&mut *file, info, runs.figures);
+                    written.map_err(ReportError::io("write", &dir.join(SUMMARY)))
+                })?,
             ])
         };
         let rest = rest();

@@ -8,39 +8,75 @@ mod read;
 pub(crate) use read::{Summary, read};
 
 use crate::{json, seeds};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{FlowResult, LinkResult, Part, Row};
 use sojourn_world::{Hop, RunResult, ScenarioInfo, Shard, Stations};
+use std::io;
 
 /// The format's name and version.
 pub const FORMAT: &str = "sojourn-summary/1";
 
 /// The summary of `results` as indented JSON with a newline at its end.
 pub fn summary_json(info: &ScenarioInfo, results: &[RunResult]) -> String {
-    let cells: Vec<Value> = results.iter().map(cell).collect();
+    let mut text = Vec::new();
+    write(&mut text, info, results).expect("memory takes all that is written");
+    String::from_utf8(text).expect("JSON is text")
+}
+
+/// The runs, which become JSON one at a time: as values they are many times as large.
+struct Cells<'a>(&'a [RunResult]);
+
+impl Serialize for Cells<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.iter().map(cell))
+    }
+}
+
+/// The root, with its members in the format's order.
+#[derive(Serialize)]
+struct Root<'a> {
+    format: &'a str,
+    scenario: &'a str,
+    version: u32,
+    cells: Cells<'a>,
+    over_seeds: Vec<Value>,
+    title: &'a str,
+    description: &'a str,
+    axes: Vec<Value>,
+    source: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<Value>,
+}
+
+/// The same, written bit by bit.
+pub(crate) fn write(
+    mut to: impl io::Write,
+    info: &ScenarioInfo,
+    results: &[RunResult],
+) -> io::Result<()> {
     let axes: Vec<Value> = info
         .axes
         .iter()
         .map(|axis| json!({ "field": axis.field, "values": axis.values }))
         .collect();
-    let mut summary = json!({
-        "format": FORMAT,
-        "scenario": info.name,
-        "version": info.version,
-        "cells": cells,
-        "over_seeds": seeds::over_seeds(results),
-        "title": info.title,
-        "description": info.description,
-        "axes": axes,
-        "source": info.source,
-    });
-    if let Some(Shard { number, of, runs }) = info.shard {
-        summary["shard"] = json!({ "number": number, "of": of, "runs": runs });
-    }
-    let mut text = serde_json::to_string_pretty(&summary).expect("JSON values always serialise");
-    text.push('\n');
-    text
+    let shard = info.shard.as_ref();
+    let root = Root {
+        format: FORMAT,
+        scenario: &info.name,
+        version: info.version,
+        cells: Cells(results),
+        over_seeds: seeds::over_seeds(results),
+        title: &info.title,
+        description: &info.description,
+        axes,
+        source: info.source.as_deref(),
+        shard: shard
+            .map(|Shard { number, of, runs }| json!({ "number": number, "of": of, "runs": runs })),
+    };
+    serde_json::to_writer_pretty(&mut to, &root)?;
+    to.write_all(b"\n")
 }
 
 fn cell(run: &RunResult) -> Value {

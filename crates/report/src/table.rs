@@ -10,6 +10,7 @@ mod rows;
 pub(crate) use read::read;
 
 use crate::error::ReportError;
+use crate::kept::Runs;
 use crate::labels;
 use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -39,6 +40,16 @@ pub fn write_table(
     info: &ScenarioInfo,
     results: &[RunResult],
 ) -> Result<(), ReportError> {
+    write(to, info, Runs::whole(results))
+}
+
+/// The same, one run at a time.
+pub(crate) fn write(
+    to: impl Write + Send,
+    info: &ScenarioInfo,
+    runs: Runs<'_>,
+) -> Result<(), ReportError> {
+    let results = runs.figures;
     let fields = labels::fields(results);
     let program =
         labels::programs(results).map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
@@ -49,9 +60,10 @@ pub fn write_table(
         .build();
     let mut file = SerializedFileWriter::new(to, Arc::new(schema(&fields)?), Arc::new(properties))?;
     let numbers = labels::cell_numbers(results);
-    for (run, number) in results.iter().zip(numbers) {
+    for (index, number) in numbers.into_iter().enumerate() {
+        let run = runs.get(index)?;
         let mut group = file.next_row_group()?;
-        write_run(&mut group, info, run, number, &fields)?;
+        write_run(&mut group, info, &run, number, &fields)?;
         group.close()?;
     }
     file.close()?;

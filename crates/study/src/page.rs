@@ -9,7 +9,7 @@ use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
-use sojourn_report::{ReportError, SCRIPT, STYLE, packed, programs, render, write_folder};
+use sojourn_report::{ReportError, Runs, SCRIPT, STYLE, packed, programs, render, write_folder};
 use sojourn_world::{RunResult, ScenarioInfo, WorldName};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,13 @@ impl Pages {
         results: &[RunResult],
     ) -> Result<(), ReportError> {
         let more = beside(&self.claims, &self.files);
-        write_folder(dir, info, results, &|| Ok(self.html.clone()), &more)
+        write_folder(
+            dir,
+            info,
+            Runs::whole(results),
+            &|| Ok(self.html.clone()),
+            &more,
+        )
     }
 }
 
@@ -62,7 +68,13 @@ impl Reproduced<'_> {
     pub fn write(&self, dir: &Path) -> Result<(), ReportError> {
         let (claims, study) = (self.json(), self.study);
         let more = beside(&claims, &study.files);
-        write_folder(dir, &self.info, &self.results, &|| self.html(), &more)
+        write_folder(
+            dir,
+            &self.info,
+            Runs::whole(&self.results),
+            &|| self.html(),
+            &more,
+        )
     }
 
     /// What is shown of it, for who keeps that and the results apart.

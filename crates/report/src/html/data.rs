@@ -1,12 +1,16 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
+use crate::error::ReportError;
+use crate::kept::Runs;
 use crate::seeds::{groups, student_t_975};
 use crate::summary::qdisc;
 use crate::{json, labels};
 use serde_json::{Map, Value, json};
 use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Shape, Statistic};
 use sojourn_world::{RunResult, ScenarioInfo, Series};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 /// Points of all series together, about; more than a screen can show anyhow.
 const POINTS: usize = 400_000;
@@ -17,34 +21,47 @@ const CURVE_POINTS: usize = 150_000;
 /// None of them is cut below this.
 const CURVE_LEAST: usize = 30;
 
-pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
-    let once: Vec<RunResult>;
-    let results = if crate::repeated(results).is_some() {
-        once = groups(results).into_iter().flatten().cloned().collect();
-        &once
-    } else {
-        results
-    };
+/// What the page carries.
+pub(super) struct Data {
+    /// The figures with their meanings.
+    pub(super) figures: Value,
+    /// All of it, as JSON.
+    pub(super) text: Vec<u8>,
+}
+
+pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportError> {
+    let (once, places) = distinct(all.figures);
+    let results = once.as_deref().unwrap_or(all.figures);
     let numbers = labels::cell_numbers(results);
     let cells = labels::cell_labels(results);
     let thinning = Thinning::of(results);
     let mut seen = BTreeSet::new();
     let mut curves = Curves::default();
-    let runs: Vec<Value> = results
-        .iter()
-        .zip(&numbers)
-        .map(|(run, cell)| {
-            let first = seen.insert((&run.world, cell));
-            self::run(run, *cell, &thinning, first, &mut curves)
-        })
-        .collect();
+    let mut held = Held::new();
+    // As text: values of JSON are many times as large.
+    let mut runs = Vec::new();
+    for (index, (figures, cell)) in results.iter().zip(&numbers).enumerate() {
+        let first = seen.insert((&figures.world, cell));
+        let whole = if first || !thinning.first_seed_only || curves.lacks(figures, *cell) {
+            all.get(places.as_ref().map_or(index, |places| places[index]))?
+        } else {
+            Cow::Borrowed(figures)
+        };
+        let run = run(figures, &whole, *cell, &thinning, first, &mut curves);
+        hold(&mut held, &run);
+        if index > 0 {
+            runs.push(b',');
+        }
+        serde_json::to_writer(&mut runs, &run).expect("memory takes all that is written");
+    }
     let params = (0..cells.len()).map(|cell| {
         let place = numbers.iter().position(|n| *n == cell);
         json::params(&results[place.expect("every cell has a run")])
     });
     let params: Vec<_> = params.collect();
     let most = results.len().max(2);
-    json!({
+    let figures = figures(&held);
+    let head = json!({
         "scenario": info.name,
         "cells": cells,
         "choice": labels::choice_field(results),
@@ -52,27 +69,61 @@ pub(super) fn data(info: &ScenarioInfo, results: &[RunResult]) -> Value {
         "varying": labels::varying(results),
         "params": params,
         "statistics": Statistic::ALL.map(Statistic::name),
-        "figures": figures(&runs),
+        "figures": figures,
         "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
         "seriesOfFirstSeedOnly": thinning.first_seed_only,
-        "runs": runs,
-    })
+    });
+    let mut text = serde_json::to_vec(&head).expect("JSON values always serialise");
+    text.pop();
+    text.extend(b",\"runs\":[");
+    text.append(&mut runs);
+    text.extend(b"]}");
+    Ok(Data { figures, text })
+}
+
+/// Where runs are repeated, each that is not, and its place among all.
+fn distinct(results: &[RunResult]) -> (Option<Vec<RunResult>>, Option<Vec<usize>>) {
+    if crate::repeated(results).is_none() {
+        return (None, None);
+    }
+    let places = results.iter().enumerate();
+    let places: BTreeMap<_, _> = places.map(|(i, run)| (ptr::from_ref(run), i)).collect();
+    let kept = groups(results).into_iter().flatten();
+    let (runs, places) = kept
+        .map(|run| (run.clone(), places[&ptr::from_ref(run)]))
+        .unzip();
+    (Some(runs), Some(places))
+}
+
+/// The keys of the figures that the page has, by kind and by whether they are series.
+type Held = BTreeMap<(Kind, bool), BTreeSet<String>>;
+
+/// Adds a run's.
+fn hold(held: &mut Held, run: &Value) {
+    let mut add = |kind, is_series, object| {
+        let held = held.entry((kind, is_series)).or_default();
+        for key in keys(object) {
+            if !held.contains(key) {
+                held.insert(key.to_owned());
+            }
+        }
+    };
+    for (kind, part) in [(Kind::Link, "links"), (Kind::Flow, "flows")] {
+        for item in run[part].as_array().into_iter().flatten() {
+            add(kind, false, &item["f"]);
+            add(kind, true, &item["s"]);
+        }
+    }
+    add(Kind::Aggregate, false, &run["aggregate"]);
 }
 
 /// The figures that a run of the page has, with their meanings: a page without radios names none of
 /// theirs.
-fn figures(runs: &[Value]) -> Value {
-    let mut held = BTreeSet::new();
-    for run in runs {
-        for (kind, part) in [(Kind::Link, "links"), (Kind::Flow, "flows")] {
-            for item in run[part].as_array().into_iter().flatten() {
-                held.extend(keys(&item["f"]).map(|key| (kind, false, key)));
-                held.extend(keys(&item["s"]).map(|key| (kind, true, key)));
-            }
-        }
-        held.extend(keys(&run["aggregate"]).map(|key| (Kind::Aggregate, false, key)));
-    }
-    let here = |f: &Figure| held.contains(&(f.kind, f.shape == Shape::Series, f.key));
+fn figures(held: &Held) -> Value {
+    let here = |f: &Figure| {
+        let held = held.get(&(f.kind, f.shape == Shape::Series));
+        held.is_some_and(|keys| keys.contains(f.key))
+    };
     let figures = figure::figures().filter(here).map(|f| {
         json!({
             "kind": f.kind.name(),
@@ -149,14 +200,34 @@ fn spreads<T: Part>(part: &T) -> usize {
 #[derive(Default)]
 struct Curves<'a>(BTreeSet<(&'a str, usize, &'static str, &'a str, &'static str)>);
 
+impl Curves<'_> {
+    /// Whether a run of the cell has a distribution that is not there yet.
+    fn lacks(&self, run: &RunResult, cell: usize) -> bool {
+        fn any<T: Part>(part: &T, is_new: impl Fn(&'static str) -> bool) -> bool {
+            T::rows().any(|row| {
+                let spread = row.spread(part);
+                spread.is_some_and(|d| d.count > 0) && is_new(row.figure.key)
+            })
+        }
+        let world = run.world.as_str();
+        let is_new = |part, name: &str, key| !self.0.contains(&(world, cell, part, name, key));
+        let mut links = run.links.iter();
+        let mut flows = run.flows.iter();
+        links.any(|(name, link)| any(link, |key| is_new("link", name, key)))
+            || flows.any(|(name, flow)| any(flow, |key| is_new("flow", name, key)))
+    }
+}
+
+/// A run of the page: `figures` outlive the page's data, which `run`, the whole, need not.
 fn run<'a>(
-    run: &'a RunResult,
+    figures: &'a RunResult,
+    run: &RunResult,
     cell: usize,
     thinning: &Thinning,
     first: bool,
     curves: &mut Curves<'a>,
 ) -> Value {
-    let world = run.world.as_str();
+    let world = figures.world.as_str();
     let mut drawn = |part: &'static str, name: &'a str, all: Vec<(&'static str, Value)>| {
         let all = all.into_iter();
         let kept = all.filter(|(key, _)| curves.0.insert((world, cell, part, name, *key)));
@@ -174,7 +245,7 @@ fn run<'a>(
         "seed": run.seed.to_string(),
         "cell": cell,
         "digest": (run.digest != 0).then(|| format!("{:016x}", run.digest)),
-        "links": run.links.iter().map(|(name, l)| {
+        "links": run.links.iter().zip(&figures.links).map(|((_, l), (name, _))| {
             let (values, cdf) = values(l, thinning.curve);
             json!({
                 "name": name,
@@ -184,7 +255,7 @@ fn run<'a>(
                 "qdisc": qdisc(&l.qdisc),
             })
         }).collect::<Vec<_>>(),
-        "flows": run.flows.iter().map(|(name, f)| {
+        "flows": run.flows.iter().zip(&figures.flows).map(|((_, f), (name, _))| {
             let (values, cdf) = values(f, thinning.curve);
             json!({
                 "name": name,

@@ -1,0 +1,159 @@
+//! `sojourn run --out` killed in the middle: finished runs stay, `--resume` goes on, and the folder
+//! is that of a run nobody disturbed. And what such a run holds in memory.
+
+mod common;
+
+use common::sojourn;
+use serde_json::Value;
+use sojourn_report::unpack;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const SCENARIO: &str = r#"format = "sojourn-scenario/1"
+name = "small"
+duration = "2s"
+[dumbbell]
+rtt = "20ms"
+rate = "2mbit"
+[sweep]
+dumbbell.qdisc = ["pfifo limit 20", "fq_codel"]
+[[flow]]
+name = "upload"
+direction = "up"
+app = "bulk"
+start_spread = "500ms"
+[[flow]]
+name = "probe"
+direction = "up"
+app = "ping"
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("there is a folder for temporary files");
+    fs::write(dir.path().join("small.toml"), SCENARIO).expect("it can be written");
+    dir
+}
+
+fn good(words: &str, dir: &Path) {
+    let words: Vec<&str> = words.split(' ').collect();
+    let output = sojourn(&words, dir);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {told}");
+}
+
+/// The runs that are kept in a folder without results.
+fn kept(out: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(out.join("unfinished")).into_iter().flatten();
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_whole = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "run");
+    paths.filter(is_whole).collect()
+}
+
+/// Begins a run, and kills it when it has kept some. What those took.
+fn kill(words: &str, dir: &Path, out: &str) -> Vec<f64> {
+    let out = dir.join(out);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sojourn"))
+        .args(words.split(' '))
+        .current_dir(dir)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program has been built");
+    while kept(&out).len() < 4 {
+        let ended = child.try_wait().expect("it is our child");
+        assert!(ended.is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it is our child");
+    assert!(!out.join("summary.json").exists());
+    let wall = |path: PathBuf| {
+        let (_, runs) = unpack(&fs::read(path).expect("it is there")).expect("it is whole");
+        runs[0].cost.wall_s
+    };
+    kept(&out).into_iter().map(wall).collect()
+}
+
+fn summary(out: &Path) -> Value {
+    let text = fs::read_to_string(out.join("summary.json")).expect("a summary");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// What each run cost, by a key.
+fn costs(out: &Path, key: &str) -> Vec<f64> {
+    let summary = summary(out);
+    let cells = summary["cells"].as_array().expect("cells").iter();
+    let costs = cells.map(|cell| cell["cost"][key].as_f64().expect("a number"));
+    costs.collect()
+}
+
+/// The folders hold the same, but for what the runs cost.
+fn assert_same(a: &Path, b: &Path) {
+    for name in ["results.parquet", "report.html"] {
+        let bytes = |dir: &Path| fs::read(dir.join(name)).expect(name);
+        assert!(bytes(a) == bytes(b), "{name} is not the same");
+    }
+    let without_cost = |dir: &Path| {
+        let mut summary = summary(dir);
+        for cell in summary["cells"].as_array_mut().expect("cells") {
+            cell["cost"] = Value::Null;
+        }
+        summary
+    };
+    assert_eq!(without_cost(a), without_cost(b));
+    let files = |dir: &Path| fs::read_dir(dir).expect("a folder").count();
+    assert_eq!((files(a), files(b)), (3, 3));
+}
+
+#[test]
+fn what_a_killed_run_has_finished_is_kept() {
+    let dir = folder();
+    let dir = dir.path();
+    good("run small.toml --quiet --seeds 40 --out whole", dir);
+    let words = "run small.toml --quiet --seeds 40 --jobs 2 --out out";
+    let before = kill(words, dir, "out");
+    // A file that is damaged is run again.
+    fs::write(kept(&dir.join("out")).first().expect("one"), "half").expect("it can be written");
+    good(&format!("{words} --resume"), dir);
+    let after = costs(&dir.join("out"), "wall_s");
+    let same = before.iter().filter(|wall| after.contains(wall)).count();
+    assert_eq!(same, before.len() - 1);
+    assert_same(&dir.join("whole"), &dir.join("out"));
+    // Without --resume it begins anew.
+    let words = words.replace("out out", "out again");
+    let before = kill(&words, dir, "again");
+    good(&words, dir);
+    let after = costs(&dir.join("again"), "wall_s");
+    assert!(!before.iter().any(|wall| after.contains(wall)));
+    assert_same(&dir.join("whole"), &dir.join("again"));
+}
+
+#[test]
+fn a_killed_shard_goes_on() {
+    let dir = folder();
+    let dir = dir.path();
+    good("run small.toml --quiet --seeds 40 --out whole", dir);
+    good("run small.toml --quiet --seeds 40 --shard 2/2 --out b", dir);
+    let words = "run small.toml --quiet --seeds 40 --jobs 1 --shard 1/2 --out a";
+    let before = kill(words, dir, "a");
+    good(&format!("{words} --resume"), dir);
+    let after = costs(&dir.join("a"), "wall_s");
+    assert!(before.iter().all(|wall| after.contains(wall)));
+    good("merge a b --out both", dir);
+    assert_same(&dir.join("whole"), &dir.join("both"));
+}
+
+#[test]
+fn memory_does_not_grow_with_series() {
+    let dir = folder();
+    good(
+        "run small.toml --quiet --seeds 200 --jobs 1 --out out",
+        dir.path(),
+    );
+    let peaks = costs(&dir.path().join("out"), "peak_rss_bytes");
+    // A run's series and distributions take more than 60 kB.
+    let growth = (peaks[399] - peaks[99]) / 300.0;
+    assert!(growth < 30e3, "{growth} bytes a run");
+}
