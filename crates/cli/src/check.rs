@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::BridgeFile;
 use sojourn_scenario::named_text;
+use sojourn_scenario::subscribers::Subscribers;
 use sojourn_study::Study;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, Line, LineRate, Transport};
@@ -84,6 +85,11 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let Some(file) = &args.file else { return Ok(0) };
     let read = named_text(file);
+    if let Ok((name, text)) = &read
+        && Subscribers::is_meant(text)
+    {
+        return check_subscribers(args, name, text);
+    }
     if let Ok((_, text)) = &read
         && BridgeFile::is_meant(text)
     {
@@ -148,6 +154,26 @@ fn check_bridge(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
         let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
         text += &directions(&bridge).show();
         print(&text)?;
+    }
+    Ok(0)
+}
+
+fn check_subscribers(args: &CheckArgs, name: &str, text: &str) -> anyhow::Result<u8> {
+    let read = match Subscribers::parse(name, text) {
+        Err(problems) if args.json => {
+            print(&json::problems(&problems))?;
+            return Ok(WRONG_INPUT);
+        }
+        read => read?,
+    };
+    let (sites, circuits) = read.counts();
+    if args.schema.is_none() && !args.json {
+        print(&format!(
+            "subscribers: {} with {} below {}\n",
+            counted(circuits, "circuit"),
+            counted(read.prefixes().count(), "address range"),
+            counted(sites, "site"),
+        ))?;
     }
     Ok(0)
 }

@@ -6,17 +6,19 @@
 use crate::files::{Files, named_text};
 use crate::format::HopTable;
 use crate::problem::{Problem, Problems};
-use crate::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name};
+use crate::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name, Queue};
 use crate::read::{Read, table, words, wrong_type};
 use crate::resolve::Resolver;
+use crate::subscribers::{SubscriberFiles, Subscribers};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use sojourn_qdisc::Entrance;
+use sojourn_qdisc::{Entrance, Spec};
 use sojourn_units::Span;
 use sojourn_world::Line;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The only version so far.
 const VERSION: i64 = 1;
@@ -142,6 +144,10 @@ table! {
         pcap: Option<String>,
         /// Bytes of each frame that `pcap` keeps, up to 256. Default 192.
         snap_len: Option<Bytes>,
+        /// Who is behind `left`: a tree of rates takes the queue's place in each direction, and a
+        /// circuit has a queue of its own there, `qdisc` (default `fq_codel`). Default: nobody is
+        /// told from others.
+        subscribers: Option<SubscriberFiles>,
         ..hop: HopTable,
     }
 }
@@ -236,6 +242,8 @@ pub struct BridgePair {
     pub seed: Option<u64>,
     /// Where its frames are captured to, from the first on.
     pub pcap: Option<PcapFile>,
+    /// Who has a circuit, for queues that are trees of rates.
+    pub subscribers: Option<Arc<Subscribers>>,
 }
 
 impl BridgePair {
@@ -353,13 +361,24 @@ impl Resolver<'_> {
         if both.rate.is_none() && both.trace.is_none() {
             both.rate = Some(LinkSpeed(None));
         }
+        if table.subscribers.is_some() {
+            let usual = || "fq_codel".parse().ok().map(Queue);
+            both.qdisc = both.qdisc.or_else(usual);
+        }
         let ways = [&table.up, &table.down].map(Option::as_ref);
         let [up, down] = self.both_ways(&place, &both, ways)?;
         if up.autorate.is_some() || down.autorate.is_some() {
             let message = "a bridge's rate does not follow its link; `sojourn ctl rate` sets it";
             self.complain(&format!("{place}.autorate"), message);
         }
-        let [up, down] = [up, down].map(|hop| (hop.line, hop.queue));
+        let [mut up, mut down] = [up, down].map(|hop| (hop.line, hop.queue));
+        let subscribers = match &table.subscribers {
+            Some(files) => {
+                let read = self.subscribers(&place, files, [&mut up.1, &mut down.1]);
+                Some(Arc::new(read?))
+            }
+            None => None,
+        };
         let name = table.name.map(|name| name.0);
         Some(BridgePair {
             name: name.unwrap_or_else(|| BridgePair::default_name(&left, &right)),
@@ -379,6 +398,7 @@ impl Resolver<'_> {
             busy_poll: table.busy_poll.unwrap_or(false),
             seed: table.seed,
             pcap,
+            subscribers,
         })
     }
 
@@ -406,5 +426,22 @@ impl Resolver<'_> {
         let path = self.files.beside(path?);
         let snap_len = snap_len.map(|len| len.min(MOST_KEPT) as u32);
         Some(PcapFile { path, snap_len })
+    }
+
+    /// Reads the files and has the queues be trees of rates.
+    fn subscribers(
+        &mut self,
+        place: &str,
+        files: &SubscriberFiles,
+        queues: [&mut Entrance; 2],
+    ) -> Option<Subscribers> {
+        let read = Subscribers::load(files, self.files.base(), self.problems)?;
+        for (direction, queue) in queues.into_iter().enumerate() {
+            match read.tree(direction, &queue.spec) {
+                Ok(tree) => queue.spec = Spec::Tree(tree),
+                Err(message) => return self.refuse(&format!("{place}.subscribers"), message),
+            }
+        }
+        Some(read)
     }
 }

@@ -66,6 +66,11 @@ impl Files {
         parts.filter(|part| *part != Component::CurDir).collect()
     }
 
+    /// Where paths are seen from.
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
+    }
+
     /// The link trace in the file `path`.
     pub(crate) fn trace(&mut self, path: &str) -> Result<Arc<RateTrace>, FileError> {
         let read = |shown: &str| {

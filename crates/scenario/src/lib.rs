@@ -30,6 +30,7 @@ mod reference;
 mod resolve;
 mod runner;
 mod scenario;
+pub mod subscribers;
 mod sweep;
 mod text;
 mod trace;

@@ -160,6 +160,16 @@ impl Problems {
         self.sources.len() - 1
     }
 
+    /// Adds a file's only problem, with the file as a whole.
+    pub(crate) fn add_alone(&mut self, name: &str, message: String) {
+        let source = self.add_file(name, "");
+        let at = Origin {
+            source,
+            ..Origin::NOWHERE
+        };
+        self.add(Problem::new(at, "", message));
+    }
+
     /// Adds an argument of the command line; positions in it have the returned index.
     pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let index = self.add_file(name, text);
@@ -213,7 +223,7 @@ impl Problems {
     /// Where one of these problems is.
     pub fn place(&self, problem: &Problem) -> Place<'_> {
         let source = &self.sources[problem.at.source];
-        let known = source.file && problem.at != Origin::NOWHERE;
+        let known = source.file && problem.at.start != Origin::NOWHERE.start;
         let position = known.then(|| {
             let (line, column, _) = source.position(problem.at.start);
             (line, column)
@@ -243,7 +253,7 @@ impl Problems {
 
     fn show(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = &self.sources[problem.at.source];
-        if problem.at == Origin::NOWHERE {
+        if problem.at.start == Origin::NOWHERE.start {
             return writeln!(f, "{}: {}", source.name, problem.message);
         }
         let (line, column, text) = source.position(problem.at.start);

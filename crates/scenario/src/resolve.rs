@@ -39,7 +39,7 @@ impl Resolver<'_> {
     }
 
     /// The same, of a field that has no meaning then.
-    fn refuse<T>(&mut self, path: &str, message: impl Into<String>) -> Option<T> {
+    pub(crate) fn refuse<T>(&mut self, path: &str, message: impl Into<String>) -> Option<T> {
         self.complain(path, message);
         None
     }

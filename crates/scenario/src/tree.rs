@@ -102,13 +102,20 @@ impl Node {
     /// When it is not TOML.
     pub fn of_file(name: &str, text: &str) -> Result<(Self, Problems), Problems> {
         let mut problems = Problems::with_source(name, text);
+        match Self::of_text(text, 0, &mut problems) {
+            Some(root) => Ok((root, problems)),
+            None => Err(problems),
+        }
+    }
+
+    /// The root of another TOML text, whose positions have this index.
+    pub(crate) fn of_text(text: &str, source: usize, problems: &mut Problems) -> Option<Self> {
         match toml_edit::Document::parse(text) {
-            Ok(document) => Ok((Self::of_document(&document, 0), problems)),
+            Ok(document) => Some(Self::of_document(&document, source)),
             Err(error) => {
-                let at = Origin::new(0, error.span().unwrap_or(0..0));
+                let at = Origin::new(source, error.span().unwrap_or(0..0));
                 let message = error.message().trim().replace('\n', "; ");
-                problems.add(Problem::new(at, "", format!("not TOML: {message}")));
-                Err(problems)
+                problems.refuse(Problem::new(at, "", format!("not TOML: {message}")))
             }
         }
     }

@@ -3,10 +3,12 @@
 use crate::pair::{Pair, queue, show_line_rate};
 use sojourn_capture::SNAP_LEN;
 use sojourn_live::bridge::{Direction, FailOpen, PortChoice, Side};
+use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_scenario::bridge::{Around, PcapFile};
-use sojourn_units::{Span, show_span};
+use sojourn_units::{Rate, Span, show_span};
 use sojourn_world::LineRate;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 /// A key of the file with what it was and what it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,17 @@ impl Found {
             [queue(old), queue(new)],
             ToString::to_string,
         );
+        if let (Spec::Tree(was), Spec::Tree(is)) = (&old.qdisc, &new.qdisc)
+            && was != is
+            && let Some(last) = self.0.last_mut()
+        {
+            last.new += &classes(was, is);
+        }
+        let addresses = [&old.circuits, &new.circuits];
+        self.look(key("addresses"), !FIXED, addresses, |circuits| {
+            let count = circuits.as_ref().map_or(0, |circuits| circuits.len());
+            count.to_string()
+        });
         let rates = [&a.rate, &b.rate];
         self.look(key("rate"), !FIXED, rates, |rate| show_line_rate(rate));
         if let (true, [LineRate::Trace(_), LineRate::Trace(_)], Some(last)) =
@@ -80,6 +93,57 @@ impl Found {
             ToString::to_string,
         );
     }
+}
+
+/// Most classes that are named.
+const NAMED: usize = 5;
+
+/// The classes that are new, gone or others, in words.
+fn classes(old: &TreeSpec, new: &TreeSpec) -> String {
+    let [was, is] = [old, new].map(by_name);
+    let lists = [
+        ("new", names(&is, &|key| !was.contains_key(key))),
+        ("gone", names(&was, &|key| !is.contains_key(key))),
+        (
+            "other",
+            names(&is, &|key| {
+                was.get(key).is_some_and(|it| Some(it) != is.get(key))
+            }),
+        ),
+    ];
+    let mut text = String::new();
+    for (word, names) in lists.iter().filter(|(_, names)| !names.is_empty()) {
+        let more = if names.len() > NAMED { ", ..." } else { "" };
+        let shown = names[..names.len().min(NAMED)].join(", ");
+        let _ = write!(text, ", {} {word} ({shown}{more})", names.len());
+    }
+    text
+}
+
+fn names<'a>(of: &Classes<'a>, differs: &dyn Fn(&Key<'a>) -> bool) -> Vec<&'a str> {
+    let found = of.keys().filter(|key| differs(key));
+    found.map(|(_, name)| *name).collect()
+}
+
+/// Whether it is a leaf, and its name.
+type Key<'a> = (bool, &'a str);
+
+/// Of each class what it has: the class above, rates, queue.
+type Classes<'a> = BTreeMap<Key<'a>, (Option<&'a str>, Rate, Option<Rate>, Option<&'a Spec>)>;
+
+fn by_name(tree: &TreeSpec) -> Classes<'_> {
+    let all = tree.classes();
+    let of = |class: &'_ TreeClass| {
+        let above = class.parent.map(|number| &*all[number as usize].name);
+        let queue = class
+            .queue
+            .map(|number| &tree.queues()[usize::from(number)]);
+        (above, class.rate, class.ceil, queue)
+    };
+    let key = |class: &TreeClass| class.queue.is_some();
+    all.iter()
+        .map(|class| ((key(class), &*class.name), of(class)))
+        .collect()
 }
 
 /// What differs around the pairs; all of it is set up once.

@@ -1,10 +1,11 @@
 //! A pair of interfaces as it is asked for, and in words.
 
-use sojourn_live::bridge::{BridgeConfig, Direction, FailOpen, PortChoice};
+use sojourn_live::bridge::{BridgeConfig, Circuits, Direction, FailOpen, PortChoice};
 use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::{BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_units::{Span, show_rate};
 use sojourn_world::{Line, LineRate};
+use std::sync::Arc;
 
 /// After how long what a stopped bridge held is too old, unless something else is asked for.
 const STALE: Span = Span::from_millis(500);
@@ -47,6 +48,11 @@ impl From<BridgePair> for Pair {
             PortKind::Xdp => PortChoice::Xdp,
             PortKind::Auto => PortChoice::Auto,
         };
+        if let Some(subscribers) = &file.subscribers {
+            let circuits = Arc::new(Circuits::new(subscribers.prefixes()));
+            config.up.circuits = Some(Arc::clone(&circuits));
+            config.down.circuits = Some(circuits);
+        }
         config.qdisc_bypass = file.qdisc_bypass;
         config.busy_poll = file.busy_poll;
         config.seed = file.seed.unwrap_or(config.seed);

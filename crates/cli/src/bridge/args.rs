@@ -255,6 +255,7 @@ impl PairArgs {
                 path,
                 snap_len: Some(self.snap_len),
             }),
+            subscribers: None,
         };
         Ok(BridgeFile {
             around: Around {

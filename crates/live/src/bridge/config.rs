@@ -1,12 +1,14 @@
 //! What a bridge is made of.
 
 use super::by_port::{Labels, PathDelays};
+use super::circuits::Circuits;
 use crate::clock::Clock;
 use crate::lab::Namespace;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
 use sojourn_world::{Change, Line, LineRate};
+use std::sync::Arc;
 
 /// A bridge between two interfaces of the calling thread's network namespace.
 #[derive(Clone, Debug)]
@@ -110,6 +112,7 @@ impl BridgeConfig {
         for (side, wanted) in Side::BOTH.into_iter().zip([wanted.up, wanted.down]) {
             let direction = self.side(side);
             direction.qdisc = wanted.qdisc;
+            direction.circuits = wanted.circuits;
             direction.split_gso = wanted.split_gso;
             direction.line = wanted.line;
         }
@@ -141,6 +144,8 @@ pub struct Direction {
     pub paths: PathDelays,
     /// Marks and classes, by flow; they go before the mark that the kernel tells.
     pub labels: Labels,
+    /// Whose packets are whose, for a queue that is a tree of rates.
+    pub circuits: Option<Arc<Circuits>>,
 }
 
 impl Direction {
@@ -153,6 +158,7 @@ impl Direction {
             line: Line::new(LineRate::Infinite),
             paths: PathDelays::default(),
             labels: Labels::default(),
+            circuits: None,
         }
     }
 }

@@ -86,6 +86,8 @@ struct Inner {
     mark: u32,
     /// The queue's class that was asked for.
     class: u16,
+    /// The leaf of a tree of rates that it is for; 0: none.
+    circuit: u32,
     /// Segments that were cut off, while a super-packet is being cut.
     cut: u16,
     /// Where the frame begins in `head`.
@@ -137,6 +139,7 @@ impl Frame {
         (to.parsed, to.arrived, to.vnet) = (inner.parsed, inner.arrived, inner.vnet);
         (to.size, to.wire_len, to.start) = (inner.size, inner.wire_len, inner.start);
         (to.inside, to.mark, to.class, to.cut) = (inner.inside, inner.mark, inner.class, 0);
+        to.circuit = inner.circuit;
         Some(copy)
     }
 
@@ -167,6 +170,7 @@ impl Frame {
         inner.vnet.flags &= VnetHeader::NEEDS_CSUM;
         inner.arrived = arrived;
         (inner.inside, inner.mark, inner.class, inner.cut) = (None, 0, 0, 0);
+        inner.circuit = 0;
         if let Some(tag) = tag.filter(|_| len >= 12) {
             inner.put_tag_back(tag);
         }
@@ -204,6 +208,11 @@ impl Frame {
     /// Mark and class.
     pub(crate) fn set_label(&mut self, label: Label) {
         (self.0.mark, self.0.class) = (label.mark, label.class);
+    }
+
+    /// The leaf of a tree of rates.
+    pub(crate) fn set_circuit(&mut self, circuit: u32) {
+        self.0.circuit = circuit;
     }
 
     /// The addresses inside a translation.
@@ -336,6 +345,10 @@ impl Packet for Frame {
         self.0.class
     }
 
+    fn circuit(&self) -> u32 {
+        self.0.circuit
+    }
+
     fn is_same_flow(&self, other: &Self) -> bool {
         self.0.parsed.flow == other.0.parsed.flow
     }
@@ -430,6 +443,7 @@ impl Pool {
             inside: None,
             mark: 0,
             class: 0,
+            circuit: 0,
             cut: 0,
             start: HEADROOM as u16,
             head: [0; HEADROOM + HEAD],

@@ -1,6 +1,7 @@
 //! One direction: queue, transmitter, delay stage. No I/O and no clock.
 
 use super::by_port::{Labels, PathDelays};
+use super::circuits::Circuits;
 use super::config::{BridgeConfig, Direction, Side};
 use super::delay::DelayStage;
 use super::delays::Delays;
@@ -16,6 +17,7 @@ use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 /// Bytes before the IP header that Linux counts.
 const LINK_HEADER: u16 = 14;
@@ -47,6 +49,7 @@ pub(crate) struct Lane {
     stage: DelayStage,
     paths: PathDelays,
     labels: Labels,
+    circuits: Option<Arc<Circuits>>,
     /// Asked only when the queue's spec does.
     nat: Option<Conntrack>,
     shortest_delay: Span,
@@ -209,6 +212,7 @@ impl Lane {
             shortest_delay: line.delay + shortest.unwrap_or(Span::ZERO),
             paths: direction.paths.clone(),
             labels: direction.labels.clone(),
+            circuits: direction.circuits.clone(),
             ready: VecDeque::new(),
             lost: Tally::default(),
             duplicated: Tally::default(),
@@ -239,6 +243,9 @@ impl Lane {
         }
         if let Some(label) = self.labels.of(frame.parsed()) {
             frame.set_label(label);
+        }
+        if let Some(circuits) = &self.circuits {
+            frame.set_circuit(circuits.of(&frame.parsed().flow, self.side));
         }
         observer.frame(Point::Left, side, at, &frame);
         observer.frame(Point::Offered, side, at, &frame);
@@ -409,6 +416,7 @@ impl Lane {
         now: Time,
     ) {
         self.split_gso = new.split_gso;
+        self.circuits.clone_from(&new.circuits);
         if old.line != new.line {
             self.set_line(new.line.clone(), now);
         }

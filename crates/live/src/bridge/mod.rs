@@ -8,6 +8,7 @@
 
 mod by_port;
 mod capture;
+mod circuits;
 mod config;
 mod delay;
 mod delays;
@@ -27,6 +28,7 @@ pub use crate::port::PortState;
 pub use by_port::{ByPort, Labels, PathDelays};
 pub(crate) use capture::{Between, Capture};
 pub use capture::{CAPTURED, Probe, Shown, View, probe};
+pub use circuits::Circuits;
 pub(crate) use config::random_word;
 pub use config::{BridgeConfig, Direction, FailOpen, PortChoice, Side};
 pub use delays::{DELAYS, Delays};

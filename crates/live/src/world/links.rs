@@ -421,6 +421,7 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
             line,
             paths: paths(run, run.numbers[side]),
             labels: labels.clone(),
+            circuits: None,
         }
     };
     let [up, down] = [0, 1].map(direction);

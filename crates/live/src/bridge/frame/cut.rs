@@ -89,6 +89,7 @@ impl Inner {
         segment.parsed = self.parsed;
         segment.arrived = self.arrived;
         (segment.inside, segment.mark, segment.cut) = (self.inside, self.mark, 0);
+        (segment.class, segment.circuit) = (self.class, self.circuit);
         segment.vnet = VnetHeader {
             flags: VnetHeader::NEEDS_CSUM,
             csum_start: self.vnet.csum_start,

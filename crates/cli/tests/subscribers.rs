@@ -1,0 +1,129 @@
+//! A bridge with subscribers follows their file. Needs root; without it these are passed over,
+//! except in CI (`CI=true`), where a machine that cannot run them fails them.
+
+mod common;
+
+use common::process::{bridge, ctl};
+use common::rig::{Link, available, exchange, lost_but_not_doubled, numbered};
+use common::sojourn;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+const BRIDGE: &str = "\
+version = 1
+control = \"control\"
+[[pair]]
+name = \"wan\"
+left = \"a1\"
+right = \"b1\"
+fail_open = \"off\"
+stale = \"20s\"
+";
+
+const SITE: &str = "\
+version = 1
+[[site]]
+name = \"hill\"
+up = \"50mbit\"
+down = \"100mbit\"
+";
+
+fn circuit(name: &str, address: &str, up: &str) -> String {
+    format!(
+        "[[circuit]]\nname = \"{name}\"\naddresses = [\"{address}\"]\nparent = \"hill\"\n\
+         up = \"{up}\"\ndown = \"90mbit\"\n"
+    )
+}
+
+#[test]
+fn circuits_come_and_go_and_nothing_is_lost() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let link = Link::new();
+    let write = |name: &str, text: &[&str]| fs::write(dir.join(name), text.concat()).unwrap();
+    let told = |words: &str| {
+        let (code, said) = ctl(dir, words);
+        assert_eq!(code, Some(0), "{words}: {said}");
+        said
+    };
+    write("bridge.toml", &[BRIDGE, "subscribers = \"who.toml\"\n"]);
+    let one = circuit("one", "10.9.0.1", "20mbit");
+    write("who.toml", &[SITE, &one]);
+    let checked = sojourn(&["check", "bridge.toml"], dir);
+    let shown = String::from_utf8_lossy(&checked.stdout);
+    assert!(
+        shown.contains("tree of 1 classes and 1 leaves over fq_codel"),
+        "{shown}"
+    );
+    let checked = sojourn(&["check", "who.toml"], dir);
+    let shown = String::from_utf8_lossy(&checked.stdout);
+    assert!(
+        shown.starts_with("subscribers: 1 circuit with 1 address"),
+        "{shown}"
+    );
+    let process = bridge(&link, "--config bridge.toml", dir);
+    let (sent, received) = numbered(&link, || {
+        write(
+            "who.toml",
+            &[SITE, &one, &circuit("two", "10.9.0.0/24", "5mbit")],
+        );
+        let differs = told("reload --dry-run");
+        assert!(differs.contains(", 1 new (two)"), "{differs}");
+        assert!(differs.contains("up.addresses: 1 -> 2"), "{differs}");
+        assert_eq!(told("reload"), differs);
+        thread::sleep(Duration::from_millis(60));
+        write("who.toml", &[SITE, &circuit("one", "10.9.0.1", "30mbit")]);
+        let differs = told("reload");
+        assert!(
+            differs.contains(", 1 gone (two), 1 other (one)"),
+            "{differs}"
+        );
+        // A wrong one is refused, with its place, and what ran goes on.
+        write("who.toml", &[SITE, &circuit("one", "10.9.0.300", "30mbit")]);
+        let (code, said) = ctl(dir, "reload");
+        assert_eq!(code, Some(2));
+        assert!(
+            said.contains("who.toml:8:13: circuit[1].addresses"),
+            "{said}"
+        );
+        thread::sleep(Duration::from_millis(60));
+    });
+    assert_eq!(lost_but_not_doubled(sent, &received), 0, "of {sent}");
+    assert!(received.is_sorted());
+    assert_eq!(exchange(&link), [100, 0, 100, 0]);
+    assert!(told("stats").starts_with("qdisc tree"));
+    process.interrupt();
+}
+
+#[test]
+fn files_of_libreqos_will_do() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let link = Link::new();
+    let files = "subscribers = { devices = \"d.csv\", network = \"n.json\" }\nqdisc = \"cake\"\n";
+    fs::write(dir.join("bridge.toml"), [BRIDGE, files].concat()).unwrap();
+    let network = r#"{"Hill": {"downloadBandwidthMbps": 100, "uploadBandwidthMbps": 50}}"#;
+    fs::write(dir.join("n.json"), network).unwrap();
+    let devices = "Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,\
+                   Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps,Comment\n\
+                   1,\"Mill Lane, 1\",1,A,Hill,,10.9.0.1,,1,1,50,2.5,\n";
+    fs::write(dir.join("d.csv"), devices).unwrap();
+    let process = bridge(&link, "--config bridge.toml", dir);
+    assert_eq!(exchange(&link), [100, 0, 100, 0]);
+    process.interrupt();
+    fs::write(dir.join("n.json"), "{}").unwrap();
+    let checked = sojourn(&["check", "bridge.toml"], dir);
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert_eq!(checked.status.code(), Some(2));
+    assert!(
+        said.contains("d.csv:2:1: circuit 1: there is no site `Hill`"),
+        "{said}"
+    );
+}

@@ -1,0 +1,438 @@
+//! LibreQoS's two files: `ShapedDevices.csv` has a line for each device, several of which make a
+//! circuit, and `network.json` the sites that circuits are below.
+//!
+//! Source: LibreQoS's guide and its example files (v1.5). As there, lines that begin with `#` are
+//! comments; of devices of one circuit the highest rates count; a field `sqm`, the last one, says
+//! which queue (`cake`, `fq_codel`, `none`, or `down/up`). Sites marked `virtual` have no rate, and
+//! what is below them is below the site above them.
+
+use super::Subscribers;
+use super::prefix::Prefix;
+use super::settle::{Above, Draft, DraftCircuit, DraftSite};
+use crate::problem::{Origin, Problem, Problems, nearest};
+use csv::StringRecord;
+use serde_json::{Map, Value};
+use sojourn_qdisc::Spec;
+use sojourn_units::Rate;
+use std::collections::BTreeMap;
+
+/// The columns that are looked at, beside `sqm`.
+#[derive(Clone, Copy)]
+enum Column {
+    Id,
+    Parent,
+    Ipv4,
+    Ipv6,
+    LeastUp,
+    LeastDown,
+    MostUp,
+    MostDown,
+}
+
+const COLUMNS: [&str; 8] = [
+    "Circuit ID",
+    "Parent Node",
+    "IPv4",
+    "IPv6",
+    "Upload Min Mbps",
+    "Download Min Mbps",
+    "Upload Max Mbps",
+    "Download Max Mbps",
+];
+
+/// The most that a rate may be, in Mbit/s: 10 Tbit/s.
+const MOST_MBPS: f64 = 1e7;
+
+/// Reads both texts, each with its name.
+pub(super) fn read(
+    devices: (&str, &str),
+    network: Option<(&str, &str)>,
+    problems: &mut Problems,
+) -> Option<Subscribers> {
+    let before = problems.len();
+    let mut draft = Draft::default();
+    let mut instead = BTreeMap::new();
+    if let Some((name, text)) = network {
+        let source = problems.add_file(name, text);
+        let mut network = Network {
+            source,
+            text,
+            sites: &mut draft.sites,
+            instead: &mut instead,
+            problems,
+        };
+        network.read()?;
+    }
+    let (name, text) = devices;
+    let source = problems.add_file(name, text);
+    Devices::read(source, text, &mut draft, problems)?;
+    for circuit in &mut draft.circuits {
+        if let Some((name, at)) = &circuit.parent
+            && let Some(above) = instead.get(name)
+        {
+            circuit.parent = above.as_ref().map(|above| (above.clone(), *at));
+        }
+    }
+    let settled = draft.settle(problems);
+    settled.filter(|_| problems.len() == before)
+}
+
+fn rate(mbps: f64) -> Option<Rate> {
+    let is_rate = mbps > 0.0 && mbps <= MOST_MBPS;
+    let rate = Rate::from_bps((mbps * 1e6).round() as u64);
+    (is_rate && !rate.is_zero()).then_some(rate)
+}
+
+struct Network<'a> {
+    source: usize,
+    text: &'a str,
+    sites: &'a mut Vec<DraftSite>,
+    /// What stands in the place of sites that have no rate.
+    instead: &'a mut BTreeMap<String, Option<String>>,
+    problems: &'a mut Problems,
+}
+
+impl Network<'_> {
+    fn read(&mut self) -> Option<()> {
+        let top = match serde_json::from_str(self.text.trim_start_matches('\u{feff}')) {
+            Ok(Value::Object(top)) => top,
+            Ok(_) => return self.complain("", "", "is not an object of sites"),
+            Err(error) => {
+                let before = self.text.split_inclusive('\n').map(str::len);
+                let start: usize = before.take(error.line().saturating_sub(1)).sum();
+                let start = start + error.column().saturating_sub(1);
+                let at = Origin::new(self.source, start..start + 1);
+                let problem = Problem::new(at, "", format!("not JSON: {error}"));
+                return self.problems.refuse(problem);
+            }
+        };
+        self.below(&top, None, "");
+        Some(())
+    }
+
+    fn below(&mut self, sites: &Map<String, Value>, parent: Option<&str>, above: &str) {
+        for (name, site) in sites {
+            let field = match above {
+                "" => name.clone(),
+                above => format!("{above}.{name}"),
+            };
+            let Value::Object(site) = site else {
+                let _: Option<()> = self.complain(name, &field, "a site is an object");
+                continue;
+            };
+            let is_virtual = site.get("virtual").and_then(Value::as_bool) == Some(true);
+            let own = if is_virtual {
+                self.instead.insert(name.clone(), parent.map(str::to_owned));
+                parent
+            } else {
+                self.site(name, site, parent, &field);
+                Some(name.as_str())
+            };
+            match site.get("children") {
+                None | Some(Value::Null) => {}
+                Some(Value::Object(children)) => self.below(children, own, &field),
+                Some(_) => {
+                    let message = "`children` is an object of sites";
+                    let _: Option<()> = self.complain(name, &field, message);
+                }
+            }
+        }
+    }
+
+    fn site(&mut self, name: &str, site: &Map<String, Value>, parent: Option<&str>, field: &str) {
+        let at = self.place(name);
+        let mut rates = [Rate::ZERO; 2];
+        let keys = ["uploadBandwidthMbps", "downloadBandwidthMbps"];
+        for (rate_of, key) in rates.iter_mut().zip(keys) {
+            let number = site.get(key).and_then(|value| match value {
+                // Integrations write some as texts.
+                Value::String(text) => text.trim().parse().ok(),
+                value => value.as_f64(),
+            });
+            if let Some(rate) = number.and_then(rate) {
+                *rate_of = rate;
+            } else {
+                let message = format!("needs `{key}`, a number above zero");
+                let help = format!("for example \"{key}\": 1000");
+                let problem = Problem::new(at, field, message).help(help);
+                self.problems.add(problem);
+            }
+        }
+        self.sites.push(DraftSite {
+            name: name.to_owned(),
+            at,
+            field: field.to_owned(),
+            parent: parent.map(|parent| (parent.to_owned(), at)),
+            rates,
+        });
+    }
+
+    /// Where a site is named, as far as a search can tell.
+    fn place(&self, name: &str) -> Origin {
+        let quoted = Value::from(name).to_string();
+        let start = self.text.find(&quoted);
+        start.map_or(Origin::new(self.source, 0..0), |start| {
+            Origin::new(self.source, start..start + quoted.len())
+        })
+    }
+
+    fn complain<T>(&mut self, name: &str, field: &str, message: &str) -> Option<T> {
+        let at = self.place(name);
+        self.problems.refuse(Problem::new(at, field, message))
+    }
+}
+
+struct Devices<'a> {
+    text: &'a str,
+    /// Where the columns are.
+    columns: [usize; COLUMNS.len()],
+    has_sqm: bool,
+    draft: &'a mut Draft,
+    /// Circuits by their names.
+    places: BTreeMap<String, usize>,
+    problems: &'a mut Problems,
+}
+
+/// A line of the file.
+struct Row<'a> {
+    fields: &'a StringRecord,
+    at: Origin,
+}
+
+impl<'a> Devices<'a> {
+    fn read(
+        source: usize,
+        text: &'a str,
+        draft: &'a mut Draft,
+        problems: &'a mut Problems,
+    ) -> Option<()> {
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let header = match reader.headers() {
+            Ok(header) => header.clone(),
+            Err(error) => {
+                let at = Origin::new(source, 0..0);
+                return problems.refuse(Problem::new(at, "", format!("not CSV: {error}")));
+            }
+        };
+        let start = place(text, source, &header).start;
+        let columns = columns(&header, Origin::new(source, start..start + 1), problems)?;
+        let has_sqm = header.iter().any(|name| name.eq_ignore_ascii_case("sqm"));
+        let mut devices = Self {
+            text,
+            columns,
+            has_sqm,
+            draft,
+            places: BTreeMap::new(),
+            problems,
+        };
+        for record in reader.records() {
+            match record {
+                Ok(fields) => {
+                    let at = place(devices.text, source, &fields);
+                    let fields = &fields;
+                    devices.device(&Row { fields, at }, header.len());
+                }
+                Err(error) => {
+                    let at = Origin::new(source, 0..0);
+                    let problem = Problem::new(at, "", format!("not CSV: {error}"));
+                    return devices.problems.refuse(problem);
+                }
+            }
+            if devices.problems.is_full() {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn field<'r>(&self, row: &Row<'r>, column: Column) -> &'r str {
+        let field = row.fields.get(self.columns[column as usize]);
+        field.unwrap_or_default()
+    }
+
+    fn device(&mut self, row: &Row<'_>, columns: usize) {
+        let id = self.field(row, Column::Id);
+        if row.fields.iter().all(str::is_empty) {
+            return;
+        }
+        if id.is_empty() {
+            let help = "each device is of a circuit; a number or a name that no other has";
+            return self.complain(row, Column::Id, "is empty", help);
+        }
+        let rates = [
+            Column::LeastUp,
+            Column::LeastDown,
+            Column::MostUp,
+            Column::MostDown,
+        ];
+        let [
+            Some(least_up),
+            Some(least_down),
+            Some(most_up),
+            Some(most_down),
+        ] = rates.map(|column| self.rate(row, column))
+        else {
+            return;
+        };
+        let parent = self.field(row, Column::Parent);
+        // What its integrations write for a circuit directly at the link.
+        let is_top = parent.is_empty() || parent.eq_ignore_ascii_case("none");
+        let parent: Above = (!is_top).then(|| (parent.to_owned(), row.at));
+        let prefixes = self.prefixes(row);
+        let queues = self.queues(row, columns);
+        let least = [(least_up, row.at), (least_down, row.at)];
+        let most = [most_up, most_down];
+        let Some(&place) = self.places.get(id) else {
+            self.places.insert(id.to_owned(), self.draft.circuits.len());
+            self.draft.circuits.push(DraftCircuit {
+                name: id.to_owned(),
+                at: row.at,
+                field: format!("circuit {id}"),
+                parent,
+                least,
+                most,
+                queues,
+                prefixes,
+            });
+            return;
+        };
+        let circuit = &mut self.draft.circuits[place];
+        for way in 0..2 {
+            circuit.least[way] = circuit.least[way].max(least[way]);
+            circuit.most[way] = circuit.most[way].max(most[way]);
+        }
+        circuit.prefixes.extend(prefixes);
+        let name = |above: &Above| above.as_ref().map(|(name, _)| name.clone());
+        let [one, other] = [&circuit.parent, &parent].map(name);
+        if one != other {
+            let shown = |name: Option<String>| name.map_or("none".into(), |it| format!("`{it}`"));
+            let message = format!(
+                "devices of the circuit `{id}` are below different sites: {} and {}",
+                shown(one),
+                shown(other),
+            );
+            let help = "a circuit has one parent";
+            self.complain(row, Column::Parent, &message, help);
+        }
+    }
+
+    fn rate(&mut self, row: &Row<'_>, column: Column) -> Option<Rate> {
+        let text = self.field(row, column);
+        let rate = text.parse().ok().and_then(rate);
+        if rate.is_none() {
+            let message = format!("`{text}` is not a rate in Mbit/s above zero");
+            self.complain(row, column, &message, "for example 50 or 2.5");
+        }
+        rate
+    }
+
+    fn prefixes(&mut self, row: &Row<'_>) -> Vec<(Prefix, Origin)> {
+        let mut prefixes = Vec::new();
+        for (column, is_v4, example) in [
+            (Column::Ipv4, true, "100.64.0.1, 100.64.1.0/24"),
+            (Column::Ipv6, false, "2001:db8:1::/56"),
+        ] {
+            // Old versions wrote lists in brackets.
+            let list = self.field(row, column).trim_matches(['[', ']']);
+            for text in list.split(',').map(str::trim) {
+                let text = text.trim_matches(['\'', '"']);
+                if text.is_empty() {
+                    continue;
+                }
+                match Prefix::parse(text) {
+                    Some((prefix, _)) if prefix.address.is_ipv4() == is_v4 => {
+                        prefixes.push((prefix, row.at));
+                    }
+                    _ => {
+                        let message = format!("`{text}` is neither an address nor a prefix");
+                        let help = format!("for example {example}");
+                        self.complain(row, column, &message, &help);
+                    }
+                }
+            }
+        }
+        prefixes
+    }
+
+    /// Up and down.
+    fn queues(&mut self, row: &Row<'_>, columns: usize) -> [Option<Spec>; 2] {
+        // Commas in comments that are not quoted make a line longer.
+        let last = row.fields.iter().next_back().unwrap_or_default();
+        if !self.has_sqm || row.fields.len() < columns || last.is_empty() {
+            return [None, None];
+        }
+        let words = last.to_ascii_lowercase();
+        let (down, up) = words.split_once('/').unwrap_or((&words, &words));
+        [up, down].map(|word| {
+            let spec = match word.trim() {
+                "" => return None,
+                "none" => "pfifo",
+                word @ ("cake" | "fq_codel") => word,
+                other => {
+                    let message = format!("`{other}` is not a queue");
+                    let help = "`cake`, `fq_codel`, `none`, or two of them as `down/up`";
+                    let problem = Problem::new(row.at, "sqm", message).help(help);
+                    self.problems.add(problem);
+                    return None;
+                }
+            };
+            spec.parse().ok()
+        })
+    }
+
+    fn complain(&mut self, row: &Row<'_>, column: Column, message: &str, help: &str) {
+        let field = COLUMNS[column as usize];
+        let problem = Problem::new(row.at, field, message).help(help);
+        self.problems.add(problem);
+    }
+}
+
+/// Where a record stands: what stands before it, comments and empty lines, belongs to it for its
+/// reader.
+fn place(text: &str, source: usize, record: &StringRecord) -> Origin {
+    let start = record.position().map_or(0, csv::Position::byte) as usize;
+    let mut start = start.min(text.len());
+    loop {
+        let line = text.get(start..).unwrap_or_default();
+        let end = line.find('\n').map_or(line.len(), |at| at + 1);
+        let is_empty = line[..end].trim().is_empty() || line.starts_with('#');
+        if !is_empty || end == line.len() {
+            let end = start + line[..end].trim_end().len();
+            return Origin::new(source, start..end.max(start));
+        }
+        start += end;
+    }
+}
+
+/// Where the columns are, by their names.
+fn columns(
+    header: &StringRecord,
+    at: Origin,
+    problems: &mut Problems,
+) -> Option<[usize; COLUMNS.len()]> {
+    let mut columns = [0; COLUMNS.len()];
+    let mut is_whole = true;
+    for (column, wanted) in columns.iter_mut().zip(COLUMNS) {
+        let names = || {
+            header
+                .iter()
+                .map(|name| name.trim_start_matches('\u{feff}').trim())
+        };
+        if let Some(place) = names().position(|name| name.eq_ignore_ascii_case(wanted)) {
+            *column = place;
+        } else {
+            is_whole = false;
+            let help = match nearest(wanted, names()) {
+                Some(name) => format!("is `{name}` meant?"),
+                None => "the first line has the names of the columns".to_owned(),
+            };
+            let message = format!("there is no column `{wanted}`");
+            problems.add(Problem::new(at, "", message).help(help));
+        }
+    }
+    is_whole.then_some(columns)
+}

@@ -1,0 +1,133 @@
+//! Our own format.
+
+use super::Subscribers;
+use super::prefix::Prefix;
+use super::settle::{Draft, DraftCircuit, DraftSite};
+use crate::bridge::Version;
+use crate::problem::{Origin, Problem, Problems};
+use crate::quantity::{Queue, Speed};
+use crate::read::{Read, table};
+use crate::tree::Node;
+
+table! {
+    /// Subscribers of a bridge.
+    pub(crate) struct SubscribersTable {
+        /// `1`: the version of this format.
+        version: Version,
+        /// What several circuits go through: towers, cabinets, uplinks.
+        site: Option<Vec<SiteTable>>,
+        /// What subscribers pay for.
+        circuit: Vec<CircuitTable>,
+    }
+}
+
+table! {
+    /// Something that several circuits go through.
+    pub(crate) struct SiteTable {
+        /// What it is called.
+        name: String,
+        /// The site above. Default: the link.
+        parent: Option<String>,
+        /// What all below it send at most.
+        up: Speed,
+        /// What all below it receive at most.
+        down: Speed,
+    }
+}
+
+table! {
+    /// A circuit: a queue of its own in each direction.
+    pub(crate) struct CircuitTable {
+        /// What it is called.
+        name: String,
+        /// Its addresses and prefixes; of several prefixes that have an address the longest counts.
+        addresses: Vec<String>,
+        /// The site above. Default: the link.
+        parent: Option<String>,
+        /// What it sends at most.
+        up: Speed,
+        /// What it receives at most.
+        down: Speed,
+        /// What it sends even when its site is full; in this proportion circuits share what is
+        /// left. Default: as `up`.
+        up_min: Option<Speed>,
+        /// The same of what it receives. Default: as `down`.
+        down_min: Option<Speed>,
+        /// Its queue, in tc's words. Default: the pair's.
+        qdisc: Option<Queue>,
+    }
+}
+
+/// Reads a text.
+pub(super) fn read(name: &str, text: &str, problems: &mut Problems) -> Option<Subscribers> {
+    let before = problems.len();
+    let source = problems.add_file(name, text);
+    let tree = Node::of_text(text, source, problems)?;
+    let table = SubscribersTable::read(&tree, "", problems)?;
+    let Version = table.version;
+    let at = |path: &str| tree.locate(path);
+    let mut draft = Draft::default();
+    for (index, site) in table.site.into_iter().flatten().enumerate() {
+        let field = format!("site[{}]", index + 1);
+        draft.sites.push(DraftSite {
+            at: at(&format!("{field}.name")),
+            parent: site
+                .parent
+                .map(|name| (name, at(&format!("{field}.parent")))),
+            rates: [site.up.0, site.down.0],
+            name: site.name,
+            field,
+        });
+    }
+    for (index, circuit) in table.circuit.into_iter().enumerate() {
+        let field = format!("circuit[{}]", index + 1);
+        let place = |key: &str| at(&format!("{field}.{key}"));
+        let prefixes = addresses(&circuit.addresses, place("addresses"), &field, problems);
+        let queue = circuit.qdisc.map(|queue| queue.0.spec);
+        let [up, down] = [circuit.up.0, circuit.down.0];
+        let least = |own: Option<Speed>, most| own.map_or(most, |own| own.0);
+        draft.circuits.push(DraftCircuit {
+            at: place("name"),
+            parent: circuit.parent.map(|name| (name, place("parent"))),
+            least: [
+                (least(circuit.up_min, up), place("up_min")),
+                (least(circuit.down_min, down), place("down_min")),
+            ],
+            most: [up, down],
+            queues: [queue.clone(), queue],
+            prefixes,
+            name: circuit.name,
+            field,
+        });
+    }
+    let settled = draft.settle(problems);
+    settled.filter(|_| problems.len() == before)
+}
+
+fn addresses(
+    texts: &[String],
+    at: Origin,
+    field: &str,
+    problems: &mut Problems,
+) -> Vec<(Prefix, Origin)> {
+    let field = format!("{field}.addresses");
+    let mut prefixes = Vec::new();
+    if texts.is_empty() {
+        problems.add(Problem::new(at, &field, "has no address"));
+    }
+    for text in texts {
+        match Prefix::parse(text) {
+            Some((prefix, false)) => prefixes.push((prefix, at)),
+            Some((prefix, true)) => {
+                let message = format!("`{text}` has bits behind its prefix");
+                problems.add(Problem::new(at, &field, message).help(format!("`{prefix}`")));
+            }
+            None => {
+                let message = format!("`{text}` is neither an address nor a prefix");
+                let help = "for example \"100.64.0.1\", \"2001:db8:1::/56\"";
+                problems.add(Problem::new(at, &field, message).help(help));
+            }
+        }
+    }
+    prefixes
+}
