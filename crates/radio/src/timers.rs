@@ -55,7 +55,11 @@ impl Timers {
     pub(crate) fn set(&mut self, station: u32, time: Time) {
         let group = station as usize / GROUP;
         let times = &mut self.times[group];
-        times[station as usize % GROUP] = time;
+        let own = &mut times[station as usize % GROUP];
+        if *own == time {
+            return;
+        }
+        *own = time;
         let winner = (group * GROUP) as u32 + earliest(times);
         let node = self.times.len() + group;
         if winner == self.winners[node] && winner != station {
