@@ -57,7 +57,7 @@ pub enum Taken<P> {
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<P> {
+pub struct Frame<'a, P> {
     /// Its kind.
     pub kind: FrameKind,
     /// Who sends it.
@@ -71,7 +71,7 @@ pub struct Frame<P> {
     /// How long it reserves the medium after its end.
     pub reserves: Span,
     /// Of a data frame.
-    pub packet: Option<P>,
+    pub packet: Option<&'a P>,
     /// Whether it was sent before.
     pub repeated: bool,
 }
@@ -91,7 +91,7 @@ pub trait Upper {
     fn fail(&mut self, station: u32, to: u32, packet: Self::Packet, now: Time);
 
     /// A frame begins. For those who look on.
-    fn sent(&mut self, _frame: &Frame<Self::Packet>) {}
+    fn sent(&mut self, _frame: &Frame<'_, Self::Packet>) {}
 
     /// Whether [`Upper::received`] is to be called.
     fn looks_on(&self) -> bool {
@@ -100,7 +100,7 @@ pub trait Upper {
 
     /// A frame has come through to a station that can receive it, whomever it is to, with this
     /// share of the power sent. For those who look on.
-    fn received(&mut self, _station: u32, _frame: &Frame<Self::Packet>, _power: f64) {}
+    fn received(&mut self, _station: u32, _frame: &Frame<'_, Self::Packet>, _power: f64) {}
 
     /// A station is done with the packet that it took last: acknowledged, sent to all or given up.
     /// For those who look on.
@@ -335,23 +335,25 @@ impl<P: Copy> Air<P> {
 
     /// Its turn has come.
     fn attempt(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        let Some(packet) = self.stations[station as usize].packet else {
+        let Some(packet) = &self.stations[station as usize].packet else {
             return;
         };
-        if packet.to.is_some() && self.needs_rts(packet.bytes) {
-            let rest = self.ack * 2 + self.data_airtime(&packet) + self.profile.sifs * 3;
+        let to = packet.to;
+        if to.is_some() && self.needs_rts(packet.bytes) {
+            let rest = self.ack * 2 + self.data_airtime(packet) + self.profile.sifs * 3;
             let rts = (FrameKind::Rts, self.rts, rest);
-            self.transmit(station, rts, packet.to, now, upper);
+            self.transmit(station, rts, to, now, upper);
         } else {
             self.send_data(station, now, upper);
         }
     }
 
     fn send_data(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
-        let Some(packet) = self.stations[station as usize].packet else {
+        let Some(packet) = &self.stations[station as usize].packet else {
             return;
         };
-        let reserves = match packet.to {
+        let (to, airtime) = (packet.to, self.data_airtime(packet));
+        let reserves = match to {
             Some(_) => self.profile.sifs + self.ack,
             None => Span::ZERO,
         };
@@ -360,8 +362,8 @@ impl<P: Copy> Air<P> {
         if own.short + own.long > 0 {
             own.counts.repeated += 1;
         }
-        let data = (FrameKind::Data, self.data_airtime(&packet), reserves);
-        self.transmit(station, data, packet.to, now, upper);
+        let data = (FrameKind::Data, airtime, reserves);
+        self.transmit(station, data, to, now, upper);
     }
 
     fn answer(

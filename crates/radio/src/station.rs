@@ -136,10 +136,13 @@ impl<P> Station<P> {
     }
 
     /// The frame that it has begun to send at `start`.
-    pub(crate) fn sent(&self, from: u32, kind: FrameKind, start: Time, airtime: Span) -> Frame<P>
-    where
-        P: Copy,
-    {
+    pub(crate) fn sent(
+        &self,
+        from: u32,
+        kind: FrameKind,
+        start: Time,
+        airtime: Span,
+    ) -> Frame<'_, P> {
         let packet = self.packet.as_ref().filter(|_| kind == FrameKind::Data);
         Frame {
             kind,
@@ -148,7 +151,7 @@ impl<P> Station<P> {
             start,
             airtime,
             reserves: self.reserves,
-            packet: packet.map(|packet| packet.packet),
+            packet: packet.map(|packet| &packet.packet),
             repeated: self.short + self.long > 0,
         }
     }

@@ -73,7 +73,7 @@ impl Upper for Bed {
         self.failed.push((station, now));
     }
 
-    fn sent(&mut self, frame: &crate::Frame<Parcel>) {
+    fn sent(&mut self, frame: &crate::Frame<'_, Parcel>) {
         if self.frames.len() < 100 {
             self.frames
                 .push((frame.kind, frame.from, frame.start, frame.airtime));

@@ -21,7 +21,7 @@ const ARP: u16 = 0x0806;
 /// Writes the radiotap header of a frame, received with this power in dBm.
 pub(crate) fn radiotap<P>(
     out: &mut Vec<u8>,
-    frame: &Frame<P>,
+    frame: &Frame<'_, P>,
     profile: &Profile,
     received: Option<f64>,
 ) {
@@ -46,7 +46,7 @@ pub(crate) fn radiotap<P>(
 }
 
 /// Writes the header of the MAC.
-pub(crate) fn header<P>(out: &mut Vec<u8>, frame: &Frame<P>, nodes: usize) {
+pub(crate) fn header<P>(out: &mut Vec<u8>, frame: &Frame<'_, P>, nodes: usize) {
     let station = |number: u32| Host::new(nodes, number as usize, 0).mac;
     let kind = match frame.kind {
         FrameKind::Data => 0x08,
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_ack_is_ten_bytes_behind_its_radiotap_header() {
-        let frame: Frame<()> = Frame {
+        let frame: Frame<'_, ()> = Frame {
             kind: FrameKind::Ack,
             from: 0,
             to: Some(1),

@@ -189,7 +189,7 @@ impl Upper for Above<'_> {
         recorder.radio(now, RadioEvent::GivenUp);
     }
 
-    fn sent(&mut self, frame: &Frame<Packet>) {
+    fn sent(&mut self, frame: &Frame<'_, Packet>) {
         if let Some(tapped) = &mut self.passage.tapped {
             tapped.on_air(frame.from, frame, self.profile, None);
         }
@@ -212,7 +212,7 @@ impl Upper for Above<'_> {
         self.passage.tapped.is_some()
     }
 
-    fn received(&mut self, station: u32, frame: &Frame<Packet>, power: f64) {
+    fn received(&mut self, station: u32, frame: &Frame<'_, Packet>, power: f64) {
         if let Some(tapped) = &mut self.passage.tapped {
             tapped.on_air(station, frame, self.profile, Some(power));
         }

@@ -115,7 +115,7 @@ impl Tapped {
     pub(crate) fn on_air(
         &mut self,
         station: u32,
-        frame: &Frame<Packet>,
+        frame: &Frame<'_, Packet>,
         profile: &Profile,
         power: Option<f64>,
     ) {
@@ -127,7 +127,7 @@ impl Tapped {
         out.clear();
         dot11::radiotap(&mut out, frame, profile, power.map(dot11::dbm));
         dot11::header(&mut out, frame, nodes);
-        if let Some(packet) = &frame.packet {
+        if let Some(packet) = frame.packet {
             if let Some(message) = packet.asks_address() {
                 dot11::arp(&mut out, message, nodes);
             } else if let Some(words) = packet.routing() {
