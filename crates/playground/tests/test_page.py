@@ -92,9 +92,9 @@ def test_the_charts_grow_while_a_run_is_on(browser, site):
     browser.choose("#pace", "10")
     value = "document.getElementById('progress').value"
     browser.wait(f"{value} > 0.5 && {value} < 30")
-    path = "document.querySelector('#charts path[fill=none]').getAttribute('d')"
-    before = browser.run(f"return {path};")
-    browser.wait(f"{path}.length > arguments[0].length", before)
+    path = "document.querySelector('#charts path[fill=none]')?.getAttribute('d')"
+    before = browser.wait(path)
+    browser.wait(f"{path}?.length > arguments[0].length", before)
     browser.click("#stop")
     stopped = browser.wait(f"document.getElementById('said').textContent === 'Stopped.' && {value}")
     assert stopped < 60
