@@ -36,16 +36,15 @@ def test_a_ray_cluster_yields_the_same(home: sojourn.Scenario, tmp_path: Path) -
     assert out.runs.to_table()["digest"].to_pylist() == here.runs["digest"]
 
 
-def die_once(mark: str) -> int:
-    """Kills the worker that it runs in, the first time."""
-    if not os.path.exists(mark):
-        Path(mark).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 7
-
-
 @pytest.mark.usefixtures("cluster")
 def test_the_task_of_a_lost_worker_is_run_again(tmp_path: Path) -> None:
+    # In here, so that it goes to the worker by value: a module of tests is not there.
+    def die_once(mark: str) -> int:
+        if not os.path.exists(mark):
+            Path(mark).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 7
+
     future = RayExecutor().submit(die_once, str(tmp_path / "died"))
     assert future.result(timeout=120) == 7 and (tmp_path / "died").exists()
 
