@@ -70,9 +70,6 @@ pub enum Damage {
     /// Bytes that end too early, or are none of ours.
     #[error("it is cut off, or no results at all")]
     Short,
-    /// There is no room for what is being read.
-    #[error("cannot be buffered: {0}")]
-    Buffer(std::io::Error),
     /// The summary holds a run twice.
     #[error("summary.json holds {0} twice")]
     Twice(Run),

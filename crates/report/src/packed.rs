@@ -2,8 +2,8 @@
 
 use crate::error::{Damage, ReportError};
 use crate::{summary, summary_json, table, write_table};
+use bytes::Bytes;
 use sojourn_world::{RunResult, ScenarioInfo};
-use std::io::{Seek as _, SeekFrom, Write as _};
 
 /// The length of the summary stands before it, in so many bytes.
 const LENGTH: usize = size_of::<u64>();
@@ -30,12 +30,6 @@ pub fn unpack(bytes: &[u8]) -> Result<(ScenarioInfo, Vec<RunResult>), Damage> {
     let (text, rows) = rest.split_at_checked(length).ok_or(Damage::Short)?;
     let text = std::str::from_utf8(text).map_err(|_| Damage::Short)?;
     let mut read = summary::read(text)?;
-    // The table's reader takes files.
-    let mut file = tempfile::tempfile().map_err(Damage::Buffer)?;
-    let kept = file
-        .write_all(rows)
-        .and_then(|()| file.seek(SeekFrom::Start(0)));
-    kept.map_err(Damage::Buffer)?;
-    table::read(file, &mut read.results)?;
+    table::read(Bytes::copy_from_slice(rows), &mut read.results)?;
     Ok((read.info, read.results))
 }
