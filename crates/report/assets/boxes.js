@@ -48,10 +48,12 @@ S.Boxes = class {
         S.el('div', { class: 'plot-box' }, this.plot, this.tip),
       ),
     );
-    this.plot.addEventListener('pointerleave', () => {
-      this.tip.hidden = true;
-    });
+    this.plot.addEventListener('pointerleave', () => this.hide());
     S.onResize(this.plot, () => this.draw());
+  }
+
+  hide() {
+    this.tip.hidden = true;
   }
 
   table() {
@@ -111,11 +113,12 @@ S.Boxes = class {
     const height = frame.bottom + 40;
     const [low, high] = this.limits();
     const x = S.axis(this.log && low > 0, low, high, frame.left, frame.right);
+    [x.from, x.to] = [frame.left, frame.right];
     const root = S.svg('svg', {
       width,
       height,
       viewBox: `0 0 ${width} ${height}`,
-      role: 'img',
+      role: 'group',
       'aria-label': this.spoken(),
     });
     const count = (frame.right - frame.left) / 70;
@@ -151,6 +154,7 @@ S.Boxes = class {
         `${this.options.quantity}, ${this.options.unit}`,
       ),
     );
+    const boxes = [];
     let y = frame.top + gap / 2;
     for (const cell of cells) {
       if (cell.heading) {
@@ -175,11 +179,16 @@ S.Boxes = class {
       );
       y += head;
       for (const row of cell.rows) {
-        root.append(this.box(row, x, y + rowHeight / 2, Math.min(7, rowHeight / 2 - 2)));
+        boxes.push(this.box(row, x, y + rowHeight / 2, Math.min(7, rowHeight / 2 - 2)));
         y += rowHeight;
       }
       y += gap;
     }
+    root.append(...boxes);
+    P.arrows(
+      boxes.filter((box) => box !== ''),
+      () => this.hide(),
+    );
     this.plot.replaceChildren(root);
   }
 
@@ -191,7 +200,7 @@ S.Boxes = class {
       S.svg('line', { x1: from, x2: to, y1: y, y2: y, stroke: colour, ...extra });
     const group = S.svg(
       'g',
-      { class: 'box' },
+      { class: 'box', role: 'img', 'aria-label': this.text(row) },
       S.svg('rect', {
         x: 0,
         y: y - half - 3,
@@ -239,18 +248,23 @@ S.Boxes = class {
       group.append(
         S.svg('line', {
           class: 'interval',
-          x1: x(Math.max(row.p50 - row.ci, 0)),
-          x2: x(row.p50 + row.ci),
+          x1: Math.max(x(Math.max(row.p50 - row.ci, 0)), x.from),
+          x2: Math.min(x(row.p50 + row.ci), x.to),
           y1: y + half + 2,
           y2: y + half + 2,
         }),
       );
     }
-    group.addEventListener('pointermove', (event) => this.point(row, event));
+    const at = (px, py) => this.point(row, px, py);
+    group.addEventListener('pointermove', (event) => {
+      const box = this.plot.getBoundingClientRect();
+      at(event.clientX - box.left, event.clientY - box.top);
+    });
+    group.addEventListener('focus', () => at(x(row.p50), y));
     return group;
   }
 
-  point(row, event) {
+  point(row, px, py) {
     const unit = this.options.unit;
     const lines = [
       ['5th percentile', row.p5],
@@ -279,20 +293,20 @@ S.Boxes = class {
       ),
     );
     this.tip.hidden = false;
-    const box = this.plot.getBoundingClientRect();
-    const px = event.clientX - box.left;
     const place =
-      px + 18 + this.tip.offsetWidth > box.width ? px - this.tip.offsetWidth - 16 : px + 16;
+      px + 18 + this.tip.offsetWidth > this.plot.clientWidth ? px - this.tip.offsetWidth - 16 : px + 16;
     this.tip.style.left = `${Math.max(0, place)}px`;
-    this.tip.style.top = `${event.clientY - box.top + 8}px`;
+    this.tip.style.top = `${py + 8}px`;
+  }
+
+  text(row) {
+    const name = [row.label, row.group, row.world].filter(Boolean).join(', ');
+    const figure = (key) => S.show(row[key], this.options.unit);
+    return `${name}: median ${figure('p50')}, 5 to 95 % ${figure('p5')} to ${figure('p95')}`;
   }
 
   spoken() {
     const rows = this.options.rows.filter((r) => S.finite(r.p50)).slice(0, 20);
-    return `${this.options.title}: ${rows
-      .map(
-        (r) => `${r.label} ${r.world} median ${S.digits(r.p50)} ${this.options.unit}`,
-      )
-      .join('; ')}`;
+    return `${this.options.title}: ${rows.map((row) => this.text(row)).join('; ')}`;
   }
 };

@@ -116,6 +116,13 @@ S.facetOf = (cell) =>
     .map((field) => `${field.split('.').pop()} ${S.data.params[cell][field]}`)
     .join(' · ');
 
+// The same without a field that is an axis.
+S.facetValues = (cell, axis) =>
+  S.data.varying
+    .filter((field) => field !== S.data.choice && field !== axis)
+    .map((field) => S.data.params[cell][field])
+    .join(' · ');
+
 S.part = (run, part, name) => run[part].find((item) => item.name === name);
 
 S.figure = (kind, key, shape) =>
@@ -224,27 +231,7 @@ S.axis = (log, low, high, from, to) => {
   return scale;
 };
 
-// --- keys -----------------------------------------------------------------------------------
-
-// One stop for Tab, from which arrows, Home and End go from item to item: nobody tabs through a
-// hundred points.
-S.arrows = (items) => {
-  const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
-  const last = items.length - 1;
-  items.forEach((item, i) => {
-    item.setAttribute('tabindex', i === 0 ? 0 : -1);
-    item.addEventListener('keydown', (event) => {
-      const ends = { Home: 0, End: last };
-      const to = event.key in ends ? ends[event.key] : i + (steps[event.key] || 0);
-      if (!(event.key in ends) && !(event.key in steps)) return;
-      event.preventDefault();
-      const next = items[Math.min(Math.max(to, 0), last)];
-      item.setAttribute('tabindex', -1);
-      next.setAttribute('tabindex', 0);
-      next.focus();
-    });
-  });
-};
+// --- size -----------------------------------------------------------------------------------
 
 // Draws now and whenever the width changes.
 S.onResize = (node, draw) => {

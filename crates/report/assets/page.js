@@ -54,6 +54,30 @@ P.theme = () => {
   label();
 };
 
+// --- keys -----------------------------------------------------------------------------------
+
+// One stop for Tab, from which arrows, Home and End go from item to item: nobody tabs through a
+// hundred points. What an item tells while it has the focus, `hide` takes away, and so does Escape.
+P.arrows = (items, hide) => {
+  const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+  const last = items.length - 1;
+  items.forEach((item, i) => {
+    item.setAttribute('tabindex', i === 0 ? 0 : -1);
+    item.addEventListener('blur', hide);
+    item.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') hide();
+      const ends = { Home: 0, End: last };
+      const to = event.key in ends ? ends[event.key] : i + (steps[event.key] || 0);
+      if (!(event.key in ends) && !(event.key in steps)) return;
+      event.preventDefault();
+      const next = items[Math.min(Math.max(to, 0), last)];
+      item.setAttribute('tabindex', -1);
+      next.setAttribute('tabindex', 0);
+      next.focus();
+    });
+  });
+};
+
 // --- charts to take away --------------------------------------------------------------------
 
 P.download = (name, blob) => {
@@ -76,8 +100,8 @@ P.styles = [
   'font-weight',
 ];
 
-// A drawing that needs no page: its style in itself, the card's colour behind it.
-P.alone = (svg) => {
+// A part of a drawing with its style in itself.
+P.styled = (svg, attributes) => {
   const copy = svg.cloneNode(true);
   const from = [svg, ...svg.querySelectorAll('*')];
   const to = [copy, ...copy.querySelectorAll('*')];
@@ -85,15 +109,78 @@ P.alone = (svg) => {
     const style = window.getComputedStyle(node);
     for (const name of P.styles) to[i].style.setProperty(name, style.getPropertyValue(name));
   });
-  const [width, height] = [svg.clientWidth, svg.clientHeight];
-  copy.setAttribute('width', width);
-  copy.setAttribute('height', height);
-  const behind = document.createElementNS(svg.namespaceURI, 'rect');
-  behind.setAttribute('width', '100%');
-  behind.setAttribute('height', '100%');
-  behind.setAttribute('fill', window.getComputedStyle(document.body).backgroundColor);
-  copy.prepend(behind);
-  return { text: new XMLSerializer().serializeToString(copy), width, height };
+  for (const [name, value] of Object.entries(attributes)) copy.setAttribute(name, value);
+  return copy;
+};
+
+// What stands around a drawing in its card: the title with the unit, and the names of its lines
+// with their keys.
+P.around = (svg) => {
+  const words = (node) => (node ? node.textContent.replace(/\s+/g, ' ').trim() : '');
+  const card = svg.closest('.card');
+  const panel = svg.closest('figure').querySelector('figcaption');
+  const head = card.querySelector('h3').cloneNode(true);
+  const unit = words(head.querySelector('.unit'));
+  head.querySelector('.unit')?.remove();
+  const name = [head, panel].map(words).filter(Boolean).join(': ');
+  const title = unit ? `${name}${unit.startsWith('(') ? ' ' : ', '}${unit}` : name;
+  const lines = card.querySelectorAll('.legend button[aria-pressed="true"], .key > span');
+  const keys = [...lines].map((line) => [line.querySelector('svg, .swatch'), words(line)]);
+  return { title, keys: keys.filter(([key]) => key) };
+};
+
+// A drawing that needs no page: title and legend with it, the page's colour behind it.
+P.alone = (svg) => {
+  const [width, tall] = [svg.clientWidth, svg.clientHeight];
+  const body = window.getComputedStyle(document.body);
+  const make = (tag, attributes, ...children) => {
+    const node = document.createElementNS(svg.namespaceURI, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const measure = P.make('canvas', {}).getContext('2d');
+  const wide = (text, font) => {
+    measure.font = `${font} ${body.fontFamily}`;
+    return measure.measureText(text).width;
+  };
+  const behind = make('rect', { width: '100%', height: '100%', fill: body.backgroundColor });
+  const root = make('svg', { width, fill: body.color, 'font-family': body.fontFamily }, behind);
+  const { title, keys } = P.around(svg);
+  let y = 8;
+  let line = '';
+  const endLine = () => {
+    y += 18;
+    root.append(make('text', { x: 8, y, 'font-size': 14, 'font-weight': 600 }, line));
+  };
+  for (const word of title.split(' ')) {
+    if (line && wide(`${line} ${word}`, '600 14px') > width - 16) {
+      endLine();
+      line = '';
+    }
+    line = line ? `${line} ${word}` : word;
+  }
+  endLine();
+  y += 8;
+  root.append(P.styled(svg, { x: 0, y, width, height: tall }));
+  y += tall + 18;
+  let x = 8;
+  for (const [key, name] of keys) {
+    const room = 34 + wide(name, '12px') + 14;
+    if (x > 8 && x + room > width) [x, y] = [8, y + 20];
+    if (key.matches('svg')) {
+      root.append(P.styled(key, { x, y: y - 9, width: 26, height: 10 }));
+    } else {
+      const fill = window.getComputedStyle(key).backgroundColor;
+      root.append(make('rect', { x: x + 14, y: y - 10, width: 11, height: 11, rx: 2, fill }));
+    }
+    root.append(make('text', { x: x + 32, y, 'font-size': 12 }, name));
+    x += room;
+  }
+  const height = keys.length ? y + 12 : y - 8;
+  root.setAttribute('height', height);
+  root.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  return { text: new XMLSerializer().serializeToString(root), width, height };
 };
 
 P.saveSvg = (svg, name) =>
@@ -145,7 +232,9 @@ P.saveMenu = (title, svg, rows) => {
     P.make('div', {}, ...items),
   );
   menu.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') menu.open = false;
+    if (event.key !== 'Escape' || !menu.open) return;
+    menu.open = false;
+    menu.querySelector('summary').focus();
   });
   return menu;
 };

@@ -66,10 +66,12 @@ S.Tradeoff = class {
         this.legend(),
       ),
     );
-    this.plot.addEventListener('pointerleave', () => {
-      this.tip.hidden = true;
-    });
+    this.plot.addEventListener('pointerleave', () => this.hide());
     S.onResize(this.plot, () => this.draw());
+  }
+
+  hide() {
+    this.tip.hidden = true;
   }
 
   collect() {
@@ -179,7 +181,10 @@ S.Tradeoff = class {
     );
     const taken = [];
     const marks = this.rows.map((row) => this.mark(root, row, x, y, taken));
-    S.arrows(marks.sort((a, b) => a.x - b.x).map((mark) => mark.group));
+    P.arrows(
+      marks.sort((a, b) => a.x - b.x).map((mark) => mark.group),
+      () => this.hide(),
+    );
     this.plot.replaceChildren(root);
   }
 

@@ -5,24 +5,38 @@
 const tip = P.make('div', { class: 'tip', role: 'status', hidden: '' });
 document.body.append(tip);
 
-// What a mark says of itself, beside the pointer at once instead of after a while.
+const show = (text, x, y) => {
+  tip.textContent = text;
+  tip.hidden = false;
+  const wide = tip.offsetWidth;
+  const room = document.documentElement.clientWidth;
+  const left = x + 14 + wide > room ? x - wide - 10 : x + 14;
+  tip.style.left = `${Math.max(4, left) + window.scrollX}px`;
+  tip.style.top = `${y + 14 + window.scrollY}px`;
+};
+const hide = () => {
+  tip.hidden = true;
+};
+
+// What a mark says of itself, beside the pointer at once instead of after a while; Tab comes to
+// each drawing, arrows go from mark to mark.
 const tell = (chart) => {
-  for (const title of chart.querySelectorAll('svg title')) {
-    const mark = title.parentNode;
-    const text = title.textContent;
-    title.remove();
-    mark.addEventListener('pointermove', (event) => {
-      tip.textContent = text;
-      tip.hidden = false;
-      const wide = tip.offsetWidth;
-      const room = document.documentElement.clientWidth;
-      const left = event.clientX + 14 + wide > room ? event.clientX - wide - 10 : event.clientX + 14;
-      tip.style.left = `${Math.max(4, left) + window.scrollX}px`;
-      tip.style.top = `${event.clientY + 14 + window.scrollY}px`;
+  for (const svg of chart.querySelectorAll('.panels svg')) {
+    const marks = [...svg.querySelectorAll('title')].map((title) => {
+      const mark = title.parentNode;
+      const text = title.textContent;
+      title.remove();
+      mark.setAttribute('role', 'img');
+      mark.setAttribute('aria-label', text);
+      mark.addEventListener('pointermove', (event) => show(text, event.clientX, event.clientY));
+      mark.addEventListener('focus', () => {
+        const box = mark.getBoundingClientRect();
+        show(text, box.right - 8, box.top + box.height / 2);
+      });
+      mark.addEventListener('pointerleave', hide);
+      return mark;
     });
-    mark.addEventListener('pointerleave', () => {
-      tip.hidden = true;
-    });
+    P.arrows(marks, hide);
   }
 };
 
@@ -39,8 +53,8 @@ const choose = (chart) => {
     const fade = (opacity) => () => {
       for (const line of lines) if (!own.includes(line)) line.style.opacity = opacity;
     };
-    button.addEventListener('pointerenter', fade('0.15'));
-    button.addEventListener('pointerleave', fade(''));
+    for (const event of ['pointerenter', 'focus']) button.addEventListener(event, fade('0.15'));
+    for (const event of ['pointerleave', 'blur']) button.addEventListener(event, fade(''));
   }
 };
 

@@ -367,7 +367,7 @@ impl Chart {
         let frame = self.frame();
         let label = escaped(format!("{}: {title}", self.title).trim_end_matches([':', ' ']));
         let mut out = format!(
-            "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"img\" aria-label=\"{label}\">",
+            "<svg viewBox=\"0 0 {:.0} {:.0}\" role=\"group\" aria-label=\"{label}\">",
             frame.width, frame.height
         );
         self.axes(&mut out, &frame);
