@@ -104,20 +104,22 @@ S.Trend = class {
         const y = S.mean(S.runsOf(cell, world).map(value));
         if (!S.finite(y)) continue;
         const id = `${name}/${world}`;
-        // Where the choice alone tells lines apart, each has its colour.
-        const colour = `${others}` === S.data.choice ? S.cellColour(cell) : null;
-        if (!lines.has(id)) lines.set(id, { name, world, colour, points: [] });
+        if (!lines.has(id)) lines.set(id, { name, world, cell, points: [] });
         lines.get(id).points.push([S.quantity(params[cell][this.field]).x, y]);
       }
     });
     if (!lines.size) return;
-    const names = [...new Set([...lines.values()].map((l) => l.name))];
+    // The choice gives the colour, as everywhere; what else was varied gives marker and dashes.
+    const chosen = others.includes(S.data.choice);
+    const rest = (line) => (chosen ? S.facetValues(line.cell, this.field) : line.name);
+    const rests = [...new Set([...lines.values()].map(rest))];
     const series = [...lines.values()].map((line) => {
       const points = line.points.sort((a, b) => a[0] - b[0]);
+      const place = rests.indexOf(rest(line));
       return {
         name: S.worlds.length > 1 ? `${line.name} ${line.world}` : line.name,
-        index: line.colour ?? names.indexOf(line.name),
-        dash: S.dash(line.world),
+        index: chosen ? S.cellColour(line.cell) + S.colours * place : place,
+        dash: chosen && S.worlds.length === 1 ? S.dashes[place % 4] : S.dash(line.world),
         x: (i) => points[i][0],
         y: points.map((p) => p[1]),
         everyMark: true,
