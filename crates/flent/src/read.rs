@@ -2,11 +2,14 @@
 
 use crate::test::dscp_of;
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use std::io::Read as _;
 
-/// Most bytes of a file's text: an hour of `rrul` with all raw values is a tenth of this.
-const MOST: u64 = 256 << 20;
+/// Most bytes of a file's text: an hour of `rrul` with all raw values is half of this.
+const MOST: u64 = 64 << 20;
 /// Names that end in these are computed of the other series.
 const COMPUTED: [&str; 4] = ["avg", "sum", "fairness", "totals"];
 
@@ -70,18 +73,15 @@ impl Data {
         if text.len() as u64 > MOST {
             return Err(Unreadable::TooLong);
         }
-        let document: Value = serde_json::from_slice(&text)?;
+        let document: Document<'_> = serde_json::from_slice(&text)?;
         let missing = |what: &str| Unreadable::Missing(what.to_owned());
-        let times = document["x_values"].as_array();
-        let times = times.and_then(|all| all.iter().map(Value::as_f64).collect::<Option<Vec<_>>>());
+        let times = document.x_values.and_then(values::<f64>);
         let times = times.ok_or_else(|| missing("x_values"))?;
-        let results = document["results"].as_object();
-        let results = results.ok_or_else(|| missing("results"))?;
+        let results = document.results.ok_or_else(|| missing("results"))?;
         let series = |name: &str| -> Result<Vec<Option<f64>>, Unreadable> {
-            let values = results[name].as_array();
+            let values = values::<Option<f64>>(results[name]);
             let values = values.filter(|values| values.len() == times.len());
-            let values = values.ok_or_else(|| missing(&format!("results.{name}")))?;
-            Ok(values.iter().map(Value::as_f64).collect())
+            values.ok_or_else(|| missing(&format!("results.{name}")))
         };
         let mut streams = Vec::new();
         for name in results.keys() {
@@ -97,18 +97,46 @@ impl Data {
         let pings: Vec<&String> = results.keys().filter(|name| is_ping(name)).collect();
         let icmp = pings.iter().find(|name| name.contains("ICMP"));
         let ping = icmp.or(pings.first());
-        let metadata = &document["metadata"];
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let control = &metadata["SYSCTLS"]["net.ipv4.tcp_congestion_control"];
+        let metadata = document.metadata.unwrap_or_default();
+        let control = metadata.sysctls.unwrap_or_default();
         Ok(Self {
-            test: word(&metadata["NAME"]),
-            title: word(&metadata["TITLE"]),
+            test: metadata.name.unwrap_or_default(),
+            title: metadata.title.unwrap_or_default(),
             streams,
             pings: ping.map_or(Ok(Vec::new()), |name| series(name))?,
-            congestion_control: control.as_str().map(str::to_owned),
+            congestion_control: control.congestion_control,
             times,
         })
     }
+}
+
+/// A file's text: lists are read only where they are needed, each to numbers at once, since a
+/// text of values takes many times its bytes.
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    x_values: Option<&'a RawValue>,
+    #[serde(borrow)]
+    results: Option<IndexMap<String, &'a RawValue>>,
+    metadata: Option<Metadata>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct Metadata {
+    name: Option<String>,
+    title: Option<String>,
+    sysctls: Option<Sysctls>,
+}
+
+#[derive(Default, Deserialize)]
+struct Sysctls {
+    #[serde(rename = "net.ipv4.tcp_congestion_control")]
+    congestion_control: Option<String>,
+}
+
+fn values<T: DeserializeOwned>(text: &RawValue) -> Option<Vec<T>> {
+    serde_json::from_str(text.get()).ok()
 }
 
 fn is_computed(name: &str) -> bool {

@@ -4,8 +4,8 @@ use crate::error::{Damage, ReportError};
 use crate::json::{self, Format};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::fs::{File, Permissions};
-use std::io::{BufWriter, Write};
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
@@ -77,10 +77,22 @@ impl Pending {
 /// # Errors
 /// When it is of another format, or a value is missing or not what should stand there.
 pub fn document<T: DeserializeOwned>(text: &str, expected: &'static str) -> Result<T, Damage> {
-    let root: Value = serde_json::from_str(text)?;
-    let Format { format } = json::read(&root)?;
+    // What is of another format is not kept in memory.
+    let Format { format } = json::head(text)?;
     if format != expected {
         return Err(Damage::Format { format, expected });
     }
+    let root: Value = serde_json::from_str(text)?;
     Ok(json::read(&root)?)
+}
+
+/// Opens a file of results. Only what is a file: a pipe's writer would be waited for.
+pub(crate) fn open(path: &Path) -> Result<File, ReportError> {
+    let open = || {
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+        }
+        File::open(path)
+    };
+    open().map_err(ReportError::io("read", path))
 }

@@ -2,9 +2,9 @@
 
 use crate::SUMMARY;
 use crate::error::{Damage, ReportError};
+use crate::files::open;
 use crate::summary::FORMAT;
 use serde::Deserialize;
-use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
@@ -22,10 +22,12 @@ struct Head {
 /// When its summary cannot be read, or is of something else.
 pub fn held(dir: &Path) -> Result<Option<String>, ReportError> {
     let path = dir.join(SUMMARY);
-    let file = match File::open(&path) {
+    let file = match open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(ReportError::io("read", &path)(error)),
+        Err(ReportError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
     };
     let head: Head = serde_json::from_reader(BufReader::new(file))
         .map_err(|error| ReportError::damaged(&path, error))?;

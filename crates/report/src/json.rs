@@ -2,6 +2,7 @@
 //!
 //! serde says what is wrong; [`Misplaced`] says it in our words and adds where it stands.
 
+use crate::error::Damage;
 use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
@@ -185,6 +186,22 @@ impl<'de> Deserializer<'de> for Node<'de> {
 #[derive(Deserialize)]
 pub(crate) struct Format {
     pub(crate) format: String,
+}
+
+/// Reads that alone: the rest must be JSON, and is passed over.
+pub(crate) fn head(text: &str) -> Result<Format, Damage> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: Option<String>,
+    }
+    let Head { format } = serde_json::from_str(text)?;
+    let missing = || Misplaced {
+        path: String::new(),
+        wrong: Wrong::missing_field("format"),
+    };
+    format
+        .map(|format| Format { format })
+        .ok_or_else(|| missing().into())
 }
 
 /// A number; null stands for one that is not finite.

@@ -1,10 +1,11 @@
 //! Reads result folders back and sets them side by side.
 
 use crate::error::{ReportError, Run};
+use crate::files::open;
 use crate::{SUMMARY, TABLE, summary, table};
 use sojourn_world::{Axis, RunResult, ScenarioInfo};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The parameter that tells folders apart when they hold different results of the same run.
@@ -82,11 +83,12 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
 /// Reads one folder.
 pub(crate) fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
-    let text = fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
+    let mut text = String::new();
+    let read = open(&path)?.read_to_string(&mut text);
+    read.map_err(ReportError::io("read", &path))?;
     let mut summary = summary::read(&text).map_err(|reason| ReportError::damaged(&path, reason))?;
     let path = dir.join(TABLE);
-    let file = File::open(&path).map_err(ReportError::io("read", &path))?;
-    table::read(file, &mut summary.results)
+    table::read(open(&path)?, &mut summary.results)
         .map_err(|reason| ReportError::damaged(&path, reason))?;
     Ok(summary)
 }

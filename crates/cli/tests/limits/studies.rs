@@ -1,4 +1,4 @@
-//! Studies: `study.toml` beside a scenario.
+//! Studies: `study.toml` beside a scenario; and results that are none.
 
 use super::case::{Case, GOOD, program};
 
@@ -71,6 +71,18 @@ fn with_scenario(scenario: &str, says: &str) -> Case {
     case.files[1].1 = scenario.as_bytes().to_vec();
     says.clone_into(&mut case.says);
     case
+}
+
+/// A folder whose summary is another program's, and large.
+fn results() -> Case {
+    Case {
+        name: "a long list as results".to_owned(),
+        files: vec![(
+            "summary.json",
+            format!("[{}0]", "0,".repeat(20_000_000)).into(),
+        )],
+        ..program("report .", "summary.json is damaged: invalid type")
+    }
 }
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -192,5 +204,6 @@ pub(crate) fn cases() -> Vec<Case> {
             "scenario.toml:3:12: duration: `10` needs a unit",
         ),
         recorded,
+        results(),
     ]
 }
