@@ -22,7 +22,7 @@ const HALF: Span = Span::from_secs(30);
 const RIPE: Span = Span::from_secs(1);
 
 /// The bases of all sources.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sources(Vec<Source>);
 
 #[derive(Clone, Debug)]
@@ -53,6 +53,13 @@ impl Source {
             least: [delay, Span::MAX],
             turned: now,
         }
+    }
+}
+
+impl Default for Sources {
+    /// With room for all that there may be: later nothing is allocated.
+    fn default() -> Self {
+        Self(Vec::with_capacity(MOST))
     }
 }
 

@@ -70,6 +70,11 @@ impl Monitor {
         self.ways[way as usize].control.as_ref()
     }
 
+    /// A direction that does not follow has this rate from now on; none: it has none.
+    pub fn stays(&mut self, way: Way, rate: Option<Rate>) {
+        self.ways[way as usize].rate = rate.unwrap_or(Rate::ZERO);
+    }
+
     /// A packet leaves a direction's queue.
     pub fn sent(&mut self, way: Way, bytes: u32) {
         self.ways[way as usize].meter.add(bytes);

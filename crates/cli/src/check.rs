@@ -207,20 +207,25 @@ fn directions(bridge: &BridgeFile) -> Table {
         "pair", "from", "to", ">rate", ">delay", ">jitter", ">loss", "qdisc",
     ]);
     for pair in &bridge.pairs {
-        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Entrance)| {
+        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Entrance), side: usize| {
+            let mut rate = rate(Some(&line.rate));
+            if let Some(follows) = pair.autorates[side] {
+                let [min, max] = [follows.min, follows.max].map(show_rate);
+                let _ = write!(rate, " ({min} to {max})");
+            }
             table.row(vec![
                 pair.name.clone(),
                 from.to_owned(),
                 to.to_owned(),
-                rate(Some(&line.rate)),
+                rate,
                 show_span(line.delay),
                 show_span(line.jitter),
                 line.loss.to_string(),
                 qdisc.to_string(),
             ]);
         };
-        row(&pair.left, &pair.right, &pair.up);
-        row(&pair.right, &pair.left, &pair.down);
+        row(&pair.left, &pair.right, &pair.up, 0);
+        row(&pair.right, &pair.left, &pair.down, 1);
     }
     table
 }

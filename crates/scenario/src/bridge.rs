@@ -12,6 +12,7 @@ use crate::resolve::Resolver;
 use crate::subscribers::{SubscriberFiles, Subscribers};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_autorate::Params;
 use sojourn_qdisc::{Entrance, Spec};
 use sojourn_units::Span;
 use sojourn_world::Line;
@@ -218,6 +219,9 @@ pub struct BridgePair {
     pub up: (Line, Entrance),
     /// Line and queue from right to left.
     pub down: (Line, Entrance),
+    /// How the rates from left to right and back follow the link beyond the right interface; none:
+    /// it stays as the line's.
+    pub autorates: [Option<Params>; 2],
     /// Whether super-packets are cut before queues that do not say it themselves.
     pub split_gso: Option<bool>,
     /// What happens to the link when the process dies.
@@ -367,10 +371,16 @@ impl Resolver<'_> {
         }
         let ways = [&table.up, &table.down].map(Option::as_ref);
         let [up, down] = self.both_ways(&place, &both, ways)?;
-        if up.autorate.is_some() || down.autorate.is_some() {
-            let message = "a bridge's rate does not follow its link; `sojourn ctl rate` sets it";
-            self.complain(&format!("{place}.autorate"), message);
+        for (way, hop) in [("up", &up), ("down", &down)] {
+            if hop.autorate.is_some_and(|it| it.beyond.is_some()) {
+                let path = format!("{}.beyond", self.written(&place, way, "autorate"));
+                let message = "a bridge's slow link is always beyond its right interface";
+                let help = "leave the key out; where it is the other way round, swap `left` and \
+                            `right`, and `up` and `down`";
+                return self.advise(&path, message, help);
+            }
         }
+        let autorates = [&up, &down].map(|hop| hop.autorate.map(|it| it.params));
         let [mut up, mut down] = [up, down].map(|hop| (hop.line, hop.queue));
         let subscribers = match &table.subscribers {
             Some(files) => {
@@ -386,6 +396,7 @@ impl Resolver<'_> {
             right,
             up,
             down,
+            autorates,
             split_gso: table.split_gso,
             fail_open: table.fail_open.map(WayRoundWord::value).unwrap_or_default(),
             keep_bridge: table.keep_bridge.unwrap_or(false),

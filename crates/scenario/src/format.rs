@@ -136,8 +136,9 @@ table! {
         loss: Option<LossWords>,
         /// Packets that arrive twice: copies are made behind the queue. Default: none.
         duplicate: Option<ChanceWords>,
-        /// Has the `rate` follow a slower link behind this one. Not in a dumbbell, which has
-        /// nothing behind its links. Default: it stays.
+        /// Has the `rate` follow a slower link behind this one, in a bridge's file one beyond its
+        /// right interface. Not in a dumbbell, which has nothing behind its links. Default: it
+        /// stays.
         autorate: Option<AutorateTable>,
     }
 }
@@ -154,7 +155,7 @@ table! {
         /// Delay above that without load which counts as a queue. Default 30 ms.
         threshold: Option<Duration>,
         /// The end beyond which the slow link is. Default `to`, for the second link of a `duplex`
-        /// the other end. A bridge's is beyond its right interface.
+        /// the other end. Not in a bridge's file: there it is beyond the right interface.
         beyond: Option<EndWord>,
     }
 }

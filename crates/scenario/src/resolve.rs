@@ -45,7 +45,7 @@ impl Resolver<'_> {
     }
 
     /// The same, with what would be right.
-    fn advise<T>(
+    pub(crate) fn advise<T>(
         &mut self,
         path: &str,
         message: impl Into<String>,

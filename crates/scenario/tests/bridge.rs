@@ -155,6 +155,24 @@ const WRONG: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "rate = \"20mbit\"",
+        "rate = \"20mbit\", autorate = { min = \"5mbit\", max = \"40mbit\", beyond = \"to\" }",
+        &[
+            "test.toml:12:78: pair.wan.up.autorate.beyond: a bridge's slow link is always beyond",
+            "= help: leave the key out",
+        ],
+    ),
+    (
+        "delay = \"5ms\"",
+        "autorate = { min = \"30mbit\", max = \"40mbit\" }",
+        &["pair.wan.autorate.min: 30Mbit is above the link's `rate`, 20Mbit"],
+    ),
+    (
+        "rate = \"100mbit\", ",
+        "autorate = { min = \"5mbit\", max = \"40mbit\" }, ",
+        &["pair.wan.down.autorate: the link has no constant `rate`, from which it could begin"],
+    ),
+    (
         "up = { rate",
         "delay = \"1ms\"\nup = { rate",
         &["test.toml:12:1: not TOML: duplicate key"],
@@ -205,4 +223,18 @@ fn bridges_files_are_told_from_scenarios() {
     assert!(!BridgeFile::is_meant(
         "name = \"a scenario without a format\"\n"
     ));
+}
+
+#[test]
+fn a_rate_follows_the_link() {
+    let autorate = "rate = \"20mbit\", autorate = { min = \"5mbit\", max = \"40mbit\" }";
+    let file = parse(&GOOD.replace("rate = \"20mbit\"", autorate));
+    let file = file.unwrap_or_else(|problems| panic!("{problems}"));
+    let mbit = |rate: u64| Rate::from_bps(rate * 1_000_000);
+    let [up, down] = file.pairs[0].autorates;
+    let up = up.expect("it follows");
+    assert_eq!((up.min, up.base, up.max), (mbit(5), mbit(20), mbit(40)));
+    assert_eq!(up.threshold, Span::from_millis(30));
+    assert_eq!(down, None);
+    assert_eq!(file.pairs[1].autorates, [None; 2]);
 }

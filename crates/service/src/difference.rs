@@ -1,6 +1,6 @@
 //! What differs between a running bridge and what is asked of it.
 
-use crate::pair::{Pair, queue, show_line_rate};
+use crate::pair::{Pair, queue, show_autorate, show_line_rate};
 use sojourn_capture::SNAP_LEN;
 use sojourn_live::bridge::{Direction, FailOpen, PortChoice, Side};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
@@ -77,6 +77,12 @@ impl Found {
         {
             "another trace".clone_into(&mut last.new);
         }
+        self.look(
+            key("autorate"),
+            !FIXED,
+            [old.autorate, new.autorate],
+            show_autorate,
+        );
         self.look(key("delay"), !FIXED, [a.delay, b.delay], time);
         self.look(key("jitter"), !FIXED, [a.jitter, b.jitter], time);
         self.look(

@@ -5,19 +5,23 @@
 use crate::capture::{Captures, Look, Recorder, Recording};
 use crate::difference::differences;
 use crate::flows::Flows;
-use crate::history::History;
+use crate::history::{Entry, History};
 use crate::{Log, Notify, Pair, describe};
+use serde_json::Value;
 use sojourn_live::bridge::{
-    Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Snapshot,
+    Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Side,
+    Snapshot,
 };
 use sojourn_scenario::bridge::Around;
 use sojourn_units::Rate;
+use sojourn_world::LineRate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
 
 /// Running bridges.
 pub struct Fleet {
@@ -113,6 +117,11 @@ pub enum AskError {
     /// The pair does not answer.
     #[error("{0}: {1}")]
     Remote(String, #[source] RemoteError),
+    /// A rate that is to be set follows its link.
+    #[error(
+        "pair {0}: the {1} rate follows its link (`autorate`); its bounds are in the bridge's file"
+    )]
+    Follows(String, &'static str),
     /// There can be no thread for it.
     #[error("start a thread: {0}")]
     Thread(#[source] std::io::Error),
@@ -428,11 +437,16 @@ impl Fleet {
             .collect();
         drop(members);
         let ask = |(name, remote): (String, Remote)| {
-            let config = remote.config();
+            let mut config = remote.config();
+            let snapshot = remote.snapshot().ok();
+            let rate = |side: Side| match snapshot.as_ref()?.followed[side as usize] {
+                Some(followed) => Some(followed.rate),
+                None => config.side(side).line.rate.fixed(),
+            };
             PairStats {
                 name,
-                rates: [config.up, config.down].map(|direction| direction.line.rate.fixed()),
-                snapshot: remote.snapshot().ok(),
+                rates: Side::BOTH.map(rate),
+                snapshot,
             }
         };
         remotes.into_iter().map(ask).collect()
@@ -486,6 +500,43 @@ impl Fleet {
             Ok(()) => Ok(name),
             Err(error) => Err(AskError::Remote(name, error)),
         }
+    }
+
+    /// Gives one direction of a pair another rate for somebody, unless it follows its link.
+    pub(crate) fn set_rate(
+        &self,
+        by: &str,
+        pair: Option<&str>,
+        side: Side,
+        rate: LineRate,
+    ) -> Result<String, AskError> {
+        let (name, remote) = self.find(pair)?;
+        if remote.config().side(side).autorate.is_some() {
+            return Err(AskError::Follows(name, side.name()));
+        }
+        self.change(by, Some(&name), |bridge| bridge.set_rate(side, rate))
+    }
+
+    /// What was changed and by whom, the oldest first; what `autorate` has done last too.
+    pub(crate) fn all_history(&self) -> Vec<Value> {
+        let members = self.members();
+        let remotes = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
+        let remotes: Vec<_> = remotes.collect();
+        drop(members);
+        let mut told = Vec::new();
+        for (name, remote) in remotes {
+            let clock = remote.config().clock;
+            let (now, today) = (clock.now(), SystemTime::now());
+            let Ok(snapshot) = remote.snapshot() else {
+                continue;
+            };
+            told.extend(snapshot.told.iter().map(|it| {
+                let ago = Duration::from_nanos((now - it.at).as_nanos());
+                let at = today.checked_sub(ago).unwrap_or(today);
+                Entry::new(at, "autorate", &format!("pair {name}: {it}"))
+            }));
+        }
+        self.history.json_with(told)
     }
 
     /// Remembers and logs what somebody has changed, or has tried to.

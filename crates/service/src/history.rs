@@ -15,22 +15,30 @@ const LONGEST: usize = 4000;
 #[derive(Debug, Default)]
 pub(crate) struct History(Mutex<VecDeque<Entry>>);
 
-#[derive(Debug)]
-struct Entry {
+/// A change.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
     at: SystemTime,
     by: String,
     what: String,
 }
 
+impl Entry {
+    /// `by` has changed `what` then.
+    pub(crate) fn new(at: SystemTime, by: &str, what: &str) -> Self {
+        let cut = |text: &str| text.chars().take(LONGEST).collect();
+        Self {
+            at,
+            by: cut(by),
+            what: cut(what),
+        }
+    }
+}
+
 impl History {
     /// `by` has changed `what`, now.
     pub(crate) fn note(&self, by: &str, what: &str) {
-        let cut = |text: &str| text.chars().take(LONGEST).collect();
-        let entry = Entry {
-            at: SystemTime::now(),
-            by: cut(by),
-            what: cut(what),
-        };
+        let entry = Entry::new(SystemTime::now(), by, what);
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() == MOST {
             entries.pop_front();
@@ -38,9 +46,12 @@ impl History {
         entries.push_back(entry);
     }
 
-    /// All that is kept.
-    pub(crate) fn json(&self) -> Vec<Value> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// All that is kept, and others with it, the oldest first.
+    pub(crate) fn json_with(&self, mut entries: Vec<Entry>) -> Vec<Value> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.extend(kept.iter().cloned());
+        drop(kept);
+        entries.sort_by_key(|entry| entry.at);
         let shown =
             |Entry { at, by, what }: &Entry| json!({"time": utc(*at), "by": by, "what": what});
         entries.iter().map(shown).collect()
@@ -71,7 +82,7 @@ mod tests {
             history.note("test", &format!("change {number}"));
         }
         history.note("long", &"a".repeat(LONGEST + 1));
-        let kept = history.json();
+        let kept = history.json_with(Vec::new());
         assert_eq!(kept.len(), MOST);
         assert_eq!(kept[0]["what"], "change 2");
         assert_eq!(kept[MOST - 1]["what"].as_str().map(str::len), Some(LONGEST));

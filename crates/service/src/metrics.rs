@@ -84,6 +84,8 @@ struct Way<'a> {
     delays: &'a Delays,
     /// The link's, if it is constant.
     rate: Option<Rate>,
+    /// Of the link that the rate follows, if it does.
+    path_delay: Option<Span>,
 }
 
 fn ways(pairs: &[PairStats]) -> Vec<Way<'_>> {
@@ -98,6 +100,7 @@ fn ways(pairs: &[PairStats]) -> Vec<Way<'_>> {
             report: &snapshot.reports[side as usize],
             delays: &snapshot.delays[side as usize],
             rate: pair.rates[side as usize],
+            path_delay: snapshot.followed[side as usize].map(|followed| followed.delay),
         }));
     }
     ways
@@ -301,6 +304,13 @@ fn queues(page: &mut Page, ways: &[Way<'_>]) {
     for way in ways {
         if let Some(rate) = way.rate {
             page.sample(&way.labels, rate.as_bps() as f64 / 8.0);
+        }
+    }
+    let help = "Delay above the base of the link that the rate follows; absent without one.";
+    page.family("path_delay_seconds", Kind::Gauge, help);
+    for way in ways {
+        if let Some(delay) = way.path_delay {
+            page.sample(&way.labels, delay.as_secs_f64());
         }
     }
     for (name, kind, about, of) in QUEUE {

@@ -1,9 +1,10 @@
 //! A pair of interfaces as it is asked for, and in words.
 
+use sojourn_autorate::Params;
 use sojourn_live::bridge::{BridgeConfig, Circuits, Direction, FailOpen, PortChoice};
 use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::{BridgePair, PcapFile, PortKind, WayRound};
-use sojourn_units::{Span, show_rate};
+use sojourn_units::{Span, show_rate, show_span};
 use sojourn_world::{Line, LineRate};
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ impl From<BridgePair> for Pair {
         };
         follow(&mut config.up, file.up);
         follow(&mut config.down, file.down);
+        [config.up.autorate, config.down.autorate] = file.autorates;
         config.fail_open = match file.fail_open {
             WayRound::Off => FailOpen::Off,
             WayRound::Prefer => FailOpen::Prefer,
@@ -74,6 +76,17 @@ pub(crate) fn show_line_rate(rate: &LineRate) -> String {
     }
 }
 
+/// How a rate follows its link, in words.
+#[allow(clippy::ref_option, reason = "what is compared are options")]
+pub(crate) fn show_autorate(params: &Option<Params>) -> String {
+    let Some(params) = params else {
+        return "stays".to_owned();
+    };
+    let [min, max] = [params.min, params.max].map(show_rate);
+    let threshold = show_span(params.threshold);
+    format!("{min} to {max}, threshold {threshold}")
+}
+
 /// A direction's queue with its word on super-packets.
 pub(crate) fn queue(direction: &Direction) -> Entrance {
     Entrance {
@@ -86,7 +99,15 @@ pub(crate) fn queue(direction: &Direction) -> Entrance {
 pub fn describe(config: &BridgeConfig) -> String {
     let way = |direction: &Direction| {
         let rate = show_line_rate(&direction.line.rate);
-        format!("{} at {rate}", queue(direction))
+        let follows = direction
+            .autorate
+            .map(|_| show_autorate(&direction.autorate));
+        let follows = follows.map(|it| format!(", follows ({it})"));
+        format!(
+            "{} at {rate}{}",
+            queue(direction),
+            follows.unwrap_or_default()
+        )
     };
     let BridgeConfig { left, right, .. } = config;
     let [up, down] = [&config.up, &config.down].map(way);

@@ -105,11 +105,10 @@ impl Request {
             Self::Rate(pair, side, rate) => {
                 let text = rate.map_or("unlimited".to_owned(), show_rate);
                 let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
-                let pair =
-                    fleet.change(by, pair.as_deref(), |bridge| bridge.set_rate(side, rate))?;
+                let pair = fleet.set_rate(by, pair.as_deref(), side, rate)?;
                 json!({"ok": true, "pair": pair, "side": side.name(), "rate": text})
             }
-            Self::History => json!({"ok": true, "history": fleet.history.json()}),
+            Self::History => json!({"ok": true, "history": fleet.all_history()}),
             Self::Reload { dry_run } => {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }

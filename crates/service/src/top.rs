@@ -95,9 +95,13 @@ fn way(side: Side, direction: &Direction, snapshot: &Snapshot) -> Value {
     let stats = &snapshot.stats[side as usize];
     let delays = &snapshot.delays[side as usize];
     let counters = &stats.queue;
+    let rate = match snapshot.followed[side as usize] {
+        Some(followed) => followed.to_string(),
+        None => show_line_rate(&direction.line.rate),
+    };
     json!({
         "queue": queue(direction).to_string(),
-        "rate": show_line_rate(&direction.line.rate),
+        "rate": rate,
         "offered_packets": counters.offered.packets,
         "offered_bytes": counters.offered.bytes,
         "sent_packets": counters.dequeued.packets,

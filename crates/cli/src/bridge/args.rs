@@ -233,6 +233,7 @@ impl PairArgs {
                 &self.down_trace,
                 self.down_delay,
             )?,
+            autorates: [None; 2],
             split_gso: match (self.split_gso, self.no_split_gso) {
                 (false, false) => None,
                 (asked, _) => Some(asked),

@@ -5,6 +5,7 @@ use super::circuits::Circuits;
 use crate::clock::Clock;
 use crate::lab::Namespace;
 use rustix::rand::{GetRandomFlags, getrandom};
+use sojourn_autorate::Params;
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
 use sojourn_world::{Change, Line, LineRate};
@@ -115,6 +116,7 @@ impl BridgeConfig {
             direction.circuits = wanted.circuits;
             direction.split_gso = wanted.split_gso;
             direction.line = wanted.line;
+            direction.autorate = wanted.autorate;
         }
     }
 }
@@ -140,6 +142,9 @@ pub struct Direction {
     pub split_gso: Option<bool>,
     /// Rate, delay, jitter and loss, as in the simulator.
     pub line: Line,
+    /// Has the rate of `line`, from which it begins, follow the link beyond the right interface;
+    /// see [`sojourn_autorate`]. Default: it stays.
+    pub autorate: Option<Params>,
     /// Delay beyond that of `line`, by flow.
     pub paths: PathDelays,
     /// Marks and classes, by flow; they go before the mark that the kernel tells.
@@ -156,6 +161,7 @@ impl Direction {
             qdisc: Spec::pfifo(1000),
             split_gso: None,
             line: Line::new(LineRate::Infinite),
+            autorate: None,
             paths: PathDelays::default(),
             labels: Labels::default(),
             circuits: None,

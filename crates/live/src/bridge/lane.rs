@@ -37,8 +37,10 @@ pub(crate) struct Lane {
     pub(crate) plan: Plan,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
-    /// Whether super-packets are cut before the queue; as asked, else by the link's rate.
+    /// Whether super-packets are cut before the queue.
     splits: bool,
+    /// The same, where the link's rate does not decide it.
+    split_rule: Option<bool>,
     split_gso: Option<bool>,
     /// When the frame being sent has been sent.
     free_at: Time,
@@ -143,30 +145,36 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
 
 /// Whether super-packets are cut before the queue. At up to 1 Gbit/s 64 KiB take half a
 /// millisecond and more, for which everybody else waits; above, cutting costs more than it brings.
-/// The rate is the link's or that of a shaper in the queue's place. A CAKE that is to let them pass
-/// whole gets them whole.
-fn splits(asked: Option<bool>, rate: &LineRate, spec: &Spec) -> bool {
+/// The rate is the link's or that of a shaper in the queue's place.
+fn is_slow(rate: Rate) -> bool {
+    rate <= SPLIT_BELOW
+}
+
+/// Whether super-packets are cut before this queue, where not the link's rate decides it. A CAKE
+/// that is to let them pass whole gets them whole.
+fn split_rule(asked: Option<bool>, spec: &Spec) -> Option<bool> {
     let mut lowest = spec;
     while let Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } = lowest {
         lowest = inner;
     }
     if matches!(lowest, Spec::Cake(cake) if !cake.split_gso) {
-        return false;
+        return Some(false);
     }
-    let is_slow = |rate: Rate| rate <= SPLIT_BELOW;
     let shaped = match spec {
         Spec::Htb { htb, .. } => is_slow(htb.rate),
         // A bucket drops what is larger than it; of a tree's leaves each has its own rate.
         Spec::Tbf { .. } | Spec::Tree(_) => true,
         _ => false,
     };
-    asked.unwrap_or_else(|| {
-        shaped
-            || match rate {
-                LineRate::Infinite => false,
-                LineRate::Fixed(rate) => is_slow(*rate),
-                LineRate::Trace(_) => true,
-            }
+    asked.or(shaped.then_some(true))
+}
+
+/// The same by the rule, or else by the link's rate.
+fn splits(rule: Option<bool>, rate: &LineRate) -> bool {
+    rule.unwrap_or(match rate {
+        LineRate::Infinite => false,
+        LineRate::Fixed(rate) => is_slow(*rate),
+        LineRate::Trace(_) => true,
     })
 }
 
@@ -193,6 +201,7 @@ impl Lane {
             gateway: config.gateway.clone(),
         };
         let Built { qdisc, nat } = plan.build(&direction.qdisc);
+        let split_rule = split_rule(direction.split_gso, &direction.qdisc);
         Self {
             side,
             plan,
@@ -200,7 +209,8 @@ impl Lane {
             nat,
             impairment,
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
-            splits: splits(direction.split_gso, &line.rate, &direction.qdisc),
+            splits: splits(split_rule, &line.rate),
+            split_rule,
             split_gso: direction.split_gso,
             free_at: Time::ZERO,
             held_until: Time::ZERO,
@@ -417,13 +427,20 @@ impl Lane {
     ) {
         self.split_gso = new.split_gso;
         self.circuits.clone_from(&new.circuits);
-        if old.line != new.line {
+        // One that has followed its link is not at the line's rate.
+        if old.line != new.line || old.autorate != new.autorate {
             self.set_line(new.line.clone(), now);
         }
         if let Some(built) = built {
             self.set_spec(&new.qdisc, built, now);
         }
-        self.splits = splits(self.split_gso, &self.line.rate, &new.qdisc);
+        self.follow_rule(&new.qdisc);
+    }
+
+    /// Super-packets are cut as it is right for this queue.
+    fn follow_rule(&mut self, spec: &Spec) {
+        self.split_rule = split_rule(self.split_gso, spec);
+        self.splits = splits(self.split_rule, &self.line.rate);
     }
 
     /// Changes the line from now on.
@@ -437,13 +454,7 @@ impl Lane {
     /// under way leave as they would have.
     fn set_line(&mut self, line: Line, now: Time) {
         if self.line.rate != line.rate {
-            if self.free_at == Time::MAX {
-                self.free_at = now;
-            }
-            self.transmitter = Transmitter::new(&line.rate, LINK_HEADER);
-            if let Some(spec) = self.qdisc.spec() {
-                self.splits = splits(self.split_gso, &line.rate, &spec);
-            }
+            self.set_rate(line.rate.clone(), now);
         }
         let shortest = self.paths.classes().iter().min().copied();
         self.shortest_delay = line.delay + shortest.unwrap_or(Span::ZERO);
@@ -455,6 +466,21 @@ impl Lane {
             self.impairment = Impairment::of(&line, self.seed, &name);
         }
         self.line = line;
+    }
+
+    /// Sends at this rate from now on. A frame that is being sent is sent as it began.
+    pub(crate) fn set_rate(&mut self, rate: LineRate, now: Time) {
+        if self.free_at == Time::MAX {
+            self.free_at = now;
+        }
+        self.transmitter = Transmitter::new(&rate, LINK_HEADER);
+        self.splits = splits(self.split_rule, &rate);
+        self.line.rate = rate;
+    }
+
+    /// The link's, if it is constant.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        self.line.rate.fixed()
     }
 
     /// Makes the queue follow another spec from now on, whatever it was. No frame is lost. `built`
@@ -469,7 +495,7 @@ impl Lane {
         if spec.asks_nat() != self.nat.is_some() {
             std::mem::swap(&mut self.nat, &mut built.nat);
         }
-        self.splits = splits(self.split_gso, &self.line.rate, spec);
+        self.follow_rule(spec);
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
     }

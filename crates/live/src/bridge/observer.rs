@@ -2,6 +2,7 @@
 
 use super::capture::Probe;
 use super::config::Side;
+use super::following::Following;
 use super::frame::Frame;
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
 use sojourn_units::{Span, Time};
@@ -68,16 +69,27 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// An observer, and probes beside it that see its frames.
+/// Who looks at a bridge's frames beside its observer.
+#[derive(Debug, Default)]
+pub(super) struct Onlookers {
+    pub(super) probes: Vec<Probe>,
+    /// What has rates follow their link, if one is to.
+    pub(super) following: Option<Box<Following>>,
+}
+
+/// An observer, and those beside it who see its frames.
 pub(super) struct Watched<'a, O> {
     pub(super) observer: &'a mut O,
-    pub(super) probes: Vec<Probe>,
+    pub(super) onlookers: Onlookers,
 }
 
 impl<O: Observer> Observer for Watched<'_, O> {
     fn frame(&mut self, point: Point, side: Side, now: Time, frame: &Frame) {
-        for probe in &mut self.probes {
+        for probe in &mut self.onlookers.probes {
             probe.frame(point, side, now, frame);
+        }
+        if let Some(following) = &mut self.onlookers.following {
+            following.frame(point, side, now, frame);
         }
         self.observer.frame(point, side, now, frame);
     }
@@ -99,6 +111,9 @@ impl<O: Observer> Observer for Watched<'_, O> {
     }
 
     fn dequeued(&mut self, side: Side, now: Time, len: u32, sojourn: Span) {
+        if let Some(following) = &mut self.onlookers.following {
+            following.sent(side, len);
+        }
         self.observer.dequeued(side, now, len, sojourn);
     }
 

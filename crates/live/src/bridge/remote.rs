@@ -7,6 +7,7 @@
 use super::capture::Probe;
 use super::config::{BridgeConfig, Direction, Side};
 use super::flows::FlowTable;
+use super::following::Following;
 use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
@@ -59,6 +60,10 @@ pub(super) struct Wanted {
     /// The queues of directions that get another one, by side. Built by those who ask, who also
     /// throw away what comes back: both take time.
     pub(super) built: [Option<Built>; 2],
+    /// Whether the rates follow their link by other rules: from now on `following` has them do so,
+    /// if one is to.
+    pub(super) follows_anew: bool,
+    pub(super) following: Option<Box<Following>>,
 }
 
 /// What comes back.
@@ -181,7 +186,7 @@ impl Remote {
     }
 
     /// Has the bridge work by another configuration from one moment on, in both directions. No
-    /// packet is lost. What can be changed are queues, lines, super-packets,
+    /// packet is lost. What can be changed are queues, lines, `autorate`, super-packets,
     /// `busy_poll`, `watchdog`, `stale` and `memory`; the rest stays as it was at the start.
     ///
     /// # Errors
@@ -199,9 +204,14 @@ impl Remote {
             build(up, [&turn.config.up, &config.up]),
             build(down, [&turn.config.down, &config.down]),
         ];
+        let follows = |config: &BridgeConfig| [config.up.autorate, config.down.autorate];
+        let follows_anew = follows(&turn.config) != follows(&config);
+        let following = follows_anew.then(|| Following::of(&config)).flatten();
         let wanted = Box::new(Wanted {
             config: config.clone(),
             built,
+            follows_anew,
+            following,
         });
         let answer = self.ask(Order::Become(wanted));
         if matches!(answer, Ok(_) | Err(RemoteError::Late)) {

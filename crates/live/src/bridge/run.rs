@@ -4,8 +4,9 @@ use super::capture::Probe;
 use super::config::{BridgeConfig, FailOpen, PortChoice, Side};
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
+use super::following::{Followed, Following};
 use super::frame::Pool;
-use super::observer::{Observer, Watched};
+use super::observer::{Observer, Onlookers, Watched};
 use super::port::FramePort;
 use super::remote::{self, Answer, Inbox, Order, Remote, RemoteError, Showing, Wanted};
 use super::snapshot::{SideStats, Snapshot};
@@ -21,7 +22,7 @@ use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
 use sojourn_qdisc::{Backlog, Counters, Report, Tally, Value};
 use sojourn_units::{Span, Time};
-use sojourn_world::Change;
+use sojourn_world::{Change, LineRate};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
@@ -48,8 +49,8 @@ pub struct Bridge {
     remote: Remote,
     /// Taken out while it serves.
     inbox: Option<Inbox>,
-    /// Until it forwards: whom it shows its frames to from the first on.
-    probes: Vec<Probe>,
+    /// While it does not forward: who sees its frames.
+    onlookers: Onlookers,
     /// Set while it forwards in real time.
     watchdog: Option<Watchdog>,
     /// The queues at the stop, before what they held was sent.
@@ -112,6 +113,10 @@ impl Bridge {
                 engine.discard_waiting().doing("read from the interfaces")?;
             }
         }
+        let onlookers = Onlookers {
+            probes: Vec::new(),
+            following: Following::of(&config),
+        };
         Ok(Self {
             engine,
             port_state,
@@ -123,7 +128,7 @@ impl Bridge {
             config,
             remote,
             inbox: Some(inbox),
-            probes: Vec::new(),
+            onlookers,
             watchdog: None,
             closing: None,
             wakeups: 0,
@@ -159,7 +164,7 @@ impl Bridge {
     /// When there are as many probes as there may be.
     pub fn show(&mut self, probe: Probe) -> Result<Showing, RemoteError> {
         let (showing, probes) = self.remote.show_first(probe)?;
-        self.probes = probes;
+        self.onlookers.probes = probes;
         Ok(showing)
     }
 
@@ -175,8 +180,13 @@ impl Bridge {
         observer: &mut O,
     ) -> Result<(), BridgeError> {
         wake_precisely();
-        let probes = std::mem::take(&mut self.probes);
-        let result = self.forward(stop, &mut Watched { observer, probes });
+        let onlookers = std::mem::take(&mut self.onlookers);
+        let mut watched = Watched {
+            observer,
+            onlookers,
+        };
+        let result = self.forward(stop, &mut watched);
+        self.onlookers = watched.onlookers;
         // Without one of its interfaces the kernel bridge is of no use either.
         if result.is_err()
             && !matches!(result, Err(BridgeError::Gone(_)))
@@ -207,7 +217,8 @@ impl Bridge {
             if let Some(change) = self.changes.front() {
                 wait.until = wait.until.min(change.at);
             }
-            self.serve(&mut observer.probes);
+            wait.until = wait.until.min(self.follow_link(now, observer));
+            self.serve(&mut observer.onlookers);
             now = self.sleep(wait, now)?;
         }
         let mut now = self.config.clock.now();
@@ -280,10 +291,30 @@ impl Bridge {
         }
     }
 
+    /// Has rates follow their link, and says when it is to look at them again.
+    fn follow_link<O: Observer>(&mut self, now: Time, observer: &mut Watched<'_, O>) -> Time {
+        let Some(following) = &mut observer.onlookers.following else {
+            return Time::MAX;
+        };
+        let due = following.due();
+        if now < due {
+            return due;
+        }
+        let rates = following.step(now);
+        let due = following.due();
+        for (side, rate) in Side::BOTH.into_iter().zip(rates) {
+            if let Some(rate) = rate.map(LineRate::Fixed) {
+                observer.rate(side, now, &rate);
+                self.engine.lanes[side as usize].set_rate(rate, now);
+            }
+        }
+        due
+    }
+
     /// Looks whether somebody wants something.
-    fn serve(&mut self, probes: &mut Vec<Probe>) {
+    fn serve(&mut self, onlookers: &mut Onlookers) {
         if let Some(inbox) = self.inbox.take() {
-            inbox.serve(|order| self.carry_out(order, probes));
+            inbox.serve(|order| self.carry_out(order, onlookers));
             self.inbox = Some(inbox);
         }
     }
@@ -361,12 +392,12 @@ impl Bridge {
         Ok(())
     }
 
-    fn carry_out(&mut self, order: Order, probes: &mut Vec<Probe>) -> Answer {
+    fn carry_out(&mut self, order: Order, onlookers: &mut Onlookers) -> Answer {
         let now = self.config.clock.now();
         match order {
-            Order::Snapshot => Answer::Snapshot(Box::new(self.snapshot())),
+            Order::Snapshot => Answer::Snapshot(Box::new(self.seen_by(onlookers))),
             Order::Become(mut wanted) => {
-                self.follow(&mut wanted, now);
+                self.follow(&mut wanted, onlookers, now);
                 Answer::Done(wanted)
             }
             Order::Count(mut flows) => {
@@ -377,19 +408,33 @@ impl Bridge {
                 let [of_up, of_down] = flows;
                 Answer::Counted([up.count(of_up), down.count(of_down)])
             }
-            Order::Show(wanted) => Answer::Shown(std::mem::replace(probes, wanted)),
+            Order::Show(wanted) => Answer::Shown(std::mem::replace(&mut onlookers.probes, wanted)),
         }
     }
 
     /// Works by `wanted` from now on, which has what was before afterwards; what is fixed is the
     /// same in both.
-    fn follow(&mut self, wanted: &mut Wanted, now: Time) {
+    fn follow(&mut self, wanted: &mut Wanted, onlookers: &mut Onlookers, now: Time) {
         std::mem::swap(&mut self.config, &mut wanted.config);
         let (old, new) = (&wanted.config, &self.config);
         let directions = [[&old.up, &new.up], [&old.down, &new.down]];
         let lanes = self.engine.lanes.iter_mut();
         for ((lane, direction), built) in lanes.zip(directions).zip(&mut wanted.built) {
             lane.follow(direction, built.as_mut(), now);
+        }
+        if wanted.follows_anew {
+            std::mem::swap(&mut onlookers.following, &mut wanted.following);
+            if let (Some(new), Some(old)) = (&mut onlookers.following, &mut wanted.following) {
+                new.goes_on_from(old);
+            }
+        }
+        if let Some(following) = &mut onlookers.following {
+            for (side, lane) in Side::BOTH.into_iter().zip(&mut self.engine.lanes) {
+                match following.followed(side) {
+                    Some(Followed { rate, .. }) => lane.set_rate(LineRate::Fixed(rate), now),
+                    None => following.stays(side, lane.rate()),
+                }
+            }
         }
         for pool in &mut self.engine.pools {
             pool.set_limit(self.config.memory);
@@ -404,12 +449,22 @@ impl Bridge {
 
     /// What has been counted up to now.
     pub fn snapshot(&mut self) -> Snapshot {
+        let onlookers = std::mem::take(&mut self.onlookers);
+        let snapshot = self.seen_by(&onlookers);
+        self.onlookers = onlookers;
+        snapshot
+    }
+
+    fn seen_by(&mut self, onlookers: &Onlookers) -> Snapshot {
+        let following = onlookers.following.as_deref();
         Snapshot {
             names: self.names.clone(),
             stats: Side::BOTH.map(|side| self.stats(side)),
             reports: Side::BOTH.map(|side| self.report(side)),
             delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
             port: self.port_state.clone(),
+            followed: Side::BOTH.map(|side| following?.followed(side)),
+            told: following.map(Following::told).unwrap_or_default(),
         }
     }
 

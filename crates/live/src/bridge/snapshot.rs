@@ -2,6 +2,7 @@
 
 use super::config::Side;
 use super::delays::Delays;
+use super::following::{Followed, Told};
 use super::port::PortCounters;
 use crate::port::PortState;
 use serde_json::{Value, json};
@@ -136,6 +137,10 @@ pub struct Snapshot {
     pub delays: [Delays; 2],
     /// What brings frames in and out.
     pub port: PortState,
+    /// Of rates that follow their link where they are, by side.
+    pub followed: [Option<Followed>; 2],
+    /// What was last done to them, oldest first.
+    pub told: Vec<Told>,
 }
 
 impl Snapshot {
@@ -148,6 +153,10 @@ impl Snapshot {
             let mut side_json = json!({"qdisc": qdisc, "port": self.port.word()});
             if let Some(why) = self.port.refused() {
                 side_json["xdp_refused"] = why.into();
+            }
+            if let Some(Followed { rate, delay }) = self.followed[side as usize] {
+                side_json["autorate_bps"] = rate.as_bps().into();
+                side_json["path_delay_ms"] = delay.as_millis_f64().into();
             }
             for count in self.stats[side as usize].counts() {
                 side_json[format!("{}_{}", count.name, count.unit)] = count.number.into();
@@ -164,6 +173,10 @@ impl Snapshot {
         for side in Side::BOTH {
             text.push_str(&self.reports[side as usize].tc_text(self.place(side)));
             let _ = write!(text, " {} port {}", side.name(), self.port.word());
+            if let Some(followed) = self.followed[side as usize] {
+                let delay = followed.delay.as_millis_f64();
+                let _ = write!(text, " autorate {followed} path_delay {delay:.1}ms");
+            }
             for Count { name, number, .. } in self.stats[side as usize].counts() {
                 let _ = write!(text, " {name} {number}");
             }

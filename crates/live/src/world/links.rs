@@ -420,6 +420,7 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
             split_gso: None,
             line,
             paths: paths(run, run.numbers[side]),
+            autorate: None,
             labels: labels.clone(),
             circuits: None,
         }

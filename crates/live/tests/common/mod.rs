@@ -5,25 +5,12 @@
 pub mod cells;
 mod rig;
 
-pub use rig::{Link, Net, Raw, StopOnDrop, available, frame};
+pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
-
-/// Runs a test that measures time up to three times, and lets it fail if all three fail. What
-/// else goes on around a shared machine disturbs one measurement; a fault of ours is in each.
-/// One at a time in a process, so that measurements don't disturb each other.
-pub fn measured(test: impl Fn()) {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let disturbed = || panic::catch_unwind(AssertUnwindSafe(&test)).is_err();
-    if disturbed() && disturbed() {
-        test();
-    }
-}
 
 /// What a bridge counted.
 pub struct Stats {

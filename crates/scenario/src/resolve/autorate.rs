@@ -29,18 +29,17 @@ impl Autorate {
 }
 
 impl Resolver<'_> {
-    /// What the rate of the link at `path` does.
+    /// What the rate of a link does, as is written at `path`.
     pub(super) fn autorate(
         &mut self,
         path: &str,
         table: &AutorateTable,
         rate: &LineRate,
     ) -> Option<Autorate> {
-        let path = format!("{path}.autorate");
         let Some(base) = rate.fixed() else {
             let message = "the link has no constant `rate`, from which it could begin";
             let help = "for example `rate = \"20mbit\"`; what varies is a link behind it";
-            return self.advise(&path, message, help);
+            return self.advise(path, message, help);
         };
         let threshold = table.threshold.map_or(Params::THRESHOLD, |time| time.0);
         let (min, max) = (table.min.0, table.max.0);

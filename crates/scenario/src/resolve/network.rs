@@ -73,15 +73,10 @@ impl Resolver<'_> {
         let [up, down] = self.both_ways("dumbbell", &table.hop, ways)?;
         for (way, hop) in [("up", &up), ("down", &down)] {
             if hop.autorate.is_some() {
-                let own = format!("dumbbell.{way}.autorate");
-                let path = if self.tree.has(&own) {
-                    &own
-                } else {
-                    "dumbbell.autorate"
-                };
+                let path = self.written("dumbbell", way, "autorate");
                 let help = "write it with `[[node]]` and `[[link]]`: this link, and a slower one \
                             behind it";
-                return self.advise(path, "a dumbbell has nothing behind its links", help);
+                return self.advise(&path, "a dumbbell has nothing behind its links", help);
             }
         }
         let [up_queue, down_queue] =
@@ -125,6 +120,16 @@ impl Resolver<'_> {
         }
     }
 
+    /// Where a direction's key is written: in its own table, or in the one above for both.
+    pub(crate) fn written(&self, above: &str, way: &str, key: &str) -> String {
+        let own = format!("{above}.{way}.{key}");
+        if self.tree.has(&own) {
+            own
+        } else {
+            format!("{above}.{key}")
+        }
+    }
+
     /// One direction: its own keys before those for both. Rate and trace are one thing in this.
     fn direction(
         &mut self,
@@ -134,21 +139,22 @@ impl Resolver<'_> {
         name: &str,
     ) -> Option<Hop> {
         let own = own.cloned().unwrap_or_default();
+        let autorate = self.written(above, name, "autorate");
         if own.rate.is_some() || own.trace.is_some() {
             let (rate, trace) = (own.rate, own.trace.clone());
             let hop = own.over(both.clone());
             let hop = HopTable { rate, trace, ..hop };
-            return self.line(&format!("{above}.{name}"), hop);
+            return self.line(&format!("{above}.{name}"), &autorate, hop);
         }
         let path = match (&both.rate, &both.trace) {
             (None, None) => format!("{above}.{name}"),
             _ => above.to_owned(),
         };
-        self.line(&path, own.over(both.clone()))
+        self.line(&path, &autorate, own.over(both.clone()))
     }
 
-    /// The link at `path`.
-    fn line(&mut self, path: &str, hop: HopTable) -> Option<Hop> {
+    /// The link at `path`, whose rate follows as is written at `autorate`.
+    fn line(&mut self, path: &str, autorate: &str, hop: HopTable) -> Option<Hop> {
         let rate = match (hop.rate, hop.trace) {
             (Some(LinkSpeed(Some(rate))), None) => LineRate::Fixed(rate),
             (Some(LinkSpeed(None)), None) => LineRate::Infinite,
@@ -175,7 +181,7 @@ impl Resolver<'_> {
         };
         self.check_reorder(path, &line);
         let autorate = match hop.autorate {
-            Some(table) => Some(self.autorate(path, &table, &line.rate)?),
+            Some(table) => Some(self.autorate(autorate, &table, &line.rate)?),
             None => None,
         };
         let queue = hop.qdisc.map(|queue| queue.0);
@@ -236,7 +242,7 @@ impl Resolver<'_> {
                 || format!("{}-{}", names[from], names[to]),
                 |name| name.0.clone(),
             );
-            let hop = self.line(&path, link.hop.clone());
+            let hop = self.line(&path, &format!("{path}.autorate"), link.hop.clone());
             let hop = hop.and_then(|hop| Some((self.plain(&path, hop.queue.clone())?, hop)));
             let Some((queue, Hop { line, autorate, .. })) = hop else {
                 good = false;

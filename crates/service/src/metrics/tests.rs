@@ -1,9 +1,14 @@
 use super::*;
-use sojourn_live::bridge::{PortState, Snapshot};
+use sojourn_live::bridge::{Followed, PortState, Snapshot};
 use sojourn_qdisc::{Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+const FOLLOWED: Followed = Followed {
+    rate: Rate::from_bps(20_000_000),
+    delay: Span::from_millis(7),
+};
 
 /// A pair that answers, with a queue of four tins up.
 fn answering() -> PairStats {
@@ -41,6 +46,8 @@ fn answering() -> PairStats {
             reports,
             delays,
             port: PortState::Packet { refused: None },
+            followed: [None, Some(FOLLOWED)],
+            told: Vec::new(),
         })),
     }
 }
@@ -67,6 +74,10 @@ fn values_stand_under_their_names() {
         has(
             &page,
             "sojourn_rate_bytes_per_second{pair=\"wan\",direction=\"down\"} 2500000",
+        );
+        has(
+            &page,
+            "sojourn_path_delay_seconds{pair=\"wan\",direction=\"down\"} 0.007",
         );
         let dropped = "sojourn_dropped_packets_total{pair=\"wan\",direction=\"down\"";
         has(&page, &format!("{dropped},reason=\"aqm\"}} 3"));

@@ -1,0 +1,183 @@
+use super::*;
+use crate::bridge::Pool;
+use sojourn_autorate::{Params, Why};
+use sojourn_wire::build::{Envelope, TcpSegment};
+use sojourn_world::LineRate;
+
+/// Bytes of a full frame, and of the payload in it.
+const FULL: u32 = 1514;
+const PAYLOAD: u16 = 1448;
+/// Frames that the sender has under way at most.
+const WINDOW: usize = 150;
+
+fn mbps(rate: u64) -> Rate {
+    Rate::from_bps(rate * 1_000_000)
+}
+
+/// From 20 Mbit/s between 5 and 40 up; down stays at 100.
+fn config() -> BridgeConfig {
+    let mut config = BridgeConfig::new("a", "b");
+    config.up.line.rate = LineRate::Fixed(mbps(20));
+    config.up.autorate = Some(Params {
+        min: mbps(5),
+        base: mbps(20),
+        max: mbps(40),
+        threshold: Params::THRESHOLD,
+    });
+    config.down.line.rate = LineRate::Fixed(mbps(100));
+    config
+}
+
+/// An upload that sends all that its window and the bridge let pass, over a link beyond with a long queue and a
+/// round trip of 20 ms. Its timestamps are milliseconds, as Linux's are.
+struct Upload {
+    following: Box<Following>,
+    pool: Pool,
+    /// Frames have a VLAN tag.
+    tagged: bool,
+    /// In ms.
+    now: u64,
+    /// Bits that the bridge may send.
+    credit: f64,
+    /// When the link has sent all that it has, in ms.
+    free: f64,
+    /// When an acknowledgement comes, and its echo.
+    acks: VecDeque<(f64, u32)>,
+}
+
+impl Upload {
+    fn new(tagged: bool) -> Self {
+        Self {
+            following: Following::of(&config()).expect("a rate follows"),
+            pool: Pool::new(4),
+            tagged,
+            now: 1,
+            credit: 0.0,
+            free: 0.0,
+            acks: VecDeque::new(),
+        }
+    }
+
+    fn pass(&mut self, point: Point, side: Side, timestamps: (u32, u32), payload: u16) {
+        let ends = match side {
+            Side::Up => ([10, 0, 0, 1], [10, 0, 0, 2], 5001, 80),
+            Side::Down => ([10, 0, 0, 2], [10, 0, 0, 1], 80, 5001),
+        };
+        let envelope = Envelope {
+            addresses: [ends.0, ends.1],
+            ports: [ends.2, ends.3],
+            ..Envelope::default()
+        };
+        let headers = envelope.tcp(&TcpSegment {
+            flags: 0x10,
+            timestamps: Some(timestamps),
+            payload,
+            ..TcpSegment::default()
+        });
+        let mut bytes = headers.bytes().to_vec();
+        bytes.resize(headers.frame_len(), 0);
+        if self.tagged {
+            bytes.splice(12..12, [0x81, 0, 0, 7]);
+        }
+        let now = Time::ZERO + Span::from_millis(self.now);
+        let frame = Frame::from_bytes(&mut self.pool, &bytes, now).expect("there is room");
+        self.following.frame(point, side, now, &frame);
+        self.pool.give(frame);
+    }
+
+    fn rate(&self) -> f64 {
+        let followed = self.following.followed(Side::Up).expect("it follows");
+        followed.rate.as_bps() as f64 / 1e6
+    }
+
+    /// So many seconds with a link of so many Mbit/s; the mean rate in the last two.
+    fn run(&mut self, seconds: u64, link: f64) -> f64 {
+        let mut sum = 0.0;
+        for ms in 0..seconds * 1000 {
+            self.credit = (self.credit + self.rate() * 1e3).min(f64::from(FULL * 16));
+            while self.credit >= f64::from(FULL * 8) && self.acks.len() < WINDOW {
+                self.credit -= f64::from(FULL * 8);
+                self.following.sent(Side::Up, FULL);
+                let value = self.now as u32;
+                self.pass(Point::Sent, Side::Up, (value, 7), PAYLOAD);
+                self.free = self.free.max(self.now as f64) + f64::from(FULL * 8) / link / 1e3;
+                self.acks.push_back((self.free + 20.0, value));
+            }
+            while let Some(&(_, echo)) = self.acks.front().filter(|ack| ack.0 <= self.now as f64) {
+                self.acks.pop_front();
+                self.pass(Point::Offered, Side::Down, (9, echo), 0);
+            }
+            let now = Time::ZERO + Span::from_millis(self.now);
+            if now >= self.following.due() {
+                let [up, down] = self.following.step(now);
+                assert!(down.is_none(), "it stays");
+                assert!(
+                    up.is_none_or(|rate| rate == self.following.followed(Side::Up).unwrap().rate)
+                );
+            }
+            self.now += 1;
+            if ms >= (seconds - 2) * 1000 {
+                sum += self.rate() / 2000.0;
+            }
+        }
+        sum
+    }
+}
+
+#[test]
+fn the_rate_follows_the_link_by_the_timestamps_of_real_frames() {
+    for tagged in [false, true] {
+        let mut upload = Upload::new(tagged);
+        let alike = upload.run(5, 20.0);
+        assert!((15.0..25.0).contains(&alike), "{alike}");
+        let slow = upload.run(5, 8.0);
+        assert!((5.0..9.0).contains(&slow), "{slow}");
+        let fast = upload.run(6, 30.0);
+        assert!((24.0..36.0).contains(&fast), "{fast}");
+        let told = upload.following.told();
+        assert!(told.len() <= KEPT);
+        assert!(told.is_sorted_by_key(|told| told.since));
+        let is_cut = |told: &&Told| matches!(told.decision.why, Why::Queue { .. });
+        let cut = told.iter().find(is_cut).expect("there was a queue");
+        assert!(cut.decision.to < cut.decision.from, "{cut}");
+        let text = cut.to_string();
+        assert!(text.starts_with("up: "), "{text}");
+        assert!(text.contains(" Mbit/s: delay "), "{text}");
+    }
+}
+
+#[test]
+fn decisions_of_one_kind_are_one() {
+    let mut following = Following::of(&config()).expect("a rate follows");
+    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    let step = |from, to| Decision {
+        from: mbps(from),
+        to: mbps(to),
+        why: Why::Blind,
+    };
+    following.tell(Side::Up, at(1000), step(30, 29));
+    following.tell(Side::Down, at(1500), step(9, 8));
+    following.tell(Side::Up, at(2000), step(29, 28));
+    // After a while it is another one.
+    following.tell(Side::Up, at(5000), step(28, 27));
+    let told: Vec<String> = following.told().iter().map(Told::to_string).collect();
+    let why = "no delay seen for a second, towards the base";
+    assert_eq!(
+        told,
+        [
+            format!("up: 30.0 -> 28.0 Mbit/s: {why} (2 steps in 1.0 s)"),
+            format!("down: 9.00 -> 8.00 Mbit/s: {why}"),
+            format!("up: 28.0 -> 27.0 Mbit/s: {why}"),
+        ]
+    );
+    for ms in 0..1000 {
+        following.tell(Side::Up, at(10_000 + 3000 * ms), step(28, 27));
+    }
+    assert_eq!(following.told().len(), KEPT);
+    assert_eq!(following.told.capacity(), KEPT);
+}
+
+#[test]
+fn no_rate_that_follows_costs_nothing() {
+    assert!(Following::of(&BridgeConfig::new("a", "b")).is_none());
+}
