@@ -222,3 +222,50 @@ fn the_rate_follows_the_link_down_and_up() {
         stays.interrupt();
     });
 }
+
+/// Another delay leaves the rate where it is; other bounds begin anew; without any it is the file's.
+#[test]
+fn a_reload_changes_how_the_rate_follows() {
+    if !available() {
+        return;
+    }
+    measured(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let bed = Bed::new();
+        bed.tc("change", 60);
+        let autorate = |max: u32, delay: u32| {
+            let bounds = format!("autorate = {{ min = \"4mbit\", max = \"{max}mbit\" }}");
+            file(
+                dir,
+                &format!("rate = \"20mbit\", {bounds}, delay = \"{delay}ms\""),
+            );
+        };
+        autorate(40, 10);
+        let process = bridge(&bed.link, "--config bridge.toml", dir);
+        bed.loaded(|probe| {
+            probe.waits(2);
+            assert!(rate(dir) > 30.0, "{}", rate(dir));
+            autorate(40, 12);
+            assert_eq!(told(dir, "reload"), "pair wan: up.delay: 10ms -> 12ms\n");
+            assert!(rate(dir) > 30.0, "{}", rate(dir));
+            autorate(24, 12);
+            let changed = "4Mbit to 40Mbit, threshold 30ms -> 4Mbit to 24Mbit, threshold 30ms\n";
+            assert_eq!(
+                told(dir, "reload"),
+                format!("pair wan: up.autorate: {changed}")
+            );
+            assert!(rate(dir) <= 24.0, "{}", rate(dir));
+            probe.waits(2);
+            assert!((22.0..=24.0).contains(&rate(dir)), "{}", rate(dir));
+        });
+        // What was done before the reload is still known.
+        let history = told(dir, "history");
+        assert!(history.contains(" -> 40.0 Mbit/s: load "), "{history}");
+        file(dir, "rate = \"20mbit\", delay = \"12ms\"");
+        assert!(told(dir, "reload").contains("up.autorate: 4Mbit to 24Mbit"));
+        assert!(!told(dir, "stats").contains("autorate"));
+        assert_eq!(told(dir, "rate up 9mbit"), "up: 9Mbit\n");
+        process.interrupt();
+    });
+}

@@ -527,10 +527,9 @@ impl Fleet {
         for (name, remote) in remotes {
             let clock = remote.config().clock;
             let (now, today) = (clock.now(), SystemTime::now());
-            let Ok(snapshot) = remote.snapshot() else {
-                continue;
-            };
-            told.extend(snapshot.told.iter().map(|it| {
+            // One that does not answer has nothing to say.
+            let all = remote.told().unwrap_or_default();
+            told.extend(all.iter().map(|it| {
                 let ago = Duration::from_nanos((now - it.at).as_nanos());
                 let at = today.checked_sub(ago).unwrap_or(today);
                 Entry::new(at, "autorate", &format!("pair {name}: {it}"))

@@ -102,6 +102,11 @@ impl BridgeConfig {
         }
     }
 
+    /// How the rates follow the link beyond the right interface, by side.
+    pub(super) fn autorates(&self) -> [Option<Params>; 2] {
+        [self.up.autorate, self.down.autorate]
+    }
+
     /// What cannot be changed while a bridge runs becomes as it is in `running`: interfaces, clock,
     /// dice, changes to come, and all that is set up once at the interfaces.
     pub(super) fn keep_fixed(&mut self, running: &Self) {

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 /// Decisions that are kept; the oldest goes for the newest.
-const KEPT: usize = 64;
+pub(super) const KEPT: usize = 1000;
 /// Decisions of one kind that are further apart are two.
 const APART: Span = Span::from_secs(2);
 
@@ -84,11 +84,7 @@ const fn way(side: Side) -> Way {
 impl Following {
     /// Of a bridge of which one rate at least follows its link; none: no rate does.
     pub(super) fn of(config: &BridgeConfig) -> Option<Box<Self>> {
-        let directions = [&config.up, &config.down];
-        if directions
-            .iter()
-            .all(|direction| direction.autorate.is_none())
-        {
+        if config.autorates() == [None; 2] {
             return None;
         }
         let setting = |direction: &Direction| match direction.autorate {
@@ -96,7 +92,7 @@ impl Following {
             None => Setting::Stays(direction.line.rate.fixed()),
         };
         Some(Box::new(Self {
-            monitor: Monitor::new(directions.map(setting)),
+            monitor: Monitor::new([&config.up, &config.down].map(setting)),
             seed: config.seed,
             told: VecDeque::with_capacity(KEPT),
         }))
@@ -165,6 +161,7 @@ impl Following {
         let last = self.told.iter_mut().rev().find(|told| told.side == side);
         if let Some(last) = last
             && last.decision.why.word() == decision.why.word()
+            && last.decision.to == decision.from
             && now - last.at <= APART
         {
             last.at = now;
@@ -206,9 +203,9 @@ impl Following {
         std::mem::swap(&mut self.told, &mut before.told);
     }
 
-    /// The last decisions, oldest first.
-    pub(super) fn told(&self) -> Vec<Told> {
-        self.told.iter().copied().collect()
+    /// Puts the last decisions, oldest first, where there is room for [`KEPT`].
+    pub(super) fn tell_all(&self, to: &mut Vec<Told>) {
+        to.extend(&self.told);
     }
 }
 

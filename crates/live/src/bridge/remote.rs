@@ -7,7 +7,7 @@
 use super::capture::Probe;
 use super::config::{BridgeConfig, Direction, Side};
 use super::flows::FlowTable;
-use super::following::Following;
+use super::following::{Following, KEPT, Told};
 use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
@@ -45,6 +45,8 @@ const CLOSED: u8 = 4;
 pub(super) enum Order {
     /// Say what has been counted.
     Snapshot,
+    /// Say what was done to rates that follow their link, into this.
+    Tell(Vec<Told>),
     /// Work as this says instead of as before.
     Become(Box<Wanted>),
     /// Show frames to these instead of those before.
@@ -70,6 +72,7 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) enum Answer {
     Snapshot(Box<Snapshot>),
+    Told(Vec<Told>),
     /// With what is not needed any more.
     Done(Box<Wanted>),
     /// As `Done`.
@@ -204,8 +207,7 @@ impl Remote {
             build(up, [&turn.config.up, &config.up]),
             build(down, [&turn.config.down, &config.down]),
         ];
-        let follows = |config: &BridgeConfig| [config.up.autorate, config.down.autorate];
-        let follows_anew = follows(&turn.config) != follows(&config);
+        let follows_anew = turn.config.autorates() != config.autorates();
         let following = follows_anew.then(|| Following::of(&config)).flatten();
         let wanted = Box::new(Wanted {
             config: config.clone(),
@@ -238,6 +240,21 @@ impl Remote {
     /// When the bridge hangs or has ended.
     pub fn set_rate(&self, side: Side, rate: LineRate) -> Result<(), RemoteError> {
         self.reconfigure(|config| config.side(side).line.rate = rate)
+    }
+
+    /// What was last done to rates that follow their link, oldest first.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn told(&self) -> Result<Vec<Told>, RemoteError> {
+        let turn = self.turn();
+        if turn.config.autorates() == [None; 2] {
+            return Ok(Vec::new());
+        }
+        match self.ask(Order::Tell(Vec::with_capacity(KEPT)))? {
+            Answer::Told(told) => Ok(told),
+            _ => Err(RemoteError::Ended),
+        }
     }
 
     /// What flows have done since the last time, by side: `empty` are the tables that count from

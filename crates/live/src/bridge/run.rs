@@ -396,6 +396,12 @@ impl Bridge {
         let now = self.config.clock.now();
         match order {
             Order::Snapshot => Answer::Snapshot(Box::new(self.seen_by(onlookers))),
+            Order::Tell(mut told) => {
+                if let Some(following) = &onlookers.following {
+                    following.tell_all(&mut told);
+                }
+                Answer::Told(told)
+            }
             Order::Become(mut wanted) => {
                 self.follow(&mut wanted, onlookers, now);
                 Answer::Done(wanted)
@@ -464,7 +470,6 @@ impl Bridge {
             delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
             port: self.port_state.clone(),
             followed: Side::BOTH.map(|side| following?.followed(side)),
-            told: following.map(Following::told).unwrap_or_default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::config::Side;
 use super::delays::Delays;
-use super::following::{Followed, Told};
+use super::following::Followed;
 use super::port::PortCounters;
 use crate::port::PortState;
 use serde_json::{Value, json};
@@ -139,8 +139,6 @@ pub struct Snapshot {
     pub port: PortState,
     /// Of rates that follow their link where they are, by side.
     pub followed: [Option<Followed>; 2],
-    /// What was last done to them, oldest first.
-    pub told: Vec<Told>,
 }
 
 impl Snapshot {

@@ -47,7 +47,6 @@ fn answering() -> PairStats {
             delays,
             port: PortState::Packet { refused: None },
             followed: [None, Some(FOLLOWED)],
-            told: Vec::new(),
         })),
     }
 }
