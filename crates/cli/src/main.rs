@@ -29,6 +29,7 @@ mod table;
 mod top;
 mod worlds;
 
+use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use sojourn_scenario::{Options, Problems, Scenario};
 use std::io::{ErrorKind, Write as _};
@@ -93,11 +94,12 @@ struct Overrides {
     sweeps: Vec<String>,
 
     /// First seed; alone, the only one
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
 
     /// Number of seeds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
 }
 
@@ -139,9 +141,8 @@ fn refuse(problems: &Problems) -> u8 {
 /// Prints to standard output; a closed pipe is an ordinary end, see [`main`].
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("cannot write to standard output")
 }
 
 /// What was asked for cannot be done; a sentence. Nothing has been run or written.

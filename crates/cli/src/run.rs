@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     overrides: Overrides,
 
-    #[arg(long, value_name = "N", help = worlds::jobs_help())]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help = worlds::jobs_help())]
     jobs: Option<NonZeroUsize>,
 
     /// Write report.html, results.parquet and summary.json into this folder
@@ -115,7 +115,8 @@ pub(crate) struct RunArgs {
     pcap: Vec<String>,
 
     /// Bytes of each packet that --pcap keeps; live runs keep at most 256
-    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap",
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     snap_len: u32,
 }
 

@@ -10,6 +10,8 @@ use std::io::Read as _;
 
 /// Most bytes of a file's text: an hour of `rrul` with all raw values is half of this.
 const MOST: u64 = 64 << 20;
+/// Most that a rate in Mbit/s or a time in ms can be.
+const MOST_VALUE: f64 = 1e7;
 /// Names that end in these are computed of the other series.
 const COMPUTED: [&str; 4] = ["avg", "sum", "fairness", "totals"];
 
@@ -80,7 +82,10 @@ impl Data {
         let results = document.results.ok_or_else(|| missing("results"))?;
         let series = |name: &str| -> Result<Vec<Option<f64>>, Unreadable> {
             let values = values::<Option<f64>>(results[name]);
-            let values = values.filter(|values| values.len() == times.len());
+            let values = values.filter(|values| {
+                let is_sane = |value: &f64| (0.0..=MOST_VALUE).contains(value);
+                values.len() == times.len() && values.iter().flatten().all(is_sane)
+            });
             values.ok_or_else(|| missing(&format!("results.{name}")))
         };
         let mut streams = Vec::new();
@@ -202,6 +207,8 @@ mod tests {
         assert!(wrong(&zipped("{")).starts_with("is no data file of Flent's: EOF"));
         assert!(wrong(&zipped("{}")).contains("`x_values` is missing"));
         assert!(wrong(&zipped(r#"{"x_values":[1,"a"]}"#)).contains("`x_values`"));
+        let huge = r#"{"x_values":[1],"results":{"TCP upload":[1e300]}}"#;
+        assert!(wrong(&zipped(huge)).contains("`results.TCP upload`"));
         let short = r#"{"x_values":[1,2],"results":{"TCP upload":[1]}}"#;
         assert!(wrong(&zipped(short)).contains("`results.TCP upload`"));
     }

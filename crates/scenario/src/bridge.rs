@@ -446,11 +446,15 @@ impl Resolver<'_> {
         files: &SubscriberFiles,
         queues: [&mut Entrance; 2],
     ) -> Option<Subscribers> {
-        let read = Subscribers::load(files, self.files.base(), self.problems)?;
+        let field = format!("{place}.subscribers");
+        let read = match Subscribers::load(files, self.files.base(), self.problems) {
+            Ok(read) => read?,
+            Err(message) => return self.refuse(&field, message),
+        };
         for (direction, queue) in queues.into_iter().enumerate() {
             match read.tree(direction, &queue.spec) {
                 Ok(tree) => queue.spec = Spec::Tree(tree),
-                Err(message) => return self.refuse(&format!("{place}.subscribers"), message),
+                Err(message) => return self.refuse(&field, message),
             }
         }
         Some(read)

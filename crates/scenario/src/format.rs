@@ -67,8 +67,9 @@ table! {
         flow: Vec<FlowTable>,
         /// What becomes of links during the run.
         change: Option<Vec<ChangeTable>>,
-        /// What to vary: up to 100 field paths with lists of values. Every combination is run, with
-        /// every seed: at most 100 000 runs, with a million links and flows.
+        /// What to vary: up to 100 field paths with lists of values, each value once. Every
+        /// combination is run, with every seed: at most 100 000 runs, with a million links and
+        /// flows.
         #[expect(dead_code, reason = "here for the schema; `sweep` reads it from the tree")]
         sweep: Option<SweepTable>,
     }

@@ -160,16 +160,6 @@ impl Problems {
         self.sources.len() - 1
     }
 
-    /// Adds a file's only problem, with the file as a whole.
-    pub(crate) fn add_alone(&mut self, name: &str, message: String) {
-        let source = self.add_file(name, "");
-        let at = Origin {
-            source,
-            ..Origin::NOWHERE
-        };
-        self.add(Problem::new(at, "", message));
-    }
-
     /// Adds an argument of the command line; positions in it have the returned index.
     pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let index = self.add_file(name, text);

@@ -261,12 +261,16 @@ macro_rules! words {
                 path: &str,
                 problems: &mut $crate::problem::Problems,
             ) -> Option<Self> {
-                let word = String::read(node, path, problems)?;
+                let $crate::tree::Value::Text(word) = &node.value else {
+                    let problem = $crate::read::wrong_type(node, path, "a string");
+                    let help = $crate::problem::suggestion("", &[$($word),*]);
+                    return problems.refuse(problem.help(help));
+                };
                 match word.as_str() {
                     $($word => Some(Self::$variant),)*
                     _ => {
                         let message = format!("`{word}` is not known here");
-                        let help = $crate::problem::suggestion(&word, &[$($word),*]);
+                        let help = $crate::problem::suggestion(word, &[$($word),*]);
                         let problem = $crate::problem::Problem::new(node.at, path, message);
                         problems.refuse(problem.help(help))
                     }

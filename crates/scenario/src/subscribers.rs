@@ -98,39 +98,39 @@ impl Subscribers {
         }
     }
 
-    /// Reads the files, whose paths are seen from `base`.
+    /// Reads the files, whose paths are seen from `base`; none when something is wrong in them,
+    /// which is added to `problems`.
+    ///
+    /// # Errors
+    /// Why a file cannot be read, with its name.
     pub(crate) fn load(
         files: &SubscriberFiles,
         base: &Path,
         problems: &mut Problems,
-    ) -> Option<Self> {
-        let mut text = |file: &str| {
+    ) -> Result<Option<Self>, String> {
+        let text = |file: &str| {
             let path = base.join(file);
             let name = path.display().to_string();
             match read_text(&path, MOST_BYTES) {
-                Ok(text) => Some((name, text)),
-                Err(error) => {
-                    problems.add_alone(&name, error.to_string());
-                    None
-                }
+                Ok(text) => Ok((name, text)),
+                Err(error) => Err(format!("{name} {error}")),
             }
         };
-        match files {
+        Ok(match files {
             SubscriberFiles::Own(file) => {
                 let (name, text) = text(file)?;
                 own::read(&name, &text, problems)
             }
             SubscriberFiles::Libreqos { devices, network } => {
-                let devices = text(devices);
+                let (name, devices) = text(devices)?;
                 let network = match network {
                     Some(network) => Some(text(network)?),
                     None => None,
                 };
-                let (name, text) = devices?;
                 let network = network.as_ref().map(|(name, text)| (&**name, &**text));
-                libreqos::read((&name, &text), network, problems)
+                libreqos::read((&name, &devices), network, problems)
             }
-        }
+        })
     }
 
     /// Sites and circuits.

@@ -4,6 +4,7 @@ use crate::problem::{Origin, Problem, Problems};
 use crate::read::{join, wrong_type};
 use crate::tree::{Entry, Node, Value};
 use sojourn_world::Axis;
+use std::collections::BTreeSet;
 
 /// Most fields that a sweep varies.
 const MOST_FIELDS: usize = 100;
@@ -28,6 +29,22 @@ struct Field {
 impl Dimension {
     fn steps(&self) -> usize {
         self.fields.first().map_or(1, |field| field.values.len())
+    }
+
+    /// The same values again would be the same runs again, counted as others.
+    fn refuse_repeats(&self, problems: &mut Problems) {
+        let mut seen = BTreeSet::new();
+        for step in 0..self.steps() {
+            let values = self.fields.iter().map(|field| &field.values[step]);
+            let texts: Vec<&str> = values.map(|node| node.text.as_str()).collect();
+            if !seen.insert(texts) {
+                let field = &self.fields[0];
+                let node = &field.values[step];
+                let message = format!("`{}` has {} twice", field.path, quoted(node));
+                let help = "each value once; `seeds` runs a combination several times";
+                problems.add(Problem::new(node.at, "sweep", message).help(help));
+            }
+        }
     }
 }
 
@@ -94,6 +111,7 @@ impl Grid {
                 seen.push(field.path.clone());
                 !double
             });
+            axis.refuse_repeats(problems);
         }
         self.axes.retain(|axis| !axis.fields.is_empty());
     }
@@ -108,7 +126,10 @@ impl Grid {
             at: field.at,
             fields: vec![field],
         });
-        self.axes.extend(added);
+        for axis in added {
+            axis.refuse_repeats(problems);
+            self.axes.push(axis);
+        }
     }
 
     /// A field set on the command line is swept no more.

@@ -43,7 +43,8 @@ pub(super) struct CaptureArgs {
     at: Vec<String>,
 
     /// Bytes of each frame that are kept, at most 256
-    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN)]
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN,
+          value_parser = clap::value_parser!(u32).range(1..=256))]
     snap_len: u32,
 
     /// End after so many frames

@@ -505,6 +505,10 @@ fn sweeps() -> Vec<Case> {
             "7:16: sweep: `dumbbell.rtt` needs a list",
         ),
         sweep(
+            "dumbbell.rtt = [\"1ms\", \"2ms\", \"1ms\"]",
+            "7:31: sweep: `dumbbell.rtt` has \"1ms\" twice",
+        ),
+        sweep(
             "dumbbell.rtt = []",
             "7:16: sweep: `dumbbell.rtt` has no values",
         ),
