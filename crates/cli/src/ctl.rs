@@ -1,10 +1,12 @@
 //! `sojourn ctl`: asks a running bridge, or has it changed.
 
 mod capture;
+mod circuits;
 
 use crate::connection::Connection;
 use crate::{WrongInput, print};
 use capture::CaptureArgs;
+use circuits::CircuitsArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -70,6 +72,8 @@ enum Request {
         dry_run: bool,
     },
 
+    Circuits(CircuitsArgs),
+
     Capture(CaptureArgs),
 }
 
@@ -105,6 +109,7 @@ impl CtlArgs {
             }
             Request::History => json!({"command": "history"}),
             Request::Reload { dry_run } => json!({"command": "reload", "dry_run": dry_run}),
+            Request::Circuits(_) => json!({"command": "circuits"}),
             Request::Capture(capture) => capture.request(),
         };
         if let Some(pair) = &self.pair {
@@ -114,16 +119,24 @@ impl CtlArgs {
     }
 }
 
+/// An answer, unless it is a refusal.
+fn agreed(answer: Value) -> Result<Value, WrongInput> {
+    if answer["ok"] == true {
+        return Ok(answer);
+    }
+    let error = answer["error"].as_str().unwrap_or("the bridge says no");
+    Err(WrongInput(error.to_owned()))
+}
+
 pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
     if let Request::Capture(capture) = &args.request {
         capture.check()?;
     }
     let mut connection = Connection::open(&args.socket)?;
-    let answer = connection.ask(&args.request())?;
-    if answer["ok"] != true {
-        let error = answer["error"].as_str().unwrap_or("the bridge says no");
-        return Err(WrongInput(error.to_owned()).into());
+    if let Request::Circuits(circuits) = &args.request {
+        return circuits.ask(&mut connection, args.pair.as_deref(), args.json);
     }
+    let answer = agreed(connection.ask(&args.request())?)?;
     if let Request::Capture(capture) = &args.request {
         return capture.copy(connection.into_rest());
     }

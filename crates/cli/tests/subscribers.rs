@@ -4,9 +4,11 @@
 mod common;
 
 use common::process::{bridge, ctl};
-use common::rig::{Link, available, exchange, lost_but_not_doubled, numbered};
+use common::rig::{Link, Net, available, exchange, lost_but_not_doubled, numbered};
 use common::sojourn;
 use std::fs;
+use std::net::UdpSocket;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -36,6 +38,54 @@ fn circuit(name: &str, address: &str, up: &str) -> String {
     )
 }
 
+/// Asks, and is answered.
+fn told(dir: &Path, words: &str) -> String {
+    let (code, said) = ctl(dir, words);
+    assert_eq!(code, Some(0), "{words}: {said}");
+    said
+}
+
+/// Thirty datagrams go up, and for the first twenty one comes back.
+fn talk(link: &Link) {
+    let socket = |net: &Net, address: &str| net.run(|| UdpSocket::bind(address).unwrap());
+    let server = socket(&link.server, "10.9.0.2:5001");
+    let client = socket(&link.client, "10.9.0.1:5001");
+    for socket in [&server, &client] {
+        socket
+            .set_read_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+    }
+    for number in 0..30 {
+        client.send_to(&[7; 100], "10.9.0.2:5001").unwrap();
+        let (_, from) = server.recv_from(&mut [0; 200]).expect("it comes");
+        if number < 20 {
+            server.send_to(&[7; 100], from).unwrap();
+            client.recv_from(&mut [0; 200]).expect("it comes back");
+        }
+    }
+}
+
+/// What `one`, the only circuit that is left, has sent and got.
+fn counts_of_circuits(dir: &Path, link: &Link) {
+    talk(link);
+    let said = told(dir, "circuits --order sent --count 1");
+    assert_eq!(said.lines().count(), 4, "a row for each direction: {said}");
+    let circuits = told(dir, "--json circuits one");
+    let circuits: serde_json::Value = serde_json::from_str(&circuits).expect("it is JSON");
+    let one = &circuits["circuits"][0];
+    assert_eq!(
+        (&one["kind"], &one["parent"]),
+        (&"circuit".into(), &"hill".into())
+    );
+    assert_eq!(one["up"]["ceil_bps"], 30_000_000);
+    let count = |way: &str| one[way]["sent_packets"].as_u64();
+    assert_eq!([count("up"), count("down")], [Some(30), Some(20)], "{one}");
+    assert_eq!(one["up"]["backlog_packets"], 0);
+    let (code, said) = ctl(dir, "circuits nobody");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("no circuit or site `nobody`"), "{said}");
+}
+
 #[test]
 fn circuits_come_and_go_and_nothing_is_lost() {
     if !available() {
@@ -45,11 +95,7 @@ fn circuits_come_and_go_and_nothing_is_lost() {
     let dir = dir.path();
     let link = Link::new();
     let write = |name: &str, text: &[&str]| fs::write(dir.join(name), text.concat()).unwrap();
-    let told = |words: &str| {
-        let (code, said) = ctl(dir, words);
-        assert_eq!(code, Some(0), "{words}: {said}");
-        said
-    };
+    let told = |words: &str| told(dir, words);
     write("bridge.toml", &[BRIDGE, "subscribers = \"who.toml\"\n"]);
     let one = circuit("one", "10.9.0.1", "20mbit");
     write("who.toml", &[SITE, &one]);
@@ -96,6 +142,7 @@ fn circuits_come_and_go_and_nothing_is_lost() {
     assert!(received.is_sorted());
     assert_eq!(exchange(&link), [100, 0, 100, 0]);
     assert!(told("stats").starts_with("qdisc tree"));
+    counts_of_circuits(dir, &link);
     process.interrupt();
 }
 

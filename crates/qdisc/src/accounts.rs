@@ -1,7 +1,7 @@
 //! The accounts that every discipline keeps, and what it tells of itself for series.
 
 use crate::report::{Field, int};
-use sojourn_units::Unit;
+use sojourn_units::{Span, Unit};
 
 /// Packets and bytes, always both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,23 @@ impl Tally {
 
 /// What is held now.
 pub type Backlog = Tally;
+
+/// What a class has counted; one that is no leaf has only what was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounts {
+    /// That has left through it.
+    pub sent: Tally,
+    /// That its queues have dropped.
+    pub dropped: Tally,
+    /// That its queues have marked CE.
+    pub marked: Tally,
+    /// That its queue holds.
+    pub backlog: Backlog,
+    /// What all that has left its queues has waited, together.
+    pub waited: Span,
+    /// What the last packets have waited: a moving mean, an eighth from each.
+    pub delay: Span,
+}
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,7 +67,7 @@ mod tbf;
 mod tc;
 mod tree;
 
-pub use accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge, Tally};
+pub use accounts::{Backlog, ClassCounts, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};
 pub use aqm::adth::{Adth, AdthState, Control};
 pub use aqm::cobalt::{Cobalt, CobaltCounters, CobaltState};

@@ -1,6 +1,6 @@
 //! The trait that everything turns on.
 
-use crate::accounts::{Backlog, Counters, DropReason, Gauge};
+use crate::accounts::{Backlog, ClassCounts, Counters, DropReason, Gauge};
 use crate::change::ChangeError;
 use crate::packet::Packet;
 use crate::report::Report;
@@ -101,6 +101,12 @@ pub trait Qdisc<P: Packet>: Send {
         None
     }
 
+    /// What a class has counted, by its number, where the discipline has classes. Unlike
+    /// [`Qdisc::class`] it takes no memory.
+    fn class_counts(&self, _number: u32) -> Option<ClassCounts> {
+        None
+    }
+
     /// The parameters in force. None for a policy that is not of this crate: no words stand for
     /// it.
     fn spec(&self) -> Option<Spec>;
@@ -148,6 +154,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;
         class(self: &Self, number: u32, now: Time) -> Option<Report>;
+        class_counts(self: &Self, number: u32) -> Option<ClassCounts>;
         spec(self: &Self) -> Option<Spec>;
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;
         head_len(self: &Self) -> Option<u32>;

@@ -27,7 +27,7 @@ mod leaf;
 mod schedule;
 mod spec;
 
-use crate::accounts::{Backlog, Counters};
+use crate::accounts::{Backlog, ClassCounts, Counters};
 use crate::build::Setting;
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
@@ -278,6 +278,7 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
                 Dequeue::Packet { packet, sojourn } => {
                     let len = packet.len();
                     self.counters.dequeued.add(len);
+                    self.leaves[number as usize].has_sent(sojourn);
                     let stays = self.leaves[number as usize].holds();
                     self.schedule.charge((number, lender), len, stays, now);
                     if !stays {
@@ -328,6 +329,20 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
 
     fn class(&self, number: u32, now: Time) -> Option<Report> {
         self.class_report(number, now)
+    }
+
+    fn class_counts(&self, number: u32) -> Option<ClassCounts> {
+        self.spec.classes().get(number as usize)?;
+        let leaf = &self.leaves[(number + OWN) as usize];
+        let (counters, backlog) = leaf.accounts();
+        Some(ClassCounts {
+            sent: self.schedule.classes[(number + OWN) as usize].sent,
+            dropped: counters.dropped,
+            marked: counters.marked,
+            backlog,
+            waited: leaf.waited,
+            delay: leaf.delay,
+        })
     }
 
     fn spec(&self) -> Option<Spec> {

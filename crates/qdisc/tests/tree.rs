@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sojourn_qdisc::{
     Dequeue, Discard, Qdisc, Setting, Spec, Tree, TreeClass, TreeFault, TreeSpec, Value,
 };
-use sojourn_units::{Rate, Time};
+use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
@@ -108,6 +108,14 @@ fn a_leaf_borrows_its_parents_tokens_and_is_not_charged_for_them() {
     assert_eq!(stat("lended"), Some(Value::Int(4)));
     assert_eq!(stat("borrowed"), Some(Value::Int(3)));
     assert_eq!(stat("bytes"), Some(Value::Int(7000)));
+    let counts = tree.class_counts(1).expect("a class");
+    assert_eq!((counts.sent.packets, counts.sent.bytes), (7, 7000));
+    assert_eq!((counts.dropped.packets, counts.backlog.packets), (0, 0));
+    assert_eq!(counts.waited, Span::from_micros(400 + 1400 + 2400 + 3400));
+    // 50, 218.75, 491.41, 854.98 µs: an eighth of each, seven of what was.
+    assert_eq!(counts.delay.as_nanos() / 10, 85_498);
+    assert_eq!(tree.class_counts(0).map(|site| site.sent.packets), Some(7));
+    assert_eq!(tree.class_counts(2), None);
 }
 
 #[test]

@@ -122,6 +122,9 @@ pub enum AskError {
         "pair {0}: the {1} rate follows its link (`autorate`); its bounds are in the bridge's file"
     )]
     Follows(String, &'static str),
+    /// It has no circuits.
+    #[error("pair {0} has no `subscribers`")]
+    NoSubscribers(String),
     /// There can be no thread for it.
     #[error("start a thread: {0}")]
     Thread(#[source] std::io::Error),

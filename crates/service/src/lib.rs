@@ -14,6 +14,7 @@
 )]
 
 mod capture;
+mod circuits;
 mod control;
 mod difference;
 mod fleet;

@@ -23,7 +23,7 @@ use crate::capture::{Place, Wanted};
 use crate::fleet::AskError;
 use crate::flows::Order;
 use crate::reload::ReloadError;
-use crate::top;
+use crate::{circuits, top};
 use serde_json::{Map, Value, json};
 use sojourn_live::bridge::{CAPTURED, Side};
 use sojourn_qdisc::{Entrance, SpecError};
@@ -47,6 +47,8 @@ pub(crate) enum Request {
     History,
     /// Follow the file; or say what would change.
     Reload { dry_run: bool },
+    /// What circuits have counted.
+    Circuits(Option<String>, circuits::Wanted),
     /// Show frames.
     Capture(Option<String>, Wanted),
     /// What `sojourn top` shows.
@@ -112,6 +114,7 @@ impl Request {
             Self::Reload { dry_run } => {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
+            Self::Circuits(pair, wanted) => fleet.circuits(pair.as_deref(), wanted)?,
             Self::Top(pair, wanted) => fleet.top(pair.as_deref(), wanted)?,
             Self::Capture(pair, wanted) => {
                 fleet.capture(by, pair.as_deref(), wanted, stream.try_clone()?)?;
@@ -136,8 +139,8 @@ pub(crate) enum Wrong {
     #[error("`{0}` is not a side; there are `up` and `down`")]
     Side(String),
     #[error(
-        "`{0}` is not a command; there are stats, text, change, rate, history, reload, capture and \
-         top"
+        "`{0}` is not a command; there are stats, text, change, rate, history, reload, circuits, \
+         capture and top"
     )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
@@ -148,6 +151,8 @@ pub(crate) enum Wrong {
     Places,
     #[error("`{0}` is a whole number from 1 to {1}")]
     Number(&'static str, u64),
+    #[error("`first` is a whole number from 0")]
+    First,
     #[error("`order` is one of {}", Order::WORDS.join(", "))]
     Order,
     #[error("`duration`: {0}")]
@@ -219,6 +224,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
             _ => Err(Wrong::DryRun),
         },
         "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
+        "circuits" => Ok(Request::Circuits(pair, counted(&object)?)),
         "top" => Ok(Request::Top(pair, looked_at(&object)?)),
         other => Err(Wrong::Command(other.to_owned())),
     }
@@ -231,6 +237,22 @@ fn number(object: &Value, name: &'static str, most: u64) -> Result<Option<u64>, 
     };
     let number = value.as_u64().filter(|number| (1..=most).contains(number));
     number.map(Some).ok_or(Wrong::Number(name, most))
+}
+
+/// Which circuits are wanted.
+fn counted(object: &Value) -> Result<circuits::Wanted, Wrong> {
+    let mut wanted = circuits::Wanted::default();
+    if let Some(count) = number(object, "count", circuits::MOST)? {
+        wanted.count = count as u32;
+    }
+    match object.get("first") {
+        None | Some(Value::Null) => {}
+        Some(first) => {
+            let first = first.as_u64().and_then(|first| u32::try_from(first).ok());
+            wanted.first = first.ok_or(Wrong::First)?;
+        }
+    }
+    Ok(wanted)
 }
 
 /// What is to be shown.
@@ -335,6 +357,11 @@ mod tests {
                 Request::Capture(Some("wan".into()), Wanted::default()),
             ),
             (
+                "circuits wan",
+                r#"{"command":"circuits","pair":"wan","first":0,"count":100}"#,
+                Request::Circuits(Some("wan".into()), circuits::Wanted::default()),
+            ),
+            (
                 "top",
                 r#"{"command":"top","flows":20,"order":"rate"}"#,
                 Request::Top(None, top::Wanted::default()),
@@ -398,6 +425,14 @@ mod tests {
             (
                 r#"{"command":"capture","snap_len":257}"#,
                 "`snap_len` is a whole number from 1 to 256",
+            ),
+            (
+                r#"{"command":"circuits","first":-1}"#,
+                "`first` is a whole number from 0",
+            ),
+            (
+                r#"{"command":"circuits","count":101}"#,
+                "`count` is a whole number from 1 to 100",
             ),
             (
                 r#"{"command":"capture","frames":0}"#,

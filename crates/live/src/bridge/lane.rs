@@ -11,7 +11,7 @@ use super::observer::{Observer, Point};
 use crate::lab::Namespace;
 use crate::nat::Conntrack;
 use sojourn_qdisc::{
-    Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
+    ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
@@ -507,6 +507,13 @@ impl Lane {
 
     pub(crate) fn qdisc(&self) -> &dyn Qdisc<Frame> {
         &*self.qdisc
+    }
+
+    /// What classes of its queue have counted, from this number on, as many as there is room for.
+    pub(crate) fn tell_classes(&self, first: u32, to: &mut Vec<ClassCounts>) {
+        let room = to.capacity() - to.len();
+        let counts = (first..).map_while(|number| self.qdisc.class_counts(number));
+        to.extend(counts.take(room));
     }
 
     /// Frames lost on purpose after transmission.

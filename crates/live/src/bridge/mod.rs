@@ -41,6 +41,6 @@ pub use frame::{Frame, Pool};
 pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
 pub use observer::{NoObserver, Observer, Point};
 pub use port::{BATCH, FramePort, PortCounters};
-pub use remote::{PROBES, Remote, RemoteError, Showing};
+pub use remote::{Classes, PROBES, Remote, RemoteError, Showing};
 pub use run::Bridge;
 pub use snapshot::{Count, SideStats, Snapshot};

@@ -11,7 +11,7 @@ use super::following::{Following, KEPT, Told};
 use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
-use sojourn_qdisc::Spec;
+use sojourn_qdisc::{ClassCounts, Spec, TreeSpec};
 use sojourn_world::LineRate;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,6 +28,9 @@ const YOUNG: Duration = Duration::from_millis(10);
 
 /// Most probes of a bridge at once: each takes the forwarding thread's time.
 pub const PROBES: usize = 4;
+
+/// Most classes of which the forwarding thread tells at once, which takes it some microseconds.
+const SLICE: u32 = 128;
 
 /// Nobody wants anything; the asking side may write an order.
 const IDLE: u8 = 0;
@@ -51,6 +54,9 @@ pub(super) enum Order {
     Become(Box<Wanted>),
     /// Show frames to these instead of those before.
     Show(Vec<Probe>),
+    /// Say what classes of trees have counted, by side, from a number on and no more than there is
+    /// room for.
+    Classes(u32, [Vec<ClassCounts>; 2]),
     /// Count flows in these, by side.
     Count([FlowTable; 2]),
 }
@@ -75,6 +81,7 @@ pub(super) enum Answer {
     Told(Vec<Told>),
     /// With what is not needed any more.
     Done(Box<Wanted>),
+    Classes([Vec<ClassCounts>; 2]),
     /// As `Done`.
     Shown(Vec<Probe>),
     /// The tables before, if there were any.
@@ -111,6 +118,15 @@ impl Turn {
     fn probes(&self) -> Vec<Probe> {
         self.probes.iter().map(|(_, probe)| probe.clone()).collect()
     }
+}
+
+/// What classes of a bridge's trees of rates have counted.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    /// The trees, by side; none where the queue is another.
+    pub trees: [Option<Arc<TreeSpec>>; 2],
+    /// Of each tree those asked for, in its order.
+    pub counts: [Vec<ClassCounts>; 2],
 }
 
 /// Why a bridge does not answer.
@@ -255,6 +271,41 @@ impl Remote {
             Answer::Told(told) => Ok(told),
             _ => Err(RemoteError::Ended),
         }
+    }
+
+    /// What the classes of its trees of rates have counted, of those with numbers from `first` on
+    /// `most`.
+    ///
+    /// # Errors
+    /// When the bridge hangs or has ended.
+    pub fn classes(&self, first: u32, most: u32) -> Result<Classes, RemoteError> {
+        let turn = self.turn();
+        let tree = |direction: &Direction| match &direction.qdisc {
+            Spec::Tree(tree) => Some(Arc::clone(tree)),
+            _ => None,
+        };
+        let mut classes = Classes {
+            trees: [&turn.config.up, &turn.config.down].map(tree),
+            counts: Default::default(),
+        };
+        let end = first.saturating_add(most);
+        let mut next = first;
+        while next < end && classes.trees.iter().any(Option::is_some) {
+            let room = (end - next).min(SLICE);
+            let empty = [(); 2].map(|()| Vec::with_capacity(room as usize));
+            let Answer::Classes(counts) = self.ask(Order::Classes(next, empty))? else {
+                return Err(RemoteError::Ended);
+            };
+            let is_last = counts.iter().all(|counts| counts.len() < room as usize);
+            for (all, more) in classes.counts.iter_mut().zip(counts) {
+                all.extend(more.into_iter().take(room as usize));
+            }
+            if is_last {
+                break;
+            }
+            next += room;
+        }
+        Ok(classes)
     }
 
     /// What flows have done since the last time, by side: `empty` are the tables that count from

@@ -414,6 +414,12 @@ impl Bridge {
                 let [of_up, of_down] = flows;
                 Answer::Counted([up.count(of_up), down.count(of_down)])
             }
+            Order::Classes(first, mut counts) => {
+                for (lane, counts) in self.engine.lanes.iter().zip(&mut counts) {
+                    lane.tell_classes(first, counts);
+                }
+                Answer::Classes(counts)
+            }
             Order::Show(wanted) => Answer::Shown(std::mem::replace(&mut onlookers.probes, wanted)),
         }
     }

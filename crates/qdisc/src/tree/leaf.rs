@@ -4,7 +4,7 @@ use crate::accounts::{Backlog, Counters, Tally};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use alloc::boxed::Box;
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 pub(super) struct Leaf<P> {
     pub(super) queue: Option<Box<dyn Qdisc<P>>>,
@@ -14,7 +14,13 @@ pub(super) struct Leaf<P> {
     pub(super) is_listed: bool,
     /// Counted by queues that were given back.
     past: Past,
+    /// What all packets that have left have waited, and a moving mean.
+    pub(super) waited: Span,
+    pub(super) delay: Span,
 }
+
+/// The part of the last packet in the moving mean.
+const LAST: u64 = 8;
 
 /// What is told of a circuit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +38,8 @@ impl<P> Default for Leaf<P> {
             idle_since: None,
             is_listed: false,
             past: Past::default(),
+            waited: Span::ZERO,
+            delay: Span::ZERO,
         }
     }
 }
@@ -40,6 +48,12 @@ impl<P: Packet> Leaf<P> {
     pub(super) fn holds(&self) -> bool {
         let queue = self.queue.as_ref();
         queue.is_some_and(|queue| queue.backlog().packets > 0)
+    }
+
+    /// A packet leaves that has waited for so long.
+    pub(super) fn has_sent(&mut self, sojourn: Span) {
+        self.waited += sojourn;
+        self.delay = self.delay - self.delay / LAST + sojourn / LAST;
     }
 
     /// Gives the queue up; it must be empty.

@@ -1,0 +1,155 @@
+//! `sojourn ctl circuits`: what subscribers of a running bridge have sent and waited.
+
+use crate::connection::Connection;
+use crate::table::Table;
+use crate::{WrongInput, print};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+/// Circuits in a request.
+const AT_ONCE: usize = 100;
+
+/// Print what the circuits and sites of a pair with `subscribers` have sent, lost and waited
+///
+/// A row for each direction. Counts are since the bridge's start; `delay` is a moving mean of what
+/// the last packets have waited.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  sojourn ctl --socket /run/sojourn.sock circuits --order delay --count 20
+  sojourn ctl --socket /run/sojourn.sock circuits 1138
+  sojourn ctl --socket /run/sojourn.sock --json circuits | jq '.circuits[].up.sent_bytes'")]
+pub(super) struct CircuitsArgs {
+    /// Those of these names alone [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// What they are ordered by, in both directions together and the most first
+    #[arg(long, value_enum, default_value = "file")]
+    order: Order,
+
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Order {
+    /// As in their file, sites first
+    File,
+    /// What they have sent
+    Sent,
+    /// What was dropped
+    Dropped,
+    /// What is held
+    Backlog,
+    /// What their last packets have waited
+    Delay,
+}
+
+impl Order {
+    /// The field that it goes by.
+    const fn field(self) -> Option<&'static str> {
+        match self {
+            Self::File => None,
+            Self::Sent => Some("sent_bytes"),
+            Self::Dropped => Some("dropped_packets"),
+            Self::Backlog => Some("backlog_bytes"),
+            Self::Delay => Some("delay_ms"),
+        }
+    }
+}
+
+impl CircuitsArgs {
+    /// Asks for all of them, some at a time, and prints those that are wanted.
+    pub(super) fn ask(
+        &self,
+        connection: &mut Connection,
+        pair: Option<&str>,
+        as_json: bool,
+    ) -> anyhow::Result<u8> {
+        let mut circuits = Vec::new();
+        let pair = loop {
+            let request = json!({
+                "command": "circuits",
+                "pair": pair,
+                "first": circuits.len(),
+                "count": AT_ONCE,
+            });
+            let mut answer = super::agreed(connection.ask(&request)?)?;
+            let Value::Array(more) = answer["circuits"].take() else {
+                return Err(WrongInput("the bridge knows no circuits".to_owned()).into());
+            };
+            let is_last = more.len() < AT_ONCE;
+            circuits.extend(more);
+            if is_last {
+                break answer["pair"].take();
+            }
+        };
+        let known: Vec<&str> = circuits
+            .iter()
+            .filter_map(|it| it["name"].as_str())
+            .collect();
+        if let Some(name) = self
+            .names
+            .iter()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(WrongInput(format!("there is no circuit or site `{name}`")).into());
+        }
+        self.choose(&mut circuits);
+        if as_json {
+            print(&format!(
+                "{}\n",
+                json!({"pair": pair, "circuits": circuits})
+            ))?;
+        } else {
+            print(&table(&circuits).show())?;
+        }
+        Ok(0)
+    }
+
+    fn choose(&self, circuits: &mut Vec<Value>) {
+        let is_named = |it: &Value| self.names.iter().any(|name| it["name"] == **name);
+        circuits.retain(|it| self.names.is_empty() || is_named(it));
+        if let Some(field) = self.order.field() {
+            let both = |it: &Value| -> f64 {
+                ["up", "down"]
+                    .map(|way| it[way][field].as_f64().unwrap_or(0.0))
+                    .iter()
+                    .sum()
+            };
+            circuits.sort_by(|a, b| both(b).total_cmp(&both(a)));
+        }
+        circuits.truncate(self.count.unwrap_or(usize::MAX));
+    }
+}
+
+fn table(circuits: &[Value]) -> Table {
+    let mut table = Table::new([
+        "kind", "name", "parent", "way", ">packets", ">bytes", ">dropped", ">marked", ">backlog",
+        ">delay",
+    ]);
+    for circuit in circuits {
+        for way in ["up", "down"] {
+            let Some(counts) = circuit[way].as_object() else {
+                continue;
+            };
+            let word = |field: &str| circuit[field].as_str().unwrap_or("-").to_owned();
+            let number = |field: &str| counts[field].to_string();
+            let delay = counts["delay_ms"].as_f64().unwrap_or(0.0);
+            table.row(vec![
+                word("kind"),
+                word("name"),
+                word("parent"),
+                way.to_owned(),
+                number("sent_packets"),
+                number("sent_bytes"),
+                number("dropped_packets"),
+                number("marked_packets"),
+                format!("{}b", number("backlog_bytes")),
+                format!("{delay:.1}ms"),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,88 @@
+//! What a bridge's circuits and sites have counted, some at a time: there may be many thousands.
+
+use crate::fleet::{AskError, Fleet};
+use serde_json::{Value, json};
+use sojourn_live::bridge::{Classes, Side};
+use sojourn_qdisc::{ClassCounts, TreeClass};
+use sojourn_units::Rate;
+
+/// Most circuits and sites in an answer.
+pub(crate) const MOST: u64 = 100;
+
+/// Which are wanted: in the order of their file, sites before circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The number of the first, from 0.
+    pub(crate) first: u32,
+    /// How many, [`MOST`] at most.
+    pub(crate) count: u32,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            count: MOST as u32,
+        }
+    }
+}
+
+impl Fleet {
+    /// Those of one pair by its name, or of the only one.
+    pub(crate) fn circuits(&self, pair: Option<&str>, wanted: Wanted) -> Result<Value, AskError> {
+        let (name, remote) = self.find(pair)?;
+        let classes = remote.classes(wanted.first, wanted.count);
+        let classes = classes.map_err(|error| AskError::Remote(name.clone(), error))?;
+        let Some(tree) = classes.trees.iter().flatten().next() else {
+            return Err(AskError::NoSubscribers(name));
+        };
+        let all = tree.classes();
+        let first = wanted.first as usize;
+        let shown = all.iter().skip(first).take(wanted.count as usize);
+        let circuits: Vec<Value> = shown
+            .enumerate()
+            .map(|(index, class)| {
+                let parent = class.parent.map(|parent| &*all[parent as usize].name);
+                let mut circuit = json!({
+                    "name": class.name,
+                    "kind": if class.queue.is_some() { "circuit" } else { "site" },
+                    "parent": parent,
+                });
+                for side in Side::BOTH {
+                    if let Some((class, counts)) = of(&classes, side, first, index) {
+                        circuit[side.name()] = show(class, counts);
+                    }
+                }
+                circuit
+            })
+            .collect();
+        Ok(json!({"ok": true, "pair": name, "known": all.len(), "circuits": circuits}))
+    }
+}
+
+/// One direction of a class; both directions have the same ones in the same order.
+fn of(
+    classes: &Classes,
+    side: Side,
+    first: usize,
+    index: usize,
+) -> Option<(&TreeClass, &ClassCounts)> {
+    let tree = classes.trees[side as usize].as_ref()?;
+    let counts = classes.counts[side as usize].get(index)?;
+    Some((tree.classes().get(first + index)?, counts))
+}
+
+fn show(class: &TreeClass, counts: &ClassCounts) -> Value {
+    json!({
+        "rate_bps": class.rate.as_bps(),
+        "ceil_bps": class.ceil.map(Rate::as_bps),
+        "sent_packets": counts.sent.packets,
+        "sent_bytes": counts.sent.bytes,
+        "dropped_packets": counts.dropped.packets,
+        "marked_packets": counts.marked.packets,
+        "backlog_packets": counts.backlog.packets,
+        "backlog_bytes": counts.backlog.bytes,
+        "delay_ms": counts.delay.as_millis_f64(),
+        "delay_sum_ms": counts.waited.as_millis_f64(),
+    })
+}
