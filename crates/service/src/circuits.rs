@@ -2,7 +2,7 @@
 
 use crate::fleet::{AskError, Fleet};
 use serde_json::{Value, json};
-use sojourn_live::bridge::{Classes, Side};
+use sojourn_live::bridge::{Classes, Remote, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 use sojourn_units::Rate;
 
@@ -57,6 +57,22 @@ impl Fleet {
             })
             .collect();
         Ok(json!({"ok": true, "pair": name, "known": all.len(), "circuits": circuits}))
+    }
+}
+
+impl Fleet {
+    /// All those of all pairs that have some and answer, with the pairs' names.
+    pub(crate) fn all_circuits(&self) -> Vec<(String, Classes)> {
+        let members = self.members();
+        let remotes = members.iter().map(|m| (m.name.clone(), m.remote.clone()));
+        let remotes: Vec<_> = remotes.collect();
+        drop(members);
+        let all = |(name, remote): (String, Remote)| {
+            let classes = remote.classes(0, u32::MAX).ok()?;
+            let has_some = classes.trees.iter().any(Option::is_some);
+            has_some.then_some((name, classes))
+        };
+        remotes.into_iter().filter_map(all).collect()
     }
 }
 

@@ -1,9 +1,12 @@
 //! What is counted, for Prometheus: OpenMetrics 1.0, or its text format 0.0.4 for those who do not
 //! ask for that. Made from snapshots, on threads of its own.
 //!
+//! Circuits of subscribers have a page of their own.
+//!
 //! Names end in their unit, counters in `_total`; labels are `pair`, `direction` (`up`, `down`),
 //! `reason` and `tin`.
 
+mod circuits;
 mod http;
 mod text;
 
@@ -63,15 +66,21 @@ fn respond(request: &Request, fleet: &Fleet) -> Response {
         body: body.to_owned(),
     };
     match (request.method.as_str(), request.path.as_str()) {
-        ("GET", "/metrics") => {
+        ("GET", path @ ("/metrics" | "/metrics/circuits")) => {
             let dialect = Dialect::asked(&request.accept);
             Response {
                 status: "200 OK",
                 content_type: dialect.content_type(),
-                body: page(dialect, &fleet.all_stats()),
+                body: match path {
+                    "/metrics" => page(dialect, &fleet.all_stats()),
+                    _ => circuits::page(dialect, &fleet.all_circuits()),
+                },
             }
         }
-        ("GET", _) => plain("404 Not Found", "metrics are at /metrics\n"),
+        ("GET", _) => plain(
+            "404 Not Found",
+            "metrics are at /metrics, those of subscribers at /metrics/circuits\n",
+        ),
         _ => plain("405 Method Not Allowed", "there is only GET /metrics\n"),
     }
 }

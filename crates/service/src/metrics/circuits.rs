@@ -1,0 +1,146 @@
+//! What circuits and sites have counted, on a page of its own: there may be many thousands.
+
+use super::text::{Dialect, Kind, Page};
+use sojourn_live::bridge::{Classes, Side};
+use sojourn_qdisc::{ClassCounts, TreeClass};
+
+/// Name with its unit, whether it only grows, whether sites have it too, meaning, value.
+type Counted = (
+    &'static str,
+    Kind,
+    bool,
+    &'static str,
+    fn(&ClassCounts) -> f64,
+);
+
+const COUNTED: [Counted; 7] = [
+    (
+        "circuit_sent_packets",
+        Kind::Counter,
+        true,
+        "Packets that left through a circuit or site.",
+        |counts| counts.sent.packets as f64,
+    ),
+    (
+        "circuit_sent_bytes",
+        Kind::Counter,
+        true,
+        "Bytes that left through a circuit or site.",
+        |counts| counts.sent.bytes as f64,
+    ),
+    (
+        "circuit_dropped_packets",
+        Kind::Counter,
+        false,
+        "Packets dropped by a circuit's queue.",
+        |counts| counts.dropped.packets as f64,
+    ),
+    (
+        "circuit_marked_packets",
+        Kind::Counter,
+        false,
+        "Packets marked CE by a circuit's queue.",
+        |counts| counts.marked.packets as f64,
+    ),
+    (
+        "circuit_backlog_bytes",
+        Kind::Gauge,
+        false,
+        "Bytes held by a circuit's queue.",
+        |counts| counts.backlog.bytes as f64,
+    ),
+    (
+        "circuit_waited_seconds",
+        Kind::Counter,
+        false,
+        "Time that a circuit's packets spent in its queue, all together.",
+        |counts| counts.waited.as_secs_f64(),
+    ),
+    (
+        "circuit_delay_seconds",
+        Kind::Gauge,
+        false,
+        "Time that a circuit's last packets spent in its queue, a moving mean.",
+        |counts| counts.delay.as_secs_f64(),
+    ),
+];
+
+/// All metrics of the circuits and sites of pairs, which come with their names.
+pub(super) fn page(dialect: Dialect, pairs: &[(String, Classes)]) -> String {
+    let mut page = Page::new(dialect);
+    for (name, kind, of_sites, about, of) in COUNTED {
+        page.family(name, kind, about);
+        for (pair, classes) in pairs {
+            for side in Side::BOTH {
+                for (class, counts) in of_side(classes, side) {
+                    let is_site = class.queue.is_none();
+                    if is_site && !of_sites {
+                        continue;
+                    }
+                    let labels = [
+                        ("pair", pair.as_str()),
+                        ("direction", side.name()),
+                        ("kind", if is_site { "site" } else { "circuit" }),
+                        ("name", &*class.name),
+                    ];
+                    page.sample(&labels, of(counts));
+                }
+            }
+        }
+    }
+    page.finish()
+}
+
+/// The classes of a direction with what they have counted.
+fn of_side(classes: &Classes, side: Side) -> impl Iterator<Item = (&TreeClass, &ClassCounts)> {
+    let tree = classes.trees[side as usize].iter();
+    let known = tree.flat_map(|tree| tree.classes());
+    known.zip(&classes.counts[side as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_qdisc::{Spec, Tally, TreeSpec};
+    use sojourn_units::{Rate, Span};
+    use std::sync::Arc;
+
+    #[test]
+    fn circuits_have_a_line_for_each_direction() {
+        let class = |name: &str, parent, queue| TreeClass {
+            name: name.into(),
+            parent,
+            rate: Rate::from_bps(1_000_000),
+            ceil: None,
+            queue,
+        };
+        let list = vec![class("hill", None, None), class("1138", Some(0), Some(0))];
+        let tree = TreeSpec::new(list, vec![Spec::pfifo(10)]).expect("a tree");
+        let counts = ClassCounts {
+            sent: Tally {
+                packets: 3,
+                bytes: 4500,
+            },
+            delay: Span::from_millis(7),
+            ..ClassCounts::default()
+        };
+        let classes = Classes {
+            trees: [Some(Arc::new(tree)), None],
+            counts: [vec![counts; 2], Vec::new()],
+        };
+        let text = page(Dialect::Prometheus, &[("wan".to_owned(), classes)]);
+        for (name, kind, called, value) in [
+            ("sent_bytes_total", "site", "hill", "4500"),
+            ("sent_packets_total", "circuit", "1138", "3"),
+            ("delay_seconds", "circuit", "1138", "0.007"),
+        ] {
+            let of = format!("kind=\"{kind}\",name=\"{called}\"");
+            let labels = format!("{{pair=\"wan\",direction=\"up\",{of}}}");
+            let line = format!("sojourn_circuit_{name}{labels} {value}");
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("\"down\""), "{text}");
+        assert_eq!(text.matches("kind=\"site\"").count(), 2, "{text}");
+        assert!(page(Dialect::OpenMetrics, &[]).ends_with("# EOF\n"));
+    }
+}
