@@ -7,8 +7,8 @@ use sojourn_world::LineRate;
 /// Bytes of a full frame, and of the payload in it.
 const FULL: u32 = 1514;
 const PAYLOAD: u16 = 1448;
-/// Frames that the sender has under way at most.
-const WINDOW: usize = 150;
+/// Frames that a sender has under way at most that fills queues.
+const LARGE: usize = 150;
 
 fn mbps(rate: u64) -> Rate {
     Rate::from_bps(rate * 1_000_000)
@@ -35,6 +35,8 @@ struct Upload {
     pool: Pool,
     /// Frames have a VLAN tag.
     tagged: bool,
+    /// Frames that the sender has under way at most.
+    window: usize,
     /// In ms.
     now: u64,
     /// Bits that the bridge may send.
@@ -46,11 +48,12 @@ struct Upload {
 }
 
 impl Upload {
-    fn new(tagged: bool) -> Self {
+    fn new(tagged: bool, window: usize) -> Self {
         Self {
             following: Following::of(&config()).expect("a rate follows"),
             pool: Pool::new(4),
             tagged,
+            window,
             now: 1,
             credit: 0.0,
             free: 0.0,
@@ -95,7 +98,7 @@ impl Upload {
         let mut sum = 0.0;
         for ms in 0..seconds * 1000 {
             self.credit = (self.credit + self.rate() * 1e3).min(f64::from(FULL * 16));
-            while self.credit >= f64::from(FULL * 8) && self.acks.len() < WINDOW {
+            while self.credit >= f64::from(FULL * 8) && self.acks.len() < self.window {
                 self.credit -= f64::from(FULL * 8);
                 self.following.sent(Side::Up, FULL);
                 let value = self.now as u32;
@@ -133,7 +136,7 @@ fn told(following: &Following) -> Vec<Told> {
 #[test]
 fn the_rate_follows_the_link_by_the_timestamps_of_real_frames() {
     for tagged in [false, true] {
-        let mut upload = Upload::new(tagged);
+        let mut upload = Upload::new(tagged, LARGE);
         let alike = upload.run(5, 20.0);
         assert!((15.0..25.0).contains(&alike), "{alike}");
         let slow = upload.run(5, 8.0);
@@ -150,6 +153,21 @@ fn the_rate_follows_the_link_by_the_timestamps_of_real_frames() {
         assert!(text.starts_with("up: "), "{text}");
         assert!(text.contains(" Mbit/s: delay "), "{text}");
     }
+}
+
+/// As BBR does: 40 % of the shaper's rate is all of the link's, and there is no queue to follow.
+#[test]
+fn a_sender_that_fills_no_queue_leaves_the_rate_where_it_is() {
+    let mut upload = Upload::new(false, 14);
+    let stays = upload.run(5, 8.0);
+    assert!((stays - 20.0).abs() < 0.1, "{stays}");
+    let followed = upload.following.followed(Side::Up).expect("it follows");
+    assert!(
+        followed.delay < Span::from_millis(5),
+        "{:?}",
+        followed.delay
+    );
+    assert!(told(&upload.following).is_empty());
 }
 
 #[test]
