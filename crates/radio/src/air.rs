@@ -120,6 +120,8 @@ pub struct Air<P> {
     /// Airtime of an ACK, which is that of a CTS.
     ack: Span,
     rts: Span,
+    /// Bytes of the last data frame, whether it was to all, and its airtime.
+    aired: (u32, bool, Span),
     /// How long a station waits for an answer after its own frame.
     patience: Span,
     neighbours: Neighbours,
@@ -147,6 +149,7 @@ impl<P: Copy> Air<P> {
             eifs: profile.eifs(),
             ack,
             rts: profile.airtime(RTS, profile.basic_rate),
+            aired: (0, true, profile.airtime(0, profile.basic_rate)),
             patience,
             neighbours: Neighbours::new(&profile, places),
             stations: stations.collect(),
@@ -315,19 +318,28 @@ impl<P: Copy> Air<P> {
         self.profile.rts_above.is_some_and(|above| bytes > above)
     }
 
-    fn data_airtime(&self, packet: &Outgoing<P>) -> Span {
-        let rate = match packet.to {
-            Some(_) => self.profile.data_rate,
-            None => self.profile.basic_rate,
+    /// Airtime of a data frame of so many bytes: most often that of the one before.
+    fn data_airtime(&mut self, bytes: u32, to_all: bool) -> Span {
+        if (bytes, to_all) == (self.aired.0, self.aired.1) {
+            return self.aired.2;
+        }
+        let rate = if to_all {
+            self.profile.basic_rate
+        } else {
+            self.profile.data_rate
         };
-        self.profile.airtime(packet.bytes, rate)
+        let airtime = self.profile.airtime(bytes, rate);
+        self.aired = (bytes, to_all, airtime);
+        airtime
     }
 
     /// Airtime of a station's frame of this kind.
-    fn airtime(&self, station: u32, kind: FrameKind) -> Span {
+    fn airtime(&mut self, station: u32, kind: FrameKind) -> Span {
         let packet = self.stations[station as usize].packet.as_ref();
         match (kind, packet) {
-            (FrameKind::Data, Some(packet)) => self.data_airtime(packet),
+            (FrameKind::Data, Some(&Outgoing { bytes, to, .. })) => {
+                self.data_airtime(bytes, to.is_none())
+            }
             (FrameKind::Rts, _) => self.rts,
             _ => self.ack,
         }
@@ -338,9 +350,10 @@ impl<P: Copy> Air<P> {
         let Some(packet) = &self.stations[station as usize].packet else {
             return;
         };
-        let to = packet.to;
-        if to.is_some() && self.needs_rts(packet.bytes) {
-            let rest = self.ack * 2 + self.data_airtime(packet) + self.profile.sifs * 3;
+        let (to, bytes) = (packet.to, packet.bytes);
+        if to.is_some() && self.needs_rts(bytes) {
+            let data = self.data_airtime(bytes, false);
+            let rest = self.ack * 2 + data + self.profile.sifs * 3;
             let rts = (FrameKind::Rts, self.rts, rest);
             self.transmit(station, rts, to, now, upper);
         } else {
@@ -352,7 +365,8 @@ impl<P: Copy> Air<P> {
         let Some(packet) = &self.stations[station as usize].packet else {
             return;
         };
-        let (to, airtime) = (packet.to, self.data_airtime(packet));
+        let (to, bytes) = (packet.to, packet.bytes);
+        let airtime = self.data_airtime(bytes, to.is_none());
         let reserves = match to {
             Some(_) => self.profile.sifs + self.ack,
             None => Span::ZERO,

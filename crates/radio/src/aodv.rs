@@ -21,6 +21,7 @@ mod search;
 pub use message::Message;
 pub use params::AodvParams;
 
+use crate::by_node::ByNode;
 use crate::profile::Rules;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::vec::Vec;
@@ -62,7 +63,7 @@ pub trait Outbox<D> {
 struct Router<D> {
     number: u32,
     questions: u32,
-    routes: BTreeMap<u32, Route>,
+    routes: ByNode<Route>,
     searches: BTreeMap<u32, Search>,
     /// Questions of others, by origin and number, in the order in which they will be forgotten.
     seen: VecDeque<(Time, u32, u32)>,
@@ -117,7 +118,7 @@ impl<D: Copy> Aodv<D> {
         let router = |node| Router {
             number: 2,
             questions: 0,
-            routes: BTreeMap::new(),
+            routes: ByNode::new(),
             searches: BTreeMap::new(),
             seen: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -145,7 +146,7 @@ impl<D: Copy> Aodv<D> {
     /// Whom `node` sends packets for `target` to: also over a route that has become old while they
     /// waited, but over none that is broken.
     pub fn next(&self, node: u32, target: u32) -> Option<u32> {
-        let route = self.routers[node as usize].routes.get(&target)?;
+        let route = self.routers[node as usize].routes.get(target)?;
         (route.state != State::Down).then_some(route.next)
     }
 
@@ -193,7 +194,7 @@ impl<D: Copy> Aodv<D> {
         out: &mut impl Outbox<D>,
     ) {
         let (active, rules) = (self.params.active, self.params.rules);
-        let route = self.routers[node as usize].routes.get_mut(&target);
+        let route = self.routers[node as usize].routes.get_mut(target);
         if let Some(route) = route {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
@@ -254,7 +255,7 @@ impl<D: Copy> Aodv<D> {
         }
         let origin = ask.origin.0;
         if self.found(node, origin, ask.hops, None)
-            && let Some(route) = self.routers[node as usize].routes.get_mut(&origin)
+            && let Some(route) = self.routers[node as usize].routes.get_mut(origin)
         {
             route.expires = now + self.params.active;
         }
@@ -275,7 +276,7 @@ impl<D: Copy> Aodv<D> {
             return;
         }
         let routes = &mut self.routers[node as usize].routes;
-        let Some(back) = routes.get_mut(&reply.origin) else {
+        let Some(back) = routes.get_mut(reply.origin) else {
             return;
         };
         if back.state != State::Up {
@@ -283,7 +284,7 @@ impl<D: Copy> Aodv<D> {
         }
         back.expires = back.expires.max(now + self.params.active);
         let back = back.next;
-        if let Some(route) = routes.get_mut(&target)
+        if let Some(route) = routes.get_mut(target)
             && !route.precursors.contains(&back)
         {
             route.precursors.push(back);
@@ -312,7 +313,7 @@ impl<D: Copy> Aodv<D> {
         let (origin, target) = (ask.origin, ask.target);
         let (back, rules) = (self.next(node, origin.0), self.params.rules);
         let router = &mut self.routers[node as usize];
-        let known = router.routes.get_mut(&target.0).and_then(|route| {
+        let known = router.routes.get_mut(target.0).and_then(|route| {
             let is_known = route.is_usable(rules, now) || route.state == State::Mending;
             is_known.then_some(route)
         });
@@ -348,7 +349,7 @@ impl<D: Copy> Aodv<D> {
             return out.control(node, Message::Reply(reply), back);
         }
         if ask.ttl > 1 {
-            let newest = router.routes.get(&target.0).map_or(0, |route| route.number);
+            let newest = router.routes.get(target.0).map_or(0, |route| route.number);
             let message = Message::Request(Request {
                 target: (target.0, target.1.max(newest)),
                 hops: ask.hops.saturating_add(1),

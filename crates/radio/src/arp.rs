@@ -5,7 +5,7 @@
 //! packet says that the neighbour is gone. Whoever receives a question or an answer learns the
 //! address of its sender; what is known is not forgotten.
 
-use alloc::collections::BTreeMap;
+use crate::by_node::ByNode;
 use alloc::vec::Vec;
 
 /// Questions without an answer after which a neighbour counts as gone.
@@ -64,20 +64,20 @@ impl<D> Default for Entry<D> {
 /// All stations' addresses of their neighbours.
 #[derive(Clone, Debug)]
 pub struct Arp<D> {
-    stations: Vec<BTreeMap<u32, Entry<D>>>,
+    stations: Vec<ByNode<Entry<D>>>,
 }
 
 impl<D: Copy> Arp<D> {
     /// Of so many stations, which know nobody.
     pub fn new(stations: usize) -> Self {
         Self {
-            stations: (0..stations).map(|_| BTreeMap::new()).collect(),
+            stations: (0..stations).map(|_| ByNode::new()).collect(),
         }
     }
 
     /// A station wants to send a packet to a neighbour.
     pub fn resolve(&mut self, station: u32, to: u32, packet: D) -> Resolution<D> {
-        let entry = self.stations[station as usize].entry(to).or_default();
+        let entry = self.stations[station as usize].get_or_insert_with(to, Entry::default);
         if entry.is_known {
             return Resolution::Known(packet);
         }
@@ -100,7 +100,7 @@ impl<D: Copy> Arp<D> {
         message: ArpMessage,
     ) -> (Option<ArpMessage>, Option<D>) {
         let entries = &mut self.stations[station as usize];
-        let entry = entries.entry(message.sender).or_default();
+        let entry = entries.get_or_insert_with(message.sender, Entry::default);
         entry.is_known = true;
         let released = entry.held.take();
         let is_asked = !message.is_answer && message.target == station;

@@ -17,6 +17,7 @@ extern crate std;
 mod air;
 mod aodv;
 mod arp;
+mod by_node;
 mod phy;
 mod profile;
 mod station;

@@ -63,18 +63,21 @@ impl<D: Copy> Aodv<D> {
         self.begin_to_greet(node, now);
         let rules = self.params.rules;
         let routes = &mut self.routers[node as usize].routes;
-        let Some(known) = routes.get_mut(&target) else {
-            let route = Route {
+        let mut is_new = false;
+        let known = routes.get_or_insert_with(target, || {
+            is_new = true;
+            Route {
                 next,
                 number,
                 hops,
                 expires,
                 state: State::Up,
                 precursors: Vec::new(),
-            };
-            routes.insert(target, route);
+            }
+        });
+        if is_new {
             return true;
-        };
+        }
         let is_usable = known.is_usable(rules, now);
         let is_newer = number > known.number;
         let is_shorter = number == known.number && (hops < known.hops || !is_usable);
@@ -99,7 +102,7 @@ impl<D: Copy> Aodv<D> {
     ) {
         let until = now + self.params.active;
         let routes = &mut self.routers[node as usize].routes;
-        let route = routes.entry(neighbour).or_insert_with(|| Route {
+        let route = routes.get_or_insert_with(neighbour, || Route {
             next: neighbour,
             number: 0,
             hops: 1,
@@ -121,7 +124,7 @@ impl<D: Copy> Aodv<D> {
         let (rules, until) = (self.params.rules, now + self.params.active);
         let routes = &mut self.routers[node as usize].routes;
         let mut renew = |target: u32| {
-            let route = routes.get_mut(&target)?;
+            let route = routes.get_mut(target)?;
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(until);
             }
@@ -150,8 +153,8 @@ impl<D: Copy> Aodv<D> {
             return false;
         };
         let routes = &mut self.routers[node as usize].routes;
-        let back = routes.get(&source).map_or(0, |route| route.hops);
-        if let Some(route) = routes.get_mut(&target)
+        let back = routes.get(source).map_or(0, |route| route.hops);
+        if let Some(route) = routes.get_mut(target)
             && route.state != State::Down
             && node != source
             && back > route.hops
@@ -170,10 +173,10 @@ impl<D: Copy> Aodv<D> {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
         let mut lost = Vec::new();
-        for (target, route) in &mut router.routes {
+        for (target, route) in router.routes.iter_mut() {
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
-                lost.push((*target, route.number));
+                lost.push((target, route.number));
             }
             if rules == Rules::Ns2 {
                 route.precursors.retain(|one| *one != neighbour);
@@ -189,7 +192,7 @@ impl<D: Copy> Aodv<D> {
         (packet, target): (D, u32),
         out: &mut impl Outbox<D>,
     ) {
-        let route = self.routers[node as usize].routes.get(&target);
+        let route = self.routers[node as usize].routes.get(target);
         report(
             node,
             &[(target, route.map_or(0, |route| route.number))],
@@ -210,7 +213,7 @@ impl<D: Copy> Aodv<D> {
         let router = &mut self.routers[node as usize];
         let (mut further, mut is_concerned) = (Vec::new(), false);
         for &(target, number) in lost {
-            if let Some(route) = router.routes.get_mut(&target)
+            if let Some(route) = router.routes.get_mut(target)
                 && route.state != State::Down
                 && route.next == from
                 && (rules == Rules::Standard || route.number <= number)

@@ -267,7 +267,7 @@ fn a_relay_keeps_the_routes_alive_that_a_packet_shows() {
         (3, [0, 4, 2]),
     ] {
         for other in others {
-            let expires = routing.routers[relay].routes[&other].expires;
+            let expires = routing.routers[relay].routes[other].expires;
             let until = at(22_000 + relay as u64);
             assert_eq!(expires, until, "of {other} at {relay}");
         }
@@ -278,7 +278,7 @@ fn a_relay_keeps_the_routes_alive_that_a_packet_shows() {
         world.run(&mut routing, at(1000 * second));
         world.send(&mut routing, 0, 2);
     }
-    let [back, forth] = [0, 2].map(|end| routing.routers[1].routes[&end].expires);
+    let [back, forth] = [0, 2].map(|end| routing.routers[1].routes[end].expires);
     assert!(
         back < at(11_000) && forth > at(28_000),
         "{back:?} {forth:?}"
