@@ -303,15 +303,17 @@ impl<P: Copy> Air<P> {
         self.resume(station, now);
     }
 
-    /// Lets a halted backoff count again, if nothing stands in the way.
+    /// Lets a halted backoff count again, if nothing stands in the way. Returns whether it does.
     #[inline]
-    fn resume(&mut self, station: u32, now: Time) {
+    fn resume(&mut self, station: u32, now: Time) -> bool {
         let own = &mut self.stations[station as usize];
-        if own.backing_off && own.halted && own.is_free() {
+        let resumes = own.backing_off && own.halted && own.is_free();
+        if resumes {
             let space = if own.erred { self.eifs } else { self.difs };
             own.counts_from = own.idle_since().max(now) + space;
             own.halted = false;
         }
+        resumes
     }
 
     fn needs_rts(&self, bytes: u32) -> bool {
@@ -528,8 +530,10 @@ impl<P: Copy> Air<P> {
                 upper.collided(from, now);
             }
         }
-        self.resume(neighbour.station, now);
-        self.arm(neighbour.station);
+        // A frame that is not for it changes nothing but its backoff.
+        if self.resume(neighbour.station, now) || is_meant {
+            self.arm(neighbour.station);
+        }
     }
 
     /// A frame has come to its addressee.

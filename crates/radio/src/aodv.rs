@@ -185,27 +185,30 @@ impl<D: Copy> Aodv<D> {
         }
     }
 
-    /// A packet from a source to a target is at `node`: where it begins, or on its way.
+    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns it
+    /// with the neighbour that is next, if it is to go into the queue at once.
+    #[inline]
     pub fn submit(
         &mut self,
         (node, is_source): (u32, bool),
         (packet, [source, target]): (D, [u32; 2]),
         now: Time,
         out: &mut impl Outbox<D>,
-    ) {
+    ) -> Option<(D, u32)> {
         let (active, rules) = (self.params.active, self.params.rules);
         let route = self.routers[node as usize].routes.get_mut(target);
         if let Some(route) = route {
             if route.is_usable(rules, now) {
                 route.expires = route.expires.max(now + active);
+                let next = route.next;
                 if rules == Rules::Standard {
-                    let next = route.next;
                     self.renew_around(node, [source, next], now);
                 }
-                return out.forward(node, packet);
+                return Some((packet, next));
             }
             if route.state == State::Mending && !is_source {
-                return self.hold(node, (packet, target), now, out);
+                self.hold(node, (packet, target), now, out);
+                return None;
             }
         }
         if is_source {
@@ -213,6 +216,7 @@ impl<D: Copy> Aodv<D> {
         } else {
             self.astray(node, (packet, target), out);
         }
+        None
     }
 
     /// A message has come to `node` from its neighbour `from`.

@@ -18,6 +18,9 @@ pub(crate) struct Timers {
     /// The station with the earliest time of all under a node, the lowest of equals: the root is at
     /// 1, node k is above 2k and 2k + 1, and the second half are the groups.
     winners: Vec<u32>,
+    /// The winner of all and its time: asked for so soon after it is set that to look it up would
+    /// mean to wait.
+    first: (u32, Time),
 }
 
 impl Timers {
@@ -27,6 +30,7 @@ impl Timers {
         let mut this = Self {
             times: vec![[Time::MAX; GROUP]; groups],
             winners: vec![0; 2 * groups],
+            first: (0, Time::MAX),
         };
         for (group, winner) in this.winners[groups..].iter_mut().enumerate() {
             *winner = (group * GROUP) as u32;
@@ -45,9 +49,8 @@ impl Timers {
 
     /// The station with the earliest time, the lowest one of equals.
     #[inline]
-    pub(crate) fn first(&self) -> (u32, Time) {
-        let station = self.winners[1];
-        (station, self.of(station))
+    pub(crate) const fn first(&self) -> (u32, Time) {
+        self.first
     }
 
     /// Sets the time of a station.
@@ -60,37 +63,44 @@ impl Timers {
             return;
         }
         *own = time;
-        let winner = (group * GROUP) as u32 + earliest(times);
+        let (place, earliest) = earliest(times);
+        let winner = (group * GROUP) as u32 + place;
         let node = self.times.len() + group;
         if winner == self.winners[node] && winner != station {
             return; // nothing changes above
         }
         self.winners[node] = winner;
-        if node > 1 {
-            self.play(node / 2);
-        }
+        self.first = self.play(node, (winner, earliest));
     }
 
-    /// Who wins at a node and at those above, now that one below has changed.
-    fn play(&mut self, mut node: usize) {
-        while node > 0 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            self.winners[node] = if self.of(right) < self.of(left) {
-                right
-            } else {
-                left
-            };
+    /// Who wins at the nodes above one that has a new winner. Returns the winner of all.
+    #[inline]
+    fn play(&mut self, mut node: usize, mut winner: (u32, Time)) -> (u32, Time) {
+        while node > 1 {
+            let other = self.winners[node ^ 1];
+            let time = self.of(other);
+            // Of equals the left one.
+            let is_right = node % 2 == 1;
+            if time < winner.1 || is_right && time == winner.1 {
+                winner = (other, time);
+            }
             node /= 2;
+            self.winners[node] = winner.0;
         }
+        winner
     }
 }
 
-/// Place of the earliest time, the first one of equals.
+/// Place of the earliest time, the first one of equals, and the time.
 #[inline]
-fn earliest(&[a, b, c, d]: &[Time; GROUP]) -> u32 {
+fn earliest(&[a, b, c, d]: &[Time; GROUP]) -> (u32, Time) {
     let (low, low_time) = if b < a { (1, b) } else { (0, a) };
     let (high, high_time) = if d < c { (3, d) } else { (2, c) };
-    if high_time < low_time { high } else { low }
+    if high_time < low_time {
+        (high, high_time)
+    } else {
+        (low, low_time)
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,16 @@ impl Mail {
     }
 }
 
+/// Where a packet is that has come to a station.
+pub(crate) enum Arrived {
+    /// At its host.
+    Host(Packet),
+    /// On its way: it goes into the queue of the station.
+    Relay(Packet),
+    /// It was for the station itself, waits, or is lost.
+    Nowhere,
+}
+
 /// Where packets go over a radio.
 #[derive(Debug)]
 pub(crate) struct Mesh {
@@ -118,66 +128,74 @@ impl Mesh {
         [self.sources[way.index()], self.targets[way.index()]]
     }
 
-    /// A host sends a packet.
-    pub(crate) fn emit(&mut self, packet: Packet, now: Time, mail: &mut VecDeque<Mail>) {
+    /// A host sends a packet. Returns it when it goes into the queue of this station.
+    pub(crate) fn emit(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        mail: &mut VecDeque<Mail>,
+    ) -> Option<(u32, Packet)> {
         let source = self.sources[packet.way.index()];
-        self.submit((source, true), packet, now, mail);
+        let packet = self.submit((source, true), packet, now, mail)?;
+        Some((source, packet))
     }
 
-    /// A packet is to be sent from a station, its source or on its way.
+    /// A packet is to be sent from a station, its source or on its way. Returns it when it goes
+    /// into the queue there.
     fn submit(
         &mut self,
         (station, is_source): (u32, bool),
         packet: Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) {
+    ) -> Option<Packet> {
         if let Routes::Static(_) = self.routes {
-            return mail.push_back(Mail::Queue { station, packet });
+            return self.resolve(station, packet, now, mail);
         }
         let ends = self.ends(packet.way);
-        self.aodv(now, mail, |aodv, out| {
-            aodv.submit((station, is_source), (packet, ends), now, out);
-        });
+        let (packet, next) = self.aodv(now, mail, |aodv, out| {
+            aodv.submit((station, is_source), (packet, ends), now, out)
+        })??;
+        self.address((station, next), packet, now, mail)
     }
 
-    /// A packet has come to a station. Returns it when its host is there.
+    /// A packet has come to a station.
     pub(crate) fn arrived(
         &mut self,
         (from, to): (u32, u32),
         packet: Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) -> Option<Packet> {
+    ) -> Arrived {
         if let Routes::Aodv(aodv) = &mut self.routes {
             aodv.heard(to, from, packet.told_to().is_none(), now);
         }
         if let Some(message) = packet.asks_address() {
             self.hear_address(to, message, mail);
-            return None;
+            return Arrived::Nowhere;
         }
         let Some(words) = packet.routing() else {
             if self.targets[packet.way.index()] == to {
-                return Some(packet);
+                return Arrived::Host(packet);
             }
             let most = match &self.routes {
                 Routes::Static(_) => None,
                 Routes::Aodv(aodv) => Some(aodv.params().time_to_live - 1),
             };
             let packet = most.map_or(Some(packet), |most| packet.forwarded(most));
-            if let Some(packet) = packet {
-                self.submit((to, false), packet, now, mail);
-            } else {
+            let Some(packet) = packet else {
                 let (station, why) = (to, Lost::NoRoute);
                 mail.push_back(Mail::Lost { station, why });
-            }
-            return None;
+                return Arrived::Nowhere;
+            };
+            let relayed = self.submit((to, false), packet, now, mail);
+            return relayed.map_or(Arrived::Nowhere, Arrived::Relay);
         };
         let message = Message::from_words(&words);
         self.aodv(now, mail, |aodv, out| {
             aodv.receive(to, from, &message, now, out);
         });
-        None
+        Arrived::Nowhere
     }
 
     /// A packet is to be queued at a station. Returns it when the address of the next one is known.
@@ -195,7 +213,21 @@ impl Mesh {
         let Some(Addressee::Station(to)) = self.next(station, &packet) else {
             return Some(packet);
         };
-        let lost = match self.arp.as_mut()?.resolve(station, to, packet) {
+        self.address((station, to), packet, now, mail)
+    }
+
+    /// The same of a packet that goes to the neighbour `to`.
+    fn address(
+        &mut self,
+        (station, to): (u32, u32),
+        packet: Packet,
+        now: Time,
+        mail: &mut VecDeque<Mail>,
+    ) -> Option<Packet> {
+        let Some(arp) = &mut self.arp else {
+            return Some(packet);
+        };
+        let lost = match arp.resolve(station, to, packet) {
             Resolution::Known(packet) => return Some(packet),
             Resolution::Ask { lost } => {
                 let question = ArpMessage {
@@ -254,11 +286,8 @@ impl Mesh {
     ) -> bool {
         let of_flow = packet.told_to().is_none();
         let of_flow = of_flow.then(|| (packet, self.ends(packet.way)));
-        let mut waits = false;
-        self.aodv(now, mail, |aodv, out| {
-            waits = aodv.failed(link, of_flow, now, out);
-        });
-        waits
+        let waits = self.aodv(now, mail, |aodv, out| aodv.failed(link, of_flow, now, out));
+        waits.unwrap_or(false)
     }
 
     /// Does what is due.
@@ -274,22 +303,25 @@ impl Mesh {
         }
     }
 
-    fn aodv(
+    /// Has AODV do something, where it is what routes.
+    #[inline]
+    fn aodv<T>(
         &mut self,
         now: Time,
         mail: &mut VecDeque<Mail>,
-        act: impl FnOnce(&mut Aodv<Packet>, &mut Post<'_>),
-    ) {
-        if let Routes::Aodv(aodv) = &mut self.routes {
-            let mut out = Post {
-                mail,
-                purged: &mut self.purged,
-                params: *aodv.params(),
-                link_header: self.link_header,
-                now,
-            };
-            act(aodv, &mut out);
-        }
+        act: impl FnOnce(&mut Aodv<Packet>, &mut Post<'_>) -> T,
+    ) -> Option<T> {
+        let Routes::Aodv(aodv) = &mut self.routes else {
+            return None;
+        };
+        let mut out = Post {
+            mail,
+            purged: &mut self.purged,
+            bytes: aodv.params().bytes,
+            link_header: self.link_header,
+            now,
+        };
+        Some(act(aodv, &mut out))
     }
 }
 
@@ -328,14 +360,15 @@ fn aodv(cell: &Cell, params: AodvParams) -> Aodv<Packet> {
 struct Post<'a> {
     mail: &'a mut VecDeque<Mail>,
     purged: &'a mut [Vec<(u32, Time)>],
-    params: AodvParams,
+    /// Of questions and answers.
+    bytes: [u16; 2],
     link_header: u16,
     now: Time,
 }
 
 impl Outbox<Packet> for Post<'_> {
     fn control(&mut self, station: u32, message: Message, to: Option<u32>) {
-        let len = message.bytes(&self.params) + HEADERS + self.link_header;
+        let len = message.bytes(self.bytes) + HEADERS + self.link_header;
         let packet = Packet::route(message.words(), to, len);
         debug_assert!(packet.len() == u32::from(len));
         self.mail.push_back(Mail::Queue { station, packet });

@@ -4,7 +4,7 @@ use crate::calendar::{Owner, Source};
 use crate::change::Changes;
 use crate::forwarding::Forwarding;
 use crate::medium::Medium;
-use crate::mesh::Mail;
+use crate::mesh::{Arrived, Mail};
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
 use sojourn_radio::Lost;
@@ -26,7 +26,11 @@ impl Net {
         }
         let way = packet.way;
         if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
-            return mesh.emit(packet, now, &mut passage.mail);
+            match mesh.emit(packet, now, &mut passage.mail) {
+                Some((station, packet)) => self.offer(station as usize, packet, now),
+                None => self.arm_routing(),
+            }
+            return;
         }
         if let Some(access) = &mut passage.access {
             if let Some(arrival) = access.send_up(packet, now) {
@@ -66,8 +70,10 @@ impl Net {
             match mail {
                 Mail::Arrived { from, to, packet } => {
                     let mail = &mut passage.mail;
-                    if let Some(packet) = mesh.arrived((from, to), packet, now, mail) {
-                        return Some(packet);
+                    match mesh.arrived((from, to), packet, now, mail) {
+                        Arrived::Host(packet) => return Some(packet),
+                        Arrived::Relay(packet) => self.offer(to as usize, packet, now),
+                        Arrived::Nowhere => {}
                     }
                 }
                 Mail::Queue { station, packet } => {

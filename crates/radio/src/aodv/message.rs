@@ -1,6 +1,5 @@
 //! The messages of AODV (RFC 3561 section 5), and how others carry them.
 
-use super::AodvParams;
 use sojourn_units::{Span, Time};
 
 /// Most destinations in one RERR here; more make more messages.
@@ -113,11 +112,12 @@ impl Message {
         }
     }
 
-    /// Its bytes without IP and UDP headers.
-    pub fn bytes(&self, params: &AodvParams) -> u16 {
+    /// Its bytes without IP and UDP headers, where questions and answers have so many
+    /// ([`AodvParams::bytes`]).
+    pub fn bytes(&self, [question, answer]: [u16; 2]) -> u16 {
         match self {
-            Self::Request(_) => params.bytes[0],
-            Self::Reply(_) => params.bytes[1],
+            Self::Request(_) => question,
+            Self::Reply(_) => answer,
             Self::Error { count, .. } => 4 + 8 * u16::from(*count),
         }
     }

@@ -121,7 +121,7 @@ impl World {
                     if packet.1 == node {
                         self.arrived.push((packet, now));
                     } else {
-                        aodv.submit((node, false), (packet, packet.into()), now, self);
+                        self.submit(aodv, (node, false), packet);
                     }
                 }
             }
@@ -129,7 +129,13 @@ impl World {
     }
 
     fn send(&mut self, aodv: &mut Aodv<Data>, from: u32, to: u32) {
-        aodv.submit((from, true), ((from, to), [from, to]), self.now, self);
+        self.submit(aodv, (from, true), (from, to));
+    }
+
+    fn submit(&mut self, aodv: &mut Aodv<Data>, at: (u32, bool), packet: Data) {
+        let ready = aodv.submit(at, (packet, packet.into()), self.now, self);
+        self.forwards
+            .extend(ready.map(|(packet, _)| (at.0, packet)));
     }
 }
 
