@@ -75,19 +75,19 @@ impl Timers {
 
     /// Who wins at the nodes above one that has a new winner. Returns the winner of all.
     #[inline]
-    fn play(&mut self, mut node: usize, mut winner: (u32, Time)) -> (u32, Time) {
+    fn play(&mut self, mut node: usize, (mut winner, mut earliest): (u32, Time)) -> (u32, Time) {
         while node > 1 {
             let other = self.winners[node ^ 1];
             let time = self.of(other);
-            // Of equals the left one.
-            let is_right = node % 2 == 1;
-            if time < winner.1 || is_right && time == winner.1 {
-                winner = (other, time);
-            }
+            // Of equals the left one. Without a branch, which nobody could foretell.
+            let limit = earliest.as_nanos().saturating_add(node as u64 % 2);
+            let loses = time.as_nanos() < limit;
+            winner = if loses { other } else { winner };
+            earliest = if loses { time } else { earliest };
             node /= 2;
-            self.winners[node] = winner.0;
+            self.winners[node] = winner;
         }
-        winner
+        (winner, earliest)
     }
 }
 
