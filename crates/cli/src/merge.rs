@@ -4,6 +4,7 @@ use crate::out::{Results, check_out};
 use crate::{WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
+use sojourn_report::{Joined, Rest, Runs};
 use std::path::PathBuf;
 
 /// Put the shards of a scenario's runs together to what one run of all would have written
@@ -32,12 +33,13 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<u8> {
-    let merged = sojourn_report::join(&args.dirs).map_err(WrongInput::from)?;
+    let Joined { info, runs } = sojourn_report::join(&args.dirs).map_err(WrongInput::from)?;
     let out = &args.out;
-    check_out(out, Results::Scenario(&merged.info.name), args.overwrite)?;
-    sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
+    check_out(out, Results::Scenario(&info.name), args.overwrite)?;
+    let (figures, rest) = Rest::of(runs);
+    sojourn_report::write_runs(out, &info, Runs::new(&figures, &rest), &[])
         .with_context(|| format!("--out {}", out.display()))?;
-    let count = merged.results.len();
+    let count = figures.len();
     let page = out.join(sojourn_report::PAGE);
     print(&format!("{count} runs\n{}\n", page.display()))?;
     Ok(0)

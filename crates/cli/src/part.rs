@@ -1,14 +1,12 @@
 //! Which of a scenario's runs are run here: a shard of them, without those that are there already.
 
-use crate::WrongInput;
 use crate::progress::Bar;
-use sojourn_report::{Kept, ReportError, SUMMARY, lighten};
+use sojourn_report::{Finished, ReportError, Slot, lighten};
 use sojourn_scenario::Outcome;
 use sojourn_version::VERSION;
-use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldError, WorldName};
+use sojourn_world::{Cell, RunResult, World, WorldError, WorldName};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,23 +55,28 @@ pub(crate) struct Part {
     pub(crate) left: Vec<Cell>,
     /// The place of each of them among all.
     places: Vec<usize>,
+    /// Where each of all is kept; empty where they are not.
+    slots: Vec<Slot>,
 }
 
-/// The figures of runs that are there already, by their places.
-pub(crate) type There = BTreeMap<usize, RunResult>;
+/// The runs that are there already, by their places.
+pub(crate) type There = BTreeMap<usize, Finished>;
 
 impl Part {
-    /// All of them.
-    pub(crate) fn whole(cells: &[Cell]) -> Self {
+    /// What is not there of the cells. Each is kept in its slot as it finishes; without slots its
+    /// figures stay, and nothing else.
+    pub(crate) fn new(cells: &[Cell], slots: Vec<Slot>, there: &There) -> Self {
+        let places = (0..cells.len()).filter(|place| !there.contains_key(place));
+        let places: Vec<usize> = places.collect();
         Self {
-            left: cells.to_vec(),
-            places: (0..cells.len()).collect(),
+            left: places.iter().map(|place| cells[*place].clone()).collect(),
+            places,
+            slots,
         }
     }
 
-    /// Runs them in a world, and keeps each run in the folder as it finishes, if there is one.
-    /// What comes back are figures, without series: those of what was there as well, in the order
-    /// of all cells, and a sentence for each run without a result.
+    /// Runs them in a world. What comes back are the outcomes of all cells, of those that were
+    /// there as well, in their order.
     ///
     /// # Errors
     /// When a run cannot be kept; no other is begun then.
@@ -82,116 +85,87 @@ impl Part {
         there: There,
         world: &(dyn World + Sync),
         jobs: NonZeroUsize,
-        kept: Option<&Kept>,
         stop: &AtomicBool,
         bar: &Bar,
-    ) -> Result<Found, ReportError> {
+    ) -> Result<Vec<Outcome<Finished>>, ReportError> {
         let (outcomes, refused) = (Mutex::new(BTreeMap::new()), Mutex::new(None));
-        let take = |index: usize, mut outcome: Outcome| {
-            if let Ok(run) = &mut outcome {
-                run.program = Some(VERSION.to_owned());
-            }
-            let outcome = match (outcome, kept) {
-                (Ok(run), Some(kept)) => match kept.keep(self.places[index], run) {
-                    Ok(figures) => Ok(figures),
-                    Err(error) => {
-                        stop.store(true, Ordering::Relaxed);
-                        *refused.lock().expect(TAKEN) = Some(error);
-                        Err(WorldError::Interrupted)
-                    }
-                },
-                (Ok(mut run), None) => {
-                    lighten(&mut run);
-                    Ok(run)
-                }
-                (outcome, _) => outcome,
+        let keep = |place: usize, mut run: RunResult| {
+            run.program = Some(VERSION.to_owned());
+            let Some(slot) = self.slots.get(place) else {
+                lighten(&mut run);
+                return Ok(Finished::from(run));
             };
-            outcomes.lock().expect(TAKEN).insert(index, outcome);
+            slot.keep(run).map_err(|error| {
+                stop.store(true, Ordering::Relaxed);
+                *refused.lock().expect(TAKEN) = Some(error);
+                WorldError::Interrupted
+            })
+        };
+        let take = |index: usize, outcome: Outcome| {
+            let place = self.places[index];
+            let outcome = outcome.and_then(|run| keep(place, run));
+            outcomes.lock().expect(TAKEN).insert(place, outcome);
         };
         sojourn_scenario::each(world, &self.left, jobs, stop, bar, &take);
         if let Some(error) = refused.into_inner().expect(TAKEN) {
             return Err(error);
         }
-        let outcomes: Vec<Outcome> = outcomes.into_inner().expect(TAKEN).into_values().collect();
-        let good = outcomes.iter().map(Result::is_ok);
-        let places = self.places.iter().zip(good).filter(|(_, is_good)| *is_good);
-        let places: Vec<usize> = places.map(|(place, _)| *place).collect();
-        let (results, failures) = sojourn_scenario::split(&self.left, outcomes);
-        let mut all = there;
-        all.extend(places.into_iter().zip(results));
-        let (places, figures) = all.into_iter().unzip();
-        Ok(Found {
-            figures,
-            places,
-            failures,
-        })
+        let mut all = outcomes.into_inner().expect(TAKEN);
+        all.extend(there.into_iter().map(|(place, run)| (place, Ok(run))));
+        Ok(all.into_values().collect())
     }
 }
 
-/// What runs have yielded.
-#[derive(Default)]
-pub(crate) struct Found {
-    /// The figures of each run.
-    pub(crate) figures: Vec<RunResult>,
-    /// Their places among all cells of their world.
-    pub(crate) places: Vec<usize>,
-    /// A sentence for each run without a result.
-    pub(crate) failures: Vec<String>,
+/// Whether this version of the program has made a run in a world.
+fn is_ours(run: &RunResult, world: &WorldName) -> bool {
+    run.program.as_deref() == Some(VERSION) && run.world == *world
 }
 
-impl Found {
-    /// Adds those of another world.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.figures.extend(other.figures);
-        self.places.extend(other.places);
-        self.failures.extend(other.failures);
+/// What is kept in the slots of the cells in a world, run by this version of the program.
+pub(crate) fn kept(cells: &[Cell], slots: &[Slot], world: &WorldName) -> There {
+    let mut there = There::new();
+    for (place, (cell, slot)) in cells.iter().zip(slots).enumerate() {
+        let fits = |run: &RunResult| {
+            is_ours(run, world) && run.params == cell.params && run.seed == cell.seed
+        };
+        let run = slot.held().filter(|run| fits(&run.figures));
+        there.extend(run.map(|run| (place, run)));
     }
+    there
 }
 
 /// A run by its parameters and its seed.
-type Key<'a> = (&'a [(String, String)], u64);
+type Key = (Vec<(String, String)>, u64);
 
-/// What a folder lacks of the cells in a world, and what it holds of them, run by this version of
-/// the program: results, and what is kept of runs whose results were not written.
+/// Keeps what results have of the cells in a world and the slots lack. `key` says under which
+/// parameters the results know the cell at a place; none where theirs is another.
 ///
 /// # Errors
-/// When the folder is damaged, or holds another scenario.
-pub(crate) fn resumed(
-    info: &ScenarioInfo,
+/// When a run cannot be read or kept.
+pub(crate) fn take_results(
+    there: &mut There,
+    results: Vec<Finished>,
     cells: &[Cell],
+    slots: &[Slot],
     world: &WorldName,
-    dir: &Path,
-    kept: &Kept,
-) -> Result<(Part, There), WrongInput> {
-    let is_ours = |run: &RunResult| run.program.as_deref() == Some(VERSION) && run.world == *world;
-    let mut there = There::new();
-    for (place, cell) in cells.iter().enumerate() {
-        let run = kept.held(world, place).filter(is_ours);
-        let run = run.filter(|run| run.params == cell.params && run.seed == cell.seed);
-        there.extend(run.map(|run| (place, run)));
-    }
-    if dir.join(SUMMARY).exists() {
-        let held = sojourn_report::merge(&[PathBuf::from(dir)]).map_err(WrongInput::from)?;
-        if held.info.source != info.source {
-            let dir = dir.display();
-            return Err(WrongInput(format!(
-                "--resume: {dir} holds results of another scenario, or of another text of this one"
-            )));
+    key: impl Fn(usize) -> Option<Key>,
+) -> Result<(), ReportError> {
+    let lacking = (0..cells.len()).filter(|place| !there.contains_key(place));
+    let lacking: BTreeMap<Key, usize> = lacking
+        .filter_map(|place| Some((key(place)?, place)))
+        .collect();
+    for run in results {
+        let Finished { figures, .. } = &run;
+        if !is_ours(figures, world) {
+            continue;
         }
-        let keys = cells.iter().map(|cell| (&cell.params[..], cell.seed));
-        let wanted: BTreeMap<Key<'_>, usize> = keys.zip(0..).collect();
-        for run in held.results.into_iter().filter(is_ours) {
-            let place = wanted.get(&(&run.params[..], run.seed)).copied();
-            if let Some(place) = place.filter(|place| !there.contains_key(place)) {
-                let run = kept.keep(place, run).map_err(WrongInput::from)?;
-                there.insert(place, run);
-            }
+        if let Some(&place) = lacking.get(&(figures.params.clone(), figures.seed)) {
+            let mut whole = run.whole()?.into_owned();
+            whole.params.clone_from(&cells[place].params);
+            there.insert(place, slots[place].keep(whole)?);
         }
     }
-    let places = (0..cells.len()).filter(|place| !there.contains_key(place));
-    let places: Vec<usize> = places.collect();
-    let left = places.iter().map(|place| cells[*place].clone()).collect();
-    Ok((Part { left, places }, there))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,26 +1,27 @@
 //! `sojourn reproduce`: runs a published study and holds its claims against what comes out.
 
 mod again;
+mod runs;
 
 pub(crate) use again::again;
 
 use crate::out::{Results, check_out, clear};
-use crate::progress::Bar;
-use crate::run::run_cells;
+use crate::run::interrupted;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{self, Row, Setup, WORLDS};
-use crate::{FAILED, INTERRUPTED, WrongInput, print};
+use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
+use runs::{Cost, Place, WorldRuns};
+use sojourn_report::forget;
 use sojourn_scenario::Options;
-use sojourn_study::{Choice, Outcomes, Reproduced, Status, Study};
-use sojourn_world::{ByWorld, World};
+use sojourn_study::{Choice, Reproduced, Status, Study};
+use sojourn_world::ByWorld;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 /// Run a published study and say claim by claim where we stand
 ///
@@ -32,18 +33,22 @@ use std::time::Instant;
   sojourn reproduce codel-red --quick
   sojourn reproduce codel-red --claims R1,R4 --json | jq '.claims[].status'
   sojourn reproduce codel-red --out out/codel-red
+  sojourn reproduce codel-red --out out/codel-red --resume   (goes on where it was killed)
   sojourn reproduce my-study --world both --out out/my-study   (as root)
 
 Exit status: 0 when every claim that the world can tell passes or deviates within the bound of a
 mark, 1 when one fails or a run failed, 2 when the input is wrong (nothing is run or written), 130
-after Ctrl-C.")]
+after Ctrl-C (what --out keeps of finished runs is there for --resume).")]
 pub(crate) struct ReproduceArgs {
     /// The study: its name or its folder
     #[arg(required_unless_present = "list")]
     study: Option<String>,
 
     /// List the studies and their claims; nothing is run
-    #[arg(long, conflicts_with_all = ["world", "claims", "quick", "seeds", "jobs", "json", "out"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["world", "claims", "quick", "seeds", "jobs", "json", "out", "resume"]
+    )]
     list: bool,
 
     /// Simulated, on real packets in network namespaces, or one beside the other
@@ -83,31 +88,14 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, requires = "out")]
     overwrite: bool,
 
+    /// Run only what the folder of --out lacks; what this version of the program has run of the
+    /// same scenarios stays, also where it was interrupted or killed
+    #[arg(long, requires = "out")]
+    resume: bool,
+
     /// No progress and nothing on standard output but what --json asks for
     #[arg(long, short)]
     quiet: bool,
-}
-
-/// What all runs took.
-#[derive(Default)]
-struct Cost {
-    runs: usize,
-    wall_s: f64,
-    cpu_s: f64,
-    events: u64,
-}
-
-impl Cost {
-    /// For `claims.json`.
-    fn figures(&self) -> Vec<(String, f64)> {
-        let figures = [
-            ("runs", self.runs as f64),
-            ("events", self.events as f64),
-            ("cpu_s", self.cpu_s),
-            ("wall_s", self.wall_s),
-        ];
-        figures.map(|(name, value)| (name.to_owned(), value)).into()
-    }
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -128,25 +116,37 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     for row in worlds::once(&args.world) {
         worlds.push((row, row.world(Setup::default())?));
     }
+    let folder = Place::of(args)?;
+    let mut parts = Vec::new();
+    for (row, _) in &worlds {
+        parts.push(WorldRuns::of(
+            &study,
+            &choice,
+            &row.name,
+            &folder,
+            args.resume,
+        )?);
+    }
+    if !args.resume {
+        forget(folder.path()).map_err(WrongInput::from)?;
+    }
     let stop = stop_on_signal()?;
     let mut cost = Cost::default();
     let mut found = ByWorld::default();
-    for (row, world) in &worlds {
+    for ((row, world), part) in worlds.iter().zip(parts) {
         let jobs = row.jobs(args.jobs);
-        let world = world.as_ref();
-        let outcomes = run(&study, &choice, world, jobs, args, &stop, &mut cost);
-        found.insert(row.name.clone(), outcomes);
+        let outcomes = part.run(world.as_ref(), jobs, args.quiet, &stop, &mut cost);
+        found.insert(row.name.clone(), outcomes.with_context(|| folder.name())?);
         if stop.load(Ordering::Relaxed) {
-            eprintln!("sojourn: interrupted; nothing was written");
-            return Ok(INTERRUPTED);
+            return Ok(interrupted(args.out.is_some()));
         }
     }
-    let found = Reproduced::new(&study, &choice.claims, found, cost.figures(), None);
+    let found = Reproduced::new(&study, &choice.claims, found, cost.figures(), None)?;
     for failure in &found.failures {
         eprintln!("sojourn: {failure}");
     }
     if let Some(dir) = &args.out {
-        let written = found.write(dir);
+        let written = found.write(dir).and_then(|()| forget(dir));
         written.with_context(|| format!("--out {}", dir.display()))?;
         clear(dir, Results::Study(&found.info.name))?;
     }
@@ -188,30 +188,6 @@ fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
         }
     }
     Ok(choice)
-}
-
-/// Runs the cells of every setting that a chosen claim is about, in one world.
-#[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
-fn run(
-    study: &Study,
-    choice: &Choice,
-    world: &(dyn World + Sync),
-    jobs: NonZeroUsize,
-    args: &ReproduceArgs,
-    stop: &AtomicBool,
-    cost: &mut Cost,
-) -> Outcomes {
-    let chosen = study.runs(choice, &world.name());
-    let bar = Bar::new(&chosen.cells, args.quiet);
-    let begin = Instant::now();
-    let outcomes = run_cells(world, &chosen.cells, jobs, stop, &bar);
-    bar.clear();
-    let runs = || outcomes.iter().flatten();
-    cost.runs += runs().count();
-    cost.wall_s += begin.elapsed().as_secs_f64();
-    cost.cpu_s += runs().map(|run| run.cost.cpu_s).sum::<f64>();
-    cost.events += runs().map(|run| run.cost.events).sum::<u64>();
-    chosen.outcomes(outcomes)
 }
 
 fn list() -> anyhow::Result<u8> {

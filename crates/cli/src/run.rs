@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::out::{Results, check_out, clear};
-use crate::part::{Found, Part, Shard, There, resumed};
+use crate::part::{self, Part, Shard, There};
 use crate::pcap::Capturing;
 use crate::progress::Bar;
 use crate::signal::stop_on_signal;
@@ -13,11 +13,11 @@ use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
 use sojourn_kernel::Version;
 use sojourn_live::Queues;
-use sojourn_report::{Kept, Runs};
-use sojourn_scenario::{Outcome, Scenario};
-use sojourn_world::{Cell, RunResult, ScenarioInfo, World};
+use sojourn_report::{Finished, Folder, Kept, Rest, Runs, SUMMARY, Slot, forget};
+use sojourn_scenario::{Outcome, Scenario, split};
+use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -168,29 +168,28 @@ impl RunArgs {
         })
     }
 
-    /// What is run of the cells in a world.
+    /// What is run of the cells in a world, and what is there.
     fn part(
         &self,
         info: &ScenarioInfo,
         cells: &[Cell],
-        row: &Row,
-        kept: Option<&Kept>,
+        world: &WorldName,
     ) -> Result<(Part, There), WrongInput> {
-        match (&self.out, kept) {
-            (Some(dir), Some(kept)) if self.resume => {
-                if !self.pcap.is_empty() {
-                    // Captures of runs that were killed are gone.
-                    kept.clear().map_err(WrongInput::from)?;
-                }
-                resumed(info, cells, &row.name, dir, kept)
+        let mut there = There::new();
+        let Some(dir) = &self.out else {
+            return Ok((Part::new(cells, Vec::new(), &there), there));
+        };
+        let kept = Kept::new(dir, info);
+        let slots = (0..cells.len()).map(|place| kept.slot(world, place));
+        let slots: Vec<Slot> = slots.collect();
+        if self.resume {
+            // Captures of runs that were killed are gone.
+            if self.pcap.is_empty() {
+                there = part::kept(cells, &slots, world);
             }
-            _ => Ok((Part::whole(cells), There::new())),
+            add_results(&mut there, info, cells, &slots, world, dir)?;
         }
-    }
-
-    /// Where finished runs are kept until the results are written.
-    fn kept(&self, info: &ScenarioInfo) -> Option<Kept> {
-        self.out.as_deref().map(|dir| Kept::new(dir, info))
+        Ok((Part::new(cells, slots, &there), there))
     }
 
     /// The world behind `--pcap`, if that is wanted.
@@ -240,6 +239,30 @@ impl RunArgs {
     }
 }
 
+/// Takes what a folder's results have of the cells in a world.
+fn add_results(
+    there: &mut There,
+    info: &ScenarioInfo,
+    cells: &[Cell],
+    slots: &[Slot],
+    world: &WorldName,
+    dir: &Path,
+) -> Result<(), WrongInput> {
+    if !dir.join(SUMMARY).exists() {
+        return Ok(());
+    }
+    let held = Folder::open(dir).map_err(WrongInput::from)?;
+    if held.info.source != info.source {
+        let dir = dir.display();
+        return Err(WrongInput(format!(
+            "--resume: {dir} holds results of another scenario, or of another text of this one"
+        )));
+    }
+    let key = |place: usize| Some((cells[place].params.clone(), cells[place].seed));
+    let taken = part::take_results(there, held.runs, cells, slots, world, key);
+    taken.map_err(WrongInput::from)
+}
+
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let Scenario {
         mut info,
@@ -252,9 +275,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     for row in &rows {
         worlds.push(row.world(args.setup())?);
     }
-    let kept = args.kept(&info);
     for row in &rows {
-        let (part, held) = args.part(&info, &cells, row, kept.as_ref())?;
+        let (part, held) = args.part(&info, &cells, &row.name)?;
         parts.push(part);
         there.push(held);
     }
@@ -262,11 +284,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     for (world, part) in worlds.iter().zip(&parts) {
         capturing.push(args.capturing(world.as_ref(), &part.left)?);
     }
-    if let Some(kept) = kept.as_ref().filter(|_| !args.resume) {
-        kept.clear().map_err(WrongInput::from)?;
+    if let Some(dir) = args.out.as_deref().filter(|_| !args.resume) {
+        forget(dir).map_err(WrongInput::from)?;
     }
     let stop = stop_on_signal()?;
-    let mut found = Found::default();
+    let (mut runs, mut failures) = (Vec::new(), Vec::new());
     let all = rows
         .iter()
         .zip(&worlds)
@@ -278,41 +300,38 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             None => world.as_ref(),
         };
         let bar = Bar::new(&part.left, args.quiet);
-        let ran = part.run(
-            there,
-            world,
-            row.jobs(args.jobs),
-            kept.as_ref(),
-            &stop,
-            &bar,
-        );
+        let outcomes = part.run(there, world, row.jobs(args.jobs), &stop, &bar);
         bar.clear();
-        found.add(ran.context("--out")?);
+        let (good, bad) = split(&cells, outcomes.context("--out")?);
+        runs.extend(good);
+        failures.extend(bad);
         if stop.load(Ordering::Relaxed) {
-            let left = match &kept {
-                Some(_) => "finished runs are kept for --resume",
-                None => "nothing was written",
-            };
-            eprintln!("sojourn: interrupted; {left}");
-            return Ok(INTERRUPTED);
+            return Ok(interrupted(args.out.is_some()));
         }
     }
-    finish(args, &info, &found, kept.as_ref(), &mut capturing)
+    finish(args, &info, runs, &failures, &mut capturing)
+}
+
+/// Says what is left of runs that were interrupted. Returns the exit status.
+pub(crate) fn interrupted(is_kept: bool) -> u8 {
+    let left = if is_kept {
+        "finished runs are kept for --resume"
+    } else {
+        "nothing was written"
+    };
+    eprintln!("sojourn: interrupted; {left}");
+    INTERRUPTED
 }
 
 /// Writes and shows what came out.
 fn finish(
     args: &RunArgs,
     info: &ScenarioInfo,
-    found: &Found,
-    kept: Option<&Kept>,
+    runs: Vec<Finished>,
+    failures: &[String],
     capturing: &mut [Option<Capturing<'_>>],
 ) -> anyhow::Result<u8> {
-    let Found {
-        figures,
-        places,
-        failures,
-    } = found;
+    let (figures, rest) = &Rest::of(runs);
     for failure in failures {
         eprintln!("sojourn: {failure}");
     }
@@ -320,10 +339,10 @@ fn finish(
         if let Some(said) = sojourn_report::repeated(figures).filter(|_| !args.quiet) {
             eprintln!("sojourn: {said}");
         }
-        if let (Some(dir), Some(kept)) = (&args.out, kept) {
-            let runs = Runs::kept(figures, kept, places);
+        if let Some(dir) = &args.out {
+            let runs = Runs::new(figures, rest);
             sojourn_report::write_runs(dir, info, runs, failures)
-                .and_then(|()| kept.clear())
+                .and_then(|()| forget(dir))
                 .with_context(|| format!("--out {}", dir.display()))?;
             clear(dir, Results::Scenario(&info.name))?;
             for capturing in capturing.iter_mut().flatten() {

@@ -1,5 +1,6 @@
-//! `sojourn run --out` killed in the middle: finished runs stay, `--resume` goes on, and the folder
-//! is that of a run nobody disturbed. And what such a run holds in memory.
+//! `sojourn run --out` and `sojourn reproduce --out` killed in the middle: finished runs stay,
+//! `--resume` goes on, and the folder is that of a run nobody disturbed. And what they hold in
+//! memory.
 
 mod common;
 
@@ -28,6 +29,66 @@ start_spread = "500ms"
 name = "probe"
 direction = "up"
 app = "ping"
+"#;
+
+/// Two settings whose cells have the same parameters, with claims, charts and a table of figures, of
+/// series and of distributions.
+const STUDY: &str = r#"format = "sojourn-study/1"
+name = "small"
+title = "Small"
+source = "nowhere"
+link = "up"
+[[setting]]
+name = "near"
+scenario = "small.toml"
+[[setting]]
+name = "far"
+scenario = "far.toml"
+[axes.aqm]
+fifo."dumbbell.qdisc" = "pfifo limit 20"
+fq."dumbbell.qdisc" = "fq_codel"
+[[claim]]
+id = "N1"
+setting = "near"
+statement = "s"
+published = "p"
+check = [
+    "for aqm: link.sojourn_ms.below(500) > 1%",
+    "link.series.throughput.mean(1, 2)[fq] in 1000000 .. 3000000",
+]
+[[claim]]
+id = "F1"
+setting = "far"
+statement = "s"
+published = "p"
+check = ["for aqm: link.utilisation > 10%"]
+[[chart]]
+title = "Distribution"
+setting = "near"
+kind = "distribution"
+lines = "aqm"
+label = "share"
+[[chart]]
+title = "Distribution of the round trips"
+setting = "far"
+kind = "distribution"
+of = "flow.rtt_ms[flow=probe]"
+lines = "aqm"
+label = "share"
+[[chart]]
+title = "Backlog"
+setting = "far"
+kind = "time"
+label = "packets"
+lines = "aqm"
+series = "backlog"
+of = "up"
+[[table]]
+title = "Used"
+setting = "far"
+rows = "aqm"
+columns = "aqm"
+value = "link.utilisation"
 "#;
 
 fn folder() -> tempfile::TempDir {
@@ -91,6 +152,25 @@ fn costs(out: &Path, key: &str) -> Vec<f64> {
 
 /// The folders hold the same, but for what the runs cost.
 fn assert_same(a: &Path, b: &Path) {
+    assert_same_results(a, b);
+    let files = |dir: &Path| fs::read_dir(dir).expect("a folder").count();
+    assert_eq!((files(a), files(b)), (3, 3));
+}
+
+/// Of two folders of studies.
+fn assert_same_study(a: &Path, b: &Path) {
+    assert_same_results(a, b);
+    let claims = |dir: &Path| {
+        let text = fs::read_to_string(dir.join("claims.json")).expect("claims");
+        let mut claims: Value = serde_json::from_str(&text).expect("JSON");
+        let cost = claims["cost"].take();
+        (claims, cost["runs"].clone(), cost["events"].clone())
+    };
+    assert_eq!(claims(a), claims(b));
+    assert!(!a.join("unfinished").exists() && !b.join("unfinished").exists());
+}
+
+fn assert_same_results(a: &Path, b: &Path) {
     for name in ["results.parquet", "report.html"] {
         let bytes = |dir: &Path| fs::read(dir.join(name)).expect(name);
         assert!(bytes(a) == bytes(b), "{name} is not the same");
@@ -103,8 +183,6 @@ fn assert_same(a: &Path, b: &Path) {
         summary
     };
     assert_eq!(without_cost(a), without_cost(b));
-    let files = |dir: &Path| fs::read_dir(dir).expect("a folder").count();
-    assert_eq!((files(a), files(b)), (3, 3));
 }
 
 #[test]
@@ -145,6 +223,62 @@ fn a_killed_shard_goes_on() {
     assert_same(&dir.join("whole"), &dir.join("both"));
 }
 
+/// The folder with the study beside its scenarios.
+fn study() -> tempfile::TempDir {
+    let dir = folder();
+    let far = SCENARIO.replace("20ms", "60ms");
+    fs::write(dir.path().join("far.toml"), far).expect("it can be written");
+    fs::write(dir.path().join("study.toml"), STUDY).expect("it can be written");
+    dir
+}
+
+#[test]
+fn a_killed_study_goes_on() {
+    let dir = study();
+    let dir = dir.path();
+    good("reproduce . --quiet --seeds 20 --out whole", dir);
+    let words = "reproduce . --quiet --seeds 20 --jobs 2 --out out";
+    // Of the second setting alone: what is kept is known by its setting.
+    let before = kill(&format!("{words} --claims F1"), dir, "out");
+    fs::write(kept(&dir.join("out")).first().expect("one"), "half").expect("it can be written");
+    good(&format!("{words} --resume"), dir);
+    let after = costs(&dir.join("out"), "wall_s");
+    let same = before.iter().filter(|wall| after.contains(wall)).count();
+    assert_eq!(same, before.len() - 1);
+    assert_same_study(&dir.join("whole"), &dir.join("out"));
+    // Without --resume it begins anew.
+    good(words, dir);
+    let anew = costs(&dir.join("out"), "wall_s");
+    assert!(!before.iter().any(|wall| anew.contains(wall)));
+}
+
+#[test]
+fn a_finished_study_is_run_on() {
+    let dir = study();
+    let dir = dir.path();
+    good("reproduce . --quiet --seeds 3 --claims F1 --out out", dir);
+    let before = costs(&dir.join("out"), "wall_s");
+    good("reproduce . --quiet --seeds 5 --out out --resume", dir);
+    let after = costs(&dir.join("out"), "wall_s");
+    assert_eq!((before.len(), after.len()), (6, 20));
+    assert!(before.iter().all(|wall| after.contains(wall)));
+    good("reproduce . --quiet --seeds 5 --out whole", dir);
+    assert_same_study(&dir.join("whole"), &dir.join("out"));
+    // A setting with another scenario is run again, the other one is not.
+    let far = SCENARIO.replace("20ms", "61ms");
+    fs::write(dir.join("far.toml"), far).expect("it can be written");
+    good("reproduce . --quiet --seeds 5 --out out --resume", dir);
+    let now = costs(&dir.join("out"), "wall_s");
+    let same = now.iter().filter(|wall| after.contains(wall)).count();
+    assert_eq!(same, 10);
+    good("run small.toml --quiet --out scenario", dir);
+    let words = "reproduce . --quiet --out scenario --overwrite --resume";
+    let output = sojourn(&words.split(' ').collect::<Vec<_>>(), dir);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("holds no results of study `small`"), "{told}");
+}
+
 #[test]
 fn memory_does_not_grow_with_series() {
     let dir = folder();
@@ -152,8 +286,21 @@ fn memory_does_not_grow_with_series() {
         "run small.toml --quiet --seeds 200 --jobs 1 --out out",
         dir.path(),
     );
-    let peaks = costs(&dir.path().join("out"), "peak_rss_bytes");
-    // A run's series and distributions take more than 60 kB.
+    assert_small_growth(&costs(&dir.path().join("out"), "peak_rss_bytes"));
+}
+
+#[test]
+fn memory_of_a_study_does_not_grow_with_series() {
+    let dir = study();
+    good(
+        "reproduce . --quiet --seeds 100 --jobs 1 --out out",
+        dir.path(),
+    );
+    assert_small_growth(&costs(&dir.path().join("out"), "peak_rss_bytes"));
+}
+
+/// Of 400 runs one after the other, each with a series and a distribution of more than 60 kB.
+fn assert_small_growth(peaks: &[f64]) {
     let growth = (peaks[399] - peaks[99]) / 300.0;
     assert!(growth < 30e3, "{growth} bytes a run");
 }

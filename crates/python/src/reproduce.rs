@@ -88,6 +88,7 @@ pub(crate) fn reproduce(
     let found = outcomes(py, &Sim, &runs.cells, &how)?;
     let found = ByWorld::from_iter([(Sim::NAME, runs.outcomes(found))]);
     let found = Found::new(&study, &choice.claims, found, Vec::new(), None);
+    let found = found.map_err(|error| error::report(py, &error))?;
     let pages = found.pages().map_err(|error| error::report(py, &error))?;
     let Found {
         info,

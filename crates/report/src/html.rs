@@ -8,8 +8,8 @@ mod network;
 mod tables;
 
 use crate::error::ReportError;
-use crate::kept::Runs;
 use crate::labels;
+use crate::stored::Runs;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use minijinja::value::{Serde, Value};

@@ -6,23 +6,26 @@
 
 use crate::error::ReportError;
 use crate::packed::{pack, unpack};
+use crate::stored::{Finished, Stored};
 use sojourn_world::figure::{Distribution, Part};
 use sojourn_world::{RunResult, ScenarioInfo, Series, WorldName};
-use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The folder's name in that of the results.
 const FOLDER: &str = "unfinished";
 /// How the files' names end.
 const ENDING: &str = "run";
 
-/// The folder of runs whose results are not written yet.
+/// Where runs of a scenario are kept until their results are written.
 #[derive(Clone, Debug)]
 pub struct Kept {
     folder: PathBuf,
-    info: ScenarioInfo,
+    /// How the files' names begin.
+    start: String,
+    info: Arc<ScenarioInfo>,
 }
 
 impl Kept {
@@ -30,80 +33,95 @@ impl Kept {
     pub fn new(out: &Path, info: &ScenarioInfo) -> Self {
         Self {
             folder: out.join(FOLDER),
-            info: info.clone(),
+            start: String::new(),
+            info: Arc::new(info.clone()),
         }
     }
 
-    fn file(&self, world: &WorldName, place: usize) -> PathBuf {
-        self.folder.join(format!("{world}-{place:07}.{ENDING}"))
+    /// The same, for the scenario of this number among several with results in one folder.
+    pub fn of_several(out: &Path, number: usize, info: &ScenarioInfo) -> Self {
+        Self {
+            start: format!("{number:03}-"),
+            ..Self::new(out, info)
+        }
     }
 
-    /// Writes a run with its place among all of its world. Returns what of it stays in memory.
+    /// Where a run is kept, by its place among all of its world.
+    pub fn slot(&self, world: &WorldName, place: usize) -> Slot {
+        let start = &self.start;
+        let file = format!("{start}{world}-{place:07}.{ENDING}");
+        Slot {
+            file: self.folder.join(file),
+            info: Arc::clone(&self.info),
+        }
+    }
+}
+
+/// Where one run is kept.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    file: PathBuf,
+    info: Arc<ScenarioInfo>,
+}
+
+impl Slot {
+    /// Writes the run. What comes back has its figures in memory.
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn keep(&self, place: usize, run: RunResult) -> Result<RunResult, ReportError> {
-        let folder = &self.folder;
+    pub fn keep(&self, run: RunResult) -> Result<Finished, ReportError> {
+        let file = &self.file;
+        let folder = file.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(ReportError::io("make the folder", folder))?;
-        let file = self.file(&run.world, place);
         // Whole or not at all for whoever goes on after a kill: no need to reach the disk.
         let new = file.with_extension("new");
         let mut list = [run];
         let bytes = pack(&self.info, &list)?;
         fs::write(&new, bytes).map_err(ReportError::io("write", &new))?;
-        fs::rename(&new, &file).map_err(ReportError::io("write", &file))?;
+        fs::rename(&new, file).map_err(ReportError::io("write", file))?;
         let [run] = &mut list;
         lighten(run);
         let [run] = list;
-        Ok(run)
+        Ok(Finished::stored(run, Stored::File(file.clone())))
     }
 
-    /// What stays in memory of a run that another process has kept; none where it has not, or
-    /// where the file is damaged or of other runs.
-    pub fn held(&self, world: &WorldName, place: usize) -> Option<RunResult> {
-        let bytes = fs::read(self.file(world, place)).ok()?;
+    /// The run that another process has kept here; none where it has not, or where the file is
+    /// damaged or of another scenario.
+    pub fn held(&self) -> Option<Finished> {
+        let bytes = fs::read(&self.file).ok()?;
         let (info, list) = unpack(&bytes).ok()?;
         let [mut run] = <[RunResult; 1]>::try_from(list).ok()?;
-        let is_ours = info.source == self.info.source && run.world == *world;
         lighten(&mut run);
-        is_ours.then_some(run)
+        let is_ours = info.source == self.info.source;
+        is_ours.then(|| Finished::stored(run, Stored::File(self.file.clone())))
     }
+}
 
-    /// The run as it was.
-    fn whole(&self, world: &WorldName, place: usize) -> Result<RunResult, ReportError> {
-        let file = self.file(world, place);
-        let bytes = fs::read(&file).map_err(ReportError::io("read", &file))?;
-        let (_, list) = unpack(&bytes).map_err(|reason| ReportError::damaged(&file, reason))?;
-        let [run] = <[RunResult; 1]>::try_from(list)
-            .map_err(|_| ReportError::Mixed(format!("{} is not one run", file.display())))?;
-        Ok(run)
-    }
-
-    /// Takes the folder away, unless somebody has put something else there.
-    ///
-    /// # Errors
-    /// When the file system refuses.
-    pub fn clear(&self) -> Result<(), ReportError> {
-        let folder = &self.folder;
-        let entries = match fs::read_dir(folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            entries => entries.map_err(ReportError::io("read", folder))?,
-        };
-        let mut others = false;
-        for entry in entries {
-            let path = entry.map_err(ReportError::io("read", folder))?.path();
-            let ending = path.extension().and_then(|ending| ending.to_str());
-            if matches!(ending, Some(ENDING | "new")) {
-                fs::remove_file(&path).map_err(ReportError::io("remove", &path))?;
-            } else {
-                others = true;
-            }
+/// Takes away what is kept in the folder of results, and its place, unless somebody has put
+/// something else there.
+///
+/// # Errors
+/// When the file system refuses.
+pub fn forget(out: &Path) -> Result<(), ReportError> {
+    let folder = &out.join(FOLDER);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(ReportError::io("read", folder))?,
+    };
+    let mut others = false;
+    for entry in entries {
+        let path = entry.map_err(ReportError::io("read", folder))?.path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if matches!(ending, Some(ENDING | "new")) {
+            fs::remove_file(&path).map_err(ReportError::io("remove", &path))?;
+        } else {
+            others = true;
         }
-        if others {
-            return Ok(());
-        }
-        fs::remove_dir(folder).map_err(ReportError::io("remove", folder))
     }
+    if others {
+        return Ok(());
+    }
+    fs::remove_dir(folder).map_err(ReportError::io("remove", folder))
 }
 
 /// Leaves the figures, and the names of the series.
@@ -136,42 +154,4 @@ pub fn lighten(run: &mut RunResult) {
         series(&mut flow.series);
     }
     part(&mut run.aggregate);
-}
-
-/// Results of which the series and the distributions' points may be on disk.
-#[derive(Clone, Copy, Debug)]
-pub struct Runs<'a> {
-    /// All of them, with figures at least.
-    pub figures: &'a [RunResult],
-    kept: Option<(&'a Kept, &'a [usize])>,
-}
-
-impl<'a> Runs<'a> {
-    /// What is whole in memory.
-    pub fn whole(results: &'a [RunResult]) -> Self {
-        Self {
-            figures: results,
-            kept: None,
-        }
-    }
-
-    /// What is kept on disk, with the place of each run.
-    pub fn kept(figures: &'a [RunResult], kept: &'a Kept, places: &'a [usize]) -> Self {
-        Self {
-            figures,
-            kept: Some((kept, places)),
-        }
-    }
-
-    /// A run with all that belongs to it.
-    ///
-    /// # Errors
-    /// When its file cannot be read.
-    pub fn get(&self, index: usize) -> Result<Cow<'a, RunResult>, ReportError> {
-        let run = &self.figures[index];
-        match self.kept {
-            None => Ok(Cow::Borrowed(run)),
-            Some((kept, places)) => kept.whole(&run.world, places[index]).map(Cow::Owned),
-        }
-    }
 }

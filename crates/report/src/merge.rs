@@ -2,10 +2,10 @@
 
 use crate::error::{ReportError, Run};
 use crate::files::open;
-use crate::{SUMMARY, TABLE, summary, table};
+use crate::folder::summary_of;
+use crate::{TABLE, summary, table};
 use sojourn_world::{Axis, RunResult, ScenarioInfo};
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The parameter that tells folders apart when they hold different results of the same run.
@@ -81,12 +81,8 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
 }
 
 /// Reads one folder.
-pub(crate) fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
-    let path = dir.join(SUMMARY);
-    let mut text = String::new();
-    let read = open(&path)?.read_to_string(&mut text);
-    read.map_err(ReportError::io("read", &path))?;
-    let mut summary = summary::read(&text).map_err(|reason| ReportError::damaged(&path, reason))?;
+fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
+    let mut summary = summary_of(dir)?;
     let path = dir.join(TABLE);
     table::read(open(&path)?, &mut summary.results)
         .map_err(|reason| ReportError::damaged(&path, reason))?;

@@ -1,11 +1,20 @@
 //! Shards of a scenario's runs, put together to what one run of the whole would have left.
 
 use crate::ReportError;
-use crate::merge::{Merged, load};
-use crate::summary::Summary;
-use sojourn_world::{RunResult, ScenarioInfo, Shard};
+use crate::folder::Folder;
+use crate::stored::Finished;
+use sojourn_world::{ScenarioInfo, Shard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The runs of all shards.
+#[derive(Debug)]
+pub struct Joined {
+    /// The scenario.
+    pub info: ScenarioInfo,
+    /// The runs, in the order of the whole.
+    pub runs: Vec<Finished>,
+}
 
 /// Reads the folders of all shards of a scenario's runs, in any order, and puts their runs in the
 /// scenario's.
@@ -13,11 +22,11 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When a folder's files are missing or damaged, when folders are not shards of one scenario and of
 /// the same division, when one is there twice or not at all, or lacks runs. Nothing is left out.
-pub fn join(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
+pub fn join(dirs: &[PathBuf]) -> Result<Joined, ReportError> {
     let mut shards = BTreeMap::new();
     let mut first: Option<(&Path, ScenarioInfo, Shard)> = None;
     for dir in dirs {
-        let held = load(dir)?;
+        let held = Folder::open(dir)?;
         let shard = shard(dir, &held)?;
         match &first {
             None => first = Some((dir, held.info.clone(), shard)),
@@ -49,10 +58,9 @@ pub fn join(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
         ));
     }
     info.shard = None;
-    Ok(Merged {
+    Ok(Joined {
         info,
-        results: in_order(whole, shards.into_values())?,
-        notes: Vec::new(),
+        runs: in_order(whole, shards.into_values())?,
     })
 }
 
@@ -61,7 +69,7 @@ fn mixed<T>(message: String) -> Result<T, ReportError> {
 }
 
 /// Which shard a folder holds.
-fn shard(dir: &Path, held: &Summary) -> Result<Shard, ReportError> {
+fn shard(dir: &Path, held: &Folder) -> Result<Shard, ReportError> {
     match held.info.shard {
         Some(shard) if (1..=shard.of).contains(&shard.number) => Ok(shard),
         Some(Shard { number, of, .. }) => mixed(format!(
@@ -99,20 +107,21 @@ fn same_whole(
 /// All runs, world by world, in the order of the whole.
 fn in_order<'a>(
     whole: Shard,
-    shards: impl Iterator<Item = (&'a PathBuf, Summary)>,
-) -> Result<Vec<RunResult>, ReportError> {
+    shards: impl Iterator<Item = (&'a PathBuf, Folder)>,
+) -> Result<Vec<Finished>, ReportError> {
     let mut worlds = Vec::new();
     let mut all = Vec::new();
     for (dir, held) in shards {
         let number = held.info.shard.map_or(1, |shard| shard.number);
         let shard = Shard { number, ..whole };
         let mut counts = BTreeMap::new();
-        for run in held.results {
-            let place =
-                (worlds.iter().position(|world| *world == run.world)).unwrap_or_else(|| {
-                    worlds.push(run.world.clone());
-                    worlds.len() - 1
-                });
+        for run in held.runs {
+            let world = &run.figures.world;
+            let place = worlds.iter().position(|known| known == world);
+            let place = place.unwrap_or_else(|| {
+                worlds.push(world.clone());
+                worlds.len() - 1
+            });
             let count = counts.entry(place).or_insert(0);
             all.push((place, shard.places().nth(*count), run));
             *count += 1;

@@ -7,11 +7,11 @@
 mod read;
 mod rows;
 
-pub(crate) use read::read;
+pub(crate) use read::{Table, read};
 
 use crate::error::ReportError;
-use crate::kept::Runs;
 use crate::labels;
+use crate::stored::Runs;
 use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The result of a cell, or why there is none.
-pub type Outcome = Result<RunResult, WorldError>;
+/// The result of a cell, as whatever it is kept, or why there is none.
+pub type Outcome<T = RunResult> = Result<T, WorldError>;
 
 /// Looks on while cells run; called from several threads.
 pub trait Watch: Sync {
@@ -146,7 +146,7 @@ fn peak_rss_bytes() -> u64 {
 }
 
 /// Results, and a sentence for each run without one.
-pub fn split(cells: &[Cell], outcomes: Vec<Outcome>) -> (Vec<RunResult>, Vec<String>) {
+pub fn split<T>(cells: &[Cell], outcomes: Vec<Outcome<T>>) -> (Vec<T>, Vec<String>) {
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     for (number, (cell, outcome)) in cells.iter().zip(outcomes).enumerate() {
         match outcome {

@@ -138,7 +138,7 @@ impl Study {
         stroke: Stroke,
     ) -> Vec<Line> {
         if let (None, Shape::Time { series, of }) = (&plan.lines, &plan.shape) {
-            return all_series(evaluator.first_run(panel), series, of, stroke);
+            return all_series(evaluator.first_run(panel).as_deref(), series, of, stroke);
         }
         self.each_line(plan, panel, stroke, |part, place| {
             let mut dots = self.points(&plan.shape, part, place, &mut evaluator);
@@ -189,20 +189,21 @@ impl Study {
             Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
             Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
             Shape::Time { series, of } => {
-                let lines = all_series(evaluator.first_run(place), series, of, Stroke::World(0));
+                let run = evaluator.first_run(place);
+                let lines = all_series(run.as_deref(), series, of, Stroke::World(0));
                 lines.into_iter().next().map_or_else(Vec::new, |l| l.points)
             }
             Shape::Distribution { of } => {
-                let spread = match of {
-                    Some(of) => evaluator.spread_at(place, of),
-                    None => evaluator.first_run(place).and_then(|run| {
-                        let mut links = run.links.iter();
-                        let link = links.find(|(name, _)| *name == self.words.link);
-                        link.map(|(_, link)| &link.sojourn)
-                    }),
+                let points = if let Some(of) = of {
+                    evaluator.points_at(place, of)
+                } else {
+                    let run = evaluator.first_run(place);
+                    let mut links = run.iter().flat_map(|run| &run.links);
+                    let link = links.find(|(name, _)| *name == self.words.link);
+                    link.map_or_else(Vec::new, |(_, link)| link.sojourn.cdf.clone())
                 };
-                let cdf = spread.into_iter().flat_map(|spread| &spread.cdf);
-                cdf.map(|(x, share)| Dot::exact(*x, *share)).collect()
+                let points = points.into_iter();
+                points.map(|(x, share)| Dot::exact(x, share)).collect()
             }
         }
     }
@@ -258,7 +259,7 @@ impl Study {
         let Shape::Along { bars, x, of } = &plan.shape else {
             return Vec::new();
         };
-        let cells = Cells::new(&[], &[]);
+        let cells = Cells::planned(&[]);
         let mut evaluator = Evaluator::new(&self.words, &cells).with_repetitions();
         let mut lines = self.each_line(plan, panel, Stroke::Elsewhere, |part, place| {
             let reference = of[part].reference.iter();

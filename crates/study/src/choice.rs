@@ -1,6 +1,7 @@
 //! Which claims of a study are asked for, and which of its runs they take.
 
 use crate::study::{NoClaim, Outcomes, Setting, Study};
+use sojourn_report::Finished;
 use sojourn_scenario::Outcome;
 use sojourn_world::{Cell, WorldName};
 
@@ -20,8 +21,8 @@ pub struct Choice {
 pub struct Runs {
     /// What is to be run.
     pub cells: Vec<Cell>,
-    /// Of each cell the index of its setting.
-    places: Vec<usize>,
+    /// Of each cell the index of its setting, and its own among the setting's.
+    places: Vec<(usize, usize)>,
     settings: usize,
 }
 
@@ -61,7 +62,7 @@ impl Study {
         for &number in &choice.settings {
             if let Some(scenario) = self.settings[number].scenarios.get(world) {
                 cells.extend_from_slice(&scenario.cells);
-                places.resize(cells.len(), number);
+                places.extend((0..scenario.cells.len()).map(|place| (number, place)));
             }
         }
         Runs {
@@ -74,11 +75,16 @@ impl Study {
 
 impl Runs {
     /// What these runs have yielded, in the order of the cells, by setting.
-    pub fn outcomes(self, outcomes: Vec<Outcome>) -> Outcomes {
-        let mut by_setting: Outcomes = (0..self.settings).map(|_| Vec::new()).collect();
-        for (setting, outcome) in self.places.into_iter().zip(outcomes) {
+    pub fn outcomes<T: Into<Finished>>(self, outcomes: Vec<Outcome<T>>) -> Outcomes {
+        let mut by_setting: Vec<Vec<Outcome<T>>> = (0..self.settings).map(|_| Vec::new()).collect();
+        for ((setting, _), outcome) in self.places.into_iter().zip(outcomes) {
             by_setting[setting].push(outcome);
         }
-        by_setting
+        by_setting.into_iter().collect()
+    }
+
+    /// Of each cell the index of its setting, and its own among those of the setting in this world.
+    pub fn places(&self) -> &[(usize, usize)] {
+        &self.places
     }
 }

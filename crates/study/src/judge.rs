@@ -132,7 +132,7 @@ impl Study {
             .map(|claim| {
                 let scenario = self.settings[claim.setting].scenarios.get(world);
                 let cells = scenario.map_or(&[][..], |scenario| &scenario.cells);
-                let cells = Cells::new(cells, &outcomes[claim.setting]);
+                let cells = Cells::new(cells, outcomes, claim.setting);
                 let evaluator = Evaluator::new(&self.words, &cells).over_part();
                 judge(claim, world, evaluator)
             })
@@ -153,7 +153,7 @@ impl Study {
 impl Claim {
     /// Whether a scenario has a cell for one of its checks.
     pub(crate) fn finds(&self, scenario: &Scenario, words: &Vocabulary) -> bool {
-        let cells = Cells::new(&scenario.cells, &[]);
+        let cells = Cells::planned(&scenario.cells);
         let mut evaluator = Evaluator::new(words, &cells).over_part();
         let mut checks = self.checks.iter();
         checks.any(|expected| evaluator.check(&expected.check).iter().any(Result::is_ok))

@@ -71,7 +71,7 @@ impl Reproduced<'_> {
         write_folder(
             dir,
             &self.info,
-            Runs::whole(&self.results),
+            Runs::new(&self.results, &self.rest),
             &|| self.html(),
             &more,
         )

@@ -5,7 +5,8 @@ use crate::judge::{Judged, Status};
 use crate::mark::Agreements;
 use crate::study::{Outcomes, Study};
 use crate::table::Table;
-use sojourn_scenario::split;
+use sojourn_report::{Finished, ReportError, Rest};
+use sojourn_scenario::{Outcome, split};
 use sojourn_world::{Axis, ByWorld, RunResult, ScenarioInfo, WorldName};
 
 /// What came out of a study, in all worlds that it was run in.
@@ -17,8 +18,11 @@ pub struct Reproduced<'a> {
     pub study: &'a Study,
     /// The chosen claims with what we found.
     pub claims: Vec<Judged<'a>>,
-    /// All results of all settings and worlds; the setting is their first parameter.
+    /// All results of all settings and worlds, with figures at least; the setting is their first
+    /// parameter.
     pub results: Vec<RunResult>,
+    /// Where the rest of the results is.
+    pub rest: Rest,
     /// A sentence for each run without a result.
     pub failures: Vec<String>,
     /// Of all scenarios together.
@@ -35,13 +39,16 @@ impl<'a> Reproduced<'a> {
     /// Holds the `chosen` claims, by their indices, against what was found in each world, the
     /// first world first. Of results that are read back, `notes` are what was said of the runs
     /// without a result.
+    ///
+    /// # Errors
+    /// When a run cannot be read of which a claim or a chart wants more than figures.
     pub fn new(
         study: &'a Study,
         chosen: &[usize],
         found: ByWorld<Outcomes>,
         cost: Vec<(String, f64)>,
         notes: Option<Vec<String>>,
-    ) -> Self {
+    ) -> Result<Self, ReportError> {
         let mut claims: Vec<Judged<'_>> = chosen
             .iter()
             .map(|index| Judged {
@@ -57,18 +64,23 @@ impl<'a> Reproduced<'a> {
         }
         let worlds = found.keys().cloned().collect();
         let (charts, tables) = (study.charts(&found), study.tables(&found));
-        let (results, failures, info) = gather(study, found);
-        Self {
+        let found = found.into_iter();
+        let found = found.map(|(world, outcomes)| Ok((world, outcomes.read()?)));
+        let found: Vec<_> = found.collect::<Result<_, ReportError>>()?;
+        let (runs, failures, info) = gather(study, found);
+        let (results, rest) = Rest::of(runs);
+        Ok(Self {
             worlds,
             study,
             claims,
             results,
+            rest,
             failures: notes.unwrap_or(failures),
             info,
             charts,
             tables,
             cost,
-        }
+        })
     }
 
     /// What independent references say of the claims that deviate in a world.
@@ -112,8 +124,11 @@ impl<'a> Reproduced<'a> {
 }
 
 /// All results of all settings and worlds as those of one scenario, the setting a parameter.
-fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<String>, ScenarioInfo) {
-    let (mut results, mut failures) = (Vec::new(), Vec::new());
+fn gather(
+    study: &Study,
+    found: Vec<(WorldName, Vec<Vec<Outcome<Finished>>>)>,
+) -> (Vec<Finished>, Vec<String>, ScenarioInfo) {
+    let (mut runs, mut failures) = (Vec::new(), Vec::new());
     let mut axes = Vec::new();
     Axis::add(&mut axes, "setting", []);
     for (world, outcomes) in found {
@@ -129,9 +144,9 @@ fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<Strin
             let (mut good, bad) = split(&scenario.cells, outcomes);
             for run in &mut good {
                 let name = ("setting".to_owned(), setting.name.clone());
-                run.params.insert(0, name);
+                run.figures.params.insert(0, name);
             }
-            results.append(&mut good);
+            runs.append(&mut good);
             let bad = bad.into_iter();
             failures.extend(bad.map(|line| format!("{} ({world}): {line}", setting.name)));
         }
@@ -145,5 +160,5 @@ fn gather(study: &Study, found: ByWorld<Outcomes>) -> (Vec<RunResult>, Vec<Strin
         source: Some(study.text.clone()),
         shard: None,
     };
-    (results, failures, info)
+    (runs, failures, info)
 }

@@ -6,13 +6,55 @@
 use crate::claims::{Cells, Check, Vocabulary};
 use crate::mark::Mark;
 use crate::plan::{ChartPlan, TablePlan};
+use sojourn_report::{Finished, ReportError};
 use sojourn_scenario::problem::suggestion;
 use sojourn_scenario::{Outcome, Scenario};
 use sojourn_world::{ByWorld, WorldName};
+use std::cell::OnceCell;
 
-/// What a study's cells yielded in one world: for every setting the outcomes in the order of its
-/// cells in that world; empty where nothing was run.
-pub type Outcomes = Vec<Vec<Outcome>>;
+/// What a study's cells yielded in one world.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    /// For every setting the outcomes in the order of its cells in that world; empty where nothing
+    /// was run.
+    by_setting: Vec<Vec<Outcome<Finished>>>,
+    /// Why the first run could not be read of which more than figures was wanted.
+    unread: OnceCell<ReportError>,
+}
+
+impl<T: Into<Finished>> FromIterator<Vec<Outcome<T>>> for Outcomes {
+    /// Of each setting the outcomes of all its cells in this world, or none.
+    fn from_iter<I: IntoIterator<Item = Vec<Outcome<T>>>>(settings: I) -> Self {
+        let finished = |outcome: Outcome<T>| outcome.map(T::into);
+        let settings = settings.into_iter();
+        let settings = settings.map(|list| list.into_iter().map(finished).collect());
+        Self {
+            by_setting: settings.collect(),
+            unread: OnceCell::new(),
+        }
+    }
+}
+
+impl Outcomes {
+    /// Those of a setting.
+    pub(crate) fn of(&self, setting: usize) -> &[Outcome<Finished>] {
+        self.by_setting.get(setting).map_or(&[], Vec::as_slice)
+    }
+
+    /// Remembers that a run could not be read.
+    pub(crate) fn note(&self, error: ReportError) {
+        // The first one says enough.
+        let _ = self.unread.set(error);
+    }
+
+    /// All of them, setting by setting, if all could be read that was wanted.
+    pub(crate) fn read(self) -> Result<Vec<Vec<Outcome<Finished>>>, ReportError> {
+        match self.unread.into_inner() {
+            None => Ok(self.by_setting),
+            Some(error) => Err(error),
+        }
+    }
+}
 
 /// A published work that can be reproduced, read and checked.
 #[derive(Clone, Debug, Default)]
@@ -137,8 +179,7 @@ impl Study {
         outcomes: &'a Outcomes,
     ) -> Option<Cells<'a>> {
         let scenario = self.settings[setting].scenarios.get(world)?;
-        let outcomes = &outcomes[setting];
-        let some = outcomes.iter().any(Result::is_ok);
-        some.then(|| Cells::new(&scenario.cells, outcomes))
+        let some = outcomes.of(setting).iter().any(Result::is_ok);
+        some.then(|| Cells::new(&scenario.cells, outcomes, setting))
     }
 }

@@ -115,7 +115,7 @@ impl Study {
         if worlds.is_empty() {
             return None;
         }
-        let empty = Cells::new(&[], &[]);
+        let empty = Cells::planned(&[]);
         let mut elsewhere = Evaluator::new(&self.words, &empty);
         let mut rows_shown = Vec::new();
         for (number, (name, place)) in rows(&plan.rows, &self.words).into_iter().enumerate() {

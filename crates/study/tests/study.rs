@@ -205,7 +205,7 @@ fn claims_are_judged() {
         .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
         .collect();
     let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6, 7], &SIM, &vec![Vec::new()]);
+    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6, 7], &SIM, &Outcomes::default());
     let status: Vec<&str> = judged.iter().map(|claim| claim.status.name()).collect();
     let expected = [
         "pass",
@@ -275,7 +275,7 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
     assert_eq!(study.testable(&[0, 1, 2], &LIVE), [1, 2]);
     assert_eq!(study.testable(&[0, 1, 2], &SIM), [0, 1, 2]);
     let status = |world: &WorldName| {
-        let judged = study.judge(&[0, 1, 2], world, &vec![Vec::new()]);
+        let judged = study.judge(&[0, 1, 2], world, &Outcomes::default());
         judged
             .into_iter()
             .map(|j| (j.status, j.reason))
@@ -354,7 +354,7 @@ fn values_measured_elsewhere_are_quantities() {
     let csv = "# made by hand\naqm,seed,delay,used\ncodel,1,5,90\ncodel,2,7,\nfifo,1,100,99.5\n";
     let judge = |check: &str| {
         let study = measured(check, csv, TABLE, "").unwrap_or_else(|e| panic!("{check}: {e}"));
-        study.judge(&[0], &SIM, &vec![Vec::new()]).remove(0)
+        study.judge(&[0], &SIM, &Outcomes::default()).remove(0)
     };
     for (check, ours) in [
         (
@@ -588,7 +588,7 @@ fn references_stand_in_charts_and_tables_without_a_run() {
         radio: None,
         program: None,
     };
-    let outcomes = vec![vec![Ok(nothing.clone()), Ok(nothing)]];
+    let outcomes = Outcomes::from_iter([vec![Ok(nothing.clone()), Ok(nothing)]]);
     let found: ByWorld<Outcomes> = [(SIM, outcomes)].into_iter().collect();
     let mut charts = study.charts(&found);
     // Several quantities stand side by side, each with its reference in its colour.
@@ -650,10 +650,10 @@ fn a_further_world_is_a_key_of_its_own() {
     assert!(study.settings[0].scenarios.get(&LIVE).is_none());
     assert_eq!(study.testable(&[0], &KERNEL), [0]);
     let found: ByWorld<Outcomes> = [SIM, KERNEL]
-        .map(|world| (world, vec![Vec::new()]))
+        .map(|world| (world, Outcomes::default()))
         .into_iter()
         .collect();
-    let found = Reproduced::new(&study, &[0], found, Vec::new(), None);
+    let found = Reproduced::new(&study, &[0], found, Vec::new(), None).unwrap();
     assert_eq!(found.count(&SIM, Status::Fail), 1);
     assert_eq!(found.count(&KERNEL, Status::Deviation), 1);
     let decisive = found.claims[0].decisive();
@@ -663,10 +663,10 @@ fn a_further_world_is_a_key_of_its_own() {
 #[test]
 fn what_a_folder_says_of_itself_is_read_back() {
     let study = parse(&study(&format!("{CLAIM}check = [\"1 < 2\"]"))).expect("it is right");
-    let found: ByWorld<Outcomes> = [(SIM, vec![Vec::new()])].into_iter().collect();
+    let found: ByWorld<Outcomes> = [(SIM, Outcomes::default())].into_iter().collect();
     let cost = vec![("runs".to_owned(), 3.0), ("wall_s".to_owned(), 0.1)];
     let notes = Some(vec!["a run failed".to_owned()]);
-    let found = Reproduced::new(&study, &[0], found, cost.clone(), notes);
+    let found = Reproduced::new(&study, &[0], found, cost.clone(), notes).unwrap();
     let dir = tempfile::tempdir().unwrap();
     found.write(dir.path()).unwrap();
     let told = reproduction(dir.path()).unwrap().expect("a study's folder");

@@ -43,7 +43,7 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
         )));
     }
     let notes = told.iter().flat_map(|told| told.notes.clone()).collect();
-    let found = Reproduced::new(&study, &chosen, found, cost(told), Some(notes));
+    let found = Reproduced::new(&study, &chosen, found, cost(told), Some(notes))?;
     found
         .write(out)
         .with_context(|| format!("--out {}", out.display()))?;

@@ -1,8 +1,8 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
 use crate::error::ReportError;
-use crate::kept::Runs;
 use crate::seeds::{groups, student_t_975};
+use crate::stored::Runs;
 use crate::summary::qdisc;
 use crate::{json, labels};
 use serde_json::{Map, Value, json};

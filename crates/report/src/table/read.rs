@@ -1,90 +1,223 @@
 //! Reads distributions' points and series back from a table into results that came from the
 //! summary beside it, and checks on the way that the two belong together.
 
-use crate::error::{Damage, Run};
+use crate::error::{Damage, ReportError, Run};
+use crate::files::open;
+use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{
+    ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader,
+};
 use sojourn_units::Unit;
 use sojourn_world::figure::{Content, Kind, Part, series};
 use sojourn_world::{Point, RunResult, Series, WorldName};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
 /// Fills `results` from the table; the error says what is wrong and where.
 pub(crate) fn read(
     file: impl ChunkReader + 'static,
     results: &mut [RunResult],
 ) -> Result<(), Damage> {
-    let file = SerializedFileReader::new(file)?;
-    let mut runs = BTreeMap::new();
-    for run in results {
-        let key = Run::of(run);
-        if runs.insert(key.clone(), (run, false)).is_some() {
-            return Err(Damage::Twice(key));
-        }
+    let groups = Groups::of(file, results)?;
+    for (number, run) in results.iter_mut().enumerate() {
+        groups.fill(number, run)?;
     }
-    for number in 0..file.num_row_groups() {
-        let group = file.get_row_group(number);
-        let rows = group.and_then(|group| Rows::of(&*group));
-        let rows = rows.map_err(|error| Damage::Group { number, error })?;
-        for i in 0..rows.seed.len() {
-            let (key, row) = rows.row(i)?;
-            let Some((run, seen)) = runs.get_mut(&key) else {
-                return Err(Damage::Unknown(key));
-            };
-            *seen = true;
-            add(run, &row)?;
-        }
+    Ok(())
+}
+
+/// The table of a folder, from which runs are filled one at a time.
+#[derive(Debug)]
+pub(crate) struct Table {
+    path: PathBuf,
+    groups: Groups<Closed>,
+}
+
+impl Table {
+    /// The table at `path`, of the runs with these figures and no others.
+    pub(crate) fn open(path: &Path, results: &[RunResult]) -> Result<Self, ReportError> {
+        let length = open(path)?.metadata();
+        let length = length.map_err(ReportError::io("read", path))?;
+        let file = Closed {
+            path: path.to_owned(),
+            length: length.len(),
+        };
+        let groups = Groups::of(file, results);
+        Ok(Self {
+            path: path.to_owned(),
+            groups: groups.map_err(|reason| ReportError::damaged(path, reason))?,
+        })
     }
-    match runs.into_iter().find(|(_, (_, seen))| !seen) {
-        None => Ok(()),
-        Some((run, _)) => Err(Damage::Lacking(run)),
+
+    /// Adds to the figures of the run with this number what the table has of it.
+    pub(crate) fn fill(&self, number: usize, run: &mut RunResult) -> Result<(), ReportError> {
+        let filled = self.groups.fill(number, run);
+        filled.map_err(|reason| ReportError::damaged(&self.path, reason))
     }
 }
 
-/// The columns that are needed, one entry a row.
-struct Rows {
+/// A file that is open while a piece of it is read: there may be a thousand shards, and two threads
+/// that read.
+struct Closed {
+    path: PathBuf,
+    length: u64,
+}
+
+impl Length for Closed {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Closed {
+    type T = BufReader<File>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        File::open(&self.path)?.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        File::open(&self.path)?.get_bytes(start, length)
+    }
+}
+
+/// A table, and in which of its row groups each run is.
+struct Groups<R: ChunkReader> {
+    file: SerializedFileReader<R>,
+    runs: Vec<(Run, Vec<usize>)>,
+}
+
+impl<R: ChunkReader> fmt::Debug for Groups<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Groups").finish_non_exhaustive()
+    }
+}
+
+impl<R: ChunkReader + 'static> Groups<R> {
+    /// Looks for each of the runs, and finds no others.
+    fn of(file: R, results: &[RunResult]) -> Result<Self, Damage> {
+        let file = SerializedFileReader::new(file)?;
+        let mut runs = BTreeMap::new();
+        for (number, run) in results.iter().enumerate() {
+            let run = Run::of(run);
+            if runs.insert(run.clone(), (number, Vec::new())).is_some() {
+                return Err(Damage::Twice(run));
+            }
+        }
+        for number in 0..file.num_row_groups() {
+            let group = file.get_row_group(number);
+            let names = group.and_then(|group| Names::of(&*group));
+            let names = names.map_err(|error| Damage::Group { number, error })?;
+            for i in names.beginnings() {
+                let run = names.run(i)?;
+                match runs.get_mut(&run) {
+                    None => return Err(Damage::Unknown(run)),
+                    Some((_, groups)) if groups.last() == Some(&number) => {}
+                    Some((_, groups)) => groups.push(number),
+                }
+            }
+        }
+        if let Some((run, _)) = runs.iter().find(|(_, (_, groups))| groups.is_empty()) {
+            return Err(Damage::Lacking(run.clone()));
+        }
+        let mut runs: Vec<_> = runs.into_iter().collect();
+        runs.sort_by_key(|(_, (number, _))| *number);
+        let runs = runs.into_iter().map(|(run, (_, groups))| (run, groups));
+        Ok(Self {
+            file,
+            runs: runs.collect(),
+        })
+    }
+
+    fn fill(&self, number: usize, run: &mut RunResult) -> Result<(), Damage> {
+        let (name, groups) = &self.runs[number];
+        for &number in groups {
+            let group = self.file.get_row_group(number);
+            let read = group.and_then(|group| Ok((Names::of(&*group)?, Rows::of(&*group)?)));
+            let (names, rows) = read.map_err(|error| Damage::Group { number, error })?;
+            let mut is_its = false;
+            let mut beginnings = names.beginnings().peekable();
+            for i in 0..names.seed.len() {
+                if beginnings.next_if_eq(&i).is_some() {
+                    is_its = names.run(i)? == *name;
+                }
+                if is_its {
+                    add(run, &rows.row(i)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The columns that say which run a row belongs to, one entry a row.
+struct Names {
     seed: Vec<i64>,
-    /// World, parameters, kind, name, metric, statistic, unit.
-    texts: [Vec<ByteArray>; 7],
+    world: Vec<ByteArray>,
+    params: Vec<ByteArray>,
+}
+
+impl Names {
+    fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
+        Ok(Self {
+            seed: full(column::<Int64Type>(group, "seed")?, "seed")?,
+            world: text(group, "world")?,
+            params: text(group, "params")?,
+        })
+    }
+
+    /// The rows that belong to another run than the one before.
+    fn beginnings(&self) -> impl Iterator<Item = usize> {
+        let name = |i: usize| (self.seed[i], &self.world[i], &self.params[i]);
+        (0..self.seed.len()).filter(move |&i| i == 0 || name(i) != name(i - 1))
+    }
+
+    /// The run of a row.
+    fn run(&self, i: usize) -> Result<Run, Damage> {
+        Ok(Run {
+            world: WorldName::parse(self.world[i].as_utf8()?).ok_or(Damage::NoWorld)?,
+            params: self.params[i].as_utf8()?.to_owned(),
+            seed: self.seed[i].cast_unsigned(),
+        })
+    }
+}
+
+/// The columns that say what stands in a row, one entry a row.
+struct Rows {
+    /// Kind, name, metric, statistic, unit.
+    texts: [Vec<ByteArray>; 5],
     /// Fraction, time, value.
     numbers: [Vec<Option<f64>>; 3],
 }
 
 impl Rows {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
-        let text = |name| full(column::<ByteArrayType>(group, name)?, name);
         let number = |name| column::<DoubleType>(group, name);
         Ok(Self {
-            seed: full(column::<Int64Type>(group, "seed")?, "seed")?,
             texts: [
-                text("world")?,
-                text("params")?,
-                text("kind")?,
-                text("name")?,
-                text("metric")?,
-                text("stat")?,
-                text("unit")?,
+                text(group, "kind")?,
+                text(group, "name")?,
+                text(group, "metric")?,
+                text(group, "stat")?,
+                text(group, "unit")?,
             ],
             numbers: [number("q")?, number("t")?, number("value")?],
         })
     }
 
-    /// The run of a row, and the row.
-    fn row(&self, i: usize) -> Result<(Run, Row<'_>), Damage> {
-        let mut texts = [""; 7];
+    fn row(&self, i: usize) -> Result<Row<'_>, Damage> {
+        let mut texts = [""; 5];
         for (text, column) in texts.iter_mut().zip(&self.texts) {
             *text = column[i].as_utf8()?;
         }
-        let [world, params, kind, name, metric, stat, unit] = texts;
+        let [kind, name, metric, stat, unit] = texts;
         let [q, t, value] = self.numbers.each_ref().map(|column| column[i]);
-        let run = Run {
-            world: WorldName::parse(world).ok_or(Damage::NoWorld)?,
-            params: params.to_owned(),
-            seed: self.seed[i].cast_unsigned(),
-        };
-        let row = Row {
+        Ok(Row {
             kind,
             name,
             metric,
@@ -93,9 +226,12 @@ impl Rows {
             q,
             t,
             value: value.unwrap_or(f64::NAN),
-        };
-        Ok((run, row))
+        })
     }
+}
+
+fn text(group: &dyn RowGroupReader, name: &str) -> Result<Vec<ByteArray>, ParquetError> {
+    full(column::<ByteArrayType>(group, name)?, name)
 }
 
 fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {

@@ -3,40 +3,68 @@
 use super::figure::{Figure, Take};
 use super::terms::{Binder, Check, Compare, Expr, Operator, Place, Recorded, Reference, Relation};
 use super::terms::{Row, Vocabulary};
-use sojourn_scenario::Outcome;
+use crate::study::Outcomes;
+use sojourn_report::Finished;
 use sojourn_units::Unit;
-use sojourn_world::{Cell, Distribution, RunResult};
+use sojourn_world::{Cell, RunResult};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The cells of a scenario, with what they yielded.
 pub(crate) struct Cells<'a> {
     groups: Vec<Group<'a>>,
+    /// Whom to tell of runs that cannot be read; nobody where none has been run.
+    outcomes: Option<&'a Outcomes>,
 }
 
 /// Runs that differ in their seed only.
 struct Group<'a> {
     params: &'a [(String, String)],
-    runs: Vec<Option<&'a RunResult>>,
+    runs: Vec<Option<&'a Finished>>,
 }
 
 impl<'a> Cells<'a> {
-    /// Cells with their outcomes in the same order; without any, checks can still be checked.
-    pub(crate) fn new(cells: &'a [Cell], outcomes: &'a [Outcome]) -> Self {
-        let mut groups: Vec<Group<'a>> = Vec::new();
-        for (index, cell) in cells.iter().enumerate() {
-            let run = outcomes
-                .get(index)
-                .and_then(|outcome| outcome.as_ref().ok());
-            match groups.last_mut() {
-                Some(group) if group.params == cell.params => group.runs.push(run),
-                _ => groups.push(Group {
-                    params: &cell.params,
-                    runs: vec![run],
-                }),
-            }
+    /// The cells of a setting with what they yielded.
+    pub(crate) fn new(cells: &'a [Cell], outcomes: &'a Outcomes, setting: usize) -> Self {
+        let runs = outcomes.of(setting).iter();
+        Self {
+            groups: groups(cells, runs.map(|outcome| outcome.as_ref().ok())),
+            outcomes: Some(outcomes),
         }
-        Self { groups }
     }
+
+    /// Cells that have not been run: checks can still be checked.
+    pub(crate) fn planned(cells: &'a [Cell]) -> Self {
+        Self {
+            groups: groups(cells, std::iter::empty()),
+            outcomes: None,
+        }
+    }
+
+    /// A run with its series and distributions; none where it cannot be read, which is told.
+    fn whole(&self, run: &'a Finished) -> Option<Cow<'a, RunResult>> {
+        let whole = run.whole();
+        let outcomes = self.outcomes.expect("they hold the run");
+        whole.map_err(|error| outcomes.note(error)).ok()
+    }
+}
+
+/// Cells by what they differ in beside the seed.
+fn groups<'a>(
+    cells: &'a [Cell],
+    runs: impl Iterator<Item = Option<&'a Finished>>,
+) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (cell, run) in cells.iter().zip(runs.chain(std::iter::repeat(None))) {
+        match groups.last_mut() {
+            Some(group) if group.params == cell.params => group.runs.push(run),
+            _ => groups.push(Group {
+                params: &cell.params,
+                runs: vec![run],
+            }),
+        }
+    }
+    groups
 }
 
 /// A quantity: of each seed, and the median over the seeds of every figure in it.
@@ -269,20 +297,22 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The results of the first seed at a place, if there are any.
-    pub(crate) fn first_run(&self, place: &Place) -> Option<&'a RunResult> {
+    pub(crate) fn first_run(&self, place: &Place) -> Option<Cow<'a, RunResult>> {
         let group = self.group(place).ok()?;
-        group.runs.iter().flatten().next().copied()
+        self.cells.whole(group.runs.iter().flatten().next()?)
     }
 
-    /// The distribution that a figure is a statistic of, of the first seed at a place.
-    pub(crate) fn spread_at(&self, place: &Place, expr: &Expr) -> Option<&'a Distribution> {
+    /// The points of the distribution that a figure is a statistic of, of the first seed at a
+    /// place; none where there is none.
+    pub(crate) fn points_at(&self, place: &Place, expr: &Expr) -> Vec<(f64, f64)> {
         let Expr::Figure(reference) = expr else {
-            return None;
+            return Vec::new();
         };
-        let place = reference.place(place);
-        let run = self.first_run(&place)?;
+        let run = self.first_run(&reference.place(place));
         let Reference { link, flow, .. } = reference;
-        reference.figure.spread_of(run, link, flow)
+        let spread = run.as_deref();
+        let spread = spread.and_then(|run| reference.figure.spread_of(run, link, flow));
+        spread.map_or_else(Vec::new, |spread| spread.cdf.clone())
     }
 
     fn relation(&mut self, relation: &Relation) -> Evaluated<Case> {
@@ -454,7 +484,15 @@ impl<'a> Evaluator<'a> {
         let Reference {
             link, flow, take, ..
         } = reference;
-        let of = |run: &&RunResult| reference.figure.of(run, link, flow, *take);
+        let figure = &reference.figure;
+        let of = |run: &&'a Finished| {
+            if figure.is_of_points() {
+                let whole = self.cells.whole(run);
+                whole.map_or(f64::NAN, |whole| figure.of(&whole, link, flow, *take))
+            } else {
+                figure.of(&run.figures, link, flow, *take)
+            }
+        };
         let seeds: Vec<f64> = group.runs.iter().flatten().map(of).collect();
         Ok(Quantity {
             median: median(&seeds),
@@ -464,7 +502,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The one cell at a place.
-    fn group(&self, place: &Place) -> Evaluated<&Group<'a>> {
+    fn group(&self, place: &Place) -> Evaluated<&'a Group<'a>> {
         let wanted = || {
             let axes = &self.words.axes;
             let values = place

@@ -208,6 +208,13 @@ impl Figure {
         matches!(self, Self::Link(..) | Self::LinkSeries(_) | Self::Queue(_))
     }
 
+    /// Whether it is read off a series or the points of a distribution, not one of the numbers that
+    /// a summary has.
+    pub(crate) fn is_of_points(&self) -> bool {
+        let is_series = matches!(self, Self::LinkSeries(_) | Self::FlowSeries(_));
+        is_series || matches!(self.taken(), Some(Taken::Below(_)))
+    }
+
     /// What is taken of it, if it is a distribution.
     fn taken(&self) -> Option<Taken> {
         match self {

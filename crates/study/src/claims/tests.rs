@@ -3,6 +3,7 @@
 use super::evaluate::{Cells, Evaluator, Missing};
 use super::parse::{check, quantity};
 use super::{Axis, AxisValue, Expr, Set, Vocabulary};
+use crate::study::Outcomes;
 use sojourn_qdisc::{Field, Report, Spec, Value};
 use sojourn_scenario::Outcome;
 use sojourn_units::{Span, Unit};
@@ -137,7 +138,8 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
 fn held(text: &str) -> (usize, usize) {
     let words = words();
     let (cells, outcomes) = results();
-    let cells = Cells::new(&cells, &outcomes);
+    let outcomes = Outcomes::from_iter([outcomes]);
+    let cells = Cells::new(&cells, &outcomes, 0);
     let check = check(text, &words).unwrap_or_else(|complaint| panic!("{text}: {complaint:?}"));
     let cases = Evaluator::new(&words, &cells).check(&check).into_iter();
     let cases: Vec<_> = cases
@@ -260,7 +262,8 @@ fn nothing_is_no_value() {
 fn seeds_and_words_of_a_case() {
     let words = words();
     let (cells, outcomes) = results();
-    let cells = Cells::new(&cells, &outcomes);
+    let outcomes = Outcomes::from_iter([outcomes]);
+    let cells = Cells::new(&cells, &outcomes, 0);
     let mut evaluator = Evaluator::new(&words, &cells);
     let mut case = |text: &str| {
         let check = check(text, &words).expect("it is right");
@@ -285,7 +288,7 @@ fn seeds_and_words_of_a_case() {
 fn a_figure_must_mean_one_cell() {
     let words = words();
     let (cells, _) = results();
-    let cells = Cells::new(&cells, &[]);
+    let cells = Cells::planned(&cells);
     let message = |text: &str| {
         let check = check(text, &words).expect("its words are right");
         let case = Evaluator::new(&words, &cells).check(&check).remove(0);
@@ -317,7 +320,8 @@ fn a_part_of_the_grid_decides_what_it_can() {
     let pairs = cells.into_iter().zip(outcomes);
     let (cells, outcomes): (Vec<_>, Vec<_>) =
         pairs.filter(|(cell, _)| cell.params[1].1 != "6").unzip();
-    let cells = Cells::new(&cells, &outcomes);
+    let outcomes = Outcomes::from_iter([outcomes]);
+    let cells = Cells::new(&cells, &outcomes, 0);
     let held = |text: &str| -> Vec<Option<bool>> {
         let check = check(text, &words).expect("its words are right");
         let cases = Evaluator::new(&words, &cells).over_part().check(&check);

@@ -76,14 +76,14 @@ impl Reader {
         setting: usize,
     ) {
         let setting = &self.settings[setting];
-        let cells = Cells::new(&setting.scenario().cells, &[]);
+        let cells = Cells::planned(&setting.scenario().cells);
         let cases = Evaluator::new(&self.words, &cells).check(check);
         let mut wrong = cases
             .into_iter()
             .find_map(|case| Some((case.err()?.message(), String::new())));
         // Cells that the other worlds do not have are left out there.
         for (world, scenario) in setting.scenarios.iter().skip(1) {
-            let cells = Cells::new(&scenario.cells, &[]);
+            let cells = Cells::planned(&scenario.cells);
             let mut evaluator = Evaluator::new(&self.words, &cells).over_part();
             let unclear = |case| match case {
                 Err(Missing::Unclear(message)) => Some((message, format!(", {world}"))),

@@ -94,7 +94,7 @@ impl Reader {
         find: impl Fn(&mut Evaluator<'_>, &Place) -> Result<(), Missing>,
     ) {
         let setting = &self.settings[setting];
-        let cells = Cells::new(&setting.scenario().cells, &[]);
+        let cells = Cells::planned(&setting.scenario().cells);
         let mut evaluator = Evaluator::new(&self.words, &cells);
         let mut missing = None;
         for place in combinations(binders) {

@@ -1,0 +1,140 @@
+//! Runs that have finished: their figures in memory, the rest on disk where there is much of it.
+
+use crate::error::ReportError;
+use crate::packed::unpack;
+use crate::table::Table;
+use sojourn_world::RunResult;
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a run's series and the points of its distributions are.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    /// A run alone, as [`pack`](crate::pack) makes it.
+    File(PathBuf),
+    /// The table of a folder, and the run's number in it.
+    Table(Arc<Table>, usize),
+}
+
+impl Stored {
+    /// The run of these figures, with all that belongs to it.
+    fn whole(&self, figures: &RunResult) -> Result<RunResult, ReportError> {
+        match self {
+            Self::File(file) => {
+                let mut run = read(file)?;
+                // Results of several scenarios side by side say of which each is.
+                run.params.clone_from(&figures.params);
+                Ok(run)
+            }
+            Self::Table(table, number) => {
+                let mut run = figures.clone();
+                table.fill(*number, &mut run)?;
+                Ok(run)
+            }
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<RunResult, ReportError> {
+    let bytes = fs::read(file).map_err(ReportError::io("read", file))?;
+    let (_, list) = unpack(&bytes).map_err(|reason| ReportError::damaged(file, reason))?;
+    let [run] = <[RunResult; 1]>::try_from(list)
+        .map_err(|_| ReportError::Mixed(format!("{} is not one run", file.display())))?;
+    Ok(run)
+}
+
+/// A run that has finished.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// All of it, or its figures and the names of its series.
+    pub figures: RunResult,
+    stored: Option<Stored>,
+}
+
+impl From<RunResult> for Finished {
+    /// One that is whole in memory.
+    fn from(run: RunResult) -> Self {
+        Self {
+            figures: run,
+            stored: None,
+        }
+    }
+}
+
+impl Finished {
+    /// One whose series are elsewhere.
+    pub(crate) fn stored(figures: RunResult, stored: Stored) -> Self {
+        Self {
+            figures,
+            stored: Some(stored),
+        }
+    }
+
+    /// The run with all that belongs to it.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn whole(&self) -> Result<Cow<'_, RunResult>, ReportError> {
+        whole(&self.figures, self.stored.as_ref())
+    }
+}
+
+fn whole<'a>(
+    figures: &'a RunResult,
+    stored: Option<&Stored>,
+) -> Result<Cow<'a, RunResult>, ReportError> {
+    match stored {
+        None => Ok(Cow::Borrowed(figures)),
+        Some(stored) => stored.whole(figures).map(Cow::Owned),
+    }
+}
+
+/// Where the rest of some results is; nowhere else where they are whole in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Rest(Vec<Option<Stored>>);
+
+impl Rest {
+    /// Takes runs apart: their figures, and where the rest is.
+    pub fn of(runs: impl IntoIterator<Item = Finished>) -> (Vec<RunResult>, Self) {
+        let runs = runs.into_iter();
+        let (figures, stored) = runs.map(|run| (run.figures, run.stored)).unzip();
+        (figures, Self(stored))
+    }
+}
+
+/// Results of which the series and the distributions' points may be on disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a> {
+    /// All of them, with figures at least.
+    pub figures: &'a [RunResult],
+    rest: &'a [Option<Stored>],
+}
+
+impl<'a> Runs<'a> {
+    /// What is whole in memory.
+    pub fn whole(results: &'a [RunResult]) -> Self {
+        Self {
+            figures: results,
+            rest: &[],
+        }
+    }
+
+    /// The two that [`Rest::of`] gives.
+    pub fn new(figures: &'a [RunResult], rest: &'a Rest) -> Self {
+        Self {
+            figures,
+            rest: &rest.0,
+        }
+    }
+
+    /// A run with all that belongs to it.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn get(&self, index: usize) -> Result<Cow<'a, RunResult>, ReportError> {
+        let stored = self.rest.get(index).and_then(Option::as_ref);
+        whole(&self.figures[index], stored)
+    }
+}
