@@ -126,10 +126,9 @@ impl Results {
     }
 
     /// All of it as bytes, for [`Results::unpack`].
-    fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| pack(&self.info, &self.list));
-        let bytes = bytes.map_err(|error| error::report(py, &error))?;
-        Ok(PyBytes::new(py, &bytes))
+        PyBytes::new(py, &bytes)
     }
 
     #[staticmethod]

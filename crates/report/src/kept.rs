@@ -76,7 +76,7 @@ impl Slot {
         // Whole or not at all for whoever goes on after a kill: no need to reach the disk.
         let new = file.with_extension("new");
         let mut list = [run];
-        let bytes = pack(&self.info, &list)?;
+        let bytes = pack(&self.info, &list);
         fs::write(&new, bytes).map_err(ReportError::io("write", &new))?;
         fs::rename(&new, file).map_err(ReportError::io("write", file))?;
         let [run] = &mut list;

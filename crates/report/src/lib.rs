@@ -20,6 +20,7 @@ mod kept;
 mod labels;
 mod merge;
 mod packed;
+mod points;
 mod reading;
 mod recording;
 mod seeds;

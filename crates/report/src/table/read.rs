@@ -358,17 +358,22 @@ fn push(list: &mut Vec<Series>, kind: Kind, row: &Row<'_>) -> Result<(), Damage>
         series.points.push(point);
         return Ok(());
     }
-    // Of those in the list, because two units are written alike; else a queue's own variable.
-    let known = series(kind).find(|figure| figure.metric == metric);
-    let unit = known.map(|figure| figure.unit);
-    let unit = unit.or_else(|| Unit::of_name(row.unit));
     list.push(Series {
         metric: metric.to_owned().into(),
-        unit: unit.ok_or_else(|| Damage::NoUnit {
-            unit: row.unit.to_owned(),
-            metric: metric.to_owned(),
-        })?,
+        unit: unit_of(kind, metric, row.unit)?,
         points: vec![point],
     });
     Ok(())
+}
+
+/// The unit of a series that is written so.
+pub(crate) fn unit_of(kind: Kind, metric: &str, word: &str) -> Result<Unit, Damage> {
+    // Of those in the list, because two units are written alike; else a queue's own variable.
+    let known = series(kind).find(|figure| figure.metric == metric);
+    let unit = known.map(|figure| figure.unit);
+    let unit = unit.or_else(|| Unit::of_name(word));
+    unit.ok_or_else(|| Damage::NoUnit {
+        unit: word.to_owned(),
+        metric: metric.to_owned(),
+    })
 }
