@@ -113,7 +113,7 @@ impl Message {
     }
 
     /// Its bytes without IP and UDP headers, where questions and answers have so many
-    /// ([`AodvParams::bytes`]).
+    /// (`AodvParams::bytes`).
     pub fn bytes(&self, [question, answer]: [u16; 2]) -> u16 {
         match self {
             Self::Request(_) => question,
