@@ -32,6 +32,7 @@ mod sink;
 mod steps;
 mod telemetry;
 mod web;
+mod wishes;
 
 pub use bulk::Bulk;
 pub use cbr::Cbr;
@@ -47,6 +48,7 @@ pub use port::{App, Datagram, Input, Message, Port};
 pub use steps::Steps;
 pub use telemetry::Telemetry;
 pub use web::Web;
+pub use wishes::{Wish, Wishes};
 
 use sojourn_random::Stream;
 

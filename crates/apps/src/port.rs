@@ -1,6 +1,6 @@
 //! The border between a traffic model and the world that runs it.
 
-use crate::Metric;
+use crate::{Metric, Wish, Wishes};
 use sojourn_units::{Span, Time};
 
 /// A message of an unreliable transport.
@@ -79,20 +79,32 @@ pub trait Port {
     /// the world as blocked) when the send buffer has no room for it.
     fn send(&mut self, datagram: Datagram);
 
+    /// Where the wishes below are kept until the app has answered.
+    fn wishes(&mut self) -> &mut Wishes;
+
     /// Puts a message on the stream of a connection. One that finds an earlier message still
     /// waiting for room in the send buffer is skipped (and counted by the world as blocked).
-    fn message(&mut self, connection: u8, message: Message);
+    fn message(&mut self, connection: u8, message: Message) {
+        let wish = (connection, Wish::Message(message));
+        self.wishes().connections.push(wish);
+    }
 
     /// Opens a further connection of a flow whose kind opens them when asked
     /// ([`Kind::opens_later`](crate::Kind::opens_later)), from the end that opens; [`Input::Open`]
     /// tells when it is up. Each is opened once.
-    fn open(&mut self, connection: u8);
+    fn open(&mut self, connection: u8) {
+        self.wishes().connections.push((connection, Wish::Open));
+    }
 
     /// Breaks a connection off at once: neither end sends or receives on it again.
-    fn abort(&mut self, connection: u8);
+    fn abort(&mut self, connection: u8) {
+        self.wishes().connections.push((connection, Wish::Abort));
+    }
 
     /// Asks for [`Input::Timer`] at `time`; replaces an earlier wish.
-    fn wake_at(&mut self, time: Time);
+    fn wake_at(&mut self, time: Time) {
+        self.wishes().wake = Some(time);
+    }
 
     /// Nothing more will be written: closes this direction of the stream.
     fn close(&mut self);

@@ -105,12 +105,13 @@ impl App for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Wishes;
     use alloc::vec::Vec;
 
     #[derive(Default)]
     struct Log {
         sent: Vec<(Time, u16)>,
-        wake: Option<Time>,
+        wishes: Wishes,
         now: Time,
     }
 
@@ -122,11 +123,8 @@ mod tests {
         fn send(&mut self, datagram: Datagram) {
             self.sent.push((self.now, datagram.len));
         }
-        fn message(&mut self, _: u8, _: crate::Message) {}
-        fn open(&mut self, _: u8) {}
-        fn abort(&mut self, _: u8) {}
-        fn wake_at(&mut self, time: Time) {
-            self.wake = Some(time);
+        fn wishes(&mut self) -> &mut Wishes {
+            &mut self.wishes
         }
         fn close(&mut self) {}
         fn round_trip(&mut self, _: Span) {}
@@ -137,7 +135,7 @@ mod tests {
         let (mut source, _) = model.build(Stream::named(1, "steps"));
         let mut log = Log::default();
         source.handle(Input::Start, log.now, &mut log);
-        while let Some(wake) = log.wake.take()
+        while let Some(wake) = log.wishes.wake.take()
             && wake < Time::ZERO + Span::from_secs(seconds)
         {
             log.now = wake;

@@ -19,7 +19,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags, sockopt};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
-use sojourn_apps::{App, Input, Transport as Carrier};
+use sojourn_apps::{App, Input, Transport as Carrier, Wish, Wishes};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::lab::{Host, graph};
 use crate::unfit::{Unfit, UnfitFlow};
 pub(crate) use end::locked;
-use end::{End, Outbox, Socket, Turn, Wish};
+use end::{End, Socket, Turn};
 
 /// How often TCP_INFO is read.
 const SAMPLE_EVERY: Span = Span::from_millis(10);
@@ -196,7 +196,7 @@ pub(crate) struct Side<'a> {
     ends: Vec<End>,
     /// One for each instance of a flow.
     apps: Vec<Box<dyn App>>,
-    outbox: Outbox,
+    wishes: Wishes,
     due: BTreeSet<(Time, Due)>,
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -230,7 +230,7 @@ impl<'a> Side<'a> {
         let mut side = Self {
             ends: Vec::new(),
             apps: Vec::new(),
-            outbox: Outbox::default(),
+            wishes: Wishes::default(),
             due: BTreeSet::from([
                 (cell.end(), Due::Over),
                 (Time::ZERO + SAMPLE_EVERY, Due::Sample),
@@ -311,17 +311,17 @@ impl<'a> Side<'a> {
             now,
             recorder: &self.shared.recorders[end.flow],
             app: &mut *self.apps[end.instance],
-            outbox: &mut self.outbox,
+            wishes: &mut self.wishes,
         };
         act(end, &mut turn, &mut self.buffer);
         // The app's timer is that of the flow's first connection.
         let home = index - usize::from(end.connection);
-        if let Some(wake) = self.outbox.wake.take() {
+        if let Some(wake) = self.wishes.wake.take() {
             let io = &mut self.ends[home].io;
             io.wake = (!io.stopped).then_some(wake);
             self.settle(home)?;
         }
-        for (connection, wish) in std::mem::take(&mut self.outbox.wishes) {
+        for (connection, wish) in std::mem::take(&mut self.wishes.connections) {
             let to = home + usize::from(connection);
             let end = &mut self.ends[to];
             match wish {

@@ -7,7 +7,7 @@ use crate::change::Changes;
 use crate::engine::Engine;
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
-use crate::host::{Endpoint, Outbox, Transport, UDP_HEADERS};
+use crate::host::{Endpoint, Transport, UDP_HEADERS};
 use crate::instead::Instead;
 use crate::interface::Interface;
 use crate::label::Labels;
@@ -17,7 +17,7 @@ use crate::mesh::Mesh;
 use crate::net::Net;
 use crate::packet::Way;
 use crate::passage::Passage;
-use sojourn_apps::App;
+use sojourn_apps::{App, Wishes};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, CongestionControl, Connection};
 use sojourn_units::Time;
@@ -115,7 +115,8 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         sample_at: Time::ZERO,
         events: 0,
         digest: 0xcbf2_9ce4_8422_2325,
-        outbox: Outbox::default(),
+        wishes: Wishes::default(),
+        datagrams: Vec::new(),
         link_header: cell.link_header,
         reports: Vec::new(),
         bottleneck_packets: 0,

@@ -2,10 +2,10 @@
 
 use crate::calendar::{Owner, Source};
 use crate::forwarding::Next;
-use crate::host::{Endpoint, Outbox, SimPort, Transport, Wish};
+use crate::host::{Endpoint, SimPort, Transport};
 use crate::net::Net;
 use crate::packet::{Body, Packet};
-use sojourn_apps::{App, Input, Message};
+use sojourn_apps::{App, Datagram, Input, Message, Wish, Wishes};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
@@ -42,7 +42,9 @@ pub(crate) struct Engine {
     pub(crate) sample_at: Time,
     pub(crate) events: u64,
     pub(crate) digest: u64,
-    pub(crate) outbox: Outbox,
+    pub(crate) wishes: Wishes,
+    /// Those that an app sends in its turn.
+    pub(crate) datagrams: Vec<Datagram>,
     /// Bytes of link header in a packet's length.
     pub(crate) link_header: u16,
     /// The queues' own statistics, taken when the end is passed.
@@ -309,10 +311,11 @@ impl Engine {
             transport: &mut endpoint.transport,
             now,
             recorder: &mut self.recorders[self.flows[index / 2] as usize],
-            outbox: &mut self.outbox,
+            wishes: &mut self.wishes,
+            datagrams: &mut self.datagrams,
         };
         app.handle(input, now, &mut port);
-        if let Some(wake) = self.outbox.wake.take() {
+        if let Some(wake) = self.wishes.wake.take() {
             let home = endpoint.home();
             self.endpoints[home].wake_at(wake);
             if home != index {
@@ -369,7 +372,7 @@ impl Engine {
     #[cold]
     fn grant(&mut self, index: usize, now: Time) {
         let home = self.endpoints[index].home();
-        for (connection, wish) in std::mem::take(&mut self.outbox.wishes) {
+        for (connection, wish) in std::mem::take(&mut self.wishes.connections) {
             let at = home + 2 * usize::from(connection);
             match wish {
                 Wish::Message(message) => self.post(at, message, now),
@@ -390,7 +393,7 @@ impl Engine {
 
     /// Sends whatever an endpoint has to send, and arms its timer.
     fn flush(&mut self, index: usize, now: Time) {
-        if !self.outbox.wishes.is_empty() {
+        if !self.wishes.connections.is_empty() {
             self.grant(index, now);
         }
         loop {
@@ -414,9 +417,9 @@ impl Engine {
             }
             self.net.emit(packet, now);
         }
-        if !self.outbox.datagrams.is_empty() {
+        if !self.datagrams.is_empty() {
             let flow = self.flows[index / 2] as usize;
-            let mut datagrams = std::mem::take(&mut self.outbox.datagrams);
+            let mut datagrams = std::mem::take(&mut self.datagrams);
             for datagram in datagrams.drain(..) {
                 if self.endpoints[index].is_first() {
                     self.recorders[flow].sent(now, 1, 0);
@@ -425,7 +428,7 @@ impl Engine {
                 let packet = self.endpoints[index].datagram(datagram, now);
                 self.net.emit(packet, now);
             }
-            self.outbox.datagrams = datagrams;
+            self.datagrams = datagrams;
         }
         self.arm_endpoint(index);
     }

@@ -1,7 +1,7 @@
 //! Endpoints: the transports at both ends of a flow, and the ports through which apps use them.
 
 use crate::packet::{Body, Packet, Way};
-use sojourn_apps::{Datagram, Message, Metric, Port};
+use sojourn_apps::{Datagram, Message, Metric, Port, Wishes};
 use sojourn_qdisc::Ecn;
 use sojourn_tcp::{Config, Connection, Segment};
 use sojourn_units::{Span, Time};
@@ -301,32 +301,14 @@ impl Endpoint {
     }
 }
 
-/// What an app wants of one of its connections.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wish {
-    /// To carry a message.
-    Message(Message),
-    /// To open.
-    Open,
-    /// To break off.
-    Abort,
-}
-
-/// What an app has asked for and its engine has yet to do.
-#[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    pub(crate) datagrams: Vec<Datagram>,
-    /// By the number of the connection.
-    pub(crate) wishes: Vec<(u8, Wish)>,
-    pub(crate) wake: Option<Time>,
-}
-
 /// An app's port in the simulated world.
 pub(crate) struct SimPort<'a> {
     pub(crate) transport: &'a mut Transport,
     pub(crate) now: Time,
     pub(crate) recorder: &'a mut FlowRecorder,
-    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) wishes: &'a mut Wishes,
+    /// Those to send when the app has answered.
+    pub(crate) datagrams: &'a mut Vec<Datagram>,
 }
 
 impl Port for SimPort<'_> {
@@ -350,26 +332,12 @@ impl Port for SimPort<'_> {
                     self.recorder.blocked(self.now);
                 }
             }
-            Transport::Udp { .. } => self.outbox.datagrams.push(datagram),
+            Transport::Udp { .. } => self.datagrams.push(datagram),
         }
     }
 
-    fn message(&mut self, connection: u8, message: Message) {
-        self.outbox
-            .wishes
-            .push((connection, Wish::Message(message)));
-    }
-
-    fn open(&mut self, connection: u8) {
-        self.outbox.wishes.push((connection, Wish::Open));
-    }
-
-    fn abort(&mut self, connection: u8) {
-        self.outbox.wishes.push((connection, Wish::Abort));
-    }
-
-    fn wake_at(&mut self, time: Time) {
-        self.outbox.wake = Some(time);
+    fn wishes(&mut self) -> &mut Wishes {
+        self.wishes
     }
 
     fn close(&mut self) {

@@ -21,10 +21,10 @@ fn it_sends_on_the_beat_and_keeps_its_phase() {
     let mut paced = Paced::new(100, Span::from_millis(8));
     paced.handle(Input::Start, ms(0), &mut port);
     paced.handle(Input::Timer, ms(11), &mut port);
-    assert_eq!(port.wake, Some(ms(16)));
+    assert_eq!(port.wishes.wake, Some(ms(16)));
     // Woken a second late, it does not send 125 messages at once.
     paced.handle(Input::Timer, ms(1016), &mut port);
-    assert_eq!(port.wake, Some(ms(1016)));
+    assert_eq!(port.wishes.wake, Some(ms(1016)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Two ends on a wire of constant rate and delay, without packets: for the tests of the apps.
 
-use crate::{App, Datagram, Input, Message, Metric, Port};
+use crate::{App, Datagram, Input, Message, Metric, Port, Wish, Wishes};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -42,7 +42,7 @@ pub(crate) fn ms(millis: u64) -> Time {
 /// Wakes the app whenever it asks, until `end`.
 pub(crate) fn run(app: &mut dyn App, port: &mut Notes, end: Time) {
     app.handle(Input::Start, Time::ZERO, port);
-    while let Some(at) = port.wake.take().filter(|&at| at < end) {
+    while let Some(at) = port.wishes.wake.take().filter(|&at| at < end) {
         app.handle(Input::Timer, at, port);
     }
 }
@@ -111,7 +111,7 @@ impl Wire {
     }
 
     fn act(&mut self, end: usize, now: Time, port: Notes) {
-        if let Some(wake) = port.wake {
+        if let Some(wake) = port.wishes.wake {
             self.wake[end] = wake;
             self.at(wake.max(now), end, Event::Timer(wake));
         }
@@ -125,40 +125,45 @@ impl Wire {
                 self.at(now + self.delay, 1 - end, Event::Input(input));
             }
         }
-        for connection in port.aborted {
-            self.aborted.push((now, connection));
-            // What the peer had yet to send stays there; one connection is in use at a time.
-            self.events.retain(|_, (_, event)| {
-                !matches!(
-                    event,
-                    Event::Input(Input::Delivered(_) | Input::Message { .. })
-                )
-            });
-            self.free_at = [now; 2];
+        for (connection, wish) in port.wishes.connections {
+            match wish {
+                Wish::Message(message) => self.post(end, now, connection, message),
+                Wish::Open => {
+                    let up = Event::Input(Input::Open(connection));
+                    self.at(now + self.delay * 2, end, up);
+                }
+                Wish::Abort => self.break_off(now, connection),
+            }
         }
-        for connection in port.opened {
-            let up = Event::Input(Input::Open(connection));
-            self.at(now + self.delay * 2, end, up);
-        }
-        for (connection, message) in port.messages {
-            self.messages.push((now, end, connection, message));
-            let begins = now.max(self.free_at[end]);
-            let sent = begins + self.rate.time_for(message.len.into());
-            self.free_at[end] = sent;
-            let first = begins + self.rate.time_for(1);
-            let rest = Input::Delivered(u64::from(message.len) - 1);
-            let whole = Input::Message {
-                connection,
-                message,
-            };
-            self.at(
-                first + self.delay,
-                1 - end,
-                Event::Input(Input::Delivered(1)),
-            );
-            self.at(sent + self.delay, 1 - end, Event::Input(rest));
-            self.at(sent + self.delay, 1 - end, Event::Input(whole));
-        }
+    }
+
+    /// What the peer had yet to send stays there; one connection is in use at a time.
+    fn break_off(&mut self, now: Time, connection: u8) {
+        self.aborted.push((now, connection));
+        self.events.retain(|_, (_, event)| {
+            !matches!(
+                event,
+                Event::Input(Input::Delivered(_) | Input::Message { .. })
+            )
+        });
+        self.free_at = [now; 2];
+    }
+
+    fn post(&mut self, end: usize, now: Time, connection: u8, message: Message) {
+        self.messages.push((now, end, connection, message));
+        let begins = now.max(self.free_at[end]);
+        let sent = begins + self.rate.time_for(message.len.into());
+        self.free_at[end] = sent;
+        let first = begins + self.rate.time_for(1);
+        let rest = Input::Delivered(u64::from(message.len) - 1);
+        let whole = Input::Message {
+            connection,
+            message,
+        };
+        let one = Event::Input(Input::Delivered(1));
+        self.at(first + self.delay, 1 - end, one);
+        self.at(sent + self.delay, 1 - end, Event::Input(rest));
+        self.at(sent + self.delay, 1 - end, Event::Input(whole));
     }
 }
 
@@ -169,10 +174,7 @@ pub(crate) struct Notes {
     pub(crate) written: u64,
     pub(crate) forever: bool,
     pub(crate) datagrams: Vec<Datagram>,
-    pub(crate) messages: Vec<(u8, Message)>,
-    pub(crate) opened: Vec<u8>,
-    pub(crate) aborted: Vec<u8>,
-    pub(crate) wake: Option<Time>,
+    pub(crate) wishes: Wishes,
     pub(crate) closed: bool,
     pub(crate) rtts: Vec<Span>,
     pub(crate) observed: Vec<(Metric, f64)>,
@@ -191,17 +193,8 @@ impl Port for Notes {
     fn send(&mut self, datagram: Datagram) {
         self.datagrams.push(datagram);
     }
-    fn message(&mut self, connection: u8, message: Message) {
-        self.messages.push((connection, message));
-    }
-    fn open(&mut self, connection: u8) {
-        self.opened.push(connection);
-    }
-    fn abort(&mut self, connection: u8) {
-        self.aborted.push(connection);
-    }
-    fn wake_at(&mut self, time: Time) {
-        self.wake = Some(time);
+    fn wishes(&mut self) -> &mut Wishes {
+        &mut self.wishes
     }
     fn close(&mut self) {
         self.closed = true;

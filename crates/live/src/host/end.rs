@@ -8,7 +8,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
-use sojourn_apps::{App, Datagram, Input, Message, Metric, Port};
+use sojourn_apps::{App, Datagram, Input, Message, Metric, Port, Wishes};
 use sojourn_units::{Span, Time};
 use sojourn_world::{FlowRecorder, Received};
 
@@ -104,31 +104,12 @@ pub(super) struct Io {
     last: TcpInfo,
 }
 
-/// What an app wants of one of its connections.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
-    /// To carry a message.
-    Message(Message),
-    /// To open.
-    Open,
-    /// To break off.
-    Abort,
-}
-
-/// What an app has asked for and its side has yet to do.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
-    /// By the number of the connection.
-    pub(super) wishes: Vec<(u8, Wish)>,
-    pub(super) wake: Option<Time>,
-}
-
 /// An app's turn: something happened at one of its ends.
 pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) recorder: &'a Mutex<FlowRecorder>,
     pub(super) app: &'a mut dyn App,
-    pub(super) outbox: &'a mut Outbox,
+    pub(super) wishes: &'a mut Wishes,
 }
 
 impl End {
@@ -172,7 +153,7 @@ impl End {
             io: &mut self.io,
             now: turn.now,
             recorder: turn.recorder,
-            outbox: turn.outbox,
+            wishes: turn.wishes,
         };
         turn.app.handle(input, turn.now, &mut port);
     }
@@ -429,7 +410,7 @@ struct LivePort<'a> {
     io: &'a mut Io,
     now: Time,
     recorder: &'a Mutex<FlowRecorder>,
-    outbox: &'a mut Outbox,
+    wishes: &'a mut Wishes,
 }
 
 impl Port for LivePort<'_> {
@@ -485,22 +466,8 @@ impl Port for LivePort<'_> {
         }
     }
 
-    fn message(&mut self, connection: u8, message: Message) {
-        self.outbox
-            .wishes
-            .push((connection, Wish::Message(message)));
-    }
-
-    fn open(&mut self, connection: u8) {
-        self.outbox.wishes.push((connection, Wish::Open));
-    }
-
-    fn abort(&mut self, connection: u8) {
-        self.outbox.wishes.push((connection, Wish::Abort));
-    }
-
-    fn wake_at(&mut self, time: Time) {
-        self.outbox.wake = Some(time);
+    fn wishes(&mut self) -> &mut Wishes {
+        self.wishes
     }
 
     fn close(&mut self) {

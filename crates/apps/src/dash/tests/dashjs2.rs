@@ -5,7 +5,7 @@ use crate::dash::Rule;
 use crate::dash::dashjs2::Player;
 use crate::dash::manifest::ChunkName;
 use crate::tests::harness::{Notes, ms};
-use crate::{App, Input, Message};
+use crate::{App, Input, Message, Wish};
 use std::vec;
 use std::vec::Vec;
 
@@ -36,15 +36,16 @@ impl Desk {
     fn tell(&mut self, at: u64, input: Input) {
         let mut port = Notes::default();
         self.player.handle(input, ms(at), &mut port);
-        for (connection, message) in port.messages {
-            let chunk = ChunkName::of_tag(message.tag);
-            self.asked
-                .push((at, connection, chunk.representation, chunk.number));
-        }
-        self.aborted
-            .extend(port.aborted.iter().map(|&connection| (at, connection)));
-        for connection in port.opened {
-            self.tell(at, Input::Open(connection));
+        for (connection, wish) in port.wishes.connections {
+            match wish {
+                Wish::Message(message) => {
+                    let chunk = ChunkName::of_tag(message.tag);
+                    self.asked
+                        .push((at, connection, chunk.representation, chunk.number));
+                }
+                Wish::Open => self.tell(at, Input::Open(connection)),
+                Wish::Abort => self.aborted.push((at, connection)),
+            }
         }
     }
 
