@@ -70,9 +70,10 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<u8> {
     };
     std::fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
     let (mut failed, mut written) = (false, String::new());
-    for run in &merged.results {
+    for run in &merged.runs {
+        let run = run.whole().map_err(WrongInput::from)?;
         let cell = Scenario::cell(&source, &run.params, run.seed)?;
-        match data_file(run, &cell) {
+        match data_file(&run, &cell) {
             Ok((name, bytes)) => {
                 let path = args.out.join(name);
                 std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;

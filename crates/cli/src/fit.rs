@@ -1,6 +1,6 @@
 //! `sojourn fit`: the line behind measurements, as a scenario.
 
-use crate::out::{Results, check_out, clear};
+use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::run_cells;
 use crate::signal::stop_on_signal;
@@ -10,6 +10,7 @@ use crate::{INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::ProgressBar;
+use sojourn_batch::{Results, clear};
 use sojourn_fit::{
     DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, UP, name, read_flent, run_of,
 };
@@ -124,7 +125,7 @@ fn search(
 /// Writes the report of a data file of Flent's into a folder: what was measured beside the same
 /// test on the simulated line, whose scenario is put there too.
 pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::Result<u8> {
-    check_out(out, Results::Scenario(LINE), overwrite)?;
+    check_out(out, &Results::Scenario(LINE.to_owned()), overwrite)?;
     let data = read_flent(file).map_err(WrongInput::from)?;
     let measurement = Measurement::of_flent(&name(file), &data);
     let stop = stop_on_signal()?;
@@ -156,7 +157,7 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     sojourn_report::write(out, &scenario.info, &results, &notes).with_context(cannot)?;
     let place = PathBuf::from(format!("{LINE}.toml"));
     sojourn_report::write_files(out, &[(place, &text)]).with_context(cannot)?;
-    clear(out, Results::Scenario(LINE))?;
+    clear(out, &Results::Scenario(LINE.to_owned()))?;
     let page = out.join(sojourn_report::PAGE);
     print(&format!("{}\n\n{table}\n{}\n", found.line, page.display()))?;
     Ok(0)

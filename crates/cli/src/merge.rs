@@ -1,9 +1,10 @@
 //! `sojourn merge`: the folders of a scenario's shards as one.
 
-use crate::out::{Results, check_out};
+use crate::out::check_out;
 use crate::{WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
+use sojourn_batch::Results;
 use sojourn_report::{Joined, Rest, Runs};
 use std::path::PathBuf;
 
@@ -35,7 +36,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<u8> {
     let Joined { info, runs } = sojourn_report::join(&args.dirs).map_err(WrongInput::from)?;
     let out = &args.out;
-    check_out(out, Results::Scenario(&info.name), args.overwrite)?;
+    check_out(out, &Results::Scenario(info.name.clone()), args.overwrite)?;
     let (figures, rest) = Rest::of(runs);
     sojourn_report::write_runs(out, &info, Runs::new(&figures, &rest), &[])
         .with_context(|| format!("--out {}", out.display()))?;

@@ -106,7 +106,7 @@ impl Tap for FileTap {
 pub(crate) struct Capturing<'a> {
     pub(crate) world: &'a (dyn World + Sync),
     /// All cells of the grid: a file is named after its cell's number.
-    pub(crate) cells: &'a [Cell],
+    pub(crate) cells: &'a [&'a Cell],
     /// Links and nodes.
     pub(crate) points: &'a [String],
     pub(crate) dir: &'a Path,
@@ -142,7 +142,7 @@ impl Capturing<'_> {
     /// The file of a point: `run-3-down.pcapng`, `run-3-down-in.pcapng`.
     fn path(&self, cell: &Cell, point: &str) -> PathBuf {
         let mut cells = self.cells.iter();
-        let index = cells.position(|known| std::ptr::eq(known, cell));
+        let index = cells.position(|known| std::ptr::eq(*known, cell));
         let number = index.map_or(0, |index| index + 1);
         let point = point.replace(':', "-");
         let prefix = &self.prefix;

@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sojourn_scenario::{Outcome, Watch};
 use sojourn_units::Time;
 use sojourn_world::Cell;
+use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Shows how much of the grid's time has been run, and how long the rest will take.
@@ -16,10 +17,15 @@ pub(crate) struct Bar {
 
 impl Bar {
     /// A bar for these cells, that nobody sees when it is to be `quiet`.
-    pub(crate) fn new(cells: &[Cell], quiet: bool) -> Self {
+    pub(crate) fn new<C: Borrow<Cell>>(cells: &[C], quiet: bool) -> Self {
         let cells: Vec<_> = cells
             .iter()
-            .map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)))
+            .map(|cell| {
+                (
+                    cell.borrow().duration.as_nanos() / 1_000_000,
+                    AtomicU64::new(0),
+                )
+            })
             .collect();
         let length = cells.iter().map(|(length, _)| length).sum::<u64>().max(1);
         // Hidden by itself when standard error is no terminal.

@@ -2,13 +2,15 @@
 
 use crate::fidelity::{PAGE, pairs};
 use crate::fit::side_by_side;
-use crate::out::{Results, check_folder, check_out};
+use crate::out::{check_folder, check_out};
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
+use sojourn_batch::Results;
 use sojourn_fidelity::Matrix;
 use sojourn_fit::is_flent;
-use sojourn_report::Merged;
+use sojourn_report::{Merged, Rest, Runs};
+use sojourn_world::RunResult;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -67,18 +69,24 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
             let message = "a study's folder and a scenario's make no common report";
             bail!(WrongInput(message.into()));
         }
-        check_out(out, Results::Study(&told[0].study), args.overwrite)?;
+        check_out(out, &Results::Study(told[0].study.clone()), args.overwrite)?;
         return crate::reproduce::again(&args.dirs, &told, out);
     }
     let merged = sojourn_report::merge(&args.dirs).map_err(WrongInput::from)?;
-    check_out(out, Results::Scenario(&merged.info.name), args.overwrite)?;
-    sojourn_report::write(out, &merged.info, &merged.results, &merged.notes)
+    check_out(
+        out,
+        &Results::Scenario(merged.info.name.clone()),
+        args.overwrite,
+    )?;
+    let Merged { info, runs, notes } = merged;
+    let (figures, rest) = Rest::of(runs);
+    sojourn_report::write_runs(out, &info, Runs::new(&figures, &rest), &notes)
         .with_context(|| format!("--out {}", out.display()))?;
-    let mut text = worlds_side_by_side(&merged, out)?;
-    for part in sojourn_report::reading(&merged.results) {
+    let mut text = worlds_side_by_side(&info.name, &figures, &notes, out)?;
+    for part in sojourn_report::reading(&figures) {
         text += &part.to_string();
     }
-    for note in &merged.notes {
+    for note in &notes {
         let _ = writeln!(text, "Note: {note}");
     }
     let _ = writeln!(text, "{}", out.join(sojourn_report::PAGE).display());
@@ -88,13 +96,18 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
 
 /// Worlds of the fidelity matrix as the matrix has them, with its figures, tolerances and causes:
 /// as text, and as a page. Empty when there are not two.
-fn worlds_side_by_side(merged: &Merged, out: &Path) -> anyhow::Result<String> {
-    let matrix = Matrix::of_scenario(&merged.info.name, &merged.results);
+fn worlds_side_by_side(
+    scenario: &str,
+    results: &[RunResult],
+    notes: &[String],
+    out: &Path,
+) -> anyhow::Result<String> {
+    let matrix = Matrix::of_scenario(scenario, results);
     let text = pairs(&matrix);
     if text.is_empty() {
         return Ok(text);
     }
-    let page = sojourn_fidelity::page(&matrix, &merged.notes, sojourn_version::VERSION)?;
+    let page = sojourn_fidelity::page(&matrix, notes, sojourn_version::VERSION)?;
     sojourn_report::write_files(out, &[(PAGE.into(), &page)])
         .with_context(|| format!("--out {}", out.display()))?;
     Ok(format!("{text}{}\n\n", out.join(PAGE).display()))

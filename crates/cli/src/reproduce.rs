@@ -1,11 +1,12 @@
 //! `sojourn reproduce`: runs a published study and holds its claims against what comes out.
 
 mod again;
-mod runs;
+mod place;
 
 pub(crate) use again::again;
 
-use crate::out::{Results, check_out, clear};
+use crate::out::check_out;
+use crate::progress::Bar;
 use crate::run::interrupted;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
@@ -13,15 +14,18 @@ use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
-use runs::{Cost, Place, WorldRuns};
-use sojourn_report::forget;
+use place::Place;
+use sojourn_batch::{BatchError, Cost, StudyRuns};
+use sojourn_batch::{Results, clear};
+use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
-use sojourn_study::{Choice, Reproduced, Status, Study};
-use sojourn_world::ByWorld;
+use sojourn_study::{Choice, Outcomes, Reproduced, Status, Study};
+use sojourn_world::{ByWorld, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Run a published study and say claim by claim where we stand
 ///
@@ -119,13 +123,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let folder = Place::of(args)?;
     let mut parts = Vec::new();
     for (row, _) in &worlds {
-        parts.push(WorldRuns::of(
-            &study,
-            &choice,
-            &row.name,
-            &folder,
-            args.resume,
-        )?);
+        let (name, dir) = (&row.name, folder.path());
+        let part = StudyRuns::of(&study, &choice, name, dir, args.resume, &worlds::names());
+        parts.push(part.map_err(wrong)?);
     }
     if !args.resume {
         forget(folder.path()).map_err(WrongInput::from)?;
@@ -135,7 +135,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let mut found = ByWorld::default();
     for ((row, world), part) in worlds.iter().zip(parts) {
         let jobs = row.jobs(args.jobs);
-        let outcomes = part.run(world.as_ref(), jobs, args.quiet, &stop, &mut cost);
+        let outcomes = waited(part, world.as_ref(), jobs, args.quiet, &stop, &mut cost);
         found.insert(row.name.clone(), outcomes.with_context(|| folder.name())?);
         if stop.load(Ordering::Relaxed) {
             return Ok(interrupted(args.out.is_some()));
@@ -148,7 +148,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if let Some(dir) = &args.out {
         let written = found.write(dir).and_then(|()| forget(dir));
         written.with_context(|| format!("--out {}", dir.display()))?;
-        clear(dir, Results::Study(&found.info.name))?;
+        clear(dir, &Results::Study(found.info.name.clone()))?;
     }
     if args.json {
         print(&found.json())?;
@@ -162,10 +162,33 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     Ok(if failed { FAILED } else { 0 })
 }
 
+/// What the command line says of a folder that cannot be gone on with.
+fn wrong(error: BatchError) -> anyhow::Error {
+    WrongInput::from(anyhow::Error::from(error).context("--resume")).into()
+}
+
+/// Runs them under the eyes of somebody who waits.
+#[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
+fn waited(
+    part: StudyRuns<'_>,
+    world: &(dyn World + Sync),
+    jobs: NonZeroUsize,
+    quiet: bool,
+    stop: &AtomicBool,
+    cost: &mut Cost,
+) -> Result<Outcomes, ReportError> {
+    let bar = Bar::new(&part.left(), quiet);
+    let begin = Instant::now();
+    let outcomes = part.run(world, jobs, stop, &bar, cost);
+    bar.clear();
+    cost.wall_s += begin.elapsed().as_secs_f64();
+    outcomes
+}
+
 /// The claims that are asked for, if the worlds that are asked for can tell anything of them.
 fn choose(study: &Study, args: &ReproduceArgs) -> Result<Choice, WrongInput> {
     if let Some(dir) = &args.out {
-        check_out(dir, Results::Study(&study.name), args.overwrite)?;
+        check_out(dir, &Results::Study(study.name.clone()), args.overwrite)?;
     }
     let choice = study.choose(&args.claims, args.quick);
     let choice = choice.map_err(WrongInput::from)?;

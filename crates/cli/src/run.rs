@@ -1,23 +1,25 @@
 //! `sojourn run`: runs a scenario and shows or writes what came out.
 
 use crate::figures;
-use crate::out::{Results, check_out, clear};
-use crate::part::{self, Part, Shard, There};
+use crate::out::check_out;
 use crate::pcap::Capturing;
 use crate::progress::Bar;
+use crate::shard::Shard;
 use crate::signal::stop_on_signal;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use sojourn_batch::{Part, There, held, kept};
+use sojourn_batch::{Results, clear};
 use sojourn_capture::SNAP_LEN;
 use sojourn_kernel::Version;
 use sojourn_live::Queues;
-use sojourn_report::{Finished, Folder, Kept, Rest, Runs, SUMMARY, Slot, forget};
+use sojourn_report::{Finished, Kept, Rest, Runs, Slot, forget};
 use sojourn_scenario::{Outcome, Scenario, split};
 use sojourn_world::{Cell, RunResult, ScenarioInfo, World, WorldName};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -164,30 +166,31 @@ impl RunArgs {
         }
         let out = self.out.as_deref();
         out.map_or(Ok(()), |dir| {
-            check_out(dir, Results::Scenario(scenario), self.overwrite)
+            check_out(dir, &Results::Scenario(scenario.to_owned()), self.overwrite)
         })
     }
 
     /// What is run of the cells in a world, and what is there.
-    fn part(
+    fn part<'a>(
         &self,
         info: &ScenarioInfo,
-        cells: &[Cell],
+        cells: &'a [Cell],
         world: &WorldName,
-    ) -> Result<(Part, There), WrongInput> {
+    ) -> Result<(Part<'a>, There), WrongInput> {
         let mut there = There::new();
         let Some(dir) = &self.out else {
             return Ok((Part::new(cells, Vec::new(), &there), there));
         };
-        let kept = Kept::new(dir, info);
-        let slots = (0..cells.len()).map(|place| kept.slot(world, place));
+        let place = Kept::new(dir, info);
+        let slots = (0..cells.len()).map(|number| place.slot(world, number));
         let slots: Vec<Slot> = slots.collect();
         if self.resume {
             // Captures of runs that were killed are gone.
             if self.pcap.is_empty() {
-                there = part::kept(cells, &slots, world);
+                there = kept(cells, &slots, world);
             }
-            add_results(&mut there, info, cells, &slots, world, dir)?;
+            let held = held(&mut there, info, cells, &slots, world, dir);
+            held.map_err(|error| WrongInput(format!("--resume: {error}")))?;
         }
         Ok((Part::new(cells, slots, &there), there))
     }
@@ -196,7 +199,7 @@ impl RunArgs {
     fn capturing<'a>(
         &'a self,
         world: &'a (dyn World + Sync),
-        cells: &'a [Cell],
+        cells: &'a [&'a Cell],
     ) -> Result<Option<Capturing<'a>>, WrongInput> {
         let Some(dir) = self.out.as_deref().filter(|_| !self.pcap.is_empty()) else {
             return Ok(None);
@@ -239,30 +242,6 @@ impl RunArgs {
     }
 }
 
-/// Takes what a folder's results have of the cells in a world.
-fn add_results(
-    there: &mut There,
-    info: &ScenarioInfo,
-    cells: &[Cell],
-    slots: &[Slot],
-    world: &WorldName,
-    dir: &Path,
-) -> Result<(), WrongInput> {
-    if !dir.join(SUMMARY).exists() {
-        return Ok(());
-    }
-    let held = Folder::open(dir).map_err(WrongInput::from)?;
-    if held.info.source != info.source {
-        let dir = dir.display();
-        return Err(WrongInput(format!(
-            "--resume: {dir} holds results of another scenario, or of another text of this one"
-        )));
-    }
-    let key = |place: usize| Some((cells[place].params.clone(), cells[place].seed));
-    let taken = part::take_results(there, held.runs, cells, slots, world, key);
-    taken.map_err(WrongInput::from)
-}
-
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let Scenario {
         mut info,
@@ -282,7 +261,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
     }
     let mut capturing = Vec::new();
     for (world, part) in worlds.iter().zip(&parts) {
-        capturing.push(args.capturing(world.as_ref(), &part.left)?);
+        capturing.push(args.capturing(world.as_ref(), part.left())?);
     }
     if let Some(dir) = args.out.as_deref().filter(|_| !args.resume) {
         forget(dir).map_err(WrongInput::from)?;
@@ -299,7 +278,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             Some(capturing) => capturing,
             None => world.as_ref(),
         };
-        let bar = Bar::new(&part.left, args.quiet);
+        let bar = Bar::new(part.left(), args.quiet);
         let outcomes = part.run(there, world, row.jobs(args.jobs), &stop, &bar);
         bar.clear();
         let (good, bad) = split(&cells, outcomes.context("--out")?);
@@ -344,7 +323,7 @@ fn finish(
             sojourn_report::write_runs(dir, info, runs, failures)
                 .and_then(|()| forget(dir))
                 .with_context(|| format!("--out {}", dir.display()))?;
-            clear(dir, Results::Scenario(&info.name))?;
+            clear(dir, &Results::Scenario(info.name.clone()))?;
             for capturing in capturing.iter_mut().flatten() {
                 capturing.keep().context("--pcap")?;
             }

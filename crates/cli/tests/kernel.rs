@@ -246,7 +246,7 @@ fn two_runs_of_one_seed_are_the_same_on_a_busy_machine() {
     let results = dirs.each_ref().map(|dir| {
         assert_eq!(left(&dir.path().join("tmp")), Vec::<PathBuf>::new());
         let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-        merged.results.into_iter().next().unwrap()
+        merged.whole().unwrap().remove(0)
     });
     assert_eq!(results[0].digest, results[1].digest);
     assert_ne!(results[0].digest, 0);

@@ -18,7 +18,7 @@ fn cell(dir: &Path, scenario: &str, more: &[&str]) -> RunResult {
     let output = command.args(more).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let merged = sojourn_report::merge(&[dir.join("out")]).unwrap();
-    merged.results.into_iter().next().unwrap()
+    merged.whole().unwrap().remove(0)
 }
 
 /// The numbers that a flow's datagrams of 500 bytes begin with, in the order of a capture.

@@ -32,7 +32,7 @@ fn the_kernels_own_queues_take_the_same_strings() {
             .unwrap();
         assert!(output.status.success(), "{output:?}");
         let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-        merged.results.into_iter().next().unwrap()
+        merged.whole().unwrap().remove(0)
     });
     let table = |dir: &TempDir| fs::read(dir.path().join("out/results.parquet")).unwrap();
     assert!(table(&dirs[0]) == table(&dirs[1]));
@@ -72,7 +72,7 @@ fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path(
     let output = { cell }.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-    let result = &merged.results[0];
+    let result = &merged.whole().unwrap()[0];
     let down = &result.links[1].1;
     let target = down
         .qdisc
@@ -127,7 +127,7 @@ fn the_kernel_throws_away_what_waits_in_a_queue_that_becomes_another_one() {
     let output = { cell }.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-    let down = &merged.results[0].links[1].1;
+    let down = &merged.whole().unwrap()[0].links[1].1;
     assert_eq!(down.qdisc.kind, "cake");
     // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
     let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
@@ -197,7 +197,7 @@ fn chain(queues: &str) -> RunResult {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
-        merged.results.into_iter().next().unwrap()
+        merged.whole().unwrap().remove(0)
     });
     assert_eq!(results[0].digest, results[1].digest);
     let [a, b, c] = ["a", "b", "c"].map(|place| {

@@ -62,7 +62,7 @@ fn cell(dir: &Path, scenario: &str, world: &[&str]) -> RunResult {
     let output = output.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let merged = sojourn_report::merge(&[out]).unwrap();
-    merged.results.into_iter().next().unwrap()
+    merged.whole().unwrap().remove(0)
 }
 
 const KERNEL: [&str; 3] = ["kernel", "--queues", "kernel"];

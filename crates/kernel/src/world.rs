@@ -128,7 +128,7 @@ fn cost(cost: &mut Cost, ended: &Ended, began: Instant) {
 /// The one result of a guest's folder.
 fn result(dir: &Path) -> Result<RunResult, KernelError> {
     let read = sojourn_report::merge(&[PathBuf::from(dir)])?;
-    read.results.into_iter().next().ok_or(KernelError::Task)
+    read.whole()?.into_iter().next().ok_or(KernelError::Task)
 }
 
 /// Shows the packets that were captured to those who want to see them.

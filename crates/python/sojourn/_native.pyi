@@ -66,6 +66,8 @@ class Results:
     def joined(parts: list[Results]) -> Results: ...
 
 class Reproduced:
+    @staticmethod
+    def open(dir: str) -> Reproduced: ...
     @property
     def html(self) -> str: ...
     @property
@@ -102,6 +104,7 @@ def reproduce(
     quick: bool,
     seeds: int | None,
     jobs: int | None,
+    out: tuple[str | None, bool, bool],
     progress: Callable[[int, int], object] | None,
 ) -> Reproduced: ...
 def run(

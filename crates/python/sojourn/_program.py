@@ -22,12 +22,7 @@ def run(
     jobs: int | None,
 ) -> Results:
     """Run a scenario, which has been checked, by the program, and read its folder."""
-    program = os.environ.get("SOJOURN_PROGRAM") or shutil.which("sojourn")
-    if program is None:
-        raise RunError(
-            f"world {world!r} is run by the program `sojourn`, which is not in the PATH "
-            "(SOJOURN_PROGRAM may name it)"
-        )
+    program = _find(world)
     seeds = sorted({seed for _, seed in checked.runs})
     with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
         name, content, _ = text
@@ -46,3 +41,29 @@ def run(
             raise RunError(said or f"`sojourn run` ended with status {ended.returncode}")
         results = _native.load([str(out)])
         return Results(results, notes=said.splitlines())
+
+
+def reproduce(
+    study: str, world: str, options: list[str], out: str | None
+) -> tuple[_native.Reproduced, list[str]]:
+    """Reproduce a study by the program, and read its folder; and what the program has said."""
+    program = _find(world)
+    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        place = os.path.join(folder, "out") if out is None else out
+        command = [program, "reproduce", "--world", world, "--json", "--out", place]
+        ended = subprocess.run([*command, *options, "--", study], capture_output=True)
+        said = ended.stderr.decode(errors="replace").strip()
+        if not ended.stdout:
+            # It prints the claims when all is written.
+            raise RunError(said or f"`sojourn reproduce` ended with status {ended.returncode}")
+        return _native.Reproduced.open(place), said.splitlines()
+
+
+def _find(world: str) -> str:
+    program = os.environ.get("SOJOURN_PROGRAM") or shutil.which("sojourn")
+    if program is None:
+        raise RunError(
+            f"world {world!r} is run by the program `sojourn`, which is not in the PATH "
+            "(SOJOURN_PROGRAM may name it)"
+        )
+    return program

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import _native
+from . import _native, _program
 from ._progress import Bar
 from .results import Report, Results
 
@@ -18,12 +18,17 @@ __all__ = ["Reproduction", "reproduce", "studies"]
 class Reproduction:
     """What came out of a study: its claims with our verdicts, and all results."""
 
-    def __init__(self, native: _native.Reproduced) -> None:
+    def __init__(self, native: _native.Reproduced, notes: list[str] | None = None) -> None:
         self._native = native
         self.document: dict[str, Any] = json.loads(native.claims)
         """``claims.json`` (``docs/claims.md``)."""
-        self.results: Results = Results(native.results)
+        self.results: Results = Results(native.results, notes)
         """All runs; ``setting`` is the first parameter."""
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
+        """Read the folder that `reproduce` with ``out``, or the program, has written."""
+        return cls(_native.Reproduced.open(os.fspath(folder)))
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -66,29 +71,72 @@ def studies() -> dict[str, str]:
 def reproduce(
     study: str | os.PathLike[str],
     *,
+    world: str = "sim",
     claims: Sequence[str] = (),
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
     progress: bool | None = None,
 ) -> Reproduction:
-    """Run a published study in the simulator and hold its claims against what comes out.
+    """Run a published study and hold its claims against what comes out.
+
+    Runs are kept on disk as they finish, so that memory holds their figures alone.
 
     Parameters
     ----------
     study
         Its name (see `studies`), or a folder with ``study.toml``.
+    world
+        ``"sim"``, or as in `sojourn.run` a world that the program runs; ``"both"`` for two.
     claims
         Ids of the claims that are asked for; all of them by default.
     quick
         One seed, and without settings that take long.
     seeds
-        The number of seeds, instead of the scenarios' own.
+        The number of seeds (1 to 10 000), instead of the scenarios' own. Not with ``quick``.
+    out
+        A folder for the results, as ``sojourn reproduce --out`` writes it. Every run is kept there
+        as soon as it is done, also when Ctrl-C or a kill ends it. Without it they are kept where
+        temporary files are (``TMPDIR``) and go with the `Reproduction`.
+    resume
+        Run only what ``out`` lacks: what this version of the package has run of the same scenarios
+        stays, also where it was interrupted or killed.
+    overwrite
+        Replace what another study or scenario has left in ``out``.
     jobs, progress
         As in `sojourn.run`.
+
+    Raises
+    ------
+    ScenarioError
+        The study is unknown or wrong; nothing was run.
+    RunError
+        A claim is unknown, the folder cannot be written or holds other results, or, in worlds
+        that the program runs, it has failed.
+    ValueError
+        Arguments do not go together; nothing was run.
     """
+    if quick and seeds is not None:
+        raise ValueError("quick has one seed: leave out seeds or quick")
+    if seeds is not None and not 1 <= seeds <= 10_000:
+        raise ValueError(f"seeds is {seeds}: a study has 1 to 10 000")
+    if out is None and (resume or overwrite):
+        raise ValueError("resume and overwrite are about a folder: name it with out")
+    place = None if out is None else os.fspath(out)
+    if world != "sim":
+        options = [f"--claims={','.join(claims)}"] if claims else []
+        options += ["--quick"] if quick else []
+        options += [] if seeds is None else [f"--seeds={seeds}"]
+        options += [] if jobs is None else [f"--jobs={jobs}"]
+        options += ["--resume"] if resume else []
+        options += ["--overwrite"] if overwrite else []
+        native, said = _program.reproduce(os.fspath(study), world, options, place)
+        return Reproduction(native, said)
     with Bar(None, shown=progress) as bar:
         native = _native.reproduce(
-            os.fspath(study), list(claims), quick, seeds, jobs, bar.tell
+            os.fspath(study), list(claims), quick, seeds, jobs, (place, resume, overwrite), bar.tell
         )
     return Reproduction(native)

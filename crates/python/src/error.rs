@@ -2,8 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sojourn_batch::BatchError;
 use sojourn_report::ReportError;
 use sojourn_scenario::Problems;
+use std::error::Error;
 
 const MODULE: &str = "sojourn.errors";
 
@@ -37,8 +39,24 @@ pub(crate) fn run(py: Python<'_>, message: &str) -> PyErr {
 
 /// What went wrong with files of results, with the system's reason.
 pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
+    with_reasons(py, error)
+}
+
+/// Why a folder cannot hold results, or cannot be gone on with.
+pub(crate) fn batch(py: Python<'_>, error: &BatchError) -> PyErr {
+    match error {
+        BatchError::Study(problems) => scenario(py, problems),
+        BatchError::Taken { .. } => run(
+            py,
+            &format!("{error}; name another folder, or replace it with overwrite=True"),
+        ),
+        other => with_reasons(py, other),
+    }
+}
+
+fn with_reasons(py: Python<'_>, error: &dyn Error) -> PyErr {
     let mut text = error.to_string();
-    let mut below = std::error::Error::source(error);
+    let mut below = error.source();
     while let Some(reason) = below {
         text = format!("{text}: {reason}");
         below = reason.source();

@@ -2,16 +2,21 @@
 
 use crate::error;
 use crate::results::Results;
-use crate::run::{How, outcomes};
+use crate::run::{Far, aside, jobs};
 use pyo3::prelude::*;
+use sojourn_batch::{Cost, StudyRuns, check_out, clear};
 use sojourn_kernel::Kernel;
 use sojourn_live::Live;
+use sojourn_report::{Folder, Rest, forget};
 use sojourn_scenario::Options;
 use sojourn_sim::Sim;
-use sojourn_study::{Pages, Reproduced as Found, Study};
+use sojourn_study::{Choice, Pages, Reproduced as Found, Study};
 use sojourn_world::{ByWorld, WorldName};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use tempfile::TempDir;
 
 /// The worlds that settings of studies may name.
 const WORLDS: [WorldName; 3] = [Sim::NAME, Live::NAME, Kernel::NAME];
@@ -25,6 +30,18 @@ pub(crate) struct Reproduced {
 
 #[pymethods]
 impl Reproduced {
+    /// Reads the folder that `sojourn reproduce --out` has written.
+    #[staticmethod]
+    fn open(py: Python<'_>, dir: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| Ok((Pages::read(&dir)?, Folder::hold(&dir)?)));
+        let (pages, Folder { info, runs }) = read.map_err(|error| error::report(py, &error))?;
+        let results = Results::kept(info, Rest::of(runs), Vec::new(), None);
+        Ok(Self {
+            pages,
+            results: Py::new(py, results)?,
+        })
+    }
+
     /// The page with claims, charts and tables.
     #[getter]
     fn html(&self) -> &str {
@@ -45,7 +62,7 @@ impl Reproduced {
     /// Writes the folder that `sojourn reproduce --out` writes.
     fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
         let results = self.results.get();
-        let written = py.detach(|| self.pages.write(&dir, results.info(), results.list()));
+        let written = py.detach(|| self.pages.write(&dir, results.info(), results.all()));
         written.map_err(|error| error::report(py, &error))
     }
 }
@@ -58,9 +75,34 @@ pub(crate) fn studies(py: Python<'_>) -> PyResult<Vec<(String, String)>> {
     Ok(pairs.collect())
 }
 
-/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator.
+/// Where a study's runs are kept.
+enum Place {
+    Out(PathBuf),
+    /// A folder that goes with the results.
+    Passing(TempDir),
+}
+
+impl Place {
+    fn of(py: Python<'_>, out: Option<PathBuf>) -> PyResult<Self> {
+        let failed = |error| error::run(py, &format!("cannot make a folder for runs: {error}"));
+        match out {
+            Some(dir) => Ok(Self::Out(dir)),
+            None => Ok(Self::Passing(tempfile::tempdir().map_err(failed)?)),
+        }
+    }
+
+    fn path(&self) -> &std::path::Path {
+        match self {
+            Self::Out(dir) => dir,
+            Self::Passing(dir) => dir.path(),
+        }
+    }
+}
+
+/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `out` is
+/// a folder for the results, whether it is gone on with, and whether others' results in it go.
 #[pyfunction]
-#[pyo3(signature = (study, claims, quick, seeds, jobs, progress))]
+#[pyo3(signature = (study, claims, quick, seeds, jobs, out, progress))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     study: &str,
@@ -68,6 +110,7 @@ pub(crate) fn reproduce(
     quick: bool,
     seeds: Option<u64>,
     jobs: Option<NonZeroUsize>,
+    out: (Option<PathBuf>, bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduced> {
     let options = Options {
@@ -78,27 +121,70 @@ pub(crate) fn reproduce(
     let study = study.map_err(|problems| error::scenario(py, &problems))?;
     let choice = study.choose(&claims, quick);
     let choice = choice.map_err(|unknown| error::run(py, &unknown.to_string()))?;
-    let runs = study.runs(&choice, &Sim::NAME);
-    let how = How {
-        jobs,
-        // Charts and claims may be about them.
-        series: true,
-        progress,
-    };
-    let found = outcomes(py, &Sim, &runs.cells, &how)?;
-    let found = ByWorld::from_iter([(Sim::NAME, runs.outcomes(found))]);
-    let found = Found::new(&study, &choice.claims, found, Vec::new(), None);
-    let found = found.map_err(|error| error::report(py, &error))?;
+    let (out, resume, overwrite) = out;
+    let owner = sojourn_batch::Results::Study(study.name.clone());
+    if let Some(dir) = &out {
+        check_out(dir, &owner, overwrite).map_err(|error| error::batch(py, &error))?;
+    }
+    let place = Place::of(py, out)?;
+    let found = run(py, &study, &choice, &place, resume, (jobs, progress))?;
     let pages = found.pages().map_err(|error| error::report(py, &error))?;
     let Found {
         info,
         results,
+        rest,
         failures,
         ..
     } = found;
-    let results = Results::new(info, results, failures);
+    let dir = match place {
+        Place::Passing(dir) => {
+            let results = Results::kept(info, (results, rest), failures, Some(dir));
+            let results = Py::new(py, results)?;
+            return Ok(Reproduced { pages, results });
+        }
+        Place::Out(dir) => dir,
+    };
+    let runs = sojourn_report::Runs::new(&results, &rest);
+    // What is kept goes; the results have it.
+    let written = py.detach(|| {
+        pages.write(&dir, &info, runs)?;
+        forget(&dir)?;
+        Folder::hold(&dir)
+    });
+    let held = written.map_err(|error| error::report(py, &error))?;
+    clear(&dir, &owner).map_err(|error| error::batch(py, &error))?;
+    let results = Results::kept(held.info, Rest::of(held.runs), failures, None);
     Ok(Reproduced {
         pages,
         results: Py::new(py, results)?,
     })
+}
+
+/// Runs what is left of a choice, and holds the claims against all.
+#[expect(clippy::disallowed_methods, reason = "the user waits in real time")]
+fn run<'a>(
+    py: Python<'_>,
+    study: &'a Study,
+    choice: &Choice,
+    place: &Place,
+    resume: bool,
+    (given, progress): (Option<NonZeroUsize>, Option<Py<PyAny>>),
+) -> PyResult<Found<'a>> {
+    let dir = place.path();
+    let runs = py.detach(|| StudyRuns::of(study, choice, &Sim::NAME, dir, resume, &WORLDS));
+    let runs = runs.map_err(|error| error::batch(py, &error))?;
+    if !resume {
+        forget(dir).map_err(|error| error::report(py, &error))?;
+    }
+    let (stop, far) = (AtomicBool::new(false), Far::of(&runs.left()));
+    let (mut cost, mut outcomes) = (Cost::default(), None);
+    let begin = Instant::now();
+    let work = || outcomes = Some(runs.run(&Sim, jobs(given), &stop, &far, &mut cost));
+    aside(py, work, &stop, &far.teller(progress.as_ref()))?;
+    cost.wall_s = begin.elapsed().as_secs_f64();
+    let outcomes = outcomes.expect("work that was not stopped has ended");
+    let outcomes = outcomes.map_err(|error| error::report(py, &error))?;
+    let found = ByWorld::from_iter([(Sim::NAME, outcomes)]);
+    let found = py.detach(|| Found::new(study, &choice.claims, found, cost.figures(), None));
+    found.map_err(|error| error::report(py, &error))
 }

@@ -6,31 +6,58 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_flent::data_file;
 use sojourn_frame::{flows, links, runs, series};
-use sojourn_report::{html, merge, pack, reading, unpack, write};
+use sojourn_report::{
+    Finished, Merged, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
+};
 use sojourn_scenario::Scenario;
 use sojourn_world::{RunResult, ScenarioInfo, Source};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
 
 /// What runs of a scenario have yielded.
 #[pyclass(frozen, module = "sojourn._native")]
 pub(crate) struct Results {
     info: ScenarioInfo,
+    /// Figures at least.
     list: Vec<RunResult>,
+    /// Where the rest is.
+    rest: Rest,
     /// Sentences: what was left out, and which runs failed.
     notes: Vec<String>,
+    /// Folders where the rest is as long as these results are there.
+    passing: Vec<Arc<TempDir>>,
 }
 
 impl Results {
-    pub(crate) const fn new(info: ScenarioInfo, list: Vec<RunResult>, notes: Vec<String>) -> Self {
-        Self { info, list, notes }
+    /// Runs that are whole in memory.
+    pub(crate) fn new(info: ScenarioInfo, list: Vec<RunResult>, notes: Vec<String>) -> Self {
+        let runs = list.into_iter().map(Finished::from);
+        Self::kept(info, Rest::of(runs), notes, None)
+    }
+
+    /// Runs of which all but figures may be on disk, perhaps in a folder that goes with them.
+    pub(crate) fn kept(
+        info: ScenarioInfo,
+        (list, rest): (Vec<RunResult>, Rest),
+        notes: Vec<String>,
+        passing: Option<TempDir>,
+    ) -> Self {
+        Self {
+            info,
+            list,
+            rest,
+            notes,
+            passing: passing.map(Arc::new).into_iter().collect(),
+        }
     }
 
     pub(crate) const fn info(&self) -> &ScenarioInfo {
         &self.info
     }
 
-    pub(crate) fn list(&self) -> &[RunResult] {
-        &self.list
+    pub(crate) fn all(&self) -> Runs<'_> {
+        Runs::new(&self.list, &self.rest)
     }
 }
 
@@ -78,7 +105,10 @@ impl Results {
 
     #[pyo3(signature = (metric))]
     fn series(&self, py: Python<'_>, metric: Option<String>) -> PyResult<Table> {
-        py.detach(|| Table::of(series(&self.list, metric.as_deref()), true))
+        let whole = |number: usize| self.all().get(number);
+        let frame = py.detach(|| series(&self.list, whole, metric.as_deref()));
+        let frame = frame.map_err(|error| error::report(py, &error))?;
+        py.detach(|| Table::of(frame, true))
     }
 
     /// What the figures say, a sentence each.
@@ -92,13 +122,13 @@ impl Results {
 
     /// The page that `sojourn run --out` writes.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        let page = py.detach(|| html(&self.info, &self.list, &self.notes));
+        let page = py.detach(|| html_of(&self.info, self.all(), &self.notes));
         page.map_err(|error| error::report(py, &error))
     }
 
     /// Writes the folder that `sojourn run --out` writes.
     fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| write(&dir, &self.info, &self.list, &self.notes));
+        let written = py.detach(|| write_runs(&dir, &self.info, self.all(), &self.notes));
         written.map_err(|error| error::report(py, &error))
     }
 
@@ -113,10 +143,12 @@ impl Results {
         };
         std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
         let mut paths = Vec::new();
-        for run in &self.list {
+        for number in 0..self.list.len() {
+            let run = self.all().get(number);
+            let run = run.map_err(|error| error::report(py, &error))?;
             let cell = Scenario::cell(&source, &run.params, run.seed);
             let cell = cell.map_err(|problems| error::scenario(py, &problems))?;
-            let file = data_file(run, &cell);
+            let file = data_file(&run, &cell);
             let (name, bytes) = file.map_err(|reason| error::run(py, &reason.to_string()))?;
             let path = dir.join(name);
             std::fs::write(&path, bytes).map_err(|error| failed(&path, &error))?;
@@ -126,9 +158,10 @@ impl Results {
     }
 
     /// All of it as bytes, for [`Results::unpack`].
-    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| pack(&self.info, &self.list));
-        PyBytes::new(py, &bytes)
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| pack(&self.info, self.all()));
+        let bytes = bytes.map_err(|error| error::report(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
@@ -144,13 +177,16 @@ impl Results {
         let Some(first) = parts.first() else {
             return Err(error::run(py, "there are no results to join"));
         };
-        let results = parts.iter().flat_map(|part| part.list.iter().cloned());
+        let list = parts.iter().flat_map(|part| part.list.iter().cloned());
         let notes = parts.iter().flat_map(|part| part.notes.iter().cloned());
-        Ok(Self::new(
-            first.info.clone(),
-            results.collect(),
-            notes.collect(),
-        ))
+        let passing = parts.iter().flat_map(|part| part.passing.iter().cloned());
+        Ok(Self {
+            info: first.info.clone(),
+            list: list.collect(),
+            rest: Rest::joined(parts.iter().map(|part| &part.rest)),
+            notes: notes.collect(),
+            passing: passing.collect(),
+        })
     }
 }
 
@@ -158,6 +194,6 @@ impl Results {
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, dirs: Vec<PathBuf>) -> PyResult<Results> {
     let merged = py.detach(|| merge(&dirs));
-    let merged = merged.map_err(|error| error::report(py, &error))?;
-    Ok(Results::new(merged.info, merged.results, merged.notes))
+    let Merged { info, runs, notes } = merged.map_err(|error| error::report(py, &error))?;
+    Ok(Results::kept(info, Rest::of(runs), notes, None))
 }

@@ -9,6 +9,7 @@ use sojourn_scenario::{Outcome, Watch, each, split};
 use sojourn_sim::Sim;
 use sojourn_units::Time;
 use sojourn_world::{Cell, World, WorldError};
+use std::borrow::Borrow;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -75,8 +76,6 @@ pub(crate) fn outcomes(
     cells: &[Cell],
     how: &How,
 ) -> PyResult<Vec<Outcome>> {
-    let processors = std::thread::available_parallelism().ok();
-    let jobs = how.jobs.or(processors).unwrap_or(NonZeroUsize::MIN);
     let (stop, far) = (AtomicBool::new(false), Far::of(cells));
     let slots = cells.iter().map(|_| Err(WorldError::Missing));
     let outcomes: Mutex<Vec<Outcome>> = Mutex::new(slots.collect());
@@ -90,18 +89,17 @@ pub(crate) fn outcomes(
         });
         outcomes.lock().unwrap_or_else(PoisonError::into_inner)[index] = outcome;
     };
-    let work = || each(world, cells, jobs, &stop, &far, &take);
-    let tell = |py: Python<'_>| match &how.progress {
-        Some(progress) => {
-            let (ms, runs) = far.so_far();
-            progress.call1(py, (ms, runs)).map(drop)
-        }
-        None => Ok(()),
-    };
-    aside(py, work, &stop, &tell)?;
+    let work = || each(world, cells, jobs(how.jobs), &stop, &far, &take);
+    aside(py, work, &stop, &far.teller(how.progress.as_ref()))?;
     Ok(outcomes
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner))
+}
+
+/// So many runs at a time as are asked for, or one for each processor.
+pub(crate) fn jobs(given: Option<NonZeroUsize>) -> NonZeroUsize {
+    let processors = || std::thread::available_parallelism().ok();
+    given.or_else(processors).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn forget_series(result: &mut sojourn_world::RunResult) {
@@ -146,19 +144,30 @@ pub(crate) fn aside(
 }
 
 /// How far runs are.
-struct Far {
+pub(crate) struct Far {
     /// Milliseconds that each run lasts, and those that are simulated.
     cells: Vec<(u64, AtomicU64)>,
     done: AtomicU64,
 }
 
 impl Far {
-    fn of(cells: &[Cell]) -> Self {
-        let cells = cells.iter();
+    pub(crate) fn of<C: Borrow<Cell>>(cells: &[C]) -> Self {
+        let cells = cells.iter().map(Borrow::borrow);
         let cells = cells.map(|cell| (cell.duration.as_nanos() / 1_000_000, AtomicU64::new(0)));
         Self {
             cells: cells.collect(),
             done: AtomicU64::new(0),
+        }
+    }
+
+    /// Tells somebody in Python.
+    pub(crate) fn teller(
+        &self,
+        progress: Option<&Py<PyAny>>,
+    ) -> impl Fn(Python<'_>) -> PyResult<()> + Sync {
+        move |py| match progress {
+            Some(progress) => progress.call1(py, self.so_far()).map(drop),
+            None => Ok(()),
         }
     }
 

@@ -6,12 +6,13 @@ use crate::kept::lighten;
 use crate::stored::{Finished, Stored};
 use crate::table::Table;
 use crate::{SUMMARY, TABLE, summary};
-use sojourn_world::ScenarioInfo;
-use std::io::Read as _;
+use serde_json::de::IoRead;
+use sojourn_world::{RunResult, ScenarioInfo};
+use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a folder holds, as long as its table stays where it is.
+/// What a folder holds.
 #[derive(Debug)]
 pub struct Folder {
     /// The scenario.
@@ -21,13 +22,29 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Reads all of it once.
+    /// Reads all of it once. Its table is opened anew for each run, since there may be a thousand
+    /// folders, and must stay what it is.
     ///
     /// # Errors
     /// When its files are missing or damaged.
     pub fn open(dir: &Path) -> Result<Self, ReportError> {
+        Self::read(dir, Table::open)
+    }
+
+    /// The same; its table is kept open, and others may write another one in its place.
+    ///
+    /// # Errors
+    /// When its files are missing or damaged.
+    pub fn hold(dir: &Path) -> Result<Self, ReportError> {
+        Self::read(dir, Table::hold)
+    }
+
+    fn read(
+        dir: &Path,
+        open: fn(&Path, &[RunResult]) -> Result<Table, ReportError>,
+    ) -> Result<Self, ReportError> {
         let held = summary_of(dir)?;
-        let table = Arc::new(Table::open(&dir.join(TABLE), &held.results)?);
+        let table = Arc::new(open(&dir.join(TABLE), &held.results)?);
         let runs = held.results.into_iter().enumerate();
         let runs = runs.map(|(number, mut run)| {
             table.fill(number, &mut run)?;
@@ -43,10 +60,8 @@ impl Folder {
 }
 
 /// Reads a folder's summary.
-pub(crate) fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
+fn summary_of(dir: &Path) -> Result<summary::Summary, ReportError> {
     let path = dir.join(SUMMARY);
-    let mut text = String::new();
-    let read = open(&path)?.read_to_string(&mut text);
-    read.map_err(ReportError::io("read", &path))?;
-    summary::read(&text).map_err(|reason| ReportError::damaged(&path, reason))
+    let file = BufReader::new(open(&path)?);
+    summary::read(IoRead::new(file)).map_err(|reason| ReportError::damaged(&path, reason))
 }

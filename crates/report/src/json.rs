@@ -68,6 +68,25 @@ impl fmt::Display for Misplaced {
 
 impl std::error::Error for Misplaced {}
 
+impl Misplaced {
+    /// A member of the file itself that is not there.
+    pub(crate) fn missing(key: &str) -> Self {
+        Self {
+            path: String::new(),
+            wrong: Wrong::Missing(key.to_owned()),
+        }
+    }
+
+    /// The same, in a value that stands at a path.
+    pub(crate) fn below(self, path: &str) -> Self {
+        let path = match self.path.as_str() {
+            "" => path.to_owned(),
+            own => format!("{path}.{own}"),
+        };
+        Self { path, ..self }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Wrong {
     #[error("`{0}` is missing")]
@@ -195,13 +214,9 @@ pub(crate) fn head(text: &str) -> Result<Format, Damage> {
         format: Option<String>,
     }
     let Head { format } = serde_json::from_str(text)?;
-    let missing = || Misplaced {
-        path: String::new(),
-        wrong: Wrong::missing_field("format"),
-    };
     format
         .map(|format| Format { format })
-        .ok_or_else(|| missing().into())
+        .ok_or_else(|| Misplaced::missing("format").into())
 }
 
 /// A number; null stands for one that is not finite.

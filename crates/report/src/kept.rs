@@ -6,7 +6,7 @@
 
 use crate::error::ReportError;
 use crate::packed::{pack, unpack};
-use crate::stored::{Finished, Stored};
+use crate::stored::{Finished, Runs, Stored};
 use sojourn_world::figure::{Distribution, Part};
 use sojourn_world::{RunResult, ScenarioInfo, Series, WorldName};
 use std::fs;
@@ -76,7 +76,7 @@ impl Slot {
         // Whole or not at all for whoever goes on after a kill: no need to reach the disk.
         let new = file.with_extension("new");
         let mut list = [run];
-        let bytes = pack(&self.info, &list);
+        let bytes = pack(&self.info, Runs::whole(&list))?;
         fs::write(&new, bytes).map_err(ReportError::io("write", &new))?;
         fs::rename(&new, file).map_err(ReportError::io("write", file))?;
         let [run] = &mut list;

@@ -1,25 +1,36 @@
 //! Reads result folders back and sets them side by side.
 
 use crate::error::{ReportError, Run};
-use crate::files::open;
-use crate::folder::summary_of;
-use crate::{TABLE, summary, table};
+use crate::folder::Folder;
+use crate::stored::Finished;
 use sojourn_world::{Axis, RunResult, ScenarioInfo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The parameter that tells folders apart when they hold different results of the same run.
 const FOLDER: &str = "folder";
 
 /// Several folders as one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Merged {
     /// The scenario.
     pub info: ScenarioInfo,
-    /// All runs, those of the first folder first.
-    pub results: Vec<RunResult>,
+    /// All runs, those of the first folder first. Their tables are open.
+    pub runs: Vec<Finished>,
     /// Sentences for the reader: what was left out or set apart, and why.
     pub notes: Vec<String>,
+}
+
+impl Merged {
+    /// All runs with all that belongs to them, in memory.
+    ///
+    /// # Errors
+    /// When a table cannot be read any more.
+    pub fn whole(&self) -> Result<Vec<RunResult>, ReportError> {
+        let runs = self.runs.iter();
+        let runs = runs.map(|run| Ok(run.whole()?.into_owned()));
+        runs.collect()
+    }
 }
 
 /// Reads `dirs` (at least one) and sets their results side by side.
@@ -33,7 +44,7 @@ pub struct Merged {
 pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
     let mut folders = Vec::with_capacity(dirs.len());
     for dir in dirs {
-        folders.push((dir.as_path(), load(dir)?));
+        folders.push((dir.as_path(), Folder::hold(dir)?));
     }
     let Some(((first_dir, first), others)) = folders.split_first() else {
         return Err(ReportError::Mixed("no folder to read was named".to_owned()));
@@ -64,78 +75,78 @@ pub fn merge(dirs: &[PathBuf]) -> Result<Merged, ReportError> {
             Axis::add(&mut info.axes, &axis.field, &axis.values);
         }
     }
-    let results = if in_conflict(&folders) {
+    let runs = if in_conflict(&folders)? {
         notes.push(format!(
             "The folders hold different results of the same cell, world and seed; \
              the parameter `{FOLDER}` tells them apart."
         ));
-        set_apart(&mut info, &folders)
+        set_apart(&mut info, folders)
     } else {
-        once(&folders, &mut notes)
+        once(folders, &mut notes)
     };
-    Ok(Merged {
-        info,
-        results,
-        notes,
-    })
+    Ok(Merged { info, runs, notes })
 }
 
-/// Reads one folder.
-fn load(dir: &Path) -> Result<summary::Summary, ReportError> {
-    let mut summary = summary_of(dir)?;
-    let path = dir.join(TABLE);
-    table::read(open(&path)?, &mut summary.results)
-        .map_err(|reason| ReportError::damaged(&path, reason))?;
-    Ok(summary)
-}
-
-type Folders<'a> = [(&'a Path, summary::Summary)];
+/// A folder by its path.
+type Folders<'a> = [(&'a Path, Folder)];
 
 /// Whether two runs say the same; what they cost does not matter.
-fn alike(a: &RunResult, b: &RunResult) -> bool {
+fn alike(a: &Finished, b: &Finished) -> Result<bool, ReportError> {
     // Text, because a NaN in a series is not equal to itself.
-    let content =
-        |run: &RunResult| format!("{:?}", (&run.links, &run.flows, &run.aggregate, run.digest));
-    content(a) == content(b)
+    let content = |run: &Finished| -> Result<String, ReportError> {
+        let run = run.whole()?;
+        let RunResult {
+            links,
+            flows,
+            aggregate,
+            digest,
+            ..
+        } = &*run;
+        Ok(format!("{:?}", (links, flows, aggregate, digest)))
+    };
+    Ok(content(a)? == content(b)?)
 }
 
-fn in_conflict(folders: &Folders<'_>) -> bool {
-    let mut known: BTreeMap<_, &RunResult> = BTreeMap::new();
-    let mut runs = folders.iter().flat_map(|(_, summary)| &summary.results);
-    runs.any(|run| !alike(known.entry(Run::of(run)).or_insert(run), run))
+/// Whether folders hold different results of one run.
+fn in_conflict(folders: &Folders<'_>) -> Result<bool, ReportError> {
+    let mut known: BTreeMap<_, &Finished> = BTreeMap::new();
+    for run in folders.iter().flat_map(|(_, folder)| &folder.runs) {
+        if let Some(other) = known.insert(Run::of(&run.figures), run)
+            && !alike(other, run)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Every run once.
-fn once(folders: &Folders<'_>, notes: &mut Vec<String>) -> Vec<RunResult> {
-    let mut known = std::collections::BTreeSet::new();
-    let all = folders.iter().flat_map(|(_, summary)| &summary.results);
-    let total = all.clone().count();
-    let results: Vec<_> = all
-        .filter(|run| known.insert(Run::of(run)))
-        .cloned()
-        .collect();
-    if results.len() < total {
+fn once(folders: Vec<(&Path, Folder)>, notes: &mut Vec<String>) -> Vec<Finished> {
+    let mut known = BTreeSet::new();
+    let all = folders.into_iter().flat_map(|(_, folder)| folder.runs);
+    let (runs, again): (Vec<_>, Vec<_>) = all.partition(|run| known.insert(Run::of(&run.figures)));
+    if !again.is_empty() {
         notes.push(format!(
             "{} runs stand in more than one folder with the same figures and are shown once.",
-            total - results.len()
+            again.len()
         ));
     }
-    results
+    runs
 }
 
 /// All runs, each with its folder as a parameter.
-fn set_apart(info: &mut ScenarioInfo, folders: &Folders<'_>) -> Vec<RunResult> {
-    let mut results = Vec::new();
+fn set_apart(info: &mut ScenarioInfo, folders: Vec<(&Path, Folder)>) -> Vec<Finished> {
+    let mut runs = Vec::new();
     info.axes.retain(|axis| axis.field != FOLDER);
-    for (dir, summary) in folders {
+    for (dir, folder) in folders {
         let value = dir.display().to_string();
-        for run in &summary.results {
-            let mut run = run.clone();
-            run.params.retain(|(field, _)| field != FOLDER);
-            run.params.push((FOLDER.to_owned(), value.clone()));
-            results.push(run);
+        for mut run in folder.runs {
+            let params = &mut run.figures.params;
+            params.retain(|(field, _)| field != FOLDER);
+            params.push((FOLDER.to_owned(), value.clone()));
+            runs.push(run);
         }
         Axis::add(&mut info.axes, FOLDER, [&value]);
     }
-    results
+    runs
 }

@@ -1,22 +1,27 @@
 //! Results as bytes, for another process of the same program: the summary, and the points that it
 //! leaves out. A table takes twenty times as long to write.
 
-use crate::error::Damage;
+use crate::error::{Damage, ReportError};
+use crate::stored::Runs;
 use crate::{points, summary, summary_json};
+use serde_json::de::SliceRead;
 use sojourn_world::{RunResult, ScenarioInfo};
 
 /// The length of the summary stands before it, in so many bytes.
 const LENGTH: usize = size_of::<u64>();
 
 /// The results as bytes, to be read with [`unpack`].
-pub fn pack(info: &ScenarioInfo, results: &[RunResult]) -> Vec<u8> {
-    let summary = summary_json(info, results);
+///
+/// # Errors
+/// When those on disk cannot be read.
+pub fn pack(info: &ScenarioInfo, runs: Runs<'_>) -> Result<Vec<u8>, ReportError> {
+    let summary = summary_json(info, runs.figures);
     let mut bytes = (summary.len() as u64).to_le_bytes().to_vec();
     bytes.extend(summary.as_bytes());
-    for run in results {
-        points::write(&mut bytes, run);
+    for index in 0..runs.figures.len() {
+        points::write(&mut bytes, &*runs.get(index)?);
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Reads what [`pack`] has made.
@@ -27,8 +32,7 @@ pub fn unpack(bytes: &[u8]) -> Result<(ScenarioInfo, Vec<RunResult>), Damage> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH>().ok_or(Damage::Short)?;
     let length = u64::from_le_bytes(*length) as usize;
     let (text, mut rest) = rest.split_at_checked(length).ok_or(Damage::Short)?;
-    let text = std::str::from_utf8(text).map_err(|_| Damage::Short)?;
-    let mut read = summary::read(text)?;
+    let mut read = summary::read(SliceRead::new(text))?;
     for run in &mut read.results {
         points::read(&mut rest, run)?;
     }

@@ -102,6 +102,12 @@ impl Rest {
         let (figures, stored) = runs.map(|run| (run.figures, run.stored)).unzip();
         (figures, Self(stored))
     }
+
+    /// Of several results, one behind the other.
+    pub fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let stored = parts.into_iter().flat_map(|part| part.0.iter().cloned());
+        Self(stored.collect())
+    }
 }
 
 /// Results of which the series and the distributions' points may be on disk.

@@ -7,7 +7,7 @@
 mod read;
 mod rows;
 
-pub(crate) use read::{Table, read, unit_of};
+pub(crate) use read::{Table, unit_of};
 
 use crate::error::ReportError;
 use crate::labels;

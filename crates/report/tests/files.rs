@@ -4,7 +4,7 @@ mod common;
 
 use common::{Shape, info, results};
 use serde_json::Value;
-use sojourn_report::{ReportError, SUMMARY, TABLE, merge, pack, summary_json, unpack, write};
+use sojourn_report::{ReportError, Runs, SUMMARY, TABLE, merge, pack, summary_json, unpack, write};
 use sojourn_world::{Distribution, RunResult};
 use std::fs;
 use std::path::Path;
@@ -153,7 +153,7 @@ fn what_is_written_is_read_back() {
     let merged = merge(&[dir.path().to_owned()]).unwrap();
     assert_eq!(merged.info, info());
     assert!(merged.notes.is_empty());
-    same(&merged.results, &results);
+    same(&merged.whole().unwrap(), &results);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
 }
 
@@ -163,7 +163,13 @@ fn the_same_results_give_the_same_bytes_even_when_rebuilt() {
     let results = results(&Shape::demo());
     write(dirs[0].path(), &info(), &results, &[]).unwrap();
     let merged = merge(&[dirs[0].path().to_owned()]).unwrap();
-    write(dirs[1].path(), &merged.info, &merged.results, &merged.notes).unwrap();
+    write(
+        dirs[1].path(),
+        &merged.info,
+        &merged.whole().unwrap(),
+        &merged.notes,
+    )
+    .unwrap();
     for name in [SUMMARY, TABLE, sojourn_report::PAGE] {
         let [a, b] = [0, 1].map(|i| fs::read(dirs[i].path().join(name)).unwrap());
         assert!(a == b, "{name} differs");
@@ -174,7 +180,10 @@ fn the_same_results_give_the_same_bytes_even_when_rebuilt() {
 fn no_results_at_all_are_fine() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &info(), &[], &[]).unwrap();
-    assert_eq!(merge(&[dir.path().to_owned()]).unwrap().results, []);
+    assert_eq!(
+        merge(&[dir.path().to_owned()]).unwrap().whole().unwrap(),
+        []
+    );
 }
 
 #[test]
@@ -185,11 +194,11 @@ fn sim_and_live_folders_stand_side_by_side() {
     write(dirs[0].path(), &info(), sim, &[]).unwrap();
     write(dirs[1].path(), &info(), live, &[]).unwrap();
     let merged = merge(&dirs.each_ref().map(|dir| dir.path().to_owned())).unwrap();
-    same(&merged.results, &all);
+    same(&merged.whole().unwrap(), &all);
     assert!(merged.notes.is_empty());
     // The same folder twice changes nothing but says so.
     let twice = merge(&[0, 0].map(|i: usize| dirs[i].path().to_owned())).unwrap();
-    same(&twice.results, sim);
+    same(&twice.whole().unwrap(), sim);
     assert!(twice.notes[0].contains("4 runs"), "{:?}", twice.notes);
 }
 
@@ -202,9 +211,9 @@ fn different_results_of_the_same_run_are_set_apart() {
     write(dirs[1].path(), &info(), &all[..4], &[]).unwrap();
     let paths = dirs.each_ref().map(|dir| dir.path().to_owned());
     let merged = merge(&paths).unwrap();
-    assert_eq!(merged.results.len(), 8);
+    assert_eq!(merged.runs.len(), 8);
     let folder = ("folder".to_owned(), paths[1].display().to_string());
-    assert_eq!(merged.results[4].params.last(), Some(&folder));
+    assert_eq!(merged.runs[4].figures.params.last(), Some(&folder));
     assert_eq!(merged.info.axes.last().unwrap().field, "folder");
 }
 
@@ -293,10 +302,13 @@ fn damaged_files_are_refused_by_name_and_reason() {
 #[test]
 fn results_go_through_bytes_and_back() {
     let (info, results) = (info(), results(&Shape::demo()));
-    let bytes = pack(&info, &results);
+    let bytes = pack(&info, Runs::whole(&results)).expect("it is in memory");
     let (info_again, again) = unpack(&bytes).expect("it is whole");
     assert_eq!(info_again, info);
-    assert_eq!(pack(&info_again, &again), bytes);
+    assert_eq!(
+        pack(&info_again, Runs::whole(&again)).ok(),
+        Some(bytes.clone())
+    );
     for length in [0, 7, 8, 100, bytes.len() / 2, bytes.len() - 1] {
         assert!(
             unpack(&bytes[..length]).is_err(),

@@ -39,13 +39,19 @@ fn old_folders_load_and_report_without_loss() {
     for name in ["run", "live", "apps", "study"] {
         let found = merge(&[kept(name)]).expect(name);
         let again = tempfile::tempdir().expect("a folder");
-        write(again.path(), &found.info, &found.results, &found.notes).expect(name);
+        write(
+            again.path(),
+            &found.info,
+            &found.whole().expect(name),
+            &found.notes,
+        )
+        .expect(name);
         stands(&summary(&kept(name)), &summary(again.path()), name);
         // The table's part of the results: distributions' points and series.
         let twice = merge(&[again.path().to_owned()]).expect(name);
         assert_eq!(
-            format!("{:?}", twice.results),
-            format!("{:?}", found.results)
+            format!("{:?}", twice.whole()),
+            format!("{:?}", found.whole())
         );
         let page = fs::read_to_string(again.path().join(PAGE)).expect("a page");
         assert!(page.contains(&found.info.name), "{name}");
@@ -54,7 +60,7 @@ fn old_folders_load_and_report_without_loss() {
 
 #[test]
 fn old_tables_fill_what_summaries_leave_out() {
-    let apps = merge(&[kept("apps")]).expect("apps").results;
+    let apps = merge(&[kept("apps")]).expect("apps").whole().expect("apps");
     let link = &apps[0].links[1].1;
     let names: Vec<&str> = link.series.iter().map(|series| &*series.metric).collect();
     assert_eq!(
@@ -75,6 +81,6 @@ fn old_tables_fill_what_summaries_leave_out() {
 #[test]
 fn old_simulated_and_live_folders_stand_side_by_side() {
     let both = merge(&[kept("run"), kept("live")]).expect("one scenario");
-    assert_eq!(both.results.len(), 6);
+    assert_eq!(both.runs.len(), 6);
     assert_eq!(both.notes.len(), 0, "{:?}", both.notes);
 }

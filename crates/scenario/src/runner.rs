@@ -2,6 +2,7 @@
 
 use sojourn_units::Time;
 use sojourn_world::{Cell, RunResult, Taps, World, WorldError};
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -50,9 +51,9 @@ pub fn run(
 
 /// Runs every cell as [`run`] does, and hands each outcome over as soon as it is there, with the
 /// cell's index and from several threads, so that memory does not grow with the number of cells.
-pub fn each(
+pub fn each<C: Borrow<Cell> + Sync>(
     world: &(dyn World + Sync),
-    cells: &[Cell],
+    cells: &[C],
     jobs: NonZeroUsize,
     stop: &AtomicBool,
     watch: &dyn Watch,
@@ -63,7 +64,9 @@ pub fn each(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(cell) = cells.get(index) else { return };
-            let outcome = one(world, cell, stop, &|now| watch.progress(index, now));
+            let outcome = one(world, cell.borrow(), stop, &|now| {
+                watch.progress(index, now)
+            });
             watch.done(index, &outcome);
             take(index, outcome);
         }

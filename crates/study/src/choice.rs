@@ -18,9 +18,9 @@ pub struct Choice {
 
 /// The runs of a choice in one world.
 #[derive(Clone, Debug)]
-pub struct Runs {
+pub struct Runs<'a> {
     /// What is to be run.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<&'a Cell>,
     /// Of each cell the index of its setting, and its own among the setting's.
     places: Vec<(usize, usize)>,
     settings: usize,
@@ -57,11 +57,11 @@ impl Study {
     }
 
     /// The runs of a choice in one world; none where no setting is run there.
-    pub fn runs(&self, choice: &Choice, world: &WorldName) -> Runs {
+    pub fn runs(&self, choice: &Choice, world: &WorldName) -> Runs<'_> {
         let (mut cells, mut places) = (Vec::new(), Vec::new());
         for &number in &choice.settings {
             if let Some(scenario) = self.settings[number].scenarios.get(world) {
-                cells.extend_from_slice(&scenario.cells);
+                cells.extend(&scenario.cells);
                 places.extend((0..scenario.cells.len()).map(|place| (number, place)));
             }
         }
@@ -73,7 +73,7 @@ impl Study {
     }
 }
 
-impl Runs {
+impl Runs<'_> {
     /// What these runs have yielded, in the order of the cells, by setting.
     pub fn outcomes<T: Into<Finished>>(self, outcomes: Vec<Outcome<T>>) -> Outcomes {
         let mut by_setting: Vec<Vec<Outcome<T>>> = (0..self.settings).map(|_| Vec::new()).collect();

@@ -9,8 +9,11 @@ use crate::record::{CLAIMS, claim_json};
 use crate::reproduced::Reproduced;
 use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
-use sojourn_report::{ReportError, Runs, SCRIPT, STYLE, packed, programs, render, write_folder};
-use sojourn_world::{RunResult, ScenarioInfo, WorldName};
+use sojourn_report::{
+    PAGE, ReportError, Runs, SCRIPT, STYLE, packed, programs, render, write_folder,
+};
+use sojourn_world::{ScenarioInfo, WorldName};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folder of the study's own files, from which the page can be made again.
@@ -29,6 +32,30 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// What a folder shows that [`Reproduced::write`] has written.
+    ///
+    /// # Errors
+    /// When its files are missing.
+    pub fn read(dir: &Path) -> Result<Self, ReportError> {
+        let text = |path: &Path| {
+            let text = fs::read_to_string(path);
+            text.map_err(ReportError::io("read", path))
+        };
+        let study = &dir.join(STUDY);
+        let mut files = Vec::new();
+        for entry in fs::read_dir(study).map_err(ReportError::io("read", study))? {
+            let entry = entry.map_err(ReportError::io("read", study))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files.push((name, text(&entry.path())?));
+        }
+        files.sort();
+        Ok(Self {
+            html: text(&dir.join(PAGE))?,
+            claims: text(&dir.join(CLAIMS))?,
+            files,
+        })
+    }
+
     /// Writes the folder that [`Reproduced::write`] writes.
     ///
     /// # Errors
@@ -37,16 +64,10 @@ impl Pages {
         &self,
         dir: &Path,
         info: &ScenarioInfo,
-        results: &[RunResult],
+        runs: Runs<'_>,
     ) -> Result<(), ReportError> {
         let more = beside(&self.claims, &self.files);
-        write_folder(
-            dir,
-            info,
-            Runs::whole(results),
-            &|| Ok(self.html.clone()),
-            &more,
-        )
+        write_folder(dir, info, runs, &|| Ok(self.html.clone()), &more)
     }
 }
 

@@ -12,6 +12,7 @@
 use crate::{FAILED, WrongInput, print};
 use anyhow::Context as _;
 use sojourn_capture::Reader;
+use sojourn_report::{Folder, Rest};
 use sojourn_scenario::Scenario;
 use sojourn_units::Time;
 use sojourn_wire::{identity, parse};
@@ -60,11 +61,12 @@ pub(super) fn export(dirs: &[PathBuf], out: &Path, base: &Path) -> anyhow::Resul
     fs::create_dir_all(out).with_context(|| format!("--out {}", out.display()))?;
     let (mut failed, mut written) = (false, String::new());
     for dir in dirs {
-        let held = sojourn_report::merge(std::slice::from_ref(dir)).map_err(WrongInput::from)?;
+        let Folder { info, runs } = Folder::open(dir).map_err(WrongInput::from)?;
+        let (results, _) = Rest::of(runs);
         let captures = captures(dir)?;
         for (behind, before) in captures {
             let stem = behind.file_stem().unwrap_or_default().to_string_lossy();
-            let log = log(&held.info, &held.results, &stem, [&before, &behind], base);
+            let log = log(&info, &results, &stem, [&before, &behind], base);
             match log {
                 Ok(text) => {
                     let path = out.join(format!("{stem}.log"));

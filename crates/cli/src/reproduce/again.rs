@@ -3,9 +3,11 @@
 use super::{place, text};
 use crate::{WrongInput, print, worlds};
 use anyhow::{Context as _, bail};
+use sojourn_report::Finished;
 use sojourn_scenario::{Options, Outcome, Problems, Scenario};
 use sojourn_study::{Outcomes, Reproduced, Reproduction, STUDY, Study};
 use sojourn_world::{ByWorld, Cell, RunResult, WorldError, WorldName};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Makes the page of one or several folders, each with its `claims.json`, in `out`.
@@ -19,25 +21,20 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
              `--world both` makes them, or the same study given by its folder."
         )));
     }
-    let study = load(&dirs[0], &merged.results)?;
+    let study = load(&dirs[0], &merged.runs)?;
     let asked: Vec<String> = told.iter().flat_map(|told| told.claims.clone()).collect();
     let chosen = study.select(&asked).map_err(WrongInput::from)?;
-    let mut results = merged.results;
+    let runs = merged.runs.into_iter();
+    let mut runs: BTreeMap<Key, Finished> = runs.map(|run| (key(&run.figures), run)).collect();
     let mut found = ByWorld::default();
     for world in worlds::names() {
-        if results.iter().any(|run| run.world == world) {
-            let outcomes = take(&study, &world, &mut results);
+        if runs.values().any(|run| run.figures.world == world) {
+            let outcomes = take(&study, &world, &mut runs);
             found.insert(world, outcomes);
         }
     }
-    if let Some(run) = results.first() {
+    if let Some((world, params, seed)) = runs.into_keys().next() {
         let dir = dirs[0].display();
-        let RunResult {
-            world,
-            seed,
-            params,
-            ..
-        } = run;
         bail!(WrongInput(format!(
             "{dir}: the study has no cell for a {world} run with seed {seed} and {params:?}"
         )));
@@ -52,30 +49,37 @@ pub(crate) fn again(dirs: &[PathBuf], told: &[Reproduction], out: &Path) -> anyh
 }
 
 /// The study as it was when it was run, with as many seeds as the results have.
-fn load(dir: &Path, results: &[RunResult]) -> Result<Study, Problems> {
+fn load(dir: &Path, runs: &[Finished]) -> Result<Study, Problems> {
     let name = dir.join(STUDY).display().to_string();
     let study = Study::kept(&name, &Options::default(), &worlds::names())?;
-    let known = |run: &RunResult| {
-        let settings = study.settings.iter();
-        let cells = settings.filter_map(|setting| Some(&setting.scenarios.get(&run.world)?.cells));
-        cells.flatten().any(|cell| cell.seed == run.seed)
-    };
-    if results.iter().all(known) {
+    let mut known = BTreeSet::new();
+    for (world, scenario) in study.settings.iter().flat_map(|setting| &setting.scenarios) {
+        known.extend(scenario.cells.iter().map(|cell| (world, cell.seed)));
+    }
+    let is_known = |run: &Finished| known.contains(&(&run.figures.world, run.figures.seed));
+    if runs.iter().all(is_known) {
         return Ok(study);
     }
     let options = Options {
-        seeds: results.iter().map(|run| run.seed).max(),
+        seeds: runs.iter().map(|run| run.figures.seed).max(),
         ..Options::default()
     };
     Study::kept(&name, &options, &worlds::names())
 }
 
+/// A run by its world, its parameters and its seed.
+type Key = (WorldName, Vec<(String, String)>, u64);
+
+fn key(run: &RunResult) -> Key {
+    (run.world.clone(), run.params.clone(), run.seed)
+}
+
 /// Takes the results of one world, in the order of the study's cells.
-fn take(study: &Study, world: &WorldName, results: &mut Vec<RunResult>) -> Outcomes {
+fn take(study: &Study, world: &WorldName, runs: &mut BTreeMap<Key, Finished>) -> Outcomes {
     let outcomes = study.settings.iter().map(|setting| {
         let scenario = setting.scenarios.get(world);
         scenario.map_or_else(Vec::new, |scenario| {
-            outcomes(scenario, &setting.name, world, results)
+            outcomes(scenario, &setting.name, world, runs)
         })
     });
     outcomes.collect()
@@ -86,20 +90,17 @@ fn outcomes(
     scenario: &Scenario,
     setting: &str,
     world: &WorldName,
-    results: &mut Vec<RunResult>,
-) -> Vec<Outcome> {
+    runs: &mut BTreeMap<Key, Finished>,
+) -> Vec<Outcome<Finished>> {
     let outcome = |cell: &Cell| {
-        let fits = |run: &RunResult| {
-            (&run.world, run.seed) == (world, cell.seed)
-                && matches!(run.params.split_first(), Some(((key, value), rest))
-                    if key == "setting" && value == setting && rest == cell.params)
-        };
-        let found = results.iter().position(fits);
-        let mut run = results.remove(found.ok_or(WorldError::Missing)?);
-        run.params.remove(0);
+        let params = std::iter::once(("setting".to_owned(), setting.to_owned()));
+        let params = params.chain(cell.params.iter().cloned()).collect();
+        let found = runs.remove(&(world.clone(), params, cell.seed));
+        let mut run = found.ok_or(WorldError::Missing)?;
+        run.figures.params.remove(0);
         Ok(run)
     };
-    let outcomes: Vec<Outcome> = scenario.cells.iter().map(outcome).collect();
+    let outcomes: Vec<_> = scenario.cells.iter().map(outcome).collect();
     if outcomes.iter().all(Result::is_err) {
         return Vec::new();
     }

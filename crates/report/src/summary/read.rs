@@ -2,11 +2,11 @@
 
 use super::FORMAT;
 use crate::error::Damage;
-use crate::files::document;
-use crate::json::number;
+use crate::json::{self, number};
 use indexmap::IndexMap;
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use sojourn_qdisc::{Field, Report, Value as QdiscValue};
 use sojourn_world::figure::{
     Aggregate, Content, Distribution, FlowResult, LinkResult, Part, Row, Statistic,
@@ -22,9 +22,24 @@ pub(crate) struct Summary {
     pub(crate) results: Vec<RunResult>,
 }
 
-/// Reads a summary; the error names the key and what should stand there.
-pub(crate) fn read(text: &str) -> Result<Summary, Damage> {
-    let file: File = document(text, FORMAT)?;
+/// Reads a summary, a run at a time: as values of JSON they are many times as large. The error names
+/// the key and what should stand there.
+pub(crate) fn read<'de>(from: impl serde_json::de::Read<'de>) -> Result<Summary, Damage> {
+    let mut found = Found::default();
+    let mut reader = serde_json::Deserializer::new(from);
+    let walked = reader.deserialize_map(Walked(&mut found));
+    let walked = walked.and_then(|()| reader.end());
+    if let Some(damage) = found.damage {
+        return Err(damage);
+    }
+    walked?;
+    let missing = |key: &str| json::Misplaced::missing(key);
+    if !found.has_format {
+        return Err(missing("format").into());
+    }
+    let results = found.results.ok_or_else(|| missing("cells"))?;
+    let head = Value::Object(found.head);
+    let file: Head = json::read(&head)?;
     let info = ScenarioInfo {
         name: file.scenario,
         title: file.title,
@@ -34,15 +49,100 @@ pub(crate) fn read(text: &str) -> Result<Summary, Damage> {
         source: file.source,
         shard: file.shard.map(|shard| shard.0),
     };
-    let results = file.cells.into_iter().map(RunResult::from).collect();
     Ok(Summary { info, results })
 }
 
+/// What has been read of a summary.
+#[derive(Default)]
+struct Found {
+    has_format: bool,
+    results: Option<Vec<RunResult>>,
+    /// Its other members.
+    head: Map<String, Value>,
+    /// What ended the reading, where it was not JSON.
+    damage: Option<Damage>,
+}
+
+impl Found {
+    /// Ends the reading.
+    fn refuse<E: Error>(&mut self, damage: Damage) -> E {
+        self.damage = Some(damage);
+        E::custom("refused")
+    }
+}
+
+/// The summary itself.
+struct Walked<'a>(&'a mut Found);
+
+impl<'de> Visitor<'de> for Walked<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a summary")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "format" => {
+                    let format: String = map.next_value()?;
+                    if format != FORMAT {
+                        let expected = FORMAT;
+                        return Err(self.0.refuse(Damage::Format { format, expected }));
+                    }
+                    self.0.has_format = true;
+                }
+                "cells" => map.next_value_seed(Cells(&mut *self.0))?,
+                "over_seeds" => drop(map.next_value::<IgnoredAny>()?),
+                _ => {
+                    let value = map.next_value()?;
+                    self.0.head.insert(key, value);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Its runs.
+struct Cells<'a>(&'a mut Found);
+
+impl<'de> DeserializeSeed<'de> for Cells<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cells<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of runs as `cells`")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut results = Vec::new();
+        while let Some(value) = list.next_element::<Value>()? {
+            match json::read::<Cell>(&value) {
+                Ok(cell) => results.push(RunResult::from(cell)),
+                Err(wrong) => {
+                    let wrong = wrong.below(&format!("cells.{}", results.len()));
+                    return Err(self.0.refuse(wrong.into()));
+                }
+            }
+        }
+        self.0.results = Some(results);
+        Ok(())
+    }
+}
+
+/// All but the runs.
 #[derive(Deserialize)]
-struct File {
+struct Head {
     scenario: String,
     version: u32,
-    cells: Vec<Cell>,
     title: String,
     description: String,
     axes: Vec<AxisHere>,

@@ -16,38 +16,44 @@ use sojourn_world::{Point, RunResult, Series, WorldName};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-
-/// Fills `results` from the table; the error says what is wrong and where.
-pub(crate) fn read(
-    file: impl ChunkReader + 'static,
-    results: &mut [RunResult],
-) -> Result<(), Damage> {
-    let groups = Groups::of(file, results)?;
-    for (number, run) in results.iter_mut().enumerate() {
-        groups.fill(number, run)?;
-    }
-    Ok(())
-}
+use std::sync::Arc;
 
 /// The table of a folder, from which runs are filled one at a time.
 #[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
-    groups: Groups<Closed>,
+    groups: Groups<Chunks>,
 }
 
 impl Table {
-    /// The table at `path`, of the runs with these figures and no others.
+    /// The table at `path`, of the runs with these figures and no others. Its file is open only
+    /// while a piece of it is read.
     pub(crate) fn open(path: &Path, results: &[RunResult]) -> Result<Self, ReportError> {
-        let length = open(path)?.metadata();
-        let length = length.map_err(ReportError::io("read", path))?;
-        let file = Closed {
-            path: path.to_owned(),
-            length: length.len(),
+        let file = open(path)?;
+        Self::of(path, &file, Access::Anew(path.to_owned()), results)
+    }
+
+    /// The same, with a file that stays open.
+    pub(crate) fn hold(path: &Path, results: &[RunResult]) -> Result<Self, ReportError> {
+        let file = Arc::new(open(path)?);
+        Self::of(path, &file, Access::Held(Arc::clone(&file)), results)
+    }
+
+    fn of(
+        path: &Path,
+        file: &File,
+        access: Access,
+        results: &[RunResult],
+    ) -> Result<Self, ReportError> {
+        let about = file.metadata().map_err(ReportError::io("read", path))?;
+        let chunks = Chunks {
+            access,
+            length: about.len(),
         };
-        let groups = Groups::of(file, results);
+        let groups = Groups::of(chunks, results);
         Ok(Self {
             path: path.to_owned(),
             groups: groups.map_err(|reason| ReportError::damaged(path, reason))?,
@@ -61,28 +67,62 @@ impl Table {
     }
 }
 
-/// A file that is open while a piece of it is read: there may be a thousand shards, and two threads
-/// that read.
-struct Closed {
-    path: PathBuf,
+/// How a file is got at.
+enum Access {
+    Anew(PathBuf),
+    Held(Arc<File>),
+}
+
+/// A file that several threads read piece by piece, each where it wants to.
+struct Chunks {
+    access: Access,
     length: u64,
 }
 
-impl Length for Closed {
+impl Chunks {
+    fn at(&self, start: u64) -> io::Result<Piece> {
+        let file = match &self.access {
+            Access::Anew(path) => Arc::new(File::open(path)?),
+            Access::Held(file) => Arc::clone(file),
+        };
+        Ok(Piece { file, at: start })
+    }
+}
+
+impl Length for Chunks {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Closed {
-    type T = BufReader<File>;
+impl ChunkReader for Chunks {
+    type T = BufReader<Piece>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        File::open(&self.path)?.get_read(start)
+        Ok(BufReader::new(self.at(start)?))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        File::open(&self.path)?.get_bytes(start, length)
+        let mut bytes = Vec::new();
+        let mut from = self.at(start)?.take(length as u64);
+        if from.read_to_end(&mut bytes)? < length {
+            return Err(ParquetError::EOF(format!("{length} bytes from {start}")));
+        }
+        Ok(bytes.into())
+    }
+}
+
+/// A file from some place on, whoever else reads it.
+struct Piece {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Piece {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(bytes, self.at)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }
 
