@@ -4,6 +4,7 @@ use crate::labels;
 use crate::seeds::{OverSeeds, groups};
 use sojourn_world::figure::Statistic;
 use sojourn_world::{RunResult, WorldName};
+use std::collections::BTreeMap;
 
 /// One cell in one world, over its seeds.
 #[derive(Clone, Debug)]
@@ -30,14 +31,11 @@ pub(crate) struct Headline {
 
 /// The headline of every cell and world, in the order of their first run.
 pub(crate) fn headlines(results: &[RunResult]) -> Vec<Headline> {
-    let numbers = labels::cell_numbers(results);
-    let number = |run: &RunResult| {
-        let place = results.iter().position(|other| other.params == run.params);
-        numbers[place.expect("the run is one of the results")]
-    };
+    let numbers = labels::cell_numbers(results).into_iter();
+    let numbers: BTreeMap<_, _> = results.iter().map(|run| &run.params).zip(numbers).collect();
     groups(results)
         .into_iter()
-        .map(|group| headline(&group, number(group[0])))
+        .map(|group| headline(&group, numbers[&group[0].params]))
         .collect()
 }
 

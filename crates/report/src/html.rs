@@ -84,7 +84,7 @@ pub fn html_of(
         source => info.source.clone(),
         style => STYLE,
         script => SCRIPTS.join("\n"),
-        data => deflated(&data.text),
+        data => data.packed,
     };
     render(TEMPLATE, content)
 }
@@ -129,13 +129,35 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
 /// Data as a page carries them for `P.data`: JSON, deflated (RFC 1951), in base64 (RFC 4648), which
 /// cannot end the script element that holds it.
 pub fn packed(data: &Json) -> String {
-    deflated(&serde_json::to_vec(data).expect("JSON values always serialise"))
+    let mut text = Deflating::new();
+    text.write_json(data);
+    text.finish()
 }
 
-fn deflated(text: &[u8]) -> String {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    let bytes = encoder.write_all(text).and_then(|()| encoder.finish());
-    base64(&bytes.expect("memory takes all that is written"))
+/// Text on its way to a page.
+struct Deflating(DeflateEncoder<Vec<u8>>);
+
+/// Why writing never fails.
+const MEMORY: &str = "memory takes all that is written";
+
+impl Deflating {
+    fn new() -> Self {
+        Self(DeflateEncoder::new(Vec::new(), Compression::default()))
+    }
+
+    fn write(&mut self, text: &[u8]) {
+        self.0.write_all(text).expect(MEMORY);
+    }
+
+    fn write_json(&mut self, value: &Json) {
+        let text = serde_json::to_vec(value).expect("JSON values always serialise");
+        self.write(&text);
+    }
+
+    /// In base64.
+    fn finish(self) -> String {
+        base64(&self.0.finish().expect(MEMORY))
+    }
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -1,5 +1,6 @@
 //! The data that the page carries: compact, rounded to what a picture shows.
 
+use super::Deflating;
 use crate::error::ReportError;
 use crate::seeds::{groups, student_t_975};
 use crate::stored::Runs;
@@ -25,8 +26,8 @@ const CURVE_LEAST: usize = 30;
 pub(super) struct Data {
     /// The figures with their meanings.
     pub(super) figures: Value,
-    /// All of it, as JSON.
-    pub(super) text: Vec<u8>,
+    /// All of it, as [`packed`](super::packed) has it.
+    pub(super) packed: String,
 }
 
 pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportError> {
@@ -38,8 +39,9 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
     let mut seen = BTreeSet::new();
     let mut curves = Curves::default();
     let mut held = Held::new();
-    // As text: values of JSON are many times as large.
-    let mut runs = Vec::new();
+    // Deflated as they come: values of JSON are many times as large, and text ten times.
+    let mut text = Deflating::new();
+    text.write(b"{\"runs\":[");
     for (index, (figures, cell)) in results.iter().zip(&numbers).enumerate() {
         let first = seen.insert((&figures.world, cell));
         let whole = if first || !thinning.first_seed_only || curves.lacks(figures, *cell) {
@@ -50,15 +52,17 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
         let run = run(figures, &whole, *cell, &thinning, first, &mut curves);
         hold(&mut held, &run);
         if index > 0 {
-            runs.push(b',');
+            text.write(b",");
         }
-        serde_json::to_writer(&mut runs, &run).expect("memory takes all that is written");
+        text.write_json(&run);
     }
-    let params = (0..cells.len()).map(|cell| {
-        let place = numbers.iter().position(|n| *n == cell);
-        json::params(&results[place.expect("every cell has a run")])
-    });
-    let params: Vec<_> = params.collect();
+    let mut params = Vec::with_capacity(cells.len());
+    for (run, cell) in results.iter().zip(&numbers) {
+        // Cells have their numbers in the order of their first runs.
+        if *cell == params.len() {
+            params.push(json::params(run));
+        }
+    }
     let most = results.len().max(2);
     let figures = figures(&held);
     let head = json!({
@@ -73,12 +77,11 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
         "t975": (1..most.min(200)).map(student_t_975).collect::<Vec<_>>(),
         "seriesOfFirstSeedOnly": thinning.first_seed_only,
     });
-    let mut text = serde_json::to_vec(&head).expect("JSON values always serialise");
-    text.pop();
-    text.extend(b",\"runs\":[");
-    text.append(&mut runs);
-    text.extend(b"]}");
-    Ok(Data { figures, text })
+    text.write(b"],");
+    let head = serde_json::to_vec(&head).expect("JSON values always serialise");
+    text.write(&head[1..]);
+    let packed = text.finish();
+    Ok(Data { figures, packed })
 }
 
 /// Where runs are repeated, each that is not, and its place among all.
