@@ -23,8 +23,8 @@ const SOCKET_BUFFER: libc::c_int = 32 << 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// `SO_RCVMARK`, Linux 5.19 (`asm-generic/socket.h`).
 const SO_RCVMARK: libc::c_int = 75;
-/// Parts of a message: offload header, first and second part of the frame.
-const PARTS: usize = 3;
+/// Parts of a message: offload header, and the frame's.
+const PARTS: usize = 4;
 /// First batch size; doubled while batches come back full.
 const SMALLEST_BATCH: usize = 8;
 
@@ -171,8 +171,8 @@ impl PacketSocket {
         let parts: [_; BATCH] = std::array::from_fn(|_| match slots.next() {
             None => [IoSlice::new(&[]); PARTS],
             Some((header, frame)) => {
-                let (head, tail) = frame.parts();
-                [header, head, tail].map(IoSlice::new)
+                let [first, second, third] = frame.parts();
+                [header, first, second, third].map(IoSlice::new)
             }
         });
         sys::send::<BATCH, PARTS>(&self.fd, &parts[..batch])

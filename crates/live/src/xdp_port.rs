@@ -163,10 +163,9 @@ impl XdpPort {
     /// Puts as many of the first frames as there is room for among those to be sent.
     fn put(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) {
         while let Some(frame) = frames.front() {
-            let (head, tail) = frame.parts();
-            if self.is_too_long((head.len() + tail.len()) as u32) {
+            if self.is_too_long(frame.size()) {
                 self.counters.refused += 1;
-            } else if self.sockets[0].put([head, tail], frame.partial_checksum()) {
+            } else if self.sockets[0].put(frame.parts(), frame.partial_checksum()) {
                 self.counters.sent += 1;
             } else {
                 return;
@@ -234,7 +233,7 @@ impl FramePort for XdpPort {
                     return;
                 };
                 counters.received += 1;
-                if let Some(partial) = checksum::partial(frame.parts().0, frame.parsed()) {
+                if let Some(partial) = checksum::partial(frame.parts()[0], frame.parsed()) {
                     frame.leave_checksum(partial);
                 }
                 into.push(frame);

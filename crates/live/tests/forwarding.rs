@@ -128,8 +128,8 @@ impl Observer for Cuts {
     }
 }
 
-/// What a bridge cuts of a transfer up, and the frames that came in.
-fn cuts(config: BridgeConfig, data: &[u8]) -> (Cuts, u64) {
+/// What a bridge cuts of a transfer up, and the frames that came in and went out.
+fn cuts(config: BridgeConfig, data: &[u8]) -> (Cuts, [u64; 2]) {
     let link = Link::new();
     let what = format!("{:?}", config.up);
     let ((), stats, cuts) = link.observed(config, Cuts::default(), || transfer(&link, data));
@@ -137,7 +137,7 @@ fn cuts(config: BridgeConfig, data: &[u8]) -> (Cuts, u64) {
     assert_eq!(queue.offered.packets, cuts.sent, "{what}: {queue:?}");
     assert_eq!(queue.dropped.packets, 0, "{what}");
     assert_eq!(stats.up.output.refused, 0, "{what}");
-    (cuts, stats.up.input.received)
+    (cuts, [stats.up.input.received, stats.up.output.sent])
 }
 
 /// Every queue behind a low rate gets single packets, unless it is told otherwise.
@@ -160,7 +160,7 @@ fn slow_links_get_no_super_packets() {
         (shaped, 10_000, None),
         (bucket, 10_000, None),
     ] {
-        let (cuts, received) = through(words, mbit, asked);
+        let (cuts, [received, _]) = through(words, mbit, asked);
         assert!(cuts.cut > 0 && cuts.whole == 0, "{words}: {cuts:?}");
         assert_eq!(cuts.sent, received + cuts.cut, "{words}");
     }
@@ -182,12 +182,16 @@ fn cake_cuts_super_packets_unless_told_not_to() {
         config.up.qdisc = words.parse().expect("a test's own spec");
         cuts(config, &data)
     };
-    // tc's default; one packet in, n out, and each of them fits into a frame.
-    let (cuts, received) = through("cake");
-    assert!(cuts.cut > 0 && cuts.whole == 0, "{cuts:?}");
-    assert_eq!(cuts.sent, received + cuts.cut);
-    assert!(cuts.sent >= segments, "{cuts:?}");
-    let (cuts, received) = through("cake no-split-gso");
+    // tc's default; one packet in, n out, and each of them fits into a frame. At a rate so high
+    // they leave together again.
+    for words in ["cake", "cake bandwidth 10gbit"] {
+        let (cuts, [received, sent]) = through(words);
+        assert!(cuts.cut > 0 && cuts.whole == 0, "{cuts:?}");
+        assert_eq!(cuts.sent, received + cuts.cut);
+        assert!(cuts.sent >= segments, "{cuts:?}");
+        assert!(sent < cuts.sent / 2, "{sent} of {cuts:?}");
+    }
+    let (cuts, [received, _]) = through("cake no-split-gso");
     assert!(cuts.cut == 0 && cuts.whole > 0, "{cuts:?}");
     assert_eq!(cuts.sent, received);
     assert!(cuts.sent < segments / 2, "{cuts:?}");

@@ -34,7 +34,7 @@ pub use flow::FlowKey;
 pub use frame::parse;
 pub use identity::identity;
 pub use parsed::{Network, Parsed, ether_type};
-pub use segment::{Segment, can_be_cut, write_segment};
+pub use segment::{Segment, can_be_cut, join_segment, write_segment};
 
 /// IP protocol numbers (IANA) that have a meaning here.
 pub mod protocol {

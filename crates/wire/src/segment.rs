@@ -80,6 +80,36 @@ pub fn write_segment(frame: &mut [u8], parsed: &Parsed, segment: Segment) {
     header[16..18].copy_from_slice(&sum);
 }
 
+/// Turns the headers of a segment, at the front of `frame`, into those of a super-packet that has
+/// `more` bytes of payload behind its own: those of the segment with the headers `next`. Both were
+/// written by [`write_segment`] from the headers of one super-packet, of which `parsed` is.
+pub fn join_segment(frame: &mut [u8], parsed: &Parsed, next: &[u8], more: u16) {
+    let network = usize::from(parsed.network_offset);
+    let transport = usize::from(parsed.transport_offset);
+    let Some(headers) = frame.get_mut(..usize::from(parsed.header_len)) else {
+        debug_assert!(false, "the headers were read from this frame");
+        return;
+    };
+    let longer = |headers: &[u8], at| be16(headers, at).unwrap_or(0).wrapping_add(more);
+    if parsed.network == Network::Ipv4 {
+        let total = longer(headers, network + 2);
+        mend_v4(&mut headers[network..], 2, total);
+    } else {
+        let len = longer(headers, network + 4);
+        headers[network + 4..network + 6].copy_from_slice(&len.to_be_bytes());
+    }
+    let is_udp = parsed.flow.protocol == protocol::UDP;
+    let checksum = transport + if is_udp { 6 } else { 16 };
+    let sum = ones_complement(&headers[checksum..checksum + 2], more.into());
+    headers[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
+    if is_udp {
+        let len = longer(headers, transport + 4);
+        headers[transport + 4..transport + 6].copy_from_slice(&len.to_be_bytes());
+    } else if let Some(flags) = next.get(transport + 13) {
+        headers[transport + 13] |= flags & FIN_PSH;
+    }
+}
+
 /// The folded sum, not complemented, of the pseudo header (RFC 9293 section 3.1, RFC 8200
 /// section 8.1). IPv4 addresses are in the last bytes of the key, the rest is zero.
 fn pseudo_sum(parsed: &Parsed, len: u16) -> u16 {

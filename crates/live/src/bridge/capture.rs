@@ -94,17 +94,15 @@ fn probes(points: &[TapPoint], snap_len: usize, bridges: &[Between]) -> (Vec<Pro
 
 impl Probe {
     fn copy(&mut self, place: Place, at: Time, frame: &Frame) {
-        let (head, tail) = frame.parts();
-        let kept = head.len().min(self.snap_len);
         let mut copy = Shown {
             point: place.number,
             at,
             outgoing: place.outgoing,
-            len: (head.len() + tail.len()) as u32,
-            kept: kept as u16,
+            len: frame.size(),
+            kept: 0,
             bytes: [0; CAPTURED],
         };
-        copy.bytes[..kept].copy_from_slice(&head[..kept]);
+        copy.kept = frame.copy_front(&mut copy.bytes[..self.snap_len]) as u16;
         let lost = u64::from(self.sender.try_send(copy).is_err());
         self.lost[place.number].fetch_add(lost, Ordering::Relaxed);
     }

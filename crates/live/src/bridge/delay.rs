@@ -84,15 +84,13 @@ impl DelayStage {
         head.map(|Reverse((due, sequence, _))| (*due, *sequence))
     }
 
-    /// The next frame that is due at `now`.
-    pub(crate) fn release(&mut self, now: Time) -> Option<Frame> {
-        if self.next_due()? > now {
-            return None;
-        }
+    /// The next frame that is due at `now`, and when it was.
+    pub(crate) fn release(&mut self, now: Time) -> Option<(Time, Frame)> {
+        let due = self.next_due().filter(|due| *due <= now)?;
         self.held -= 1;
         let (loose, held) = (self.next_loose(), self.next_held());
         if loose.is_some_and(|loose| held.is_none_or(|held| loose < held)) {
-            return self.loose.pop_first().map(|(_, frame)| frame);
+            return self.loose.pop_first().map(|(_, frame)| (due, frame));
         }
         let Reverse((.., class)) = self.heads.pop()?;
         let frames = &mut self.rings[class].frames;
@@ -100,7 +98,7 @@ impl DelayStage {
         if let Some(&(due, sequence, _)) = frames.front() {
             self.heads.push(Reverse((due, sequence, class)));
         }
-        Some(frame)
+        Some((due, frame))
     }
 
     /// Frames held.
@@ -127,7 +125,7 @@ mod tests {
             let mut bytes = [0; 1514];
             bytes[..8].copy_from_slice(&number.to_be_bytes());
             let frame = Frame::from_bytes(&mut pool, &bytes, at).expect("the pool is large");
-            places.push(frame.parts().0.as_ptr());
+            places.push(frame.parts()[0].as_ptr());
             stage.hold(frame, at + Span::from_millis(50), 0);
         }
         assert_eq!(stage.held(), FRAMES);
@@ -135,9 +133,9 @@ mod tests {
         for (number, place) in places.into_iter().enumerate() {
             let due = stage.next_due().expect("it is held");
             assert_eq!(due.as_nanos(), number as u64 * 1211 + 50_000_000);
-            let frame = stage.release(due).expect("it is due");
-            assert_eq!(frame.parts().0.as_ptr(), place);
-            assert_eq!(frame.parts().0[..8], (number as u64).to_be_bytes());
+            let (_, frame) = stage.release(due).expect("it is due");
+            assert_eq!(frame.parts()[0].as_ptr(), place);
+            assert_eq!(frame.parts()[0][..8], (number as u64).to_be_bytes());
             pool.give(frame);
         }
         assert_eq!(pool.lent(), 0);
@@ -160,8 +158,8 @@ mod tests {
         hold(&mut stage, 10);
         let mut left = Vec::new();
         while let Some(due) = stage.next_due() {
-            let frame = stage.release(due).expect("it is due");
-            left.push((due.as_nanos(), frame.parts().0[0]));
+            let (_, frame) = stage.release(due).expect("it is due");
+            left.push((due.as_nanos(), frame.parts()[0][0]));
         }
         assert_eq!(left, [(20, 20), (50, 50), (50, 10)]);
         assert_eq!(stage.held(), 0);

@@ -91,7 +91,7 @@ impl<P: FramePort> Engine<P> {
             if !more {
                 lane.transmit(now, &mut self.pools[side as usize], observer);
             }
-            lane.release(now, now, observer);
+            lane.release(now, now, &mut self.pools[side as usize], observer);
             self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());

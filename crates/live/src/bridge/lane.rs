@@ -29,6 +29,10 @@ const SPLIT_BELOW: Rate = Rate::from_bps(1_000_000_000);
 /// longer (we were stopped, the machine slept) has lost that time, as a link that was down.
 const LONGEST_LAG: Span = Span::from_millis(100);
 
+/// Segments of a super-packet that leave together become one again if the link takes no longer than
+/// this for them: as long as for 64 KiB at 1 Gbit/s, above which they would not have been cut.
+const JOINED: Span = Span::from_micros(500);
+
 /// Frames of one direction.
 pub(crate) struct Lane {
     side: Side,
@@ -59,6 +63,8 @@ pub(crate) struct Lane {
     impairment: Option<Impairment>,
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
+    /// When the first segment of the last of them was due.
+    last_since: Time,
     lost: Tally,
     duplicated: Tally,
     /// What packets have waited in the queue.
@@ -224,6 +230,7 @@ impl Lane {
             labels: direction.labels.clone(),
             circuits: direction.circuits.clone(),
             ready: VecDeque::new(),
+            last_since: Time::ZERO,
             lost: Tally::default(),
             duplicated: Tally::default(),
             delays: Delays::default(),
@@ -355,10 +362,23 @@ impl Lane {
         }
     }
 
-    /// Moves what is due by `until` to `ready`, to be sent `now`.
-    pub(crate) fn release<O: Observer>(&mut self, until: Time, now: Time, observer: &mut O) {
-        while let Some(frame) = self.stage.release(until) {
+    /// Moves what is due by `until` to `ready`, to be sent `now`. Segments of a super-packet that
+    /// are still one after the other are joined; nothing waits for that.
+    pub(crate) fn release<O: Observer>(
+        &mut self,
+        until: Time,
+        now: Time,
+        pool: &mut Pool,
+        observer: &mut O,
+    ) {
+        while let Some((due, frame)) = self.stage.release(until) {
             observer.frame(Point::Sent, self.side, now, &frame);
+            let last = self.ready.back_mut();
+            if due - self.last_since <= JOINED && last.is_some_and(|last| last.join(&frame)) {
+                pool.give(frame);
+                continue;
+            }
+            self.last_since = due;
             self.ready.push_back(frame);
         }
     }
@@ -390,7 +410,7 @@ impl Lane {
             // A shaper names the time; to the queue that time has come.
             at = at.max(self.held_until);
         }
-        self.release(Time::MAX, now, observer);
+        self.release(Time::MAX, now, pool, observer);
     }
 
     /// Drops everything held: it has become too old.
@@ -406,7 +426,7 @@ impl Lane {
             spec.restart(&mut self.qdisc, self.plan.setting(), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
         }
-        while let Some(frame) = self.stage.release(Time::MAX) {
+        while let Some((_, frame)) = self.stage.release(Time::MAX) {
             self.ready.push_back(frame);
         }
         self.stale += self.ready.len() as u64;

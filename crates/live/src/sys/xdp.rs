@@ -301,12 +301,12 @@ impl XdpSocket {
         count
     }
 
-    /// Puts a frame in two parts among those to be sent; tells whether there was room.
-    pub(crate) fn put(&mut self, parts: [&[u8]; 2], partial: Option<Partial>) -> bool {
+    /// Puts a frame in parts among those to be sent; tells whether there was room.
+    pub(crate) fn put(&mut self, parts: [&[u8]; 3], partial: Option<Partial>) -> bool {
         if self.free.is_empty() {
             self.take_back();
         }
-        let len = parts[0].len() + parts[1].len();
+        let len: usize = parts.iter().map(|part| part.len()).sum();
         if !self.tx.has_room() || SEND_AT + len > self.layout.chunk as usize {
             return false;
         }
@@ -317,9 +317,11 @@ impl XdpSocket {
         let bytes = self.bytes(chunk, SEND_AT + len);
         let bytes = bytes.expect("chunks for sending lie in memory");
         let (before, frame) = bytes.split_at_mut(SEND_AT);
-        let (head, tail) = frame.split_at_mut(parts[0].len());
-        head.copy_from_slice(parts[0]);
-        tail.copy_from_slice(parts[1]);
+        let mut at = 0;
+        for part in parts {
+            frame[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
         let left_over = partial.filter(|_| finishes);
         if let Some((start, offset)) = left_over {
             let metadata = &mut before[SEND_AT - TX_METADATA..];

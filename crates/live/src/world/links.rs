@@ -150,7 +150,10 @@ pub(super) fn identity(frame: &Frame) -> Option<u64> {
         dst: nowhere.dst,
         ..parsed.flow
     };
-    sojourn_wire::identity(frame.parts().0, &Parsed { flow, ..*parsed })
+    // All headers, and as much behind them as is compared.
+    let mut front = [0; 512];
+    let len = frame.copy_front(&mut front);
+    sojourn_wire::identity(&front[..len], &Parsed { flow, ..*parsed })
 }
 
 /// A packet at an end of its way.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::bridge::NoObserver;
+use crate::bridge::frame::tests::super_packet;
+use crate::bridge::{NoObserver, VnetHeader};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span};
 use sojourn_world::LineRate;
@@ -7,11 +8,23 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 /// A port in memory: frames with their times of arrival, and what was sent.
-#[derive(Default)]
 struct Memory {
-    inbox: VecDeque<(Time, Vec<u8>)>,
+    inbox: VecDeque<(Time, Vec<u8>, VnetHeader)>,
     sent: Vec<Vec<u8>>,
+    /// Frames that it still sends.
+    room: usize,
     now: Time,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            inbox: VecDeque::new(),
+            sent: Vec::new(),
+            room: usize::MAX,
+            now: Time::ZERO,
+        }
+    }
 }
 
 impl FramePort for Memory {
@@ -22,17 +35,22 @@ impl FramePort for Memory {
         into: &mut Vec<Frame>,
     ) -> io::Result<usize> {
         let mut count = 0;
-        while count < BATCH && self.inbox.front().is_some_and(|(at, _)| *at <= self.now) {
-            let (at, bytes) = self.inbox.pop_front().expect("there is a first");
-            into.extend(Frame::from_bytes(pool, &bytes, at));
+        while count < BATCH && self.inbox.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (at, bytes, vnet) = self.inbox.pop_front().expect("there is a first");
+            into.extend(Frame::from_bytes(pool, &bytes, at).map(|mut frame| {
+                frame.filled(bytes.len(), vnet, None, at);
+                frame
+            }));
             count += 1;
         }
         Ok(count)
     }
 
     fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()> {
-        for frame in frames.drain(..) {
-            self.sent.push(frame.parts().0.to_vec());
+        let takes = frames.len().min(self.room);
+        self.room -= takes;
+        for frame in frames.drain(..takes) {
+            self.sent.push(frame.parts().concat());
             pool.give(frame);
         }
         Ok(())
@@ -58,7 +76,9 @@ fn engine(limit: u32, count: u8) -> Engine<Memory> {
     config.up.qdisc = Spec::pfifo(limit);
     config.up.line.delay = Span::from_millis(5);
     let left = Memory {
-        inbox: (0..count).map(|n| (at(1000), vec![n; 1250])).collect(),
+        inbox: (0..count)
+            .map(|n| (at(1000), vec![n; 1250], VnetHeader::default()))
+            .collect(),
         ..Memory::default()
     };
     let pools = [Pool::new(64), Pool::new(64)];
@@ -137,4 +157,48 @@ fn another_queue_takes_over_what_is_held() {
             .zip(0..)
             .all(|(frame, n)| frame[0] == n)
     );
+}
+
+/// Payloads of what leaves a link of 100 Mbit/s, when a super-packet of ten segments of 1400 bytes
+/// has come to it, a frame of another flow 200 µs later, and `turns` are the moments at which it is
+/// looked at, in µs since. A segment, 1454 bytes with its headers, takes 116 µs.
+fn left(turns: &[u64]) -> Vec<usize> {
+    let mut config = BridgeConfig::new("left", "right");
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(100_000_000));
+    config.up.qdisc = "fq_codel".parse().expect("a spec");
+    let after = |micros| at(1000) + Span::from_micros(micros);
+    let (bytes, vnet) = super_packet(14_000, false);
+    let (mut other, _) = super_packet(100, false);
+    other[35] = 81;
+    let left = Memory {
+        inbox: [
+            (after(0), bytes, vnet),
+            (after(200), other, VnetHeader::default()),
+        ]
+        .into(),
+        ..Memory::default()
+    };
+    let pools = [Pool::new(64), Pool::new(64)];
+    let mut engine = Engine::new(&config, pools, [left, Memory::default()], 1500);
+    for micros in turns {
+        step(&mut engine, after(*micros));
+    }
+    assert_eq!(engine.pools[0].lent(), 0, "{turns:?}");
+    let sent = &engine.ports[1].sent;
+    sent.iter().map(|bytes| bytes.len() - 54).collect()
+}
+
+/// Nothing waits to be joined, the queue decides the order as ever, and what is joined has taken
+/// the link 500 µs at most.
+#[test]
+fn segments_that_are_due_together_leave_together() {
+    let on_time: Vec<u64> = (0..1500).collect();
+    let single = [1400; 10];
+    // The other flow's frame passes by the segments that wait.
+    let mut expected = single.to_vec();
+    expected.insert(2, 100);
+    assert_eq!(left(&on_time), expected);
+    // Two before it; of eight the first five, due within 465 µs, and the rest.
+    assert_eq!(left(&[0, 5000]), [2800, 100, 7000, 4200]);
+    assert_eq!(left(&[0, 120, 640, 5000]), [1400, 1400, 100, 4200, 7000]);
 }

@@ -1,99 +1,239 @@
-//! Cutting a super-packet into its segments, each a frame of its own from the pool.
+//! Cutting a super-packet into its segments, and joining them again.
 //!
-//! Only where it is safe: TCP or UDP whose checksum is left to the hardware (as it is in all
-//! super-packets that Linux makes, also from received frames), in segments of a usual frame, with
-//! frames left in the pool for all of them. Every other super-packet passes whole.
+//! A segment is a handle with headers of its own before a part of the super-packet's payload, which
+//! stays where it was received: nothing is copied but headers, and nothing allocated. Segments that
+//! follow each other and agree in what their headers say of the network become one super-packet
+//! again, as the sender's would have been had it sent no more.
+//!
+//! Cut is only where it is safe: TCP or UDP whose checksum is left to the hardware (as it is in all
+//! super-packets that Linux makes, also from received frames), with headers of up to
+//! [`HEADERS`] bytes, in segments of a usual frame, with memory left in the pool for all of them.
+//! Every other super-packet passes whole.
 
-use super::{Frame, HEAD, HEADROOM, Inner, Pool, VnetHeader};
+use super::pool::HANDLE;
+use super::{Bytes, Frame, HEAD, Inner, Own, Parsed, Pool, VnetHeader};
 use sojourn_qdisc::Packet;
-use sojourn_wire::{Segment, can_be_cut, write_segment};
+use sojourn_wire::{Segment, can_be_cut, join_segment, write_segment};
+use std::sync::Arc;
+
+/// Longest headers of a segment: Ethernet with two tags, IPv6, and TCP with all options, are 122.
+const HEADERS: usize = 128;
+
+/// What the parts of a super-packet share. Empty between two uses.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    own: Option<Own>,
+    /// Bytes of headers before the payload.
+    headers: u16,
+    /// Its segments.
+    count: u16,
+    /// What was left to the hardware.
+    vnet: VnetHeader,
+}
+
+/// Segments of a super-packet that follow each other.
+#[derive(Debug)]
+pub(super) struct Part {
+    whole: Arc<Whole>,
+    /// The first segment, and how many there are.
+    first: u16,
+    count: u16,
+    headers: [u8; HEADERS],
+}
+
+impl Own {
+    /// Bytes that it holds.
+    pub(super) fn memory(&self) -> usize {
+        self.head.len() + self.tail.as_ref().map_or(0, |tail| tail.len())
+    }
+
+    /// The bytes of the frame from `from` on, in two parts.
+    fn range(&self, from: usize, len: usize) -> [&[u8]; 2] {
+        let head = &self.head[usize::from(self.start)..];
+        let tail = self.tail.as_deref().unwrap_or_default();
+        let (near, far) = (head.len().min(from), head.len().min(from + len));
+        let beyond = [from, from + len].map(|at| at.saturating_sub(head.len()));
+        [&head[near..far], &tail[beyond[0]..beyond[1]]]
+    }
+}
+
+impl Whole {
+    /// Gives up its bytes.
+    pub(super) fn empty(&mut self) -> Option<Own> {
+        self.own.take()
+    }
+}
+
+impl Part {
+    pub(super) fn headers(&self, parsed: &Parsed) -> &[u8] {
+        &self.headers[..usize::from(parsed.header_len)]
+    }
+
+    pub(super) fn headers_mut(&mut self, parsed: &Parsed) -> &mut [u8] {
+        &mut self.headers[..usize::from(parsed.header_len)]
+    }
+
+    /// The first `len` bytes of its payload.
+    pub(super) fn payload(&self, len: usize) -> [&[u8]; 2] {
+        let before = usize::from(self.first) * usize::from(self.whole.vnet.gso_size);
+        let from = usize::from(self.whole.headers) + before;
+        let own = self.whole.own.as_ref();
+        own.map_or([&[]; 2], |own| own.range(from, len))
+    }
+
+    /// What it holds beside the handle. All memory is held until the last segment has gone, so that
+    /// one has all of it: what a queue has counted is never less than what it holds, as long as
+    /// segments leave in their order.
+    pub(super) fn memory(&self) -> usize {
+        let own = self.whole.own.as_ref().filter(|_| self.has_last());
+        own.map_or(0, Own::memory)
+    }
+
+    fn has_last(&self) -> bool {
+        self.first + self.count == self.whole.count
+    }
+
+    pub(super) fn into_whole(self) -> Arc<Whole> {
+        self.whole
+    }
+}
 
 impl Pool {
     /// Cuts the first segment off `whole`; see [`sojourn_qdisc::Outlet::cut`].
     pub(crate) fn cut(&mut self, whole: &mut Frame) -> Option<Frame> {
         let (count, each) = whole.segments()?;
-        let is_first = whole.0.cut == 0;
-        if is_first && !(self.has_room(count) && whole.0.can_be_cut(each)) {
-            return None;
+        if let Bytes::Own(_) = &whole.0.bytes {
+            let handles = (count as usize - 1) * HANDLE;
+            if !(self.has_room(handles) && whole.0.can_be_cut(each)) {
+                return None;
+            }
+            self.share(&mut whole.0, count as u16);
         }
-        let mut segment = self.take()?;
-        let inner = &mut *whole.0;
-        inner.write(&mut segment.0, inner.cut, inner.vnet.gso_size, false);
-        inner.cut += 1;
-        inner.size -= u32::from(inner.vnet.gso_size);
-        inner.wire_len -= each;
-        if count == 2 {
-            self.finish(whole);
+        let mut segment = self.take_handle();
+        let rest = &mut *whole.0;
+        segment.0.become_first_of(rest);
+        rest.size -= u32::from(rest.vnet.gso_size);
+        rest.wire_len -= each;
+        if let Bytes::Part(part) = &mut rest.bytes {
+            part.first += 1;
+            part.count -= 1;
+            if part.count == 1 {
+                rest.become_last();
+            }
         }
         Some(segment)
     }
 
-    fn has_room(&self, frames: u32) -> bool {
-        self.room() >= frames as usize
-    }
-
-    /// The last segment takes the place of the whole.
-    fn finish(&mut self, whole: &mut Frame) {
-        let Some(mut last) = self.take() else {
-            debug_assert!(
-                false,
-                "there was room for all segments but one, and one was left"
-            );
+    /// Makes a super-packet one that its parts share.
+    fn share(&mut self, whole: &mut Inner, count: u16) {
+        let Bytes::Own(own) = std::mem::replace(&mut whole.bytes, Bytes::Nowhere) else {
             return;
         };
-        let inner = &mut *whole.0;
-        let len = (inner.size - u32::from(inner.parsed.header_len)) as u16;
-        inner.write(&mut last.0, inner.cut, len, true);
-        core::mem::swap(whole, &mut last);
-        self.give(last);
+        let mut headers = [0; HEADERS];
+        let len = whole.parsed.header_len;
+        let start = usize::from(own.start);
+        headers[..len.into()].copy_from_slice(&own.head[start..start + usize::from(len)]);
+        let shared = Whole {
+            own: Some(own),
+            headers: len,
+            count,
+            vnet: whole.vnet,
+        };
+        whole.bytes = Bytes::Part(Part {
+            whole: self.take_whole(shared),
+            first: 0,
+            count,
+            headers,
+        });
+    }
+}
+
+impl Frame {
+    /// Has `next` follow in the same super-packet, if it is the next part of the one that this is
+    /// part of, and differs in nothing that all segments of one have in common. Tells whether it
+    /// did: then `next` is not needed any more.
+    pub(crate) fn join(&mut self, next: &Self) -> bool {
+        let (inner, next) = (&mut *self.0, &*next.0);
+        let (Bytes::Part(part), Bytes::Part(after)) = (&mut inner.bytes, &next.bytes) else {
+            return false;
+        };
+        // A mark or a washed DSCP may have come between.
+        if !(Arc::ptr_eq(&part.whole, &after.whole)
+            && part.first + part.count == after.first
+            && inner.parsed.tos == next.parsed.tos)
+        {
+            return false;
+        }
+        let more = next.size - u32::from(next.parsed.header_len);
+        let headers = &mut part.headers[..usize::from(inner.parsed.header_len)];
+        join_segment(headers, &inner.parsed, &after.headers, more as u16);
+        part.count += after.count;
+        inner.size += more;
+        inner.wire_len += next.wire_len;
+        let whole = part.whole.vnet;
+        inner.vnet.gso_size = whole.gso_size;
+        inner.vnet.hdr_len = whole.hdr_len;
+        inner.vnet.gso_type = match part.first {
+            0 => whole.gso_type,
+            // CWR stays on the super-packet's first segment.
+            _ => whole.gso_type & !VnetHeader::GSO_ECN,
+        };
+        true
     }
 }
 
 impl Inner {
     fn can_be_cut(&self, each: u32) -> bool {
-        let headers = usize::from(self.start)..self.head_end();
         let parsed = &self.parsed;
         let has_offload = self.vnet.flags & VnetHeader::NEEDS_CSUM != 0
             && self.vnet.csum_start == parsed.transport_offset;
-        has_offload && each as usize <= HEAD && can_be_cut(&self.head[headers], parsed)
+        has_offload
+            && each as usize <= HEAD
+            && usize::from(parsed.header_len) <= HEADERS
+            && can_be_cut(self.front(), parsed)
     }
 
-    /// Makes `segment` the one with this number and `len` bytes of payload.
-    fn write(&self, segment: &mut Self, index: u16, len: u16, is_last: bool) {
-        let headers = usize::from(self.parsed.header_len);
-        let start = usize::from(self.start);
-        let offset = usize::from(index) * usize::from(self.vnet.gso_size);
-        let (size, to) = (headers + usize::from(len), HEADROOM + headers);
-        segment.head[HEADROOM..to].copy_from_slice(&self.head[start..start + headers]);
-        // The payload is in the first part up to its end, then in the second.
-        let room = HEADROOM + HEAD - start;
-        let (from, end) = (headers + offset, headers + offset + usize::from(len));
-        let middle = end.min(room).max(from.min(room));
-        let near = middle - from.min(room);
-        segment.head[to..to + near]
-            .copy_from_slice(&self.head[start + middle - near..start + middle]);
-        if let Some(tail) = self.tail.as_deref().filter(|_| end > room) {
-            let rest = &tail[from.max(room) - room..end - room];
-            segment.head[to + near..HEADROOM + size].copy_from_slice(rest);
-        }
-        let headers = &mut segment.head[HEADROOM..to];
+    /// Becomes the first segment of what is left of a super-packet.
+    fn become_first_of(&mut self, rest: &Self) {
+        let Bytes::Part(part) = &rest.bytes else {
+            debug_assert!(false, "what is being cut is shared");
+            return;
+        };
+        self.describe(rest);
+        self.bytes = Bytes::Part(Part {
+            whole: Arc::clone(&part.whole),
+            first: part.first,
+            count: 1,
+            headers: part.headers,
+        });
+        self.become_segment(&part.whole.vnet, rest.vnet.gso_size, false);
+    }
+
+    /// What is left of a super-packet is its last segment.
+    fn become_last(&mut self) {
+        let len = self.size - u32::from(self.parsed.header_len);
+        let vnet = self.vnet;
+        self.become_segment(&vnet, len as u16, true);
+    }
+
+    /// Its headers, which are the super-packet's, become those of one segment.
+    fn become_segment(&mut self, vnet: &VnetHeader, len: u16, is_last: bool) {
+        let Bytes::Part(part) = &mut self.bytes else {
+            return;
+        };
         let place = Segment {
-            index,
-            offset: offset as u32,
+            index: part.first,
+            offset: u32::from(part.first) * u32::from(vnet.gso_size),
             len,
             is_last,
         };
-        write_segment(headers, &self.parsed, place);
-        segment.start = HEADROOM as u16;
-        (segment.size, segment.wire_len) = (size as u32, size as u32);
-        segment.parsed = self.parsed;
-        segment.arrived = self.arrived;
-        (segment.inside, segment.mark, segment.cut) = (self.inside, self.mark, 0);
-        (segment.class, segment.circuit) = (self.class, self.circuit);
-        segment.vnet = VnetHeader {
+        write_segment(&mut part.headers, &self.parsed, place);
+        self.size = u32::from(self.parsed.header_len) + u32::from(len);
+        self.wire_len = self.size;
+        self.vnet = VnetHeader {
             flags: VnetHeader::NEEDS_CSUM,
-            csum_start: self.vnet.csum_start,
-            csum_offset: self.vnet.csum_offset,
+            csum_start: vnet.csum_start,
+            csum_offset: vnet.csum_offset,
             ..VnetHeader::default()
         };
     }

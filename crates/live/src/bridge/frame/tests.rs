@@ -1,3 +1,4 @@
+use super::pool::SPARE;
 use super::*;
 
 #[test]
@@ -35,7 +36,9 @@ fn the_pool_gives_back_what_it_does_not_need() {
     for frame in frames {
         pool.give(frame);
     }
-    let kept = pool.spare.len() * FRAME + pool.spare_tails[4].len() * TAIL;
+    let kept = pool.spare.len() * HANDLE
+        + pool.spare_heads.len() * size_of::<Head>()
+        + pool.spare_tails[4].len() * TAIL;
     assert_eq!(kept, pool.spare_bytes);
     assert!(kept <= SPARE && kept > SPARE / 2, "{kept}");
 }
@@ -45,9 +48,12 @@ fn long_frames_are_held_in_two_parts() {
     let bytes: Vec<u8> = (0..9014_u32).map(|i| (i % 251) as u8).collect();
     let mut pool = Pool::new(1);
     let frame = Frame::from_bytes(&mut pool, &bytes, Time::ZERO).unwrap();
-    let (head, tail) = frame.parts();
-    assert_eq!((head.len(), tail.len()), (HEAD, 9014 - HEAD));
-    assert_eq!([head, tail].concat(), bytes);
+    let [head, tail, rest] = frame.parts();
+    assert_eq!([head.len(), tail.len(), rest.len()], [HEAD, 9014 - HEAD, 0]);
+    assert_eq!(frame.parts().concat(), bytes);
+    let mut pool = Pool::new(2);
+    let copy = frame.copied(&mut pool).unwrap();
+    assert_eq!(copy.parts().concat(), bytes);
     assert!(Frame::from_bytes(&mut pool, &vec![0; HEAD + TAIL + 1], Time::ZERO).is_none());
 }
 
@@ -89,11 +95,10 @@ fn a_tag_is_put_back_where_it_was_and_offsets_follow() {
         let mut bytes = tcp(payload);
         bytes[..12].copy_from_slice(b"destinsource");
         let frame = receive(&mut pool, &bytes, vnet, Some(tag));
-        let (head, tail) = frame.parts();
         let mut expected = bytes[..12].to_vec();
         expected.extend([0x88, 0xa8, 0x20, 0x64]);
         expected.extend(&bytes[12..]);
-        assert_eq!([head, tail].concat(), expected);
+        assert_eq!(frame.parts().concat(), expected);
         let vnet = frame.vnet();
         assert_eq!((vnet.flags, vnet.csum_start, vnet.hdr_len), (1, 38, 58));
         assert_eq!(frame.parsed().network_offset, 18);
@@ -126,12 +131,12 @@ fn marking_reaches_the_bytes() {
     assert_eq!(frame.ecn(), Ecn::Ect0);
     assert!(frame.set_ce());
     assert_eq!(frame.ecn(), Ecn::Ce);
-    assert_eq!(frame.parts().0[15], 3);
+    assert_eq!(frame.parts()[0][15], 3);
 }
 
 /// A super-packet of `payload` counted bytes with all that a sender leaves to the hardware:
 /// sequence number 1000, FIN, PSH and CWR set, identification 7.
-fn super_packet(payload: usize, v6: bool) -> (Vec<u8>, VnetHeader) {
+pub(in super::super) fn super_packet(payload: usize, v6: bool) -> (Vec<u8>, VnetHeader) {
     let mut ip = if v6 {
         let mut ip = vec![0; 40];
         ip[0] = 0x60;
@@ -204,8 +209,10 @@ fn a_super_packet_is_cut_into_right_packets() {
             let mut data = Vec::new();
             for (index, frame) in parts.iter().enumerate() {
                 let is_last = index + 1 == parts.len();
-                let (head, tail) = frame.parts();
-                assert!(tail.is_empty() && frame.segments().is_none());
+                let head = frame.parts().concat();
+                let head = &head[..];
+                assert_eq!(head.len() as u32, frame.size());
+                assert!(frame.segments().is_none());
                 assert_eq!((frame.mark(), frame.vnet().gso_type), (9, 0));
                 // What parsing the bytes anew says is what is remembered.
                 let parsed = *frame.parsed();
@@ -248,6 +255,162 @@ fn a_super_packet_is_cut_into_right_packets() {
     }
 }
 
+/// All segments of a super-packet, and their pool.
+fn cut(payload: usize, v6: bool, flags: u8) -> (Vec<u8>, VnetHeader, Pool, Vec<Frame>) {
+    let (bytes, mut vnet) = super_packet(payload, v6);
+    vnet.gso_type |= flags;
+    let mut pool = Pool::new(100);
+    let mut whole = receive(&mut pool, &bytes, vnet, None);
+    let mut parts = Vec::new();
+    while let Some(segment) = pool.cut(&mut whole) {
+        parts.push(segment);
+    }
+    parts.push(whole);
+    (bytes, vnet, pool, parts)
+}
+
+/// Joins all that can be joined.
+fn join(parts: Vec<Frame>, pool: &mut Pool) -> Vec<Frame> {
+    let mut joined: Vec<Frame> = Vec::new();
+    for frame in parts {
+        if joined.last_mut().is_some_and(|last| last.join(&frame)) {
+            pool.give(frame);
+        } else {
+            joined.push(frame);
+        }
+    }
+    joined
+}
+
+#[test]
+fn segments_that_stay_together_become_what_they_were() {
+    for (v6, payload) in [(false, 30_000), (true, 4300), (false, 2800), (true, 60_000)] {
+        let (bytes, vnet, mut pool, parts) = cut(payload, v6, VnetHeader::GSO_ECN);
+        let counted: u32 = parts.iter().map(Frame::len).sum();
+        let joined = join(parts, &mut pool);
+        let [whole] = &joined[..] else {
+            panic!("{} frames", joined.len());
+        };
+        let (got, start) = (whole.parts().concat(), usize::from(vnet.csum_start));
+        assert!(got[start + 20..] == bytes[start + 20..]);
+        assert_eq!((*whole.vnet(), whole.len()), (vnet, counted));
+        // The pseudo header's sum, which this sender has left out.
+        let addresses = if v6 { &got[22..54] } else { &got[26..34] };
+        let sum = sum_of(addresses, 6 + 20 + payload as u32);
+        assert_eq!(got[start + 16..start + 18], sum.to_be_bytes());
+        assert_eq!(got[..start + 16], bytes[..start + 16]);
+        assert_eq!(
+            whole.segments(),
+            Some((payload.div_ceil(1400) as u32, start as u32 + 1420))
+        );
+        joined.into_iter().for_each(|frame| pool.give(frame));
+        assert_eq!((pool.lent(), pool.lent_bytes()), (0, 0));
+    }
+}
+
+/// A lost segment, one with a mark and one out of order are where a super-packet ends; the parts
+/// are super-packets with right headers.
+#[test]
+fn segments_that_differ_stay_apart() {
+    let of = |joined: &[Frame]| -> Vec<_> {
+        joined
+            .iter()
+            .map(|frame| {
+                let bytes = frame.parts().concat();
+                assert_eq!(parse(&bytes).tos, frame.parsed().tos);
+                assert_eq!(sum_of(&bytes[14..34], 0), 0xffff);
+                assert_eq!(
+                    usize::from(u16::from_be_bytes([bytes[16], bytes[17]])),
+                    bytes.len() - 14
+                );
+                let id = u16::from_be_bytes([bytes[18], bytes[19]]) - 7;
+                let number = u32::from_be_bytes([bytes[38], bytes[39], bytes[40], bytes[41]]);
+                assert_eq!(number, 1000 + 1400 * u32::from(id));
+                let count = frame.segments().map_or(1, |(count, _)| count);
+                let gso = frame.vnet().gso_type;
+                (u32::from(id), count, gso, bytes[47])
+            })
+            .collect()
+    };
+    // 0x10 is ACK, 0x80 CWR and 9 FIN and PSH; ten segments.
+    let (_, _, mut pool, mut parts) = cut(14_000, false, VnetHeader::GSO_ECN);
+    pool.give(parts.remove(3));
+    let joined = join(parts, &mut pool);
+    let ecn = 1 | VnetHeader::GSO_ECN;
+    assert_eq!(of(&joined), [(0, 3, ecn, 0x90), (4, 6, 1, 0x19)]);
+    let (_, _, mut pool, mut parts) = cut(14_000, false, 0);
+    parts.iter_mut().for_each(|frame| frame.clear_dscp());
+    assert!(!parts[5].set_ce(), "it is not capable");
+    parts.swap(8, 9);
+    let joined = join(parts, &mut pool);
+    assert_eq!(
+        of(&joined),
+        [(0, 8, 1, 0x90), (9, 1, 0, 0x19), (8, 1, 0, 0x10)]
+    );
+}
+
+#[test]
+fn a_marked_segment_stays_apart() {
+    let (mut bytes, vnet) = super_packet(14_000, true);
+    // ECT(0) in the traffic class.
+    bytes[15] = 0x20;
+    let mut pool = Pool::new(100);
+    let mut whole = receive(&mut pool, &bytes, vnet, None);
+    let mut parts = Vec::new();
+    while let Some(segment) = pool.cut(&mut whole) {
+        parts.push(segment);
+    }
+    parts.push(whole);
+    for marked in [4, 5] {
+        assert!(parts[marked].set_ce());
+    }
+    let joined = join(parts, &mut pool);
+    let counts: Vec<_> = joined
+        .iter()
+        .map(|frame| (frame.segments().map(|(count, _)| count), frame.ecn()))
+        .collect();
+    assert_eq!(
+        counts,
+        [
+            (Some(4), Ecn::Ect0),
+            (Some(2), Ecn::Ce),
+            (Some(4), Ecn::Ect0)
+        ]
+    );
+    for (frame, tos) in joined.iter().zip([0x20, 0x30, 0x20]) {
+        assert_eq!(frame.parts()[0][15], tos);
+    }
+}
+
+/// Of a super-packet everything is held until its last segment goes, and then nothing.
+#[test]
+fn segments_hold_what_they_share() {
+    let (_, _, mut pool, parts) = cut(30_000, false, 0);
+    let count = parts.len();
+    let memory = |frames: &[Frame]| frames.iter().map(|frame| u64::from(frame.memory())).sum();
+    let all: u64 = memory(&parts);
+    assert_eq!(all, pool.lent_bytes());
+    assert_eq!(all as usize, count * HANDLE + (FRAME - HANDLE) + 32 * 1024);
+    let mut parts = std::collections::VecDeque::from(parts);
+    while let Some(frame) = parts.pop_front() {
+        pool.give(frame);
+        assert_eq!(memory(parts.make_contiguous()), pool.lent_bytes());
+    }
+    assert_eq!(pool.lent_bytes(), 0);
+    // The same memory serves the next.
+    let (spare, places) = (pool.spare_bytes, pool.spare.len());
+    let (bytes, vnet) = super_packet(30_000, false);
+    let mut whole = receive(&mut pool, &bytes, vnet, None);
+    let first = pool.cut(&mut whole).unwrap();
+    let rest = HANDLE * 2 + (FRAME - HANDLE) + 32 * 1024;
+    assert_eq!(pool.spare_bytes, spare - rest);
+    assert_eq!(pool.spare.len(), places - 2);
+    // Whatever order they come back in.
+    pool.give(whole);
+    pool.give(first);
+    assert_eq!(pool.spare_bytes, spare);
+}
+
 /// Without room for all segments, without a checksum left to the hardware, or in segments longer
 /// than a usual frame, a super-packet stays whole.
 #[test]
@@ -258,7 +421,7 @@ fn what_cannot_be_cut_stays_whole() {
         gso_size: 2100,
         ..vnet
     };
-    for (room, vnet) in [(4, vnet), (30, complete), (30, jumbo)] {
+    for (room, vnet) in [(2, vnet), (30, complete), (30, jumbo)] {
         let mut pool = Pool::new(room);
         let mut whole = receive(&mut pool, &bytes, vnet, None);
         let before = (whole.len(), *whole.vnet(), pool.lent());
