@@ -1,7 +1,8 @@
 //! What the bridge carries on this machine, beside the kernel's own bridge on the same link.
 //!
 //! ```sh
-//! cargo bench -p sojourn-live --bench bridge        # as root, about 90 s
+//! cargo bench -p sojourn-live --bench bridge                 # as root, about 90 s
+//! cargo bench -p sojourn-live --bench bridge -- cake pfifo   # beside the kernel's, those
 //! ```
 //!
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
@@ -169,6 +170,14 @@ fn main() {
             Some(ours("cake bandwidth 10gbit", &LineRate::Infinite)),
         ),
     ];
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let mut cases = Vec::from(cases);
+    cases.retain(|(name, config)| {
+        config.is_none() || words.is_empty() || words.iter().any(|word| name.contains(word))
+    });
     let mut rounds: Vec<Vec<[Carried; 3]>> = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
         for (case, rounds) in cases.iter().zip(&mut rounds) {
