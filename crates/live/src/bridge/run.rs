@@ -32,6 +32,10 @@ use std::time::Duration;
 /// Longest sleep: how late a request to stop may be seen.
 const LONGEST_SLEEP: Span = Span::from_millis(50);
 
+/// Shortest sleep: what is due sooner waits so long, and leaves with what has become due by then.
+/// Frames that arrive end it.
+const SHORTEST_SLEEP: Span = Span::from_micros(50);
+
 /// A bridge with its interfaces open. Open and run it on a thread that is in the network
 /// namespace of the interfaces.
 pub struct Bridge {
@@ -343,7 +347,11 @@ impl Bridge {
             clock.sleep_until(until);
             return Ok(until);
         }
-        self.rest(wait)?;
+        let until = match clock.is_virtual() {
+            true => wait.until,
+            false => wait.until.max(now + SHORTEST_SLEEP),
+        };
+        self.rest(Wait { until, ..wait })?;
         Ok(clock.now())
     }
 
