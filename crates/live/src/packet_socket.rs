@@ -17,8 +17,10 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::size_of;
 use std::os::fd::OwnedFd;
 
-/// Socket buffers: what arrives while we are not running (32 MiB of the kernel's accounting).
-const SOCKET_BUFFER: libc::c_int = 32 << 20;
+/// What arrives while we are not running (64 MiB of the kernel's accounting).
+const RECEIVE_BUFFER: libc::c_int = 32 << 20;
+/// What waits in an interface that is slower than we are (4 MiB of the kernel's accounting).
+const SEND_BUFFER: libc::c_int = 2 << 20;
 /// `PACKET_IGNORE_OUTGOING`, Linux 4.20 (`if_packet.h`).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// `SO_RCVMARK`, Linux 5.19 (`asm-generic/socket.h`).
@@ -79,8 +81,8 @@ impl PacketSocket {
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         // An older kernel tells no marks: then frames have none.
         let _ = socket.set(libc::SOL_SOCKET, SO_RCVMARK, 1);
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER)?;
-        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SOCKET_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER)?;
+        socket.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER)?;
         Ok(socket)
     }
 

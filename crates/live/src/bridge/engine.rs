@@ -85,14 +85,22 @@ impl<P: FramePort> Engine<P> {
             let foreign = self.foreign(side);
             let is_ours = |stamp| !foreign.has(stamp);
             let more = self.take_in(side, now, is_ours, observer)?;
-            let lane = &mut self.lanes[side as usize];
-            // With more to come, the queue's clock must not run past what is still unread.
+            let (lane, pool) = (
+                &mut self.lanes[side as usize],
+                &mut self.pools[side as usize],
+            );
             wait.more |= more;
-            if !more {
-                lane.transmit(now, &mut self.pools[side as usize], observer);
+            loop {
+                // With more to come, the queue's clock must not run past what is still unread.
+                if !more {
+                    lane.transmit(now, pool, observer);
+                }
+                lane.release(now, now, pool, observer);
+                self.ports[side.other()].send(pool, &mut lane.ready)?;
+                if !lane.offered() {
+                    break;
+                }
             }
-            lane.release(now, now, &mut self.pools[side as usize], observer);
-            self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;
             wait.blocked |= !lane.ready.is_empty();
             wait.until = wait.until.min(lane.next_due());
         }

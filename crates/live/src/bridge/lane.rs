@@ -33,6 +33,10 @@ const LONGEST_LAG: Span = Span::from_millis(100);
 /// this for them: as long as for 64 KiB at 1 Gbit/s, above which they would not have been cut.
 const JOINED: Span = Span::from_micros(500);
 
+/// Memory that frames hold which wait behind the queue for an interface that takes no more, apart
+/// from those that were on their way. The rest waits in the queue, which knows what to do with it.
+const READY: usize = 1 << 20;
+
 /// Frames of one direction.
 pub(crate) struct Lane {
     side: Side,
@@ -65,6 +69,8 @@ pub(crate) struct Lane {
     pub(crate) ready: VecDeque<Frame>,
     /// When the first segment of the last of them was due.
     last_since: Time,
+    /// Memory of what the queue has given since the interface last took all that was ready.
+    given: usize,
     lost: Tally,
     duplicated: Tally,
     /// What packets have waited in the queue.
@@ -231,6 +237,7 @@ impl Lane {
             circuits: direction.circuits.clone(),
             ready: VecDeque::new(),
             last_since: Time::ZERO,
+            given: 0,
             lost: Tally::default(),
             duplicated: Tally::default(),
             delays: Delays::default(),
@@ -283,9 +290,10 @@ impl Lane {
         observer.backlog(side, at, self.qdisc.backlog());
     }
 
-    /// Takes frames from the queue as the transmitter becomes free, up to and including `until`.
+    /// Takes frames from the queue as the transmitter becomes free, up to and including `until`,
+    /// and no more than the interface may [have to wait for](READY).
     pub(crate) fn transmit<O: Observer>(&mut self, until: Time, pool: &mut Pool, observer: &mut O) {
-        while self.qdisc.backlog().packets > 0 {
+        while self.qdisc.backlog().packets > 0 && !self.is_full() {
             self.free_at = self.free_at.max(until - LONGEST_LAG);
             let at = self.next_start();
             if at > until {
@@ -314,6 +322,7 @@ impl Lane {
                     }
                     observer.backlog(side, at, self.qdisc.backlog());
                     self.free_at = self.transmitter.finish(at, packet.len());
+                    self.given += packet.memory() as usize;
                     self.launch(packet, at, pool, observer);
                 }
                 // A time that has come would turn this loop for ever.
@@ -326,6 +335,21 @@ impl Lane {
                 }
             }
         }
+    }
+
+    /// Whether the queue is to give nothing before the interface has taken what is ready.
+    fn is_full(&self) -> bool {
+        self.given >= READY
+    }
+
+    /// Says that what was ready was offered to the interface. Tells whether the queue may have more
+    /// to give that was held back until then.
+    pub(crate) fn offered(&mut self) -> bool {
+        let was_full = self.is_full();
+        if self.ready.is_empty() {
+            self.given = 0;
+        }
+        was_full && !self.is_full()
     }
 
     /// When the next frame may start, if the queue has one.
@@ -389,7 +413,7 @@ impl Lane {
     /// the queue need not be served on time: it runs in the link's time, not in ours.
     pub(crate) fn next_due(&mut self) -> Time {
         let due = self.stage.next_due().unwrap_or(Time::MAX);
-        if self.qdisc.backlog().packets == 0 {
+        if self.qdisc.backlog().packets == 0 || self.is_full() {
             return due;
         }
         due.min(self.next_start() + self.shortest_delay)
@@ -406,6 +430,7 @@ impl Lane {
         self.free_at = now;
         let mut at = now.max(self.queue_time);
         while self.qdisc.backlog().packets > 0 {
+            self.given = 0;
             self.transmit(at, pool, observer);
             // A shaper names the time; to the queue that time has come.
             at = at.max(self.held_until);
@@ -433,6 +458,7 @@ impl Lane {
         for frame in self.ready.drain(..) {
             pool.give(frame);
         }
+        self.given = 0;
         self.free_at = self.free_at.min(now);
         self.held_until = Time::ZERO;
     }

@@ -364,6 +364,10 @@ impl Bridge {
         if !self.config.rest.is_zero() {
             std::thread::sleep(Duration::from_nanos(self.config.rest.as_nanos()));
         }
+        if wait.blocked {
+            // It may be the interface's own queue that is full, of which sockets know nothing.
+            std::thread::sleep(Duration::from_nanos(SHORTEST_SLEEP.as_nanos()));
+        }
         let now = self.config.clock.now();
         let span = (wait.until - now).min(self.longest_sleep());
         if span.is_zero() {

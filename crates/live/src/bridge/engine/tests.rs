@@ -202,3 +202,58 @@ fn segments_that_are_due_together_leave_together() {
     assert_eq!(left(&[0, 5000]), [2800, 100, 7000, 4200]);
     assert_eq!(left(&[0, 120, 640, 5000]), [1400, 1400, 100, 4200, 7000]);
 }
+
+/// What an interface takes no more waits in the queue, but for 1 MiB.
+#[test]
+fn a_slow_interface_fills_the_queue() {
+    const FRAMES: u64 = 5000;
+    let mut config = BridgeConfig::new("left", "right");
+    config.up.qdisc = Spec::pfifo(10_000);
+    let bytes = |number: u64| {
+        (
+            at(1000),
+            number.to_be_bytes().repeat(8),
+            VnetHeader::default(),
+        )
+    };
+    let left = Memory {
+        inbox: (0..FRAMES).map(bytes).collect(),
+        ..Memory::default()
+    };
+    let right = Memory {
+        room: 10,
+        ..Memory::default()
+    };
+    let pools = [Pool::new(10_000), Pool::new(64)];
+    let mut engine = Engine::new(&config, pools, [left, right], 1500);
+    let turn = |engine: &mut Engine<Memory>, now| {
+        let wait = step(engine, at(now));
+        let (held, ready) = (
+            engine.lanes[0].qdisc().backlog(),
+            engine.lanes[0].under_way(),
+        );
+        assert_eq!(engine.pools[0].lent(), held.packets as usize + ready);
+        (wait, held.packets as usize, ready)
+    };
+    let (mut wait, mut held, mut ready) = turn(&mut engine, 1001);
+    while wait.more {
+        (wait, held, ready) = turn(&mut engine, 1001);
+    }
+    // 2.3 KiB a frame.
+    assert!((400..460).contains(&ready), "{ready}");
+    assert_eq!(held + ready + 10, FRAMES as usize);
+    assert_eq!((wait.blocked, wait.until), (true, Time::MAX));
+    // It gives nothing before what was ready has gone, and then all of it.
+    engine.ports[1].room = ready - 1;
+    assert_eq!(turn(&mut engine, 1002).1, held);
+    engine.ports[1].room = usize::MAX;
+    let (wait, held, ready) = turn(&mut engine, 1003);
+    assert_eq!((wait.blocked, held, ready), (false, 0, 0));
+    let sent = &engine.ports[1].sent;
+    assert_eq!(sent.len() as u64, FRAMES);
+    assert!(
+        sent.iter()
+            .zip(0_u64..)
+            .all(|(frame, number)| frame[..8] == number.to_be_bytes())
+    );
+}
