@@ -57,6 +57,8 @@ pub(crate) struct Wait {
     pub(crate) blocked: bool,
     /// Frames are left to be read.
     pub(crate) more: bool,
+    /// Frames that have been taken in.
+    pub(crate) taken: usize,
 }
 
 impl<P: FramePort> Engine<P> {
@@ -80,11 +82,13 @@ impl<P: FramePort> Engine<P> {
             until: Time::MAX,
             blocked: false,
             more: false,
+            taken: 0,
         };
         for side in Side::BOTH {
             let foreign = self.foreign(side);
             let is_ours = |stamp| !foreign.has(stamp);
-            let more = self.take_in(side, now, is_ours, observer)?;
+            let (taken, more) = self.take_in(side, now, is_ours, observer)?;
+            wait.taken += taken;
             let (lane, pool) = (
                 &mut self.lanes[side as usize],
                 &mut self.pools[side as usize],
@@ -121,17 +125,19 @@ impl<P: FramePort> Engine<P> {
         self.ports[side as usize].receive(pool, &self.clock, &mut self.arrivals)
     }
 
-    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells whether there may
-    /// be more.
+    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells how many frames
+    /// came, and whether there may be more.
     fn take_in<O: Observer>(
         &mut self,
         side: Side,
         now: Time,
         is_ours: impl Fn(Time) -> bool,
         observer: &mut O,
-    ) -> io::Result<bool> {
+    ) -> io::Result<(usize, bool)> {
+        let mut taken = 0;
         for _ in 0..BATCHES {
             let count = self.receive(side)?;
+            taken += count;
             let lane = &mut self.lanes[side as usize];
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
@@ -143,10 +149,10 @@ impl<P: FramePort> Engine<P> {
                 }
             }
             if count < BATCH {
-                return Ok(false);
+                return Ok((taken, false));
             }
         }
-        Ok(true)
+        Ok((taken, true))
     }
 
     /// How long after a look nothing can be due that has arrived since: the shortest delay.

@@ -17,24 +17,15 @@ use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
 use crate::interface::{Interface, Offloads, OffloadsOff};
 use crate::port::{self, Port, PortState};
 use crate::sys;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
+use sleep::Load;
 use sojourn_qdisc::{Backlog, Counters, Report, Tally, Value};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Change, LineRate};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// Longest sleep: how late a request to stop may be seen.
-const LONGEST_SLEEP: Span = Span::from_millis(50);
-
-/// Shortest sleep: what is due sooner waits so long, and leaves with what has become due by then.
-/// Frames that arrive end it.
-const SHORTEST_SLEEP: Span = Span::from_micros(50);
 
 /// A bridge with its interfaces open. Open and run it on a thread that is in the network
 /// namespace of the interfaces.
@@ -60,6 +51,7 @@ pub struct Bridge {
     /// The queues at the stop, before what they held was sent.
     closing: Option<[(Counters, Backlog, Report); 2]>,
     wakeups: u64,
+    load: Load,
 }
 
 /// What happens to the link when this process dies.
@@ -136,6 +128,7 @@ impl Bridge {
             watchdog: None,
             closing: None,
             wakeups: 0,
+            load: Load::default(),
         })
     }
 
@@ -331,77 +324,6 @@ impl Bridge {
                 None => BridgeError::io("forward frames", error),
             }
         })
-    }
-
-    /// Rests, then waits for a frame, for the next due time, or for room to send. Yields the time
-    /// up to which frames are to be looked at then.
-    fn sleep(&mut self, wait: Wait, now: Time) -> Result<Time, BridgeError> {
-        let clock = self.config.clock;
-        let patience = self.engine.patience().min(self.longest_sleep());
-        if self.config.busy_poll || wait.more {
-            return Ok(clock.now());
-        }
-        if clock.is_virtual() && !wait.blocked && !patience.is_zero() {
-            // Nothing that arrives can be due earlier, and sleep ends on time.
-            let until = wait.until.min(now + patience);
-            clock.sleep_until(until);
-            return Ok(until);
-        }
-        let until = match clock.is_virtual() {
-            true => wait.until,
-            false => wait.until.max(now + SHORTEST_SLEEP),
-        };
-        self.rest(Wait { until, ..wait })?;
-        Ok(clock.now())
-    }
-
-    fn longest_sleep(&self) -> Span {
-        let watchdog = self.watchdog.as_ref();
-        watchdog.map_or(LONGEST_SLEEP, |dog| dog.patience().min(LONGEST_SLEEP))
-    }
-
-    fn rest(&self, wait: Wait) -> Result<(), BridgeError> {
-        if !self.config.rest.is_zero() {
-            std::thread::sleep(Duration::from_nanos(self.config.rest.as_nanos()));
-        }
-        if wait.blocked {
-            // It may be the interface's own queue that is full, of which sockets know nothing.
-            std::thread::sleep(Duration::from_nanos(SHORTEST_SLEEP.as_nanos()));
-        }
-        let now = self.config.clock.now();
-        let span = (wait.until - now).min(self.longest_sleep());
-        if span.is_zero() {
-            return Ok(());
-        }
-        let events = if wait.blocked {
-            PollFlags::IN | PollFlags::OUT
-        } else {
-            PollFlags::IN
-        };
-        let ports = self.engine.ports.iter().flat_map(FramePort::fds);
-        let ports = ports.map(|fd| (fd.as_fd(), events));
-        let bell = self.inbox.iter().map(|inbox| (inbox.bell(), PollFlags::IN));
-        let mut polled: Vec<_> = bell
-            .chain(ports)
-            .map(|(fd, events)| PollFd::from_borrowed_fd(fd, events))
-            .collect();
-        let timeout = Timespec {
-            tv_sec: (span.as_nanos() / 1_000_000_000).cast_signed(),
-            tv_nsec: (span.as_nanos() % 1_000_000_000).cast_signed(),
-        };
-        match poll(&mut polled, Some(&timeout)) {
-            Ok(_) => {
-                let rung = polled
-                    .first()
-                    .is_some_and(|bell| !bell.revents().is_empty());
-                if let Some(inbox) = self.inbox.as_ref().filter(|_| rung) {
-                    inbox.heard();
-                }
-            }
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(BridgeError::io("wait for frames", error.into())),
-        }
-        Ok(())
     }
 
     fn carry_out(&mut self, order: Order, onlookers: &mut Onlookers) -> Answer {
@@ -644,3 +566,5 @@ fn wake_precisely() {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let _ = sys::real_time(10);
 }
+
+mod sleep;
