@@ -185,16 +185,16 @@ impl<D: Copy> Aodv<D> {
         }
     }
 
-    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns it
-    /// with the neighbour that is next, if it is to go into the queue at once.
+    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns the
+    /// neighbour that is next, if the packet is to go into the queue at once.
     #[inline]
     pub fn submit(
         &mut self,
         (node, is_source): (u32, bool),
-        (packet, [source, target]): (D, [u32; 2]),
+        (packet, [source, target]): (&D, [u32; 2]),
         now: Time,
         out: &mut impl Outbox<D>,
-    ) -> Option<(D, u32)> {
+    ) -> Option<u32> {
         let (active, rules) = (self.params.active, self.params.rules);
         let route = self.routers[node as usize].routes.get_mut(target);
         if let Some(route) = route {
@@ -204,17 +204,17 @@ impl<D: Copy> Aodv<D> {
                 if rules == Rules::Standard {
                     self.renew_around(node, [source, next], now);
                 }
-                return Some((packet, next));
+                return Some(next);
             }
             if route.state == State::Mending && !is_source {
-                self.hold(node, (packet, target), now, out);
+                self.hold(node, (*packet, target), now, out);
                 return None;
             }
         }
         if is_source {
-            self.wait(node, (packet, target), now, out);
+            self.wait(node, (*packet, target), now, out);
         } else {
-            self.astray(node, (packet, target), out);
+            self.astray(node, (*packet, target), out);
         }
         None
     }

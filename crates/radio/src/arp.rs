@@ -31,7 +31,7 @@ impl ArpMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution<D> {
     /// It can be sent.
-    Known(D),
+    Known,
     /// It waits while the address is asked for; the packet that had waited so far is lost.
     Ask {
         /// That packet.
@@ -76,19 +76,19 @@ impl<D: Copy> Arp<D> {
     }
 
     /// A station wants to send a packet to a neighbour.
-    pub fn resolve(&mut self, station: u32, to: u32, packet: D) -> Resolution<D> {
+    pub fn resolve(&mut self, station: u32, to: u32, packet: &D) -> Resolution<D> {
         let entry = self.stations[station as usize].get_or_insert_with(to, Entry::default);
         if entry.is_known {
-            return Resolution::Known(packet);
+            return Resolution::Known;
         }
         let before = entry.held.take();
         if entry.asked >= MOST_QUESTIONS {
             entry.asked = 0;
-            let lost = [before, Some(packet)];
+            let lost = [before, Some(*packet)];
             return Resolution::Gone { lost };
         }
         entry.asked += 1;
-        entry.held = Some(packet);
+        entry.held = Some(*packet);
         Resolution::Ask { lost: before }
     }
 
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn a_packet_waits_for_the_answer_and_an_older_one_goes() {
         let mut arp = Arp::new(3);
-        assert_eq!(arp.resolve(0, 1, 'a'), Resolution::Ask { lost: None });
+        assert_eq!(arp.resolve(0, 1, &'a'), Resolution::Ask { lost: None });
         let lost = Some('a');
-        assert_eq!(arp.resolve(0, 1, 'b'), Resolution::Ask { lost });
+        assert_eq!(arp.resolve(0, 1, &'b'), Resolution::Ask { lost });
         let question = ArpMessage {
             sender: 0,
             target: 1,
@@ -130,22 +130,22 @@ mod tests {
         };
         // Node 2 hears the question and learns, but does not answer.
         assert_eq!(arp.receive(2, question), (None, None));
-        assert_eq!(arp.resolve(2, 0, 'c'), Resolution::Known('c'));
+        assert_eq!(arp.resolve(2, 0, &'c'), Resolution::Known);
         let (answer, _) = arp.receive(1, question);
         let answer = answer.expect("it was asked");
         assert_eq!(arp.receive(0, answer), (None, Some('b')));
-        assert_eq!(arp.resolve(0, 1, 'd'), Resolution::Known('d'));
-        assert_eq!(arp.resolve(1, 0, 'e'), Resolution::Known('e'));
+        assert_eq!(arp.resolve(0, 1, &'d'), Resolution::Known);
+        assert_eq!(arp.resolve(1, 0, &'e'), Resolution::Known);
     }
 
     #[test]
     fn the_fourth_packet_finds_the_neighbour_gone() {
         let mut arp = Arp::new(2);
         for packet in 1..=3 {
-            assert!(matches!(arp.resolve(0, 1, packet), Resolution::Ask { .. }));
+            assert!(matches!(arp.resolve(0, 1, &packet), Resolution::Ask { .. }));
         }
         let lost = [Some(3), Some(4)];
-        assert_eq!(arp.resolve(0, 1, 4), Resolution::Gone { lost });
-        assert_eq!(arp.resolve(0, 1, 5), Resolution::Ask { lost: None });
+        assert_eq!(arp.resolve(0, 1, &4), Resolution::Gone { lost });
+        assert_eq!(arp.resolve(0, 1, &5), Resolution::Ask { lost: None });
     }
 }

@@ -1,99 +1,112 @@
 //! When each station has to do something: the earliest is at hand.
 //!
-//! Stations lie in groups, whose earliest are found by looking at each, which takes no branch; a
-//! tournament is held between the groups.
+//! A tree of fours: the times of four stations are side by side, above them the earliest of each
+//! four with its station, and so on. An event moves the times of several neighbours, which lie in
+//! few groups, so that what is above a group is brought up to date when the earliest of all is
+//! asked for, once for all of them.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
-/// Stations of a group: two comparisons, and one between their winners.
+/// Times side by side: two comparisons, and one between their winners.
 const GROUP: usize = 4;
+
+/// The times of some stations.
+#[derive(Clone, Debug)]
+struct Group {
+    times: [Time; GROUP],
+    /// Whether what is above them is older.
+    is_stale: bool,
+}
+
+/// The earliest of some groups, and whose they are.
+#[derive(Clone, Debug)]
+struct Node {
+    times: [Time; GROUP],
+    stations: [u32; GROUP],
+}
 
 /// A time for each station; `Time::MAX` for none.
 #[derive(Debug)]
 pub(crate) struct Timers {
-    /// By station, with as many more as fill their groups, which are a power of two.
-    times: Vec<[Time; GROUP]>,
-    /// The station with the earliest time of all under a node, the lowest of equals: the root is at
-    /// 1, node k is above 2k and 2k + 1, and the second half are the groups.
-    winners: Vec<u32>,
-    /// The winner of all and its time: asked for so soon after it is set that to look it up would
-    /// mean to wait.
+    /// By station.
+    groups: Vec<Group>,
+    /// Above them level by level, up to one node.
+    levels: Vec<Vec<Node>>,
+    /// Groups that have changed.
+    stale: Vec<u32>,
+    /// The station with the earliest time of all, the lowest of equals, when nothing is stale.
     first: (u32, Time),
 }
 
 impl Timers {
     /// So many, none of them set.
     pub(crate) fn new(stations: usize) -> Self {
-        let groups = stations.div_ceil(GROUP).next_power_of_two();
-        let mut this = Self {
-            times: vec![[Time::MAX; GROUP]; groups],
-            winners: vec![0; 2 * groups],
-            first: (0, Time::MAX),
+        let groups = stations.div_ceil(GROUP).max(1);
+        let (mut levels, mut length) = (Vec::new(), groups);
+        while length > 1 {
+            length = length.div_ceil(GROUP);
+            let node = Node {
+                times: [Time::MAX; GROUP],
+                stations: [0; GROUP],
+            };
+            levels.push(vec![node; length]);
+        }
+        let group = Group {
+            times: [Time::MAX; GROUP],
+            is_stale: false,
         };
-        for (group, winner) in this.winners[groups..].iter_mut().enumerate() {
-            *winner = (group * GROUP) as u32;
+        Self {
+            groups: vec![group; groups],
+            levels,
+            stale: Vec::with_capacity(groups),
+            first: (0, Time::MAX),
         }
-        for node in (1..groups).rev() {
-            this.winners[node] = this.winners[2 * node];
-        }
-        this
-    }
-
-    /// Time of a station.
-    #[inline]
-    pub(crate) fn of(&self, station: u32) -> Time {
-        self.times[station as usize / GROUP][station as usize % GROUP]
-    }
-
-    /// The station with the earliest time, the lowest one of equals.
-    #[inline]
-    pub(crate) const fn first(&self) -> (u32, Time) {
-        self.first
     }
 
     /// Sets the time of a station.
     #[inline]
     pub(crate) fn set(&mut self, station: u32, time: Time) {
-        let group = station as usize / GROUP;
-        let times = &mut self.times[group];
-        let own = &mut times[station as usize % GROUP];
-        if *own == time {
-            return;
+        let group = &mut self.groups[station as usize / GROUP];
+        group.times[station as usize % GROUP] = time;
+        if !group.is_stale {
+            group.is_stale = true;
+            self.stale.push(station / GROUP as u32);
         }
-        *own = time;
-        let (place, earliest) = earliest(times);
-        let winner = (group * GROUP) as u32 + place;
-        let node = self.times.len() + group;
-        if winner == self.winners[node] && winner != station {
-            return; // nothing changes above
-        }
-        self.winners[node] = winner;
-        self.first = self.play(node, (winner, earliest));
     }
 
-    /// Who wins at the nodes above one that has a new winner. Returns the winner of all.
+    /// The station with the earliest time, the lowest one of equals.
     #[inline]
-    fn play(&mut self, mut node: usize, (mut winner, mut earliest): (u32, Time)) -> (u32, Time) {
-        while node > 1 {
-            let other = self.winners[node ^ 1];
-            let time = self.of(other);
-            // Of equals the left one. Without a branch, which nobody could foretell.
-            let limit = earliest.as_nanos().saturating_add(node as u64 % 2);
-            let loses = time.as_nanos() < limit;
-            winner = if loses { other } else { winner };
-            earliest = if loses { time } else { earliest };
-            node /= 2;
-            self.winners[node] = winner;
+    pub(crate) fn first(&mut self) -> (u32, Time) {
+        while let Some(group) = self.stale.pop() {
+            self.first = self.winner(group as usize);
         }
-        (winner, earliest)
+        self.first
+    }
+
+    /// Brings what is above a group up to date. Returns the winner of all.
+    #[inline]
+    fn winner(&mut self, mut place: usize) -> (u32, Time) {
+        let group = &mut self.groups[place];
+        group.is_stale = false;
+        let (own, mut time) = earliest(&group.times);
+        let mut station = (place * GROUP + own) as u32;
+        for level in &mut self.levels {
+            let node = &mut level[place / GROUP];
+            node.times[place % GROUP] = time;
+            node.stations[place % GROUP] = station;
+            let (own, earliest) = earliest(&node.times);
+            (station, time) = (node.stations[own], earliest);
+            place /= GROUP;
+        }
+        (station, time)
     }
 }
 
 /// Place of the earliest time, the first one of equals, and the time.
 #[inline]
-fn earliest(&[a, b, c, d]: &[Time; GROUP]) -> (u32, Time) {
+fn earliest(&[a, b, c, d]: &[Time; GROUP]) -> (usize, Time) {
     let (low, low_time) = if b < a { (1, b) } else { (0, a) };
     let (high, high_time) = if d < c { (3, d) } else { (2, c) };
     if high_time < low_time {

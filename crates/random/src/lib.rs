@@ -62,10 +62,11 @@ impl Stream {
         if n == 0 {
             return 0;
         }
-        let threshold = n.wrapping_neg() % n;
         loop {
             let wide = u128::from(self.bits()) * u128::from(n);
-            if wide as u64 >= threshold {
+            let low = wide as u64;
+            // The threshold, which takes a division, is below `n`.
+            if low >= n || low >= n.wrapping_neg() % n {
                 return (wide >> 64) as u64;
             }
         }

@@ -33,9 +33,9 @@ impl Mail {
 /// Where a packet is that has come to a station.
 pub(crate) enum Arrived {
     /// At its host.
-    Host(Packet),
+    Host,
     /// On its way: it goes into the queue of the station.
-    Relay(Packet),
+    Relay,
     /// It was for the station itself, waits, or is lost.
     Nowhere,
 }
@@ -128,42 +128,43 @@ impl Mesh {
         [self.sources[way.index()], self.targets[way.index()]]
     }
 
-    /// A host sends a packet. Returns it when it goes into the queue of this station.
+    /// A host sends a packet. Returns its station when the packet goes into the queue there.
     pub(crate) fn emit(
         &mut self,
-        packet: Packet,
+        packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) -> Option<(u32, Packet)> {
+    ) -> Option<u32> {
         let source = self.sources[packet.way.index()];
-        let packet = self.submit((source, true), packet, now, mail)?;
-        Some((source, packet))
+        let is_queued = self.submit((source, true), packet, now, mail);
+        is_queued.then_some(source)
     }
 
-    /// A packet is to be sent from a station, its source or on its way. Returns it when it goes
+    /// A packet is to be sent from a station, its source or on its way. Returns whether it goes
     /// into the queue there.
     fn submit(
         &mut self,
         (station, is_source): (u32, bool),
-        packet: Packet,
+        packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) -> Option<Packet> {
+    ) -> bool {
         if let Routes::Static(_) = self.routes {
             return self.resolve(station, packet, now, mail);
         }
         let ends = self.ends(packet.way);
-        let (packet, next) = self.aodv(now, mail, |aodv, out| {
+        let next = self.aodv(now, mail, |aodv, out| {
             aodv.submit((station, is_source), (packet, ends), now, out)
-        })??;
-        self.address((station, next), packet, now, mail)
+        });
+        let next = next.flatten();
+        next.is_some_and(|next| self.address((station, next), packet, now, mail))
     }
 
     /// A packet has come to a station.
     pub(crate) fn arrived(
         &mut self,
         (from, to): (u32, u32),
-        packet: Packet,
+        packet: &mut Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
     ) -> Arrived {
@@ -176,20 +177,23 @@ impl Mesh {
         }
         let Some(words) = packet.routing() else {
             if self.targets[packet.way.index()] == to {
-                return Arrived::Host(packet);
+                return Arrived::Host;
             }
             let most = match &self.routes {
                 Routes::Static(_) => None,
                 Routes::Aodv(aodv) => Some(aodv.params().time_to_live - 1),
             };
-            let packet = most.map_or(Some(packet), |most| packet.forwarded(most));
-            let Some(packet) = packet else {
+            if most.is_some_and(|most| !packet.forward(most)) {
                 let (station, why) = (to, Lost::NoRoute);
                 mail.push_back(Mail::Lost { station, why });
                 return Arrived::Nowhere;
+            }
+            let is_queued = self.submit((to, false), packet, now, mail);
+            return if is_queued {
+                Arrived::Relay
+            } else {
+                Arrived::Nowhere
             };
-            let relayed = self.submit((to, false), packet, now, mail);
-            return relayed.map_or(Arrived::Nowhere, Arrived::Relay);
         };
         let message = Message::from_words(&words);
         self.aodv(now, mail, |aodv, out| {
@@ -198,20 +202,20 @@ impl Mesh {
         Arrived::Nowhere
     }
 
-    /// A packet is to be queued at a station. Returns it when the address of the next one is known.
+    /// A packet is to be queued at a station. Returns whether the address of the next one is known.
     pub(crate) fn resolve(
         &mut self,
         station: u32,
-        packet: Packet,
+        packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) -> Option<Packet> {
+    ) -> bool {
         if self.arp.is_none() {
-            return Some(packet);
+            return true;
         }
         // Without a next one it is lost when its turn comes.
-        let Some(Addressee::Station(to)) = self.next(station, &packet) else {
-            return Some(packet);
+        let Some(Addressee::Station(to)) = self.next(station, packet) else {
+            return true;
         };
         self.address((station, to), packet, now, mail)
     }
@@ -220,15 +224,15 @@ impl Mesh {
     fn address(
         &mut self,
         (station, to): (u32, u32),
-        packet: Packet,
+        packet: &Packet,
         now: Time,
         mail: &mut VecDeque<Mail>,
-    ) -> Option<Packet> {
+    ) -> bool {
         let Some(arp) = &mut self.arp else {
-            return Some(packet);
+            return true;
         };
         let lost = match arp.resolve(station, to, packet) {
-            Resolution::Known(packet) => return Some(packet),
+            Resolution::Known => return true,
             Resolution::Ask { lost } => {
                 let question = ArpMessage {
                     sender: station,
@@ -244,13 +248,13 @@ impl Mesh {
                         mail.push_back(Mail::lost_in_buffer(station));
                     }
                 }
-                return None;
+                return false;
             }
         };
         if lost.is_some() {
             mail.push_back(Mail::lost_in_buffer(station));
         }
-        None
+        false
     }
 
     fn arp_mail(&self, message: ArpMessage, to: Option<u32>) -> Mail {

@@ -26,8 +26,8 @@ impl Net {
         }
         let way = packet.way;
         if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
-            match mesh.emit(packet, now, &mut passage.mail) {
-                Some((station, packet)) => self.offer(station as usize, packet, now),
+            match mesh.emit(&packet, now, &mut passage.mail) {
+                Some(station) => self.offer(station as usize, packet, now),
                 None => self.arm_routing(),
             }
             return;
@@ -68,16 +68,20 @@ impl Net {
                 return None;
             };
             match mail {
-                Mail::Arrived { from, to, packet } => {
+                Mail::Arrived {
+                    from,
+                    to,
+                    mut packet,
+                } => {
                     let mail = &mut passage.mail;
-                    match mesh.arrived((from, to), packet, now, mail) {
-                        Arrived::Host(packet) => return Some(packet),
-                        Arrived::Relay(packet) => self.offer(to as usize, packet, now),
+                    match mesh.arrived((from, to), &mut packet, now, mail) {
+                        Arrived::Host => return Some(packet),
+                        Arrived::Relay => self.offer(to as usize, packet, now),
                         Arrived::Nowhere => {}
                     }
                 }
                 Mail::Queue { station, packet } => {
-                    if let Some(packet) = mesh.resolve(station, packet, now, &mut passage.mail) {
+                    if mesh.resolve(station, &packet, now, &mut passage.mail) {
                         self.queue(station as usize, packet, now);
                     }
                 }

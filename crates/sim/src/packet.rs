@@ -163,14 +163,12 @@ impl Packet {
         self.kind & ((1 << KIND_BITS) - 1)
     }
 
-    /// The packet, forwarded once more; none when it was as often as it may be, at most 63 times.
+    /// Counts that it is forwarded once more. Returns whether it may be, at most 63 times.
     #[inline]
-    pub(crate) fn forwarded(mut self, most: u8) -> Option<Self> {
-        let times = self.kind >> KIND_BITS;
-        (times < most).then(|| {
-            self.kind += 1 << KIND_BITS;
-            self
-        })
+    pub(crate) fn forward(&mut self, most: u8) -> bool {
+        let is_allowed = self.kind >> KIND_BITS < most;
+        self.kind += u8::from(is_allowed) << KIND_BITS;
+        is_allowed
     }
 
     /// What it asks or says about addresses; none when it carries something else.

@@ -25,6 +25,8 @@ pub(crate) struct Radio {
     link_header: u32,
     /// What has come through, by the time at which it is handed on.
     delivered: VecDeque<(Time, Mail)>,
+    /// The first of these times; `Time::MAX` for none.
+    hands_on: Time,
     /// By sender: what it has sent to whom.
     hops: Vec<Vec<Hop>>,
     /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
@@ -43,6 +45,7 @@ impl Radio {
             medium: medium as u32,
             link_header: cell.link_header.into(),
             delivered: VecDeque::new(),
+            hands_on: Time::MAX,
             hops: vec![Vec::new(); spec.places().len()],
             armed: Time::MAX,
         }
@@ -70,14 +73,13 @@ impl Radio {
         }
         let (air, mut above) = self.split(passage);
         let due = air.run(now, &mut above).unwrap_or(Time::MAX);
-        while let Some(&(at, mail)) = self.delivered.front()
-            && at <= now
-        {
-            self.delivered.pop_front();
-            passage.mail.push_back(mail);
+        while self.hands_on <= now {
+            if let Some((_, mail)) = self.delivered.pop_front() {
+                passage.mail.push_back(mail);
+            }
+            self.hands_on = self.delivered.front().map_or(Time::MAX, |(at, _)| *at);
         }
-        let handed_on = self.delivered.front().map_or(Time::MAX, |(at, _)| *at);
-        self.armed = due.min(handed_on);
+        self.armed = due.min(self.hands_on);
         (self.armed < Time::MAX).then_some(self.armed)
     }
 
@@ -99,6 +101,7 @@ impl Radio {
             passage,
             profile: &self.profile,
             delivered: &mut self.delivered,
+            hands_on: &mut self.hands_on,
             hops: &mut self.hops,
             link_header: self.link_header,
         };
@@ -111,6 +114,7 @@ struct Above<'a> {
     passage: &'a mut Passage,
     profile: &'a Profile,
     delivered: &'a mut VecDeque<(Time, Mail)>,
+    hands_on: &'a mut Time,
     hops: &'a mut [Vec<Hop>],
     link_header: u32,
 }
@@ -169,6 +173,7 @@ impl Upper for Above<'_> {
         if packet.told_to() != Some(Addressee::All) {
             self.hop(from, to).packets += 1;
         }
+        *self.hands_on = (*self.hands_on).min(at);
         let mail = (at, Mail::Arrived { from, to, packet });
         if self.delivered.back().is_none_or(|(last, _)| *last <= at) {
             self.delivered.push_back(mail);

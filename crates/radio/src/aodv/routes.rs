@@ -33,11 +33,12 @@ impl Route {
     /// Whether it is up. One that has become old is down from then on, and newer ones are known by
     /// their number.
     pub(super) fn is_usable(&mut self, rules: Rules, now: Time) -> bool {
-        let end = match rules {
-            Rules::Standard => self.expires,
-            Rules::Ns2 => look(self.expires),
-        };
-        if self.state == State::Up && end <= now {
+        let is_old = self.expires <= now
+            && match rules {
+                Rules::Standard => true,
+                Rules::Ns2 => look(self.expires) <= now,
+            };
+        if self.state == State::Up && is_old {
             self.fall();
         }
         self.state == State::Up

@@ -133,9 +133,8 @@ impl World {
     }
 
     fn submit(&mut self, aodv: &mut Aodv<Data>, at: (u32, bool), packet: Data) {
-        let ready = aodv.submit(at, (packet, packet.into()), self.now, self);
-        self.forwards
-            .extend(ready.map(|(packet, _)| (at.0, packet)));
+        let ready = aodv.submit(at, (&packet, packet.into()), self.now, self);
+        self.forwards.extend(ready.map(|_| (at.0, packet)));
     }
 }
 
