@@ -50,6 +50,7 @@ pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {
         },
         Spec::Flows { flows, policy } => lacking_aim(policy).or(lacking_parts(flows.parts)),
         Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => lacking(inner),
+        Spec::CakeMq { .. } => Some("cake_mq"),
         Spec::Tree(_) => Some("a tree of rates"),
     }
 }
@@ -95,7 +96,7 @@ fn lacking_parts(parts: FlowParts) -> Option<&'static str> {
 /// The rate at which a discipline itself holds packets back.
 fn own_rate(spec: &Spec) -> Option<Rate> {
     match spec {
-        Spec::Cake(cake) => cake.bandwidth,
+        Spec::Cake(cake) | Spec::CakeMq { cake, .. } => cake.bandwidth,
         Spec::Htb { htb, .. } => Some(htb.rate),
         Spec::Tbf { tbf, .. } => Some(tbf.rate),
         Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } | Spec::Tree(_) => None,

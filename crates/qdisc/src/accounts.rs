@@ -1,6 +1,7 @@
 //! The accounts that every discipline keeps, and what it tells of itself for series.
 
 use crate::report::{Field, int};
+use core::ops::AddAssign;
 use sojourn_units::{Span, Unit};
 
 /// Packets and bytes, always both.
@@ -27,6 +28,13 @@ impl Tally {
         );
         self.packets -= 1;
         self.bytes -= u64::from(len);
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, more: Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
     }
 }
 
@@ -134,6 +142,18 @@ impl Counters {
             tally.bytes += lost.bytes;
         }
         self.drops[DropReason::NoBuffer as usize] += lost.packets;
+    }
+
+    /// Adds those of another queue.
+    pub fn absorb(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.dequeued += other.dequeued;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        for (sum, more) in self.drops.iter_mut().zip(other.drops) {
+            *sum += more;
+        }
+        self.overlimits += other.overlimits;
     }
 
     /// Counts a drop.

@@ -12,8 +12,9 @@ use crate::aqm::red::Red;
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::steered::Steered;
 use crate::{
-    Aim, Aimed, Aqm, Cake, DropReason, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue,
-    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, Sharing, SingleQueue, Spec, Tbf, Tree,
+    Aim, Aimed, Aqm, Cake, CakeMq, DropReason, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue,
+    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, SharedRate, Sharing, SingleQueue, Spec,
+    Tbf, Tree,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -121,6 +122,7 @@ impl Spec {
                 let dice = setting.dice("cake");
                 Box::new(Cake::new(cake, setting.mtu, setting.link_header, dice))
             }
+            Self::CakeMq { mq, cake } => Box::new(CakeMq::new(mq, cake, setting)),
             Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
             Self::Tree(ref tree) => Box::new(Tree::new(Arc::clone(tree), setting)),
             // The plain shaper is known by its types; anything else below it is looked up.
@@ -169,12 +171,36 @@ impl Spec {
         Reconfigured::Replaced
     }
 
-    /// Drops all that `live` holds and lets it begin anew under this spec, with its accounts: for
-    /// a link that has stood still for so long that nobody waits for the packets any more.
-    pub fn restart<P: Packet + 'static>(
+    /// Makes an instance for one of the workers that share its rate, by its number from 0 on. All
+    /// must have the same `setting`. None for a discipline whose rate cannot be shared; one without
+    /// a rate of its own shares nothing, and each worker has one from [`Spec::build`].
+    pub fn build_worker<P: Packet + 'static>(
         &self,
-        live: &mut Box<dyn Qdisc<P>>,
         setting: Setting<'_>,
+        (shared, number): (&Arc<SharedRate>, u32),
+    ) -> Option<Box<dyn Qdisc<P>>> {
+        match *self {
+            Self::Cake(cake) if !cake.autorate => {
+                let (mtu, header) = (setting.mtu, setting.link_header);
+                let dice = setting.dice("cake");
+                Some(Box::new(Cake::worker(
+                    cake,
+                    mtu,
+                    header,
+                    dice,
+                    (shared, number),
+                )))
+            }
+            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } => Some(self.build(setting)),
+            _ => None,
+        }
+    }
+
+    /// Drops all that `live` holds and lets it begin anew as `fresh`, with its accounts: for a link
+    /// that has stood still for so long that nobody waits for the packets any more.
+    pub fn restart<P: Packet + 'static>(
+        live: &mut Box<dyn Qdisc<P>>,
+        fresh: Box<dyn Qdisc<P>>,
         out: &mut dyn Outlet<P>,
     ) {
         let (mut counters, backlog) = (*live.counters(), live.backlog());
@@ -184,7 +210,7 @@ impl Spec {
         for (_, packet) in live.drain() {
             out.dropped(packet, DropReason::Stale);
         }
-        *live = self.build(setting);
+        *live = fresh;
         live.adopt(Vec::new(), counters);
     }
 }

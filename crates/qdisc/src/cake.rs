@@ -38,7 +38,7 @@ use crate::packet::Packet;
 use crate::params::{CakeParams, CobaltParams, FlowParams, FlowParts};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Field, Report, Value, int, micros};
-use crate::shaper::{TinClock, VirtualClock};
+use crate::shaper::{Pace, TinClock, VirtualClock};
 use crate::spec::Spec;
 use alloc::format;
 use alloc::vec::Vec;
@@ -48,6 +48,7 @@ use sojourn_units::{Rate, Span, Time};
 
 mod autorate;
 mod sizes;
+mod worker;
 
 /// Queues of a tin.
 const QUEUES: u32 = 1024;
@@ -86,13 +87,13 @@ struct Tin<P> {
 
 /// CAKE.
 #[derive(Clone, Debug)]
-pub struct Cake<P> {
+pub struct Cake<P, C = VirtualClock> {
     params: CakeParams,
     mtu: u32,
     link_header: u32,
     /// The rate in force; zero is unlimited.
     rate: Rate,
-    clock: VirtualClock,
+    clock: C,
     tins: Vec<Tin<P>>,
     /// Tin whose turn it is when there is no shaper.
     turn: usize,
@@ -158,10 +159,23 @@ impl<P: Packet> Cake<P> {
     /// An empty instance. `mtu` is the link's largest packet as [`Packet::len`] counts it,
     /// `link_header` the part of it before the network header; `dice` perturb the hashes and are
     /// BLUE's.
-    pub fn new(params: CakeParams, mtu: u32, link_header: u32, mut dice: Stream) -> Self {
+    pub fn new(params: CakeParams, mtu: u32, link_header: u32, dice: Stream) -> Self {
+        let clock = VirtualClock::new(params.bandwidth.unwrap_or(Rate::ZERO));
+        Self::paced(params, (mtu, link_header), dice, "", clock)
+    }
+}
+
+impl<P: Packet, C: Pace> Cake<P, C> {
+    fn paced(
+        params: CakeParams,
+        (mtu, link_header): (u32, u32),
+        mut dice: Stream,
+        name: &str,
+        clock: C,
+    ) -> Self {
         let seed = dice.bits();
         let tin = |index: usize| {
-            let dice = |purpose: &str| Stream::named(seed, &format!("tin{index}.{purpose}"));
+            let dice = |purpose: &str| Stream::named(seed, &format!("{name}tin{index}.{purpose}"));
             let cobalt = Cobalt::new(CobaltParams::default(), dice("blue"));
             let flows = FlowParams {
                 limit: u32::MAX,
@@ -186,7 +200,7 @@ impl<P: Packet> Cake<P> {
             mtu,
             link_header,
             rate,
-            clock: VirtualClock::new(rate),
+            clock,
             tins: (0..params.diffserv.tins()).map(tin).collect(),
             turn: 0,
             served: 0,
@@ -338,6 +352,7 @@ impl<P: Packet> Cake<P> {
             self.shed(now, out);
         }
         self.memory_most = self.memory_most.max(self.memory());
+        self.tell_needs(now);
     }
 
     /// The tin of a packet: the firewall's choice, else the sender's, else the DSCP's. Chosen tins
@@ -363,7 +378,11 @@ impl<P: Packet> Cake<P> {
         if self.rate.is_zero() {
             return self.next_turn();
         }
-        // The highest tin whose clock is due, else the one whose clock is due soonest.
+        self.first_tin(now)
+    }
+
+    /// The highest tin whose clock is due, else the one whose clock is due soonest.
+    fn first_tin(&self, now: Time) -> usize {
         let mut best = (0, Time::from_nanos(u64::MAX));
         for (index, tin) in self.tins.iter().enumerate() {
             let due = tin.clock.due();
@@ -410,7 +429,7 @@ impl<P: Packet> Cake<P> {
     fn leaves(&mut self, index: usize, packet: &P, sojourn: Span, now: Time) {
         let size = self.sharing().size(packet);
         self.counters.dequeued.add(packet.len());
-        self.clock.sent(size);
+        self.clock.sent(size, now);
         let tin = &mut self.tins[index];
         tin.clock.sent(size, now);
         tin.deficit -= i64::from(size);
@@ -472,7 +491,7 @@ fn cobalt(rtt: Span, rate: Rate, mtu: u32) -> CobaltParams {
     }
 }
 
-impl<P: Packet> Qdisc<P> for Cake<P> {
+impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         if self.params.split_gso && packet.segments().is_some() {
             while let Some(segment) = out.cut(&mut packet) {
@@ -484,9 +503,12 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         while self.backlog().packets > 0 {
-            if !self.rate.is_zero() && self.clock.due() > now {
-                self.counters.overlimits += 1;
-                return Dequeue::NotBefore(self.clock.due());
+            if !self.rate.is_zero() {
+                let due = self.due(now);
+                if due > now {
+                    self.counters.overlimits += 1;
+                    return Dequeue::NotBefore(due);
+                }
             }
             let index = self.choose(now);
             let charge = self.charge();
@@ -508,9 +530,11 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
                     self.is_overloaded = false;
                     self.tins.iter_mut().for_each(|tin| tin.queue.calm());
                 }
+                self.tell_needs(now);
                 return Dequeue::Packet { packet, sojourn };
             }
         }
+        self.tell_needs(now);
         Dequeue::Empty
     }
 
@@ -541,6 +565,8 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         let tins = self.params.diffserv.shown().iter();
         let tins = tins.map(|&index| self.tin_report(index)).collect();
         own.push(Field::new("tins", Value::Groups(tins)));
+        let part = self.clock.part();
+        own.extend(part.map(|rate| int("share_rate", rate.bytes_per_sec())));
         let accounts = (&self.counters, self.backlog());
         Report::new(self.spec().as_ref(), accounts, own)
     }
@@ -577,6 +603,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     }
 
     fn drain(&mut self) -> Vec<(Time, P)> {
+        self.clock.rests(Time::ZERO);
         let queues = self.tins.iter_mut().map(|tin| tin.queue.empty());
         queues.flatten().collect()
     }

@@ -39,6 +39,7 @@ mod fat;
 mod handover;
 mod hosts;
 mod lists;
+mod loads;
 mod overload;
 mod policy;
 mod statistics;
@@ -215,6 +216,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Flows in either list: those that hold packets or have just done so.
     pub fn flows_in_turn(&self) -> u32 {
         self.new.len + self.old_flows()
+    }
+
+    /// Whether a new flow is the next one to have its turn.
+    pub(crate) const fn is_new_next(&self) -> bool {
+        self.new.len > 0
     }
 
     fn old_flows(&self) -> u32 {

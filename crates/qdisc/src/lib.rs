@@ -50,6 +50,7 @@ mod aqm;
 mod average;
 mod build;
 mod cake;
+mod cake_mq;
 mod change;
 mod diffserv;
 mod fifo;
@@ -61,6 +62,7 @@ mod params;
 mod qdisc;
 mod report;
 mod shaper;
+mod share;
 mod single;
 mod spec;
 mod tbf;
@@ -82,6 +84,7 @@ pub use aqm::{Aqm, Bound, End, Facts, QueueView, Verdict};
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
 pub use build::{Reconfigured, Setting};
 pub use cake::Cake;
+pub use cake_mq::CakeMq;
 pub use change::ChangeError;
 pub use diffserv::DiffServ;
 pub use fifo::Fifo;
@@ -90,12 +93,14 @@ pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Packet};
 pub use params::{
-    AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
-    GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
+    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight,
+    SteerParams, TbfParams,
 };
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};
-pub use shaper::{TinClock, VirtualClock};
+pub use shaper::{Pace, TinClock, VirtualClock};
+pub use share::{LEND, Share, SharedRate};
 pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, Limit, Policy, Spec};
 pub use tbf::Tbf;

@@ -328,6 +328,15 @@ params! {
 }
 
 params! {
+    /// CAKE on several queues that share its rate (`tc-cake_mq(8)`), beside those of each.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CakeMqParams {
+        /// Queues; in Linux as many as the device has. Default 2.
+        pub queues: u32 = 2,
+    }
+}
+
+params! {
     /// One class of HTB (`tc-htb(8)`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct HtbParams {

@@ -72,6 +72,64 @@ impl VirtualClock {
     }
 }
 
+/// What holds CAKE to its rate: a clock of its own, or a share of one that several have.
+pub trait Pace: Send {
+    /// Another rate from the next packet on; zero is unlimited.
+    fn set_rate(&mut self, rate: Rate);
+
+    /// A packet arrives in an empty queue: the past gives no credit.
+    fn wake(&mut self, now: Time);
+
+    /// When the next packet may leave; whether it is of a sparse flow is asked only by those who
+    /// care.
+    fn due(&self, is_sparse: impl FnOnce() -> bool) -> Time;
+
+    /// A packet of `bytes` is sent `now`.
+    fn sent(&mut self, bytes: u32, now: Time);
+
+    /// A packet of `bytes` has used the link and is dropped (`ingress`).
+    fn dropped(&mut self, bytes: u32);
+
+    /// The queue has packets, and needs this much of a shared rate: in 1/65536 of a flow.
+    #[inline]
+    fn needs(&mut self, _now: Time, _need: impl FnOnce() -> u64) {}
+
+    /// The queue is empty.
+    #[inline]
+    fn rests(&mut self, _now: Time) {}
+
+    /// Its part of a shared rate.
+    fn part(&self) -> Option<Rate> {
+        None
+    }
+}
+
+impl Pace for VirtualClock {
+    fn set_rate(&mut self, rate: Rate) {
+        Self::set_rate(self, rate);
+    }
+
+    #[inline]
+    fn wake(&mut self, now: Time) {
+        Self::wake(self, now);
+    }
+
+    #[inline]
+    fn due(&self, _is_sparse: impl FnOnce() -> bool) -> Time {
+        Self::due(self)
+    }
+
+    #[inline]
+    fn sent(&mut self, bytes: u32, _now: Time) {
+        Self::sent(self, bytes);
+    }
+
+    #[inline]
+    fn dropped(&mut self, bytes: u32) {
+        Self::dropped(self, bytes);
+    }
+}
+
 /// The clock of a tin: it holds nothing back, but lowers the tin's priority while it is not due.
 #[derive(Clone, Debug)]
 pub struct TinClock {

@@ -6,8 +6,8 @@
 
 use crate::Isolation;
 use crate::params::{
-    AdthParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams, GspParams,
-    HtbParams, PieParams, RedParams, SteerParams, TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams,
+    GspParams, HtbParams, PieParams, RedParams, SteerParams, TbfParams,
 };
 use crate::tree::TreeSpec;
 use alloc::boxed::Box;
@@ -36,6 +36,13 @@ pub enum Spec {
     },
     /// Shaper, tins, host-fair flow queues and COBALT in one.
     Cake(CakeParams),
+    /// Several of them, which share the rate by what each needs.
+    CakeMq {
+        /// How many.
+        mq: CakeMqParams,
+        /// Each.
+        cake: CakeParams,
+    },
     /// A class of HTB in front of another discipline (`htb rate 10mbit over fq_codel`).
     Htb {
         /// The shaper.
@@ -187,7 +194,8 @@ part!(SteerParams, steer: Spec::Single {
 } | Spec::Flows { policy: Aimed { steer: Some(steer), .. }, .. });
 part!(Aimed, aimed: Spec::Single { policy: Policy::Aimed(aimed), .. }
     | Spec::Flows { policy: aimed, .. });
-part!(CakeParams, cake: Spec::Cake(cake));
+part!(CakeParams, cake: Spec::Cake(cake) | Spec::CakeMq { cake, .. });
+part!(CakeMqParams, mq: Spec::CakeMq { mq, .. });
 part!(HtbParams, htb: Spec::Htb { htb, .. });
 part!(TbfParams, tbf: Spec::Tbf { tbf, .. });
 
@@ -271,7 +279,7 @@ impl Spec {
     /// translation.
     fn tells_apart(&self) -> Option<(Isolation, bool)> {
         match self {
-            Self::Cake(cake) => Some((cake.isolation, cake.nat)),
+            Self::Cake(cake) | Self::CakeMq { cake, .. } => Some((cake.isolation, cake.nat)),
             Self::Flows { flows, .. } => Some((flows.parts.isolation, flows.parts.nat)),
             Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.tells_apart(),
             Self::Fifo(_) | Self::Single { .. } | Self::Tree(_) => None,

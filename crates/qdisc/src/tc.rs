@@ -13,6 +13,7 @@ mod notation;
 mod opt;
 mod parse;
 mod print;
+mod queues;
 mod report;
 mod show;
 mod tins;

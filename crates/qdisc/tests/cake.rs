@@ -495,8 +495,9 @@ proptest! {
             "bandwidth 5mbit ingress precedence dual-srchost memlimit 9000 rtt 1ms",
             "bandwidth 900kbit srchost diffserv4 pppoe-vcmux rtt 2ms", "flowblind wash rtt 100us",
         ]),
+        kind in proptest::sample::select(vec!["cake", "cake_mq queues 3"]),
     ) {
-        let mut queue = cake(options);
+        let mut queue = common::frame::build(&format!("{kind} {options}"));
         let (mut now, mut out, mut next, mut taken) = (ms(1), Drops::default(), 0_u64, 0_u64);
         let mut last = BTreeMap::new();
         let mut take = |queue: &mut Box<dyn Qdisc<Frame>>, now, out: &mut Drops| {

@@ -11,7 +11,8 @@ use super::observer::{Observer, Point};
 use crate::lab::Namespace;
 use crate::nat::Conntrack;
 use sojourn_qdisc::{
-    ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, Spec, Tally,
+    ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, SharedRate,
+    Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
@@ -91,6 +92,8 @@ pub(crate) struct Plan {
     name: String,
     /// Whose connection tracking knows translations.
     gateway: Option<Namespace>,
+    /// With several workers: what they share of this direction, and which one this is.
+    worker: Option<(Arc<SharedRate>, u32)>,
 }
 
 /// A queue that a lane can take at once, and what it asks; or those that it has given up.
@@ -104,10 +107,26 @@ impl Plan {
     /// It takes time: memory for all flows, a thread, the kernel's list.
     pub(crate) fn build(&self, spec: &Spec) -> Built {
         Built {
-            qdisc: spec.build(self.setting()),
+            qdisc: self.queue(spec),
             nat: spec
                 .asks_nat()
                 .then(|| Conntrack::follow(self.gateway.clone())),
+        }
+    }
+
+    fn queue(&self, spec: &Spec) -> Box<dyn Qdisc<Frame>> {
+        let shared = self.worker.as_ref().and_then(|(shared, number)| {
+            // None only for what workers cannot share, which is refused before.
+            spec.build_worker(self.setting(), (shared, *number))
+        });
+        shared.unwrap_or_else(|| spec.build(self.setting()))
+    }
+
+    /// What names the dice of the line.
+    fn impairment(&self) -> String {
+        match &self.worker {
+            Some((_, number)) if *number > 0 => format!("{}.worker{number}.impairment", self.name),
+            _ => format!("{}.impairment", self.name),
         }
     }
 
@@ -169,7 +188,9 @@ fn split_rule(asked: Option<bool>, spec: &Spec) -> Option<bool> {
     while let Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } = lowest {
         lowest = inner;
     }
-    if matches!(lowest, Spec::Cake(cake) if !cake.split_gso) {
+    if let Spec::Cake(cake) | Spec::CakeMq { cake, .. } = lowest
+        && !cake.split_gso
+    {
         return Some(false);
     }
     let shaped = match spec {
@@ -193,6 +214,16 @@ fn splits(rule: Option<bool>, rate: &LineRate) -> bool {
 impl Lane {
     /// A lane at an interface of `mtu` bytes of IP packet.
     pub(crate) fn new(side: Side, config: &BridgeConfig, mtu: u32) -> Self {
+        Self::of_worker(side, config, mtu, None)
+    }
+
+    /// The same of one of several workers.
+    pub(crate) fn of_worker(
+        side: Side,
+        config: &BridgeConfig,
+        mtu: u32,
+        worker: Option<(Arc<SharedRate>, u32)>,
+    ) -> Self {
         let direction = match side {
             Side::Up => &config.up,
             Side::Down => &config.down,
@@ -206,12 +237,13 @@ impl Lane {
             link_header: u32::from(LINK_HEADER),
         };
         let shortest = direction.paths.classes().iter().min().copied();
-        let impairment = Impairment::of(line, config.seed, &format!("{name}.impairment"));
         let plan = Plan {
             setting,
             name,
             gateway: config.gateway.clone(),
+            worker,
         };
+        let impairment = Impairment::of(line, config.seed, &plan.impairment());
         let Built { qdisc, nat } = plan.build(&direction.qdisc);
         let split_rule = split_rule(direction.split_gso, &direction.qdisc);
         Self {
@@ -448,7 +480,7 @@ impl Lane {
                 observer: &mut *observer,
                 flows: self.flows.as_mut(),
             };
-            spec.restart(&mut self.qdisc, self.plan.setting(), &mut drain);
+            Spec::restart(&mut self.qdisc, self.plan.queue(&spec), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
         }
         while let Some((_, frame)) = self.stage.release(Time::MAX) {
@@ -508,8 +540,7 @@ impl Lane {
         if let Some(impairment) = &mut self.impairment {
             impairment.follow(&line);
         } else {
-            let name = format!("{}.impairment", self.plan.name);
-            self.impairment = Impairment::of(&line, self.seed, &name);
+            self.impairment = Impairment::of(&line, self.seed, &self.plan.impairment());
         }
         self.line = line;
     }

@@ -10,8 +10,10 @@
 //! Memory: 8 bytes per flow, and per direction 128 sets of up to eight hosts, made when first
 //! used: 264 bytes, and 96 for each set.
 
+use super::loads::Loads;
 use super::policy::FlowPolicy;
 use super::ways::{WAYS, Way, find};
+use crate::share::SharedHosts;
 use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};
@@ -117,6 +119,8 @@ struct Hosts {
     /// Where each set is; empty before the first host.
     places: Vec<u8>,
     sets: Vec<[Host; WAYS as usize]>,
+    /// Their loads, where other queues have flows of the same hosts.
+    shared: Loads,
 }
 
 impl Hosts {
@@ -133,22 +137,27 @@ impl Hosts {
         let set = &mut self.sets[usize::from(*place)];
         let is_free = |way: u32| set[way as usize].flows == 0;
         let is_hit = |way: u32| set[way as usize].tag == hash && !is_free(way);
-        let way = find((hash >> 22) % WAYS, is_hit, is_free);
-        let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = way;
+        let found = find((hash >> 22) % WAYS, is_hit, is_free);
+        let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = found;
         set[way as usize].tag = hash;
-        u16::from(*place) * WAYS as u16 + way as u16
+        let id = u16::from(*place) * WAYS as u16 + way as u16;
+        if matches!(found, Way::Free(_)) {
+            self.shared.name(id, hash);
+        }
+        id
     }
 
     fn add(&mut self, id: u16, flows: i32, bulk: i32) {
         if let Some(host) = self.sets.as_flattened_mut().get_mut(usize::from(id)) {
             host.flows = host.flows.saturating_add_signed(flows);
             host.bulk = host.bulk.saturating_add_signed(bulk);
+            self.shared.add(id, bulk);
         }
     }
 
     fn load(&self, id: u16) -> u32 {
         let host = self.sets.as_flattened().get(usize::from(id));
-        host.map_or(0, |host| host.bulk)
+        host.map_or(0, |host| self.shared.of_host(id).unwrap_or(host.bulk))
     }
 }
 
@@ -173,6 +182,8 @@ pub struct HostFair<const ASSOCIATIVE: bool = true> {
     /// Hashes of the hosts of the packet hashed last.
     pair: (u32, u32),
     bulk_flows: u32,
+    /// The mean of shares given, in 1/2²⁴ of a quantum, where other queues ask for it.
+    mean_share: Option<u32>,
 }
 
 impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
@@ -185,7 +196,21 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
             destinations: Hosts::default(),
             pair: (0, 0),
             bulk_flows: 0,
+            mean_share: None,
         }
+    }
+
+    /// Hosts have flows in other queues too, which count in their loads.
+    pub(crate) fn share_hosts(&mut self, sources: SharedHosts, destinations: SharedHosts) {
+        self.sources.shared = Loads::of(sources);
+        self.destinations.shared = Loads::of(destinations);
+        self.mean_share = Some(u32::from(u16::MAX) << 8);
+    }
+
+    /// What a flow in turn gets of a quantum, in 1/65536: where hosts are shared, the mean of about
+    /// the last 32 turns.
+    pub(crate) fn mean_share(&self) -> u64 {
+        u64::from(self.mean_share.unwrap_or(u32::from(u16::MAX) << 8) >> 8)
     }
 
     /// The parameters in force.
@@ -285,7 +310,11 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
     }
 
     fn quantum(&mut self, flow: &HostFlow, quanta: u64) -> i64 {
-        let share = u64::from(65_535 / self.host_load(*flow));
+        let share = 65_535 / self.host_load(*flow);
+        if let Some(mean) = &mut self.mean_share {
+            *mean = *mean - (*mean >> 5) + (share << 3);
+        }
+        let share = u64::from(share);
         let dither = self.dice.bits() >> 48;
         (quanta.saturating_mul(share).saturating_add(dither) >> 16).cast_signed()
     }

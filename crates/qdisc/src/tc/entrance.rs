@@ -3,7 +3,8 @@
 use super::error::SpecError;
 use super::kind::error;
 use super::parse::words;
-use crate::spec::Spec;
+use crate::params::CakeParams;
+use crate::spec::{Part, Spec};
 use alloc::string::ToString;
 use core::fmt;
 use core::ops::Range;
@@ -44,7 +45,7 @@ impl FromStr for Entrance {
         let mut found: Option<(bool, Range<usize>)> = None;
         // Places in the string stay what they are.
         let mut rest = text.to_string();
-        for word in words(text).take_while(|word| word.text != "cake") {
+        for word in words(text).take_while(|word| !word.text.starts_with("cake")) {
             let Some(cuts) = WORDS.iter().position(|known| *known == word.text) else {
                 continue;
             };
@@ -73,7 +74,7 @@ impl fmt::Display for Entrance {
             return f.write_str(&text);
         };
         // Behind its name cake would take the word as its own.
-        if matches!(self.spec, Spec::Cake(_)) {
+        if CakeParams::of(&self.spec).is_some() {
             return write!(f, "{} {text}", WORDS[usize::from(cuts)]);
         }
         let (own, over) = match text.split_once(" over ") {

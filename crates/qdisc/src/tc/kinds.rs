@@ -37,6 +37,7 @@ static KINDS: &[Kind] = &[
     adth::FQ_ADTH,
     steer::STEER,
     cake::CAKE,
+    cake::CAKE_MQ,
     htb::HTB,
     tbf::TBF,
 ];
@@ -72,7 +73,6 @@ pub(super) fn of(spec: &Spec) -> &'static Kind {
 /// Disciplines of Linux that are not here (yet).
 pub(super) const ELSEWHERE: &[&str] = &[
     "bpf",
-    "cake_mq",
     "cbs",
     "choke",
     "clsact",

@@ -180,7 +180,7 @@ impl Report {
             size(common("backlog")),
             common("qlen"),
         );
-        if self.kind == "cake" {
+        if self.kind.starts_with("cake") {
             tins::text_stats(out, &self.stats);
             return;
         }

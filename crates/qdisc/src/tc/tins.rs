@@ -5,7 +5,9 @@
 use super::print::{rate, size, time};
 use crate::DiffServ;
 use crate::report::{Field, Value};
+use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt::Write;
 
 /// The number of a field; zero where there is none.
@@ -43,6 +45,15 @@ const ROWS: [Row; 20] = [
     ("quantum", "flow_quantum", |n| n.to_string()),
 ];
 
+const QUEUE_ROWS: [Row; 6] = [
+    ("share", "share_rate", |n| rate(n.unsigned_abs())),
+    ("pkts", "packets", |n| n.to_string()),
+    ("bytes", "bytes", |n| n.to_string()),
+    ("drops", "drops", |n| n.to_string()),
+    ("backlog", "backlog", |n| size(n.unsigned_abs())),
+    ("qlen", "qlen", |n| n.to_string()),
+];
+
 /// What follows the backlog in `tc -s qdisc show`: sizes, then the table of tins.
 pub(super) fn text_stats(out: &mut String, stats: &[Field]) {
     let of = |name| number(stats, name);
@@ -62,21 +73,48 @@ pub(super) fn text_stats(out: &mut String, stats: &[Field]) {
         of("max_adj_size"),
         of("avg_hdr_offset"),
     );
-    let tins = stats.iter().find_map(|field| match &field.value {
-        Value::Groups(tins) if field.name == "tins" => Some(tins),
-        _ => None,
-    });
-    let Some(tins) = tins else { return };
+    text_queues(out, groups(stats, "queues"));
+    let tins = groups(stats, "tins");
+    if tins.is_empty() {
+        return;
+    }
     let names = DiffServ::ALL.iter().find(|mode| mode.tins() == tins.len());
     out.push_str("          ");
     for name in names.map_or(&[][..], |mode| mode.names()) {
         let _ = write!(out, "{name:>13}");
     }
+    table(out, &ROWS, tins);
+}
+
+/// The groups of a field; none where there is no such field.
+fn groups<'a>(stats: &'a [Field], name: &str) -> &'a [Vec<Field>] {
+    let groups = stats.iter().find_map(|field| match &field.value {
+        Value::Groups(groups) if field.name == name => Some(&**groups),
+        _ => None,
+    });
+    groups.unwrap_or_default()
+}
+
+/// The queues of `cake_mq`, which tc lists as disciplines of their own.
+fn text_queues(out: &mut String, queues: &[Vec<Field>]) {
+    if queues.is_empty() {
+        return;
+    }
+    out.push_str("          ");
+    for number in 1..=queues.len() {
+        let name = format!("queue {number}");
+        let _ = write!(out, "{name:>13}");
+    }
+    table(out, &QUEUE_ROWS, queues);
+}
+
+/// The rows of groups that stand beside each other, below their names.
+fn table(out: &mut String, rows: &[Row], groups: &[Vec<Field>]) {
     out.push('\n');
-    for (label, name, shown) in ROWS {
+    for (label, name, shown) in rows {
         let _ = write!(out, "  {label:8}");
-        for tin in tins {
-            let _ = write!(out, "{:>13}", shown(number(tin, name)));
+        for group in groups {
+            let _ = write!(out, "{:>13}", shown(number(group, name)));
         }
         out.push('\n');
     }

@@ -5,7 +5,7 @@ use sojourn_qdisc::{Dequeue, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 
 /// Small enough for limits, schedulers and shapers to matter within a few calls.
-pub(crate) const SPECS: [&str; 32] = [
+pub(crate) const SPECS: [&str; 34] = [
     "pfifo limit 3",
     "bfifo limit 4000",
     "pfifo_head_drop limit 3",
@@ -38,6 +38,8 @@ pub(crate) const SPECS: [&str; 32] = [
     "adth limit 6 target 4ms sampling 1ms full head",
     "adth limit 6 target 4ms sampling 2ms fmax 2 drop tail nopurge",
     "fq_adth limit 8 flows 4 target 4ms sampling 1ms quantum 300 memory_limit 9000",
+    "cake_mq queues 3 bandwidth 8mbit diffserv4 memlimit 9000 rtt 5ms ingress ack-filter",
+    "cake_mq memlimit 9000 rtt 5ms dual-srchost",
 ];
 
 const LENGTHS: [u32; 8] = [0, 1, 40, 576, 1514, 1515, 9000, u32::MAX];

@@ -1,15 +1,15 @@
-//! CAKE's row: bare words in any order.
+//! The rows of CAKE, alone and on several queues: bare words in any order.
 //!
 //! Source: iproute2 `tc/q_cake.c`, `tc-cake(8)`.
 
-use crate::params::CakeParams;
+use crate::params::{CakeMqParams, CakeParams};
 use crate::report::Value;
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
     Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, from, json, kept, opt,
-    options, repeats, stat, stats, switch, when,
+    options, ours, repeats, stat, stats, switch, when,
 };
 use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer};
 use alloc::format;
@@ -63,6 +63,10 @@ options! { CakeParams;
         "cut super-packets into their segments";
     RTT: opt(Unit::Time, (1000, TIME)) rtt,
         "round-trip time that the AQM is made for; its target is a twentieth";
+}
+options! { CakeMqParams;
+    QUEUES: opt(Unit::Count, (1, 64)) queues,
+        "queues that flows are spread over; in Linux as many as the device has";
 }
 const RTT_BY_NAME: Opt = choice(
     "internet",
@@ -154,72 +158,116 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// In tc's order.
+const OPTIONS: [Opt; COUNT] = [
+    from(BANDWIDTH, "unlimited"),
+    UNLIMITED,
+    json(AUTORATE, Json::Named("autorate")),
+    json(TINS_BY, Json::Named("diffserv")),
+    json(ISOLATION, Json::Named("flowmode")),
+    both(NAT),
+    both(WASH),
+    when(INGRESS, When::On, When::Always),
+    json(
+        ACKS,
+        Json::Words("ack-filter", &["disabled", "enabled", "aggressive"]),
+    ),
+    json(both(SPLIT_GSO), Json::Named("split_gso")),
+    RTT,
+    RTT_BY_NAME,
+    repeats(json(
+        LINK,
+        Json::Made("raw", |spec| {
+            let raw = CakeParams::of(spec)?.link.raw;
+            raw.then_some(Value::Bool(true))
+        }),
+    )),
+    json(
+        CELLS,
+        Json::Made("atm", |spec| {
+            let link = CakeParams::of(spec)?.link;
+            let word = link.framing.word().to_string();
+            (!link.raw).then_some(Value::Text(word))
+        }),
+    ),
+    from(OVERHEAD, "0"),
+    on(MPU),
+    from(MEMLIMIT, "4 times rate and rtt, at least 4Mb"),
+    // As text, and zero without a prefix: tc's way.
+    json(
+        on(from(FWMARK, "0: the DSCP alone chooses")),
+        Json::Made("fwmark", |spec| {
+            let mask = match CakeParams::of(spec)?.fwmark {
+                0 => "0".to_string(),
+                mask => format!("{mask:#x}"),
+            };
+            Some(Value::Text(mask))
+        }),
+    ),
+];
+/// The same of `cake_mq`.
+const MQ_OPTIONS: [Opt; COUNT] = {
+    let mut options = OPTIONS;
+    options[AUTORATE_AT] = ours(QUEUES);
+    options
+};
+/// Where the option is that no queue alone could follow.
+const AUTORATE_AT: usize = 2;
+/// How many there are.
+const COUNT: usize = 18;
+
+/// What `tc -s` has of either kind, and what else.
+macro_rules! own_stats {
+    ($($more:ident)?) => {
+        stats! {
+            [memory_used: "most memory used so far, bytes";
+             memory_limit: "memory at most, bytes";
+             capacity_estimate: "rate of the shaper, or of arrivals with autorate-ingress";
+             min_network_size: "smallest packet before compensation";
+             max_network_size: "largest packet before compensation";
+             min_adj_size: "smallest packet on the link";
+             max_adj_size: "largest packet on the link";
+             avg_hdr_offset: "bytes before the network header"]
+            ..TINS $(, $more)?
+        }
+    };
+}
+
 pub(super) const CAKE: Kind = Kind {
     name: "cake",
     summary: "shaper without bursts, DiffServ tins, host-fair flow queues and COBALT in one",
     source: "Piece of CAKE (2018); tc-cake(8)",
     example: "cake bandwidth 20mbit diffserv4 docsis ack-filter",
-    options: &[
-        from(BANDWIDTH, "unlimited"),
-        UNLIMITED,
-        json(AUTORATE, Json::Named("autorate")),
-        json(TINS_BY, Json::Named("diffserv")),
-        json(ISOLATION, Json::Named("flowmode")),
-        both(NAT),
-        both(WASH),
-        when(INGRESS, When::On, When::Always),
-        json(
-            ACKS,
-            Json::Words("ack-filter", &["disabled", "enabled", "aggressive"]),
-        ),
-        json(both(SPLIT_GSO), Json::Named("split_gso")),
-        RTT,
-        RTT_BY_NAME,
-        repeats(json(
-            LINK,
-            Json::Made("raw", |spec| {
-                let raw = CakeParams::of(spec)?.link.raw;
-                raw.then_some(Value::Bool(true))
-            }),
-        )),
-        json(
-            CELLS,
-            Json::Made("atm", |spec| {
-                let link = CakeParams::of(spec)?.link;
-                let word = link.framing.word().to_string();
-                (!link.raw).then_some(Value::Text(word))
-            }),
-        ),
-        from(OVERHEAD, "0"),
-        on(MPU),
-        from(MEMLIMIT, "4 times rate and rtt, at least 4Mb"),
-        // As text, and zero without a prefix: tc's way.
-        json(
-            on(from(FWMARK, "0: the DSCP alone chooses")),
-            Json::Made("fwmark", |spec| {
-                let mask = match CakeParams::of(spec)?.fwmark {
-                    0 => "0".to_string(),
-                    mask => format!("{mask:#x}"),
-                };
-                Some(Value::Text(mask))
-            }),
-        ),
-    ],
-    stats: stats! {
-        [memory_used: "most memory used so far, bytes";
-         memory_limit: "memory at most, bytes";
-         capacity_estimate: "rate of the shaper, or of arrivals with autorate-ingress";
-         min_network_size: "smallest packet before compensation";
-         max_network_size: "largest packet before compensation";
-         min_adj_size: "smallest packet on the link";
-         max_adj_size: "largest packet on the link";
-         avg_hdr_offset: "bytes before the network header"]
-        ..TINS
-    },
+    options: &OPTIONS,
+    stats: own_stats!(),
     initial: || Spec::Cake(CakeParams::default()),
     rules,
     ..Kind::BARE
 };
+
+pub(super) const CAKE_MQ: Kind = Kind {
+    name: "cake_mq",
+    summary: "cake on several queues, a core each, that share its rate by what each needs",
+    source: "tc-cake_mq(8), Linux 7.0",
+    example: "cake_mq queues 4 bandwidth 1gbit",
+    options: &MQ_OPTIONS,
+    absent: &[(
+        "autorate-ingress",
+        "leave it out: no queue sees all that arrives; Linux refuses it too",
+    )],
+    stats: own_stats!(PARTS),
+    initial: || Spec::CakeMq {
+        mq: CakeMqParams::default(),
+        cake: CakeParams::default(),
+    },
+    rules,
+    ..Kind::BARE
+};
+
+const PARTS: Stat = stat(
+    "queues",
+    "for each queue: share_rate (its part of the rate), bytes, packets, drops, backlog, qlen",
+);
 
 const TINS: Stat = stat(
     "tins",

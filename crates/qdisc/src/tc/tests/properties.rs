@@ -3,8 +3,9 @@
 use super::read;
 use crate::End;
 use crate::params::{
-    AdthParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams, FlowParams, FlowParts,
-    GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight, SteerParams, TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
+    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight,
+    SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -293,6 +294,13 @@ fn any_spec() -> impl Strategy<Value = Spec> {
             Spec::single(limit, cobalt)
         }),
         cake().prop_map(Spec::Cake),
+        (1_u32..=64, cake()).prop_map(|(queues, cake)| Spec::CakeMq {
+            mq: CakeMqParams { queues },
+            cake: CakeParams {
+                autorate: false,
+                ..cake
+            },
+        }),
         (1_u32.., pie()).prop_map(|(limit, pie)| Spec::single(limit, pie)),
         (flows(), codel()).prop_map(|(flows, codel)| Spec::flows(flows, codel)),
         (flows(), pie()).prop_map(|(mut flows, pie)| {

@@ -23,6 +23,11 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              rtt 100ms noatm overhead 18 mpu 64",
     ),
     (
+        "cake_mq queues 4 bandwidth 1gbit",
+        "cake_mq bandwidth 1Gbit queues 4 diffserv3 triple-isolate nonat nowash no-ack-filter \
+             split-gso rtt 100ms raw overhead 0",
+    ),
+    (
         "cake pppoe-ptm ether-vlan ether-vlan bandwidth 50mbit besteffort satellite",
         "cake bandwidth 50Mbit besteffort triple-isolate nonat nowash no-ack-filter split-gso \
              rtt 1s ptm overhead 38",
@@ -208,7 +213,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
+             tbf",
         "",
     ),
     (
@@ -217,15 +223,17 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "fq_coddle",
     ),
     (
-        "tc qdisc add dev eth0 root cake_mq bandwidth 20mbit",
-        "`cake_mq` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
-        "cake_mq",
+        "tc qdisc add dev eth0 root dualpi2 limit 100",
+        "`dualpi2` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
+             tbf",
+        "dualpi2",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
+             codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
+             tbf",
         "wondershaper",
     ),
     (
@@ -288,6 +296,17 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "fq_gsp ack-filtre",
         "`ack-filtre` is not an option of fq_gsp; did you mean `ack-filter`?",
         "ack-filtre",
+    ),
+    (
+        "cake_mq queues 65 bandwidth 1gbit",
+        "`queues 65` is too large; it can be 1 to 64",
+        "65",
+    ),
+    (
+        "cake_mq bandwidth 1gbit autorate-ingress",
+        "`autorate-ingress` of cake_mq is not in Sojourn; leave it out: no queue sees all that \
+             arrives; Linux refuses it too",
+        "autorate-ingress",
     ),
     (
         "cake overhead -65",
@@ -509,7 +528,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, htb, tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
+             tbf",
         "",
     ),
     (

@@ -1,0 +1,65 @@
+//! CAKE as one of several workers that share a rate.
+
+use super::Cake;
+use crate::packet::Packet;
+use crate::params::CakeParams;
+use crate::qdisc::Qdisc;
+use crate::shaper::Pace;
+use crate::share::{Share, SharedHosts, SharedRate};
+use alloc::format;
+use alloc::sync::Arc;
+use sojourn_random::Stream;
+use sojourn_units::{Rate, Time};
+
+impl<P: Packet> Cake<P, Share> {
+    /// The same as one of those that share a rate, by its number. All have the same `dice`: their
+    /// hashes must agree on hosts.
+    pub fn worker(
+        params: CakeParams,
+        mtu: u32,
+        link_header: u32,
+        dice: Stream,
+        (shared, number): (&Arc<SharedRate>, u32),
+    ) -> Self {
+        let rate = params.bandwidth.unwrap_or(Rate::ZERO);
+        let clock = Share::new(Arc::clone(shared), rate, mtu);
+        let name = format!("queue{number}.");
+        let mut cake = Self::paced(params, (mtu, link_header), dice, &name, clock);
+        for (index, tin) in cake.tins.iter_mut().enumerate() {
+            let [sources, destinations] =
+                [0, 1].map(|direction| SharedHosts::new(shared, index, direction));
+            let policy = tin.queue.policy_mut();
+            policy.share_hosts(sources, destinations);
+        }
+        cake
+    }
+
+    /// Its part of the shared rate.
+    pub(crate) const fn share(&self) -> &Share {
+        &self.clock
+    }
+}
+
+impl<P: Packet, C: Pace> Cake<P, C> {
+    /// When the next packet may leave.
+    pub(crate) fn due(&self, now: Time) -> Time {
+        let is_sparse = || self.tins[self.first_tin(now)].queue.is_new_next();
+        self.clock.due(is_sparse)
+    }
+
+    /// Tells what it needs of a rate that is shared.
+    #[inline]
+    pub(super) fn tell_needs(&mut self, now: Time) {
+        if self.backlog().packets == 0 {
+            return self.clock.rests(now);
+        }
+        let tins = &self.tins;
+        self.clock.needs(now, || {
+            let needs = tins.iter().map(|tin| {
+                let flows = u64::from(tin.queue.flows_in_turn());
+                flows * tin.queue.policy().mean_share()
+            });
+            needs.sum::<u64>().max(1)
+        });
+    }
+}
