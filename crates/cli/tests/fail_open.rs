@@ -28,7 +28,7 @@ app = "bulk"
 "#;
 
 /// What brings frames in and out.
-const PORTS: [&str; 2] = ["packet", "xdp"];
+const PORTS: [&str; 3] = ["packet", "packet --workers 2", "xdp"];
 
 fn start(link: &Link, port: &str) -> Running {
     let words = format!("a1 b1 --require-fail-open --port {port}");

@@ -38,7 +38,7 @@ fn the_kernel_forwards_while_a_bridge_stands_still() {
     if !available() {
         return;
     }
-    for port in ["packet", "xdp"] {
+    for port in ["packet", "packet --workers 2", "xdp"] {
         the_kernel_forwards(port);
     }
 }
@@ -58,7 +58,7 @@ fn the_kernel_forwards(port: &str) {
     let statistics = process.interrupt();
     let by_kernel = counted(&statistics, "by_kernel");
     println!("{port}: {sent} sent, {lost} lost, {by_kernel} by the kernel");
-    assert_eq!(told(&statistics, "port"), port);
+    assert!(port.starts_with(told(&statistics, "port")));
     // The kernel's part is nine tenths of the two seconds in which it was not us.
     assert!(by_kernel > sent as usize / 3, "{by_kernel} of {sent}");
     assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
@@ -70,7 +70,7 @@ fn stale_frames_are_dropped_and_counted() {
     if !available() {
         return;
     }
-    for port in ["packet", "xdp"] {
+    for port in ["packet", "packet --workers 2", "xdp"] {
         stale_frames_are_dropped(port);
     }
 }

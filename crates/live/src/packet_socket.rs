@@ -25,6 +25,10 @@ const SEND_BUFFER: libc::c_int = 2 << 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// `SO_RCVMARK`, Linux 5.19 (`asm-generic/socket.h`).
 const SO_RCVMARK: libc::c_int = 75;
+/// `PACKET_FANOUT_HASH` and flags of a group (`if_packet.h`).
+const FANOUT_HASH: u32 = 0;
+const FANOUT_UNIQUEID: u32 = 0x2000;
+const FANOUT_IGNORE_OUTGOING: u32 = 0x4000;
 /// Parts of a message: offload header, and the frame's.
 const PARTS: usize = 4;
 /// First batch size; doubled while batches come back full.
@@ -91,6 +95,39 @@ impl PacketSocket {
         self.index = interface.index;
         sys::make_promiscuous(&self.fd, interface.index)?;
         sys::bind_to_interface(&self.fd, interface.index)
+    }
+
+    /// Shares the interface's frames with the sockets of its group, by a hash of each flow that is
+    /// the same for both directions (`PACKET_FANOUT_HASH`); fragments and frames that are not IP
+    /// have none of ports, so that they stay in order. None makes a group. Sockets that join in
+    /// the same order on two interfaces get the same flows of both.
+    ///
+    /// What has arrived before is dropped: all have got it.
+    ///
+    /// # Errors
+    /// When the kernel refuses it: `PACKET_FANOUT_FLAG_IGNORE_OUTGOING` is from Linux 6.2.
+    pub(crate) fn join(
+        &mut self,
+        group: &mut Option<u16>,
+        pool: &mut Pool,
+        clock: &Clock,
+    ) -> io::Result<()> {
+        let unique = if group.is_none() { FANOUT_UNIQUEID } else { 0 };
+        let flags = FANOUT_HASH | FANOUT_IGNORE_OUTGOING | unique;
+        let value = u32::from(group.unwrap_or(0)) | flags << 16;
+        self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, value.cast_signed())?;
+        let is_first = group.is_none();
+        if is_first {
+            let mut told = [0; 4];
+            sys::option(&self.fd, libc::SOL_PACKET, libc::PACKET_FANOUT, &mut told)?;
+            *group = Some(u32::from_ne_bytes(told) as u16);
+            return Ok(());
+        }
+        let mut early = Vec::with_capacity(BATCH);
+        while self.receive(pool, clock, &mut early)? > 0 {
+            early.drain(..).for_each(|frame| pool.give(frame));
+        }
+        Ok(())
     }
 
     fn set(&self, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {

@@ -68,37 +68,53 @@ impl fmt::Display for PortState {
     }
 }
 
-/// Opens both ports as `config` wants them: frames arrive from now on. Both are of one kind, so
-/// that what comes in through one can leave through the other as it is.
+/// Both ports of one worker.
+type Ports = [Port; 2];
+
+/// Opens both ports of each worker, which has its `pools`, as `config` wants them: frames arrive
+/// from now on. Both are of one kind, so that what comes in through one can leave through the other
+/// as it is.
 pub(crate) fn open(
     config: &BridgeConfig,
     interfaces: [&Interface; 2],
-    pools: &mut [Pool; 2],
-) -> Result<([Port; 2], PortState), BridgeError> {
+    pools: &mut [[Pool; 2]],
+) -> Result<(Vec<Ports>, PortState), BridgeError> {
     let refused = match config.port {
         PortChoice::Packet => None,
+        // Queues of the interfaces do not spread flows so that both directions meet.
+        PortChoice::Xdp | PortChoice::Auto if pools.len() > 1 => {
+            Some("several workers share AF_PACKET".to_owned())
+        }
         PortChoice::Xdp | PortChoice::Auto => {
             match open_xdp(interfaces, config.port == PortChoice::Auto) {
                 Ok(ports) => {
                     let zero_copy = ports.iter().all(XdpPort::is_zero_copy);
                     let ports = ports.map(|port| Port::Xdp(Box::new(port)));
-                    return Ok((ports, PortState::Xdp { zero_copy }));
+                    return Ok((vec![ports], PortState::Xdp { zero_copy }));
                 }
                 Err(why) => Some(why),
             }
         }
     };
-    let [left, right] = interfaces;
-    let [up, down] = pools;
-    let open = |interface: &Interface, pool| {
-        let name = &interface.name;
-        let socket = PacketSocket::open(pool, config.qdisc_bypass);
-        let mut socket = socket.doing(&format!("open a packet socket on `{name}`"))?;
-        socket.bind(interface).doing(&format!("bind to `{name}`"))?;
-        Ok(Port::Packet(Box::new(socket)))
-    };
-    let ports = [open(left, up)?, open(right, down)?];
-    Ok((ports, PortState::Packet { refused }))
+    let mut opened: Vec<[Box<PacketSocket>; 2]> = Vec::with_capacity(pools.len());
+    let mut groups = [None; 2];
+    let is_alone = pools.len() == 1;
+    for pools in pools {
+        let mut open = |side: usize| {
+            let (interface, name) = (interfaces[side], &interfaces[side].name);
+            let socket = PacketSocket::open(&mut pools[side], config.qdisc_bypass);
+            let mut socket = socket.doing(&format!("open a packet socket on `{name}`"))?;
+            socket.bind(interface).doing(&format!("bind to `{name}`"))?;
+            if !is_alone {
+                let joined = socket.join(&mut groups[side], &mut pools[side], &config.clock);
+                joined.doing(&format!("spread the frames of `{name}` over workers"))?;
+            }
+            Ok::<_, BridgeError>(Box::new(socket))
+        };
+        opened.push([open(0)?, open(1)?]);
+    }
+    let ports = opened.into_iter().map(|ports| ports.map(Port::Packet));
+    Ok((ports.collect(), PortState::Packet { refused }))
 }
 
 /// Both through AF_XDP, or why not.

@@ -160,8 +160,9 @@ impl<P: Packet> Qdisc<P> for CakeMq<P> {
         }
         for (queue, part) in self.queues.iter_mut().zip(parts) {
             let mut own = Counters::default();
-            part.iter()
-                .for_each(|(_, packet)| own.offered.add(packet.len()));
+            for (_, packet) in &part {
+                own.offered.add(packet.len());
+            }
             queue.adopt(part, own);
         }
     }

@@ -100,7 +100,7 @@ pub use params::{
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};
 pub use shaper::{Pace, TinClock, VirtualClock};
-pub use share::{LEND, Share, SharedRate};
+pub use share::{LEND, Share, SharedRate, WORKERS};
 pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, Limit, Policy, Spec};
 pub use tbf::Tbf;

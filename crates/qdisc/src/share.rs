@@ -6,7 +6,8 @@
 //!
 //! - **The rate.** A packet may leave when the shared clock is due; whoever sends moves it on. In
 //!   any window of length t all workers together send at most `rate·t`, one packet each, and what
-//!   [`LEND`] brings. Packets are charged after they were taken, hence the packet each.
+//!   [`LEND`] brings. Packets are charged after they were taken, hence the packet each. As CAKE's
+//!   own, the clock may lag while no worker that has packets is awake, so that nothing is lost.
 //! - **Fairness.** A worker needs as many shares as it has flows in turn, each divided by the load
 //!   of its hosts over all workers. A clock of its own runs at its part of the sum of all needs,
 //!   and it waits for that too. `cake_mq` divides by workers alone: one with a single flow gets as
@@ -19,8 +20,8 @@
 //!
 //! Driven by one thread, all of this repeats. Not shared: the AQM, the sets of flows, priority
 //! among tins, which hold within each worker. Needs are told every [`LEND`] and whenever a worker
-//! begins or ends. Between workers a host's load is counted in one of 1024 places, where two hosts
-//! of one place count as one; within a worker they do not.
+//! begins or ends. A host's load is counted in one of 1024 places for each tin and direction; two
+//! hosts of one place count as one.
 
 use crate::shaper::Pace;
 use alloc::boxed::Box;
@@ -36,6 +37,9 @@ pub const LEND: Span = Span::from_micros(200);
 
 /// Hosts of one direction that are told apart between workers.
 const PLACES: usize = 1024;
+
+/// Most workers that share a rate.
+pub const WORKERS: u32 = 64;
 
 /// Most tins of a worker.
 const TINS: usize = 8;
@@ -57,7 +61,7 @@ impl SharedRate {
     pub fn new(workers: u32) -> Arc<Self> {
         Arc::new(Self {
             link: Link::new(),
-            workers: workers.max(1),
+            workers: workers.clamp(1, WORKERS),
             hosts: (0..2 * PLACES * TINS).map(|_| AtomicU32::new(0)).collect(),
         })
     }
@@ -151,7 +155,7 @@ impl Share {
         }
         // In 1/65536: exact enough, and no division of 128 bits.
         let ratio = all.saturating_mul(ONE) / own;
-        let nanos = u128::from(span.as_nanos()) * u128::from(ratio) >> 16;
+        let nanos = (u128::from(span.as_nanos()) * u128::from(ratio)) >> 16;
         Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 

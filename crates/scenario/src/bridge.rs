@@ -13,7 +13,7 @@ use crate::subscribers::{SubscriberFiles, Subscribers};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_autorate::Params;
-use sojourn_qdisc::{Entrance, Spec};
+use sojourn_qdisc::{Entrance, Spec, WORKERS};
 use sojourn_units::Span;
 use sojourn_world::Line;
 use std::borrow::Cow;
@@ -135,7 +135,10 @@ table! {
         /// Whether frames pass by the interfaces' own qdiscs; through AF_XDP they always do.
         /// Default false.
         qdisc_bypass: Option<bool>,
-        /// Whether the thread never sleeps; costs a processor. Default false.
+        /// Forwarding threads, over which flows are spread; each has a queue of its own each way,
+        /// and all share the rate of `cake` by what each needs. Default 1, at most 64.
+        workers: Option<u32>,
+        /// Whether a thread never sleeps; costs a processor. Default false.
         busy_poll: Option<bool>,
         /// Seed of dice and of the hash of flows. Default random, so that nobody knows which flows
         /// share a queue.
@@ -240,7 +243,9 @@ pub struct BridgePair {
     pub port: PortKind,
     /// Whether frames pass by the interfaces' own qdiscs.
     pub qdisc_bypass: bool,
-    /// Whether the forwarding thread never sleeps.
+    /// Forwarding threads.
+    pub workers: u32,
+    /// Whether a forwarding thread never sleeps.
     pub busy_poll: bool,
     /// Seed of dice and of the hash of flows.
     pub seed: Option<u64>,
@@ -359,6 +364,13 @@ impl Resolver<'_> {
             Some(name) => format!("pair.{}", name.0),
             None => format!("pair[{}]", index + 1),
         };
+        if !table
+            .workers
+            .is_none_or(|count| (1..=WORKERS).contains(&count))
+        {
+            let message = format!("there can be 1 to {WORKERS} workers");
+            self.complain(&format!("{place}.workers"), message);
+        }
         let pcap = self.pcap(&place, table.pcap.as_deref(), table.snap_len);
         let (left, right) = (table.left.0, table.right.0);
         let mut both = table.hop;
@@ -406,6 +418,7 @@ impl Resolver<'_> {
             keep_offloads: table.keep_offloads.unwrap_or(false),
             port: table.port.map(PortWord::value).unwrap_or_default(),
             qdisc_bypass: table.qdisc_bypass.unwrap_or(false),
+            workers: table.workers.unwrap_or(1),
             busy_poll: table.busy_poll.unwrap_or(false),
             seed: table.seed,
             pcap,

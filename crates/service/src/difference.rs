@@ -221,6 +221,7 @@ pub(crate) fn differences(running: &Pair, wanted: &Pair) -> Vec<Difference> {
         [old.qdisc_bypass, new.qdisc_bypass],
         switch,
     );
+    found.look("workers", FIXED, [old.workers, new.workers], u32::to_string);
     found.look("busy_poll", !FIXED, [old.busy_poll, new.busy_poll], switch);
     if wanted.seeded {
         found.look("seed", FIXED, [old.seed, new.seed], u64::to_string);

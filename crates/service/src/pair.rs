@@ -56,6 +56,7 @@ impl From<BridgePair> for Pair {
             config.down.circuits = Some(circuits);
         }
         config.qdisc_bypass = file.qdisc_bypass;
+        config.workers = file.workers;
         config.busy_poll = file.busy_poll;
         config.seed = file.seed.unwrap_or(config.seed);
         Self {
@@ -111,5 +112,9 @@ pub fn describe(config: &BridgeConfig) -> String {
     };
     let BridgeConfig { left, right, .. } = config;
     let [up, down] = [&config.up, &config.down].map(way);
-    format!("{left} <-> {right}; up: {up}; down: {down}")
+    let workers = match config.workers {
+        0..=1 => String::new(),
+        count => format!("; {count} workers"),
+    };
+    format!("{left} <-> {right}; up: {up}; down: {down}{workers}")
 }

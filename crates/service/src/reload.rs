@@ -94,11 +94,18 @@ impl Fleet {
         }
     }
 
-    /// Opens what there is to open: new pairs, and files of captures by the numbers of members.
+    /// Looks whether what runs can become what is wanted, and opens what there is to open: new
+    /// pairs, and files of captures by the numbers of members.
     fn prepare(&self, members: &[Member], steps: &[Step]) -> Result<ToBegin, ReloadError> {
         let mut opened = Vec::new();
         let mut recordings = Vec::new();
         for step in steps {
+            if let Step::Change(_, pair, _) = step
+                && let Some(why) = pair.config.beyond_workers()
+            {
+                let error = BridgeError::Workers(why);
+                return Err(ReloadError::Open(pair.name.clone(), error));
+            }
             match step {
                 Step::Start(pair) => {
                     let open = self.open(pair.clone());

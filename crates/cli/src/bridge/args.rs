@@ -3,7 +3,7 @@
 use crate::WrongInput;
 use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
-use sojourn_qdisc::{Entrance, SpecError};
+use sojourn_qdisc::{Entrance, SpecError, WORKERS};
 use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
@@ -131,7 +131,12 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) no_split_gso: bool,
 
-    /// Never sleep; costs one processor
+    /// Forwarding threads, over which flows are spread; all share the rate of `cake`
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(WORKERS)))]
+    pub(super) workers: u32,
+
+    /// Never sleep; costs one processor for each worker
     #[arg(long)]
     pub(super) busy_poll: bool,
 
@@ -250,6 +255,7 @@ impl PairArgs {
             keep_offloads: self.keep_offloads,
             port: self.port.into(),
             qdisc_bypass: self.qdisc_bypass,
+            workers: self.workers,
             busy_poll: self.busy_poll,
             seed: self.seed,
             pcap: self.pcap.clone().map(|path| PcapFile {

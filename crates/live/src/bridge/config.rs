@@ -60,6 +60,10 @@ pub struct BridgeConfig {
     /// Hand frames to the driver without the interface's own qdisc (`PACKET_QDISC_BYPASS`); AF_XDP
     /// always does.
     pub qdisc_bypass: bool,
+    /// Forwarding threads, each with a queue of its own each way; flows are spread over them by a
+    /// hash that both directions of a flow have in common, and all have one rate together
+    /// ([`sojourn_qdisc::SharedRate`]). Default 1, [`sojourn_qdisc::WORKERS`] at most.
+    pub workers: u32,
     /// Most bytes that the frames of one direction may hold, in its queue and on the way. Beyond
     /// it arriving frames are dropped and counted (`no_buffer`). A frame holds 2.2 KiB, and above
     /// 2 KiB a second part of 4, 8, 16, 32 or 64 KiB. Default 144 MiB.
@@ -88,6 +92,7 @@ impl BridgeConfig {
             keep_offloads: false,
             port: PortChoice::Packet,
             qdisc_bypass: false,
+            workers: 1,
             memory: 144 << 20,
         }
     }
@@ -100,6 +105,51 @@ impl BridgeConfig {
             Side::Up => &mut self.up,
             Side::Down => &mut self.down,
         }
+    }
+
+    /// The same to look at.
+    pub(super) const fn direction(&self, side: Side) -> &Direction {
+        match side {
+            Side::Up => &self.up,
+            Side::Down => &self.down,
+        }
+    }
+
+    /// What of `memory` is a worker's.
+    pub(super) fn memory_of_worker(&self) -> u64 {
+        self.memory / u64::from(self.workers.max(1))
+    }
+
+    /// What several workers cannot do, where there are several and it is asked for.
+    pub fn beyond_workers(&self) -> Option<&'static str> {
+        if self.workers <= 1 {
+            return None;
+        }
+        if self.port == PortChoice::Xdp {
+            return Some("frames come through AF_PACKET: `port` cannot be `xdp`");
+        }
+        if !self.changes.is_empty() {
+            return Some("there are no changes at times that are known before");
+        }
+        [&self.up, &self.down].into_iter().find_map(|direction| {
+            if direction.autorate.is_some() {
+                return Some("no `autorate` is possible: no worker sees all packets");
+            }
+            if direction.line.rate != LineRate::Infinite {
+                return Some("a rate is cake's: give it as its `bandwidth`, not to the link");
+            }
+            match &direction.qdisc {
+                Spec::Cake(cake) if cake.autorate => {
+                    Some("cake takes no `autorate-ingress`: no worker sees all packets")
+                }
+                Spec::CakeMq { .. } => Some("each has a queue of `cake_mq`: write `cake`"),
+                Spec::Htb { .. } | Spec::Tbf { .. } => {
+                    Some("a rate is cake's: htb and tbf cannot share theirs")
+                }
+                Spec::Tree(_) => Some("no `subscribers` are possible: a tree cannot be shared"),
+                _ => None,
+            }
+        })
     }
 
     /// How the rates follow the link beyond the right interface, by side.

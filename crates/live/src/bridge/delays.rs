@@ -37,6 +37,14 @@ impl Delays {
         self.counts[DELAYS.partition_point(|bound| *bound < sojourn)] += 1;
         self.sum += sojourn;
     }
+
+    /// Adds those of another queue.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        self.sum += other.sum;
+    }
 }
 
 #[cfg(test)]

@@ -62,12 +62,17 @@ pub(crate) struct Wait {
 }
 
 impl<P: FramePort> Engine<P> {
-    /// `mtu` is that of the narrower interface.
-    pub(crate) fn new(config: &BridgeConfig, pools: [Pool; 2], ports: [P; 2], mtu: u32) -> Self {
+    /// With what is to be between the ports, by side.
+    pub(crate) fn new(
+        config: &BridgeConfig,
+        pools: [Pool; 2],
+        ports: [P; 2],
+        lanes: [Lane; 2],
+    ) -> Self {
         Self {
             ports,
             pools,
-            lanes: Side::BOTH.map(|side| Lane::new(side, config, mtu)),
+            lanes,
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
             foreign: Foreign::default(),

@@ -53,6 +53,9 @@ pub enum BridgeError {
         /// Why it cannot be the way round.
         reason: String,
     },
+    /// Several workers cannot do what is asked for.
+    #[error("with several workers {0}; or leave out `workers`")]
+    Workers(&'static str),
     /// An interface was removed while we ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

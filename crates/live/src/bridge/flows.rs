@@ -140,7 +140,11 @@ impl FlowTable {
         if now >= self.until {
             return None;
         }
-        let key = frame.parsed().flow;
+        Some(self.place(frame.parsed().flow))
+    }
+
+    /// The counts of a flow, which may take the place of another's.
+    fn place(&mut self, key: FlowKey) -> &mut FlowCounts {
         let set = key.hash(self.seed) as usize % (PLACES / WAYS);
         let places = &mut self.flows[set * WAYS..][..WAYS];
         let known = |(there, counts): &(FlowKey, FlowCounts)| *there == key && !counts.is_none();
@@ -151,7 +155,15 @@ impl FlowTable {
             places[place] = (key, FlowCounts::default());
             place
         });
-        Some(&mut places[place].1)
+        &mut places[place].1
+    }
+
+    /// Adds what another table has counted.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        for (key, counts) in other.flows() {
+            self.place(*key).add(counts);
+        }
+        self.rest.add(&other.rest);
     }
 }
 

@@ -212,12 +212,14 @@ fn splits(rule: Option<bool>, rate: &LineRate) -> bool {
 }
 
 impl Lane {
-    /// A lane at an interface of `mtu` bytes of IP packet.
+    /// The lane of a bridge with one worker at an interface of `mtu` bytes of IP packet.
+    #[cfg(test)]
     pub(crate) fn new(side: Side, config: &BridgeConfig, mtu: u32) -> Self {
         Self::of_worker(side, config, mtu, None)
     }
 
-    /// The same of one of several workers.
+    /// A lane at an interface of `mtu` bytes of IP packet; of several workers, which one it is and
+    /// what they share.
     pub(crate) fn of_worker(
         side: Side,
         config: &BridgeConfig,

@@ -32,6 +32,25 @@ pub struct PortCounters {
     pub refused: u64,
 }
 
+impl PortCounters {
+    /// Adds those of another port of the same interface.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.received, other.received),
+            (&mut self.sent, other.sent),
+            (&mut self.missed, other.missed),
+            (&mut self.no_buffer, other.no_buffer),
+            (&mut self.no_buffer_bytes, other.no_buffer_bytes),
+            (&mut self.unreadable, other.unreadable),
+            (&mut self.by_kernel, other.by_kernel),
+            (&mut self.refused, other.refused),
+        ];
+        for (sum, more) in pairs {
+            *sum += more;
+        }
+    }
+}
+
 /// One interface: frames in and out, in batches, without blocking.
 pub trait FramePort {
     /// Appends up to [`BATCH`] frames that have arrived, oldest first, stamped on `clock`.

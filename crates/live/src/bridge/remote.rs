@@ -90,13 +90,19 @@ pub(super) enum Answer {
 
 #[derive(Debug)]
 struct Shared {
+    workers: Vec<Slot>,
+    /// Whoever asks holds this; a forwarding thread never does.
+    turn: Mutex<Turn>,
+}
+
+/// Between one forwarding thread and whoever asks.
+#[derive(Debug)]
+struct Slot {
     state: AtomicU8,
     order: Mutex<Option<(Order, Thread)>>,
     answer: Mutex<Option<Answer>>,
     /// Readable when the forwarding thread is to look.
     bell: OwnedFd,
-    /// Whoever asks holds this; the forwarding thread never does.
-    turn: Mutex<Turn>,
 }
 
 /// What those who ask know.
@@ -106,8 +112,8 @@ struct Turn {
     last: Option<(Instant, Arc<Snapshot>)>,
     /// What the bridge works by.
     config: BridgeConfig,
-    /// How its queues are built, by side.
-    plans: [Plan; 2],
+    /// How the queues of each worker are built, by side.
+    plans: Vec<[Plan; 2]>,
     /// Its probes, by the numbers of their guards.
     probes: Vec<(u64, Probe)>,
     /// Probes that there have been.
@@ -115,6 +121,24 @@ struct Turn {
 }
 
 impl Turn {
+    /// What a worker is to become.
+    fn wanted(&self, number: usize, config: &BridgeConfig) -> Box<Wanted> {
+        let build = |plan: &Plan, [old, new]: [&Direction; 2]| {
+            (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc))
+        };
+        let [up, down] = &self.plans[number];
+        let follows_anew = self.config.autorates() != config.autorates();
+        Box::new(Wanted {
+            config: config.clone(),
+            built: [
+                build(up, [&self.config.up, &config.up]),
+                build(down, [&self.config.down, &config.down]),
+            ],
+            follows_anew,
+            following: follows_anew.then(|| Following::of(config)).flatten(),
+        })
+    }
+
     fn probes(&self) -> Vec<Probe> {
         self.probes.iter().map(|(_, probe)| probe.clone()).collect()
     }
@@ -144,6 +168,9 @@ pub enum RemoteError {
     /// As many look on as may.
     #[error("{PROBES} captures are under way already, and more would slow the bridge down")]
     Crowded,
+    /// What is asked for takes one worker.
+    #[error("with several workers {0}; nothing was changed")]
+    Workers(&'static str),
 }
 
 /// A running bridge as other threads see it.
@@ -157,17 +184,29 @@ pub struct Showing {
     id: u64,
 }
 
-/// The forwarding thread's end.
+/// A forwarding thread's end.
 #[derive(Debug)]
-pub(super) struct Inbox(Arc<Shared>);
+pub(super) struct Inbox {
+    shared: Arc<Shared>,
+    number: usize,
+}
 
-/// Both ends of a bridge that works by `config`, and how its queues are built.
-pub(super) fn pair(config: &BridgeConfig, plans: [Plan; 2]) -> io::Result<(Remote, Inbox)> {
+/// Both ends of a bridge that works by `config`, and how the queues of each worker are built.
+pub(super) fn pair(
+    config: &BridgeConfig,
+    plans: Vec<[Plan; 2]>,
+) -> io::Result<(Remote, Vec<Inbox>)> {
+    let slot = |_| {
+        Ok(Slot {
+            state: AtomicU8::new(IDLE),
+            order: Mutex::default(),
+            answer: Mutex::default(),
+            bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        })
+    };
+    let workers = plans.iter().map(slot).collect::<io::Result<Vec<_>>>()?;
     let shared = Arc::new(Shared {
-        state: AtomicU8::new(IDLE),
-        order: Mutex::default(),
-        answer: Mutex::default(),
-        bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        workers,
         turn: Mutex::new(Turn {
             last: None,
             config: config.clone(),
@@ -176,7 +215,12 @@ pub(super) fn pair(config: &BridgeConfig, plans: [Plan; 2]) -> io::Result<(Remot
             shown: 0,
         }),
     });
-    Ok((Remote(Arc::clone(&shared)), Inbox(shared)))
+    let inbox = |number| Inbox {
+        shared: Arc::clone(&shared),
+        number,
+    };
+    let inboxes = (0..shared.workers.len()).map(inbox).collect();
+    Ok((Remote(shared), inboxes))
 }
 
 impl Remote {
@@ -191,10 +235,14 @@ impl Remote {
         {
             return Ok(Arc::clone(snapshot));
         }
-        let Answer::Snapshot(snapshot) = self.ask(Order::Snapshot)? else {
-            return Err(RemoteError::Ended);
-        };
-        let snapshot = Arc::<Snapshot>::from(snapshot);
+        let mut all = Vec::with_capacity(self.0.workers.len());
+        for slot in &self.0.workers {
+            let Answer::Snapshot(snapshot) = slot.ask(Order::Snapshot)? else {
+                return Err(RemoteError::Ended);
+            };
+            all.push(*snapshot);
+        }
+        let snapshot = Arc::new(Snapshot::of_workers(all, &turn.config));
         turn.last = Some((Instant::now(), Arc::clone(&snapshot)));
         Ok(snapshot)
     }
@@ -209,36 +257,32 @@ impl Remote {
     /// `busy_poll`, `watchdog`, `stale` and `memory`; the rest stays as it was at the start.
     ///
     /// # Errors
-    /// When the bridge hangs or has ended.
+    /// When the bridge hangs or has ended, or has several workers that cannot do it.
     pub fn reconfigure(&self, change: impl FnOnce(&mut BridgeConfig)) -> Result<(), RemoteError> {
         let mut turn = self.turn();
         let mut config = turn.config.clone();
         change(&mut config);
         config.keep_fixed(&turn.config);
-        let build = |plan: &Plan, [old, new]: [&Direction; 2]| {
-            (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc))
-        };
-        let [up, down] = &turn.plans;
-        let built = [
-            build(up, [&turn.config.up, &config.up]),
-            build(down, [&turn.config.down, &config.down]),
-        ];
-        let follows_anew = turn.config.autorates() != config.autorates();
-        let following = follows_anew.then(|| Following::of(&config)).flatten();
-        let wanted = Box::new(Wanted {
-            config: config.clone(),
-            built,
-            follows_anew,
-            following,
-        });
-        let answer = self.ask(Order::Become(wanted));
-        if matches!(answer, Ok(_) | Err(RemoteError::Late)) {
-            (turn.config, turn.last) = (config, None);
+        if let Some(why) = config.beyond_workers() {
+            return Err(RemoteError::Workers(why));
         }
+        let mut not_needed = Vec::with_capacity(turn.plans.len());
+        for (number, slot) in self.0.workers.iter().enumerate() {
+            let wanted = turn.wanted(number, &config);
+            match slot.ask(Order::Become(wanted)) {
+                Ok(Answer::Done(old)) => not_needed.push(old),
+                Ok(_) => {}
+                Err(error) if number == 0 && error != RemoteError::Late => return Err(error),
+                // It has begun with it, or those before it have.
+                Err(_) => {
+                    (turn.config, turn.last) = (config, None);
+                    return Err(RemoteError::Late);
+                }
+            }
+        }
+        (turn.config, turn.last) = (config, None);
         drop(turn);
-        if let Answer::Done(not_needed) = answer? {
-            drop(not_needed);
-        }
+        drop(not_needed);
         Ok(())
     }
 
@@ -267,7 +311,7 @@ impl Remote {
         if turn.config.autorates() == [None; 2] {
             return Ok(Vec::new());
         }
-        match self.ask(Order::Tell(Vec::with_capacity(KEPT)))? {
+        match self.first().ask(Order::Tell(Vec::with_capacity(KEPT)))? {
             Answer::Told(told) => Ok(told),
             _ => Err(RemoteError::Ended),
         }
@@ -293,7 +337,7 @@ impl Remote {
         while next < end && classes.trees.iter().any(Option::is_some) {
             let room = (end - next).min(SLICE);
             let empty = [(); 2].map(|()| Vec::with_capacity(room as usize));
-            let Answer::Classes(counts) = self.ask(Order::Classes(next, empty))? else {
+            let Answer::Classes(counts) = self.first().ask(Order::Classes(next, empty))? else {
                 return Err(RemoteError::Ended);
             };
             let is_last = counts.iter().all(|counts| counts.len() < room as usize);
@@ -315,10 +359,21 @@ impl Remote {
     /// When the bridge hangs or has ended.
     pub fn flows(&self, empty: [FlowTable; 2]) -> Result<[Option<FlowTable>; 2], RemoteError> {
         let _turn = self.turn();
-        match self.ask(Order::Count(empty))? {
-            Answer::Counted(flows) => Ok(flows),
-            _ => Err(RemoteError::Ended),
+        let mut all: [Option<FlowTable>; 2] = [None, None];
+        let others = self.0.workers.iter().skip(1);
+        let others: Vec<_> = others.map(|slot| (slot, empty.clone())).collect();
+        for (slot, empty) in others.into_iter().chain([(self.first(), empty)]) {
+            let Answer::Counted(flows) = slot.ask(Order::Count(empty))? else {
+                return Err(RemoteError::Ended);
+            };
+            for (all, flows) in all.iter_mut().zip(flows) {
+                match (all.as_mut(), flows) {
+                    (Some(all), Some(flows)) => all.absorb(&flows),
+                    (_, flows) => *all = flows,
+                }
+            }
         }
+        Ok(all)
     }
 
     /// Has the bridge show its frames to another probe, [`PROBES`] at most, from now on.
@@ -328,12 +383,13 @@ impl Remote {
     pub fn show(&self, probe: Probe) -> Result<Showing, RemoteError> {
         let mut turn = self.turn();
         let showing = self.enter(&mut turn, probe)?;
-        let answer = self.ask(Order::Show(turn.probes()));
+        let answers = self.show_all(&turn);
         drop(turn);
-        match answer {
-            Ok(_) | Err(RemoteError::Late) => Ok(showing),
+        let mut failed = answers.into_iter().filter_map(Result::err);
+        match failed.find(|error| *error != RemoteError::Late) {
+            None => Ok(showing),
             // And so it is taken away again.
-            Err(error) => Err(error),
+            Some(error) => Err(error),
         }
     }
 
@@ -342,6 +398,16 @@ impl Remote {
         let mut turn = self.turn();
         let showing = self.enter(&mut turn, probe)?;
         Ok((showing, turn.probes()))
+    }
+
+    /// Has every worker show its frames to all probes that there are.
+    /// Yields what is not needed any more.
+    fn show_all(&self, turn: &Turn) -> Vec<Result<Vec<Probe>, RemoteError>> {
+        let show = |slot: &Slot| match slot.ask(Order::Show(turn.probes()))? {
+            Answer::Shown(before) => Ok(before),
+            _ => Err(RemoteError::Ended),
+        };
+        self.0.workers.iter().map(show).collect()
     }
 
     fn enter(&self, turn: &mut Turn, probe: Probe) -> Result<Showing, RemoteError> {
@@ -358,22 +424,33 @@ impl Remote {
 
     /// Whether the bridge has ended.
     pub fn has_ended(&self) -> bool {
-        self.0.state.load(Ordering::Acquire) == CLOSED
+        let is_closed = |slot: &Slot| slot.state.load(Ordering::Acquire) == CLOSED;
+        self.0.workers.iter().any(is_closed)
     }
 
     fn turn(&self) -> MutexGuard<'_, Turn> {
         self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the forwarding thread look up at once, from whatever it waits for.
+    fn first(&self) -> &Slot {
+        &self.0.workers[0]
+    }
+
+    /// Makes the forwarding threads look up at once, from whatever they wait for.
     pub fn wake(&self) {
+        self.0.workers.iter().for_each(Slot::wake);
+    }
+}
+
+impl Slot {
+    fn wake(&self) {
         // It can only fail when the bell has been rung for 2^64 - 1 times.
-        let _ = rustix::io::write(&self.0.bell, &1_u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     /// One order at a time: the caller holds `turn`.
     fn ask(&self, order: Order) -> Result<Answer, RemoteError> {
-        let shared = &*self.0;
+        let shared = self;
         let slot = |slot: &Mutex<Option<Answer>>| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.take()
@@ -423,15 +500,13 @@ impl Drop for Showing {
         let mut turn = self.remote.turn();
         turn.probes.retain(|(id, _)| *id != self.id);
         // A bridge that hangs drops it with the next order about probes; nobody looks at it.
-        let taken_away = self.remote.ask(Order::Show(turn.probes()));
+        let not_needed = self.remote.show_all(&turn);
         drop(turn);
-        if let Ok(Answer::Shown(not_needed)) = taken_away {
-            drop(not_needed);
-        }
+        drop(not_needed);
     }
 }
 
-impl Shared {
+impl Slot {
     fn step(&self, from: u8, to: u8) -> bool {
         let swapped = self
             .state
@@ -441,14 +516,18 @@ impl Shared {
 }
 
 impl Inbox {
+    fn slot(&self) -> &Slot {
+        &self.shared.workers[self.number]
+    }
+
     /// What becomes readable when there is something to see.
     pub(super) fn bell(&self) -> BorrowedFd<'_> {
-        self.0.bell.as_fd()
+        self.slot().bell.as_fd()
     }
 
     /// Carries out the order that is there, if one is.
     pub(super) fn serve(&self, carry_out: impl FnOnce(Order) -> Answer) {
-        let shared = &*self.0;
+        let shared = self.slot();
         if shared.state.load(Ordering::Acquire) != ASKED || !shared.step(ASKED, TAKEN) {
             return;
         }
@@ -468,97 +547,15 @@ impl Inbox {
 
     /// Makes the bell silent again.
     pub(super) fn heard(&self) {
-        let _ = rustix::io::read(&self.0.bell, &mut [0; 8]);
+        let _ = rustix::io::read(&self.slot().bell, &mut [0; 8]);
     }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        self.0.state.store(CLOSED, Ordering::Release);
+        self.slot().state.store(CLOSED, Ordering::Release);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::capture;
-    use super::super::lane::Lane;
-    use super::*;
-    use sojourn_units::Rate;
-    use sojourn_world::TapPoint;
-
-    fn both() -> (Remote, Inbox) {
-        let config = BridgeConfig::new("a", "b");
-        let plans = Side::BOTH.map(|side| Lane::new(side, &config, 1500).plan);
-        pair(&config, plans).unwrap()
-    }
-
-    #[test]
-    fn an_order_is_carried_out_once_or_taken_back() {
-        let (remote, inbox) = both();
-        let slow = LineRate::Fixed(Rate::from_bps(1_000_000));
-        let tell = || remote.set_rate(Side::Up, slow.clone());
-        // Nobody serves: the order is taken back, and is not carried out later.
-        assert_eq!(tell(), Err(RemoteError::Hangs));
-        inbox.serve(|_| panic!("nobody waits for it any more"));
-        assert_eq!(remote.config().up.line.rate, LineRate::Infinite);
-        thread::scope(|scope| {
-            let asker = scope.spawn(tell);
-            while !asker.is_finished() {
-                inbox.serve(|order| {
-                    let Order::Become(wanted) = order else {
-                        panic!("{order:?}");
-                    };
-                    assert_eq!(wanted.config.up.line.rate, slow);
-                    Answer::Done(wanted)
-                });
-            }
-            assert_eq!(asker.join().unwrap(), Ok(()));
-        });
-        assert_eq!(remote.config().up.line.rate, slow);
-        drop(inbox);
-        assert_eq!(tell(), Err(RemoteError::Ended));
-    }
-
-    #[test]
-    fn so_many_may_look_on_and_whoever_goes_makes_room() {
-        let (remote, inbox) = both();
-        let probe = || capture::probe(&[TapPoint::Node(0)], 64).0;
-        let mut showing = Vec::new();
-        for number in 1..=PROBES {
-            let (guard, all) = remote.show_first(probe()).unwrap();
-            assert_eq!(all.len(), number);
-            showing.push(guard);
-        }
-        assert_eq!(remote.show(probe()).unwrap_err(), RemoteError::Crowded);
-        let mut shown = Vec::new();
-        thread::scope(|scope| {
-            let gone = scope.spawn(|| drop(showing.pop()));
-            while !gone.is_finished() {
-                inbox.serve(|order| {
-                    let Order::Show(probes) = order else {
-                        panic!("{order:?}");
-                    };
-                    Answer::Shown(std::mem::replace(&mut shown, probes))
-                });
-            }
-        });
-        assert_eq!(shown.len(), PROBES - 1);
-        // Nobody serves any more, and yet there is room.
-        drop(inbox);
-        assert!(remote.has_ended());
-        drop(showing.pop());
-        assert_eq!(remote.show(probe()).unwrap_err(), RemoteError::Ended);
-    }
-
-    #[test]
-    fn the_bell_rings_until_it_is_heard() {
-        let (remote, inbox) = both();
-        remote.wake();
-        remote.wake();
-        inbox.heard();
-        assert!(
-            rustix::io::read(inbox.bell(), &mut [0; 8]).is_err(),
-            "silent"
-        );
-    }
-}
+mod tests;

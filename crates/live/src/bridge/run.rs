@@ -1,21 +1,18 @@
-//! The bridge on real interfaces: opening, the loop, closing.
+//! One forwarding thread of a bridge: its loop, and what it does for those who ask.
 
-use super::capture::Probe;
-use super::config::{BridgeConfig, FailOpen, PortChoice, Side};
+use super::config::{BridgeConfig, Side};
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::following::{Followed, Following};
-use super::frame::Pool;
 use super::observer::{Observer, Onlookers, Watched};
 use super::port::FramePort;
-use super::remote::{self, Answer, Inbox, Order, Remote, RemoteError, Showing, Wanted};
+use super::remote::{Answer, Inbox, Order, Wanted};
 use super::snapshot::{SideStats, Snapshot};
-use super::watchdog::Watchdog;
-use crate::claim::Claim;
+use super::watchdog::{Pulses, Watchdog};
 use crate::clock::Clock;
-use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
-use crate::interface::{Interface, Offloads, OffloadsOff};
-use crate::port::{self, Port, PortState};
+use crate::fail_open::FailOpenBridge;
+use crate::interface::Interface;
+use crate::port::{Port, PortState};
 use crate::sys;
 use rustix::thread::set_current_timer_slack;
 use sleep::Load;
@@ -24,187 +21,110 @@ use sojourn_units::{Span, Time};
 use sojourn_world::{Change, LineRate};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A bridge with its interfaces open. Open and run it on a thread that is in the network
-/// namespace of the interfaces.
-pub struct Bridge {
-    engine: Engine<Port>,
+/// A forwarding thread, from the opening of a bridge to its end.
+pub(super) struct Worker {
+    /// Which of the bridge's it is.
+    number: usize,
+    pub(super) engine: Engine<Port>,
     port_state: PortState,
     config: BridgeConfig,
     names: [String; 2],
     /// Changes still to come.
     changes: VecDeque<Change>,
-    /// Restores the interfaces when dropped.
-    _offloads: Vec<OffloadsOff>,
-    way_round: WayRound,
-    /// After everything that is undone at the end.
-    claims: Vec<Claim>,
-    remote: Remote,
     /// Taken out while it serves.
     inbox: Option<Inbox>,
     /// While it does not forward: who sees its frames.
-    onlookers: Onlookers,
+    pub(super) onlookers: Onlookers,
+    /// Those of all workers.
+    pulses: Arc<Pulses>,
     /// Set while it forwards in real time.
     watchdog: Option<Watchdog>,
     /// The queues at the stop, before what they held was sent.
     closing: Option<[(Counters, Backlog, Report); 2]>,
-    wakeups: u64,
+    pub(super) wakeups: u64,
     load: Load,
 }
 
-/// What happens to the link when this process dies.
-#[derive(Debug)]
-enum WayRound {
-    /// It goes down, as was asked for.
-    NotWanted,
-    /// It goes down, because there is no way round.
-    Impossible(FailOpenError),
-    /// A kernel bridge forwards.
-    Bridge(FailOpenBridge),
+/// What a worker has around it while it forwards.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// The way round, where there is one.
+    pub(super) kernel: Option<&'a FailOpenBridge>,
+    /// Whether it is to end.
+    pub(super) ends: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Bridge {
-    /// Whether `config`'s interfaces are there and can be bridged; nothing is touched.
-    ///
-    /// # Errors
-    /// When an interface is missing, down, named twice or no Ethernet.
-    pub fn check(config: &BridgeConfig) -> Result<(), BridgeError> {
-        Self::interfaces(config).map(drop)
-    }
-
-    fn interfaces(config: &BridgeConfig) -> Result<(Interface, Interface), BridgeError> {
-        if config.left == config.right {
-            return Err(BridgeError::Same(config.left.clone()));
-        }
-        let left = Interface::find(&config.left)?;
-        Ok((left, Interface::find(&config.right)?))
-    }
-
-    /// Opens both interfaces in the calling thread's network namespace. Frames that arrive from
-    /// now on are forwarded once [`Bridge::run`] is called.
-    ///
-    /// # Errors
-    /// When an interface is missing, down, named twice or no Ethernet; when permission is missing.
-    pub fn open(config: BridgeConfig) -> Result<Self, BridgeError> {
-        let (left, right) = Self::interfaces(&config)?;
-        let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
-        let claims = [claim(&left)?, claim(&right)?];
-        let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
-        // One for each direction, so that a flood in one leaves the other alone.
-        let mut pools = Side::BOTH.map(|_| Pool::of(config.memory));
-        let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
-        // Before the way round is closed, so that no frame falls between the two.
-        let (ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
-        let way_round = way_round(&config, &left, &right, &mut claims)?;
-        let mtu = left.mtu.min(right.mtu);
-        let mut engine = Engine::new(&config, pools, ports, mtu);
-        let plans = engine.lanes.each_ref().map(|lane| lane.plan.clone());
-        let remotes = remote::pair(&config, plans);
-        let (remote, inbox) = remotes.doing("make an event counter")?;
-        if let WayRound::Bridge(bridge) = &way_round {
-            engine.foreign.until = bridge.forwarded_until;
-            if engine.foreign.until > Time::ZERO {
-                engine.discard_waiting().doing("read from the interfaces")?;
-            }
-        }
-        let onlookers = Onlookers {
-            probes: Vec::new(),
-            following: Following::of(&config),
-        };
-        Ok(Self {
+impl Worker {
+    /// One that forwards by `config` once it is told to.
+    pub(super) fn new(
+        number: usize,
+        config: BridgeConfig,
+        engine: Engine<Port>,
+        (names, port_state): ([String; 2], PortState),
+        (inbox, pulses): (Inbox, Arc<Pulses>),
+    ) -> Self {
+        Self {
+            number,
             engine,
             port_state,
-            names: [left.name, right.name],
+            names,
             changes: config.changes.clone().into(),
-            _offloads: offloads,
-            way_round,
-            claims,
-            config,
-            remote,
             inbox: Some(inbox),
-            onlookers,
+            onlookers: Onlookers {
+                probes: Vec::new(),
+                following: Following::of(&config),
+            },
+            config,
+            pulses,
             watchdog: None,
             closing: None,
             wakeups: 0,
             load: Load::default(),
-        })
-    }
-
-    /// What happens to the link when this process dies, as a sentence for the user.
-    pub fn fail_open_state(&self) -> String {
-        match &self.way_round {
-            WayRound::NotWanted => "fail open: off, the link goes down with this process".into(),
-            WayRound::Impossible(why) => {
-                format!("fail open: not possible, the link goes down with this process: {why}")
-            }
-            WayRound::Bridge(bridge) => {
-                format!("fail open: kernel bridge `{}` takes over", bridge.name)
-            }
         }
     }
 
-    /// What brings frames in and out; as a sentence for the user by its `Display`.
-    pub fn port_state(&self) -> &PortState {
-        &self.port_state
-    }
-
-    /// The bridge as other threads see it while it runs.
-    pub fn remote(&self) -> Remote {
-        self.remote.clone()
-    }
-
-    /// Has it show its frames to a probe from the first one on; see [`Remote::show`].
-    ///
-    /// # Errors
-    /// When there are as many probes as there may be.
-    pub fn show(&mut self, probe: Probe) -> Result<Showing, RemoteError> {
-        let (showing, probes) = self.remote.show_first(probe)?;
-        self.onlookers.probes = probes;
-        Ok(showing)
-    }
-
-    /// Forwards until `stop` is set, then sends what is held and returns. Statistics are then those
-    /// of the stop. A stop is seen within
-    /// 50 ms.
-    ///
-    /// # Errors
-    /// When an interface is removed, or the operating system refuses to wait.
-    pub fn run<O: Observer>(
+    /// Has its onlookers see what `work` does.
+    pub(super) fn watched<O: Observer, T>(
         &mut self,
-        stop: &AtomicBool,
         observer: &mut O,
-    ) -> Result<(), BridgeError> {
-        wake_precisely();
+        work: impl FnOnce(&mut Self, &mut Watched<'_, O>) -> T,
+    ) -> T {
         let onlookers = std::mem::take(&mut self.onlookers);
         let mut watched = Watched {
             observer,
             onlookers,
         };
-        let result = self.forward(stop, &mut watched);
+        let result = work(self, &mut watched);
         self.onlookers = watched.onlookers;
-        // Without one of its interfaces the kernel bridge is of no use either.
-        if result.is_err()
-            && !matches!(result, Err(BridgeError::Gone(_)))
-            && let WayRound::Bridge(bridge) = &mut self.way_round
-        {
-            bridge.leave_in_place();
-            bridge.open_now();
-        }
         result
     }
 
-    fn forward<O: Observer>(
+    /// Forwards until it is to end.
+    pub(super) fn forward<O: Observer>(
         &mut self,
-        stop: &AtomicBool,
+        around: Around<'_>,
+        observer: &mut Watched<'_, O>,
+    ) -> Result<(), BridgeError> {
+        wake_precisely();
+        let result = self.go_round(around, observer);
+        // From here on nobody waits for this thread.
+        self.watchdog = None;
+        result
+    }
+
+    fn go_round<O: Observer>(
+        &mut self,
+        around: Around<'_>,
         observer: &mut Watched<'_, O>,
     ) -> Result<(), BridgeError> {
         let mut now = self.config.clock.now();
-        self.watchdog = self.watch(now);
-        while !stop.load(Ordering::Relaxed) {
+        self.watchdog = self.watch(now, around.kernel);
+        while !(around.ends)() {
             self.wakeups += 1;
-            self.beat(now, observer)?;
+            self.beat(now, around.kernel, observer)?;
             while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
                 let changed = self.engine.change(change, now, observer);
                 changed.doing("forward frames")?;
@@ -215,50 +135,57 @@ impl Bridge {
                 wait.until = wait.until.min(change.at);
             }
             wait.until = wait.until.min(self.follow_link(now, observer));
-            self.serve(&mut observer.onlookers);
+            self.serve(&mut observer.onlookers, around.kernel);
             now = self.sleep(wait, now)?;
         }
-        let mut now = self.config.clock.now();
-        if matches!(&self.way_round, WayRound::Bridge(bridge) if bridge.stays()) {
-            now = self.wait_for_a_gap(observer)?;
-        }
+        Ok(())
+    }
+
+    /// Keeps what its queues are now: statistics are those of the stop from here on.
+    pub(super) fn close(&mut self) {
         let closing = Side::BOTH.map(|side| self.queue(side));
         self.closing = Some(closing);
-        // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
-        if let WayRound::Bridge(bridge) = &self.way_round
-            && bridge.stays()
-        {
-            bridge.open_now();
-            leave_to_kernel(&self.engine.ports, self.config.clock);
-        }
-        self.engine
-            .finish(now, observer)
-            .doing("send the last frames")
+    }
+
+    /// Leaves frames to the kernel that arrive from now on.
+    pub(super) fn leave_to_kernel(&self) {
+        leave_to_kernel(&self.engine.ports, self.config.clock);
+    }
+
+    /// Sends what is held, and of what arrives what came before `until`.
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        until: Time,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
+        let finished = self.engine.finish(until, observer);
+        finished.doing("send the last frames")
     }
 
     /// In virtual time nothing stands still.
-    fn watch(&self, now: Time) -> Option<Watchdog> {
+    fn watch(&self, now: Time, kernel: Option<&FailOpenBridge>) -> Option<Watchdog> {
         let config = &self.config;
-        let kernel = matches!(&self.way_round, WayRound::Bridge(_)) && !config.watchdog.is_zero();
-        let limit = if kernel {
+        let limit = if kernel.is_some() && !config.watchdog.is_zero() {
             config.watchdog
         } else {
             config.stale
         };
         let wanted = !config.clock.is_virtual() && limit < Span::MAX;
-        wanted.then(|| Watchdog::new(limit, now))
+        wanted.then(|| Watchdog::new(limit, now, &self.pulses, self.number))
     }
 
     /// Says that this thread lives, and makes up for a time in which it did not.
-    fn beat<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<(), BridgeError> {
+    fn beat<O: Observer>(
+        &mut self,
+        now: Time,
+        kernel: Option<&FailOpenBridge>,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
         let Some(watchdog) = &mut self.watchdog else {
             return Ok(());
         };
         let clock = self.config.clock;
-        let kernel = match &self.way_round {
-            WayRound::Bridge(bridge) if !self.config.watchdog.is_zero() => Some(bridge),
-            _ => None,
-        };
+        let kernel = kernel.filter(|_| !self.config.watchdog.is_zero());
         let ports = &self.engine.ports;
         let stall = watchdog.beat(now, clock, |until| {
             if let Some(bridge) = kernel {
@@ -273,7 +200,10 @@ impl Bridge {
 
     /// Goes on until no frame is between the socket and the gate, so that none passes both: a
     /// frame wakes us up before it reaches the gate. On a link that is never quiet, for 20 ms.
-    fn wait_for_a_gap<O: Observer>(&mut self, observer: &mut O) -> Result<Time, BridgeError> {
+    pub(super) fn wait_for_a_gap<O: Observer>(
+        &mut self,
+        observer: &mut O,
+    ) -> Result<Time, BridgeError> {
         const GAP: Span = Span::from_micros(100);
         const LONGEST: Span = Span::from_millis(20);
         let start = self.config.clock.now();
@@ -309,9 +239,9 @@ impl Bridge {
     }
 
     /// Looks whether somebody wants something.
-    fn serve(&mut self, onlookers: &mut Onlookers) {
+    fn serve(&mut self, onlookers: &mut Onlookers, kernel: Option<&FailOpenBridge>) {
         if let Some(inbox) = self.inbox.take() {
-            inbox.serve(|order| self.carry_out(order, onlookers));
+            inbox.serve(|order| self.carry_out(order, onlookers, kernel));
             self.inbox = Some(inbox);
         }
     }
@@ -326,7 +256,12 @@ impl Bridge {
         })
     }
 
-    fn carry_out(&mut self, order: Order, onlookers: &mut Onlookers) -> Answer {
+    fn carry_out(
+        &mut self,
+        order: Order,
+        onlookers: &mut Onlookers,
+        kernel: Option<&FailOpenBridge>,
+    ) -> Answer {
         let now = self.config.clock.now();
         match order {
             Order::Snapshot => Answer::Snapshot(Box::new(self.seen_by(onlookers))),
@@ -338,6 +273,7 @@ impl Bridge {
             }
             Order::Become(mut wanted) => {
                 self.follow(&mut wanted, onlookers, now);
+                self.watch_by(&wanted.config, now, kernel);
                 Answer::Done(wanted)
             }
             Order::Count(mut flows) => {
@@ -382,19 +318,26 @@ impl Bridge {
                 }
             }
         }
+        let memory = self.config.memory_of_worker();
         for pool in &mut self.engine.pools {
-            pool.set_limit(self.config.memory);
+            pool.set_limit(memory);
         }
+    }
+
+    /// Is watched as it is to be now, where it was otherwise by the `old` configuration.
+    fn watch_by(&mut self, old: &BridgeConfig, now: Time, kernel: Option<&FailOpenBridge>) {
         if old.watchdog != self.config.watchdog || old.stale != self.config.stale {
-            if let WayRound::Bridge(bridge) = &self.way_round {
+            if let Some(bridge) = kernel {
                 hold_until(bridge, &self.engine.ports, Time::MAX, self.config.clock);
             }
-            self.watchdog = self.watch(now);
+            // The one before says that nobody watches.
+            self.watchdog = None;
+            self.watchdog = self.watch(now, kernel);
         }
     }
 
     /// What has been counted up to now.
-    pub fn snapshot(&mut self) -> Snapshot {
+    pub(super) fn snapshot(&mut self) -> Snapshot {
         let onlookers = std::mem::take(&mut self.onlookers);
         let snapshot = self.seen_by(&onlookers);
         self.onlookers = onlookers;
@@ -414,7 +357,7 @@ impl Bridge {
     }
 
     /// What has happened in one direction.
-    pub fn stats(&mut self, side: Side) -> SideStats {
+    fn stats(&mut self, side: Side) -> SideStats {
         let (input, output) = self.engine.ports(side);
         let (queue, backlog, _) = self.queue(side);
         let lane = &self.engine.lanes[side as usize];
@@ -435,7 +378,7 @@ impl Bridge {
 
     /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
     /// were at the stop, with what was held then.
-    pub fn report(&mut self, side: Side) -> Report {
+    fn report(&mut self, side: Side) -> Report {
         self.queue(side).2
     }
 
@@ -462,24 +405,6 @@ impl Bridge {
         }
         (counters, qdisc.backlog(), report)
     }
-
-    /// Times that the loop went round.
-    pub fn wakeups(&self) -> u64 {
-        self.wakeups
-    }
-}
-
-impl Drop for Bridge {
-    fn drop(&mut self) {
-        if let WayRound::Bridge(bridge) = &mut self.way_round
-            && bridge.remove()
-        {
-            for claim in &mut self.claims {
-                // At worst it remembers a bridge that is gone.
-                let _ = claim.remember_bridge(None);
-            }
-        }
-    }
 }
 
 /// Keeps frames from the kernel bridge up to a time.
@@ -498,64 +423,6 @@ fn leave_to_kernel(ports: &[Port; 2], clock: Clock) {
     }
     if ports.iter().any(FramePort::is_alone) {
         std::thread::sleep(ON_THE_WAY);
-    }
-}
-
-/// Turns off what spoils latency, and has it remembered before. What a killed bridge has turned
-/// off comes on first, so that it is found to be on.
-fn offloads_off(
-    config: &BridgeConfig,
-    interfaces: [&Interface; 2],
-    claims: &mut [Claim],
-) -> Result<Vec<OffloadsOff>, BridgeError> {
-    let mut off = Vec::new();
-    for (side, interface) in interfaces.into_iter().enumerate() {
-        let (name, mut claim) = (&interface.name, claims.get_mut(side));
-        let what = format!("turn off GRO on `{name}`");
-        if let Some(claim) = &mut claim {
-            claim.restore_offloads().doing(&what)?;
-        }
-        let mut offloads = Offloads::default();
-        if !config.keep_offloads {
-            offloads = Offloads::on(name).doing(&what)?;
-            // Packet sockets are told the tags.
-            offloads.rx_vlan &= config.port != PortChoice::Packet;
-        }
-        if let Some(claim) = claim {
-            claim.remember_offloads(offloads).doing(&what)?;
-        }
-        off.push(OffloadsOff::new(name, offloads).doing(&what)?);
-    }
-    Ok(off)
-}
-
-/// Sets up what `config` wants to happen when this process dies.
-fn way_round(
-    config: &BridgeConfig,
-    left: &Interface,
-    right: &Interface,
-    claims: &mut [Claim],
-) -> Result<WayRound, BridgeError> {
-    let without = match config.fail_open {
-        FailOpen::Off => WayRound::NotWanted,
-        wanted => {
-            let keep = config.keep_bridge;
-            match FailOpenBridge::install(left, right, keep, config.clock, claims) {
-                Ok(bridge) => return Ok(WayRound::Bridge(bridge)),
-                Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
-                Err(why) => WayRound::Impossible(why),
-            }
-        }
-    };
-    match common_master(left, right) {
-        None => Ok(without),
-        Some(name) => Err(BridgeError::Doubled {
-            name,
-            reason: match without {
-                WayRound::Impossible(why) => why.to_string(),
-                _ => "it has to be the way round, and fail open is off".to_owned(),
-            },
-        }),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a bridge has counted, at one moment. Text and JSON are made of it by whoever wants them.
 
-use super::config::Side;
+use super::config::{BridgeConfig, Side};
 use super::delays::Delays;
 use super::following::Followed;
 use super::port::PortCounters;
 use crate::port::PortState;
 use serde_json::{Value, json};
-use sojourn_qdisc::{Backlog, Counters, Place, Report, Tally};
+use sojourn_qdisc::{Backlog, CakeMqParams, Counters, Place, Report, Spec, Tally};
 use std::fmt::Write as _;
 
 /// What has happened in one direction since the bridge was opened.
@@ -52,6 +52,26 @@ pub struct Count {
 }
 
 impl SideStats {
+    /// Adds those of another worker.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.queue.absorb(&other.queue);
+        self.backlog += other.backlog;
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.input.absorb(&other.input);
+        self.output.absorb(&other.output);
+        let pairs = [
+            (&mut self.under_way, other.under_way),
+            (&mut self.memory, other.memory),
+            (&mut self.freed, other.freed),
+            (&mut self.by_kernel, other.by_kernel),
+            (&mut self.stale, other.stale),
+        ];
+        for (sum, more) in pairs {
+            *sum += more;
+        }
+    }
+
     /// What the bridge counts itself, always in the same order.
     pub fn counts(&self) -> Vec<Count> {
         let frames = |name, number, about| Count {
@@ -142,6 +162,34 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// What all workers have counted, at least one, as one.
+    pub(super) fn of_workers(mut all: Vec<Self>, config: &BridgeConfig) -> Self {
+        if all.len() == 1 {
+            return all.swap_remove(0);
+        }
+        let mut sum = all[0].clone();
+        for side in Side::BOTH {
+            let at = side as usize;
+            for worker in &all[1..] {
+                sum.stats[at].absorb(&worker.stats[at]);
+                sum.delays[at].absorb(&worker.delays[at]);
+            }
+            let spec = match config.direction(side).qdisc {
+                Spec::Cake(cake) => {
+                    let queues = all.len() as u32;
+                    let mq = CakeMqParams { queues };
+                    Spec::CakeMq { mq, cake }
+                }
+                ref other => other.clone(),
+            };
+            let stats = &sum.stats[at];
+            let reports: Vec<Report> = all.iter().map(|it| it.reports[at].clone()).collect();
+            let accounts = (&stats.queue, stats.backlog);
+            sum.reports[at] = Report::of_queues(Some(&spec), accounts, &reports);
+        }
+        sum
+    }
+
     /// Statistics of both directions: of each queue what `tc -s -j qdisc` prints, and beside it
     /// what the bridge counts.
     pub fn json(&self) -> Value {

@@ -7,17 +7,48 @@
 
 use crate::clock::Clock;
 use sojourn_units::{Span, Time};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The clocks of the kernel's stamps, of its programs and ours are this close together, and its
 /// way from the stamp to the program is this short, as a part of the limit. In doubt a frame is
 /// lost rather than sent twice.
 const MARGIN: u64 = 10;
 
-/// Says that the thread lives.
+/// How often a thread that waits for another looks whether that goes on.
+const TURN: Duration = Duration::from_millis(1);
+
+/// When each forwarding thread of a bridge last said that it lives; [`Time::MAX`] of one that
+/// nobody watches.
+#[derive(Debug)]
+pub(super) struct Pulses(Box<[AtomicU64]>);
+
+impl Pulses {
+    /// Of so many threads.
+    pub(super) fn new(threads: usize) -> Arc<Self> {
+        let pulse = |_| AtomicU64::new(u64::MAX);
+        Arc::new(Self((0..threads).map(pulse).collect()))
+    }
+
+    fn beat(&self, thread: usize, now: Time) {
+        self.0[thread].store(now.as_nanos(), Ordering::Release);
+    }
+
+    /// When the one that has been still for longest did so.
+    fn oldest(&self) -> Time {
+        let times = self.0.iter().map(|pulse| pulse.load(Ordering::Acquire));
+        Time::from_nanos(times.min().unwrap_or(u64::MAX))
+    }
+}
+
+/// Says that a thread lives. Where there are several, one that stands still stops all: frames of
+/// its flows go through the kernel, and the kernel forwards all or none.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     limit: Span,
-    last: Time,
+    pulses: Arc<Pulses>,
+    thread: usize,
 }
 
 /// A time in which the thread stood still.
@@ -32,14 +63,22 @@ pub(crate) struct Stall {
 }
 
 impl Watchdog {
-    /// For a thread that is allowed to stand still for `limit`, from `now` on.
-    pub(super) fn new(limit: Span, now: Time) -> Self {
-        Self { limit, last: now }
+    /// For one of a bridge's threads, which are allowed to stand still for `limit`, from `now` on.
+    pub(super) fn new(limit: Span, now: Time, pulses: &Arc<Pulses>, thread: usize) -> Self {
+        pulses.beat(thread, now);
+        let pulses = Arc::clone(pulses);
+        Self {
+            limit,
+            pulses,
+            thread,
+        }
     }
 
-    /// How long the thread may sleep.
+    /// How long the thread may sleep; where there are others, so short that it sees each of them
+    /// stand still before the kernel forwards.
     pub(super) fn patience(&self) -> Span {
-        Span::from_nanos(self.limit.as_nanos() / 4)
+        let part = if self.pulses.0.len() > 1 { 16 } else { 4 };
+        Span::from_nanos(self.limit.as_nanos() / part)
     }
 
     /// The thread lives `now`, a time just read. `close_until` keeps the kernel from forwarding.
@@ -51,22 +90,36 @@ impl Watchdog {
         close_until: impl Fn(Time),
     ) -> Option<Stall> {
         let certain = Span::from_nanos(self.limit.as_nanos() / MARGIN * (MARGIN - 1));
-        close_until(now + self.limit);
+        let before = self.pulses.oldest();
+        self.pulses.beat(self.thread, now);
+        close_until(self.pulses.oldest() + self.limit);
         // Read afterwards: the thread may have stood still since `now`.
-        let length = clock.now() - self.last;
+        let length = clock.now() - before;
         if length < certain {
-            self.last = now;
             return None;
         }
-        let from = self.last + certain;
+        let from = before + certain;
         loop {
-            self.last = clock.now();
-            close_until(self.last + self.limit);
+            self.pulses.beat(self.thread, clock.now());
+            let oldest = self.pulses.oldest();
+            if clock.now() - oldest >= certain {
+                // Another one stands still: until it goes on, the kernel forwards.
+                std::thread::sleep(TURN);
+                continue;
+            }
+            close_until(oldest + self.limit);
             let to = clock.now();
-            if to - self.last < certain {
+            if to - oldest < certain {
+                let length = to - before;
                 return Some(Stall { from, to, length });
             }
         }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.pulses.beat(self.thread, Time::MAX);
     }
 }
 
@@ -76,14 +129,13 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::thread::sleep;
-    use std::time::Duration;
 
     #[test]
     fn who_stands_still_is_told_since_when() {
         let clock = Clock::start();
         let limit = Span::from_millis(200);
         let until = Cell::new(Time::ZERO);
-        let mut watchdog = Watchdog::new(limit, clock.now());
+        let mut watchdog = Watchdog::new(limit, clock.now(), &Pulses::new(1), 0);
         let now = clock.now();
         assert_eq!(watchdog.beat(now, clock, |time| until.set(time)), None);
         assert_eq!(until.get(), now + limit);
@@ -97,5 +149,39 @@ mod tests {
         let now = clock.now();
         sleep(Duration::from_millis(300));
         assert!(watchdog.beat(now, clock, |time| until.set(time)).is_some());
+    }
+    /// Of two threads one stands still: the other waits for it, and both learn of the same time.
+    #[test]
+    fn one_that_stands_still_stops_all() {
+        let clock = Clock::start();
+        let limit = Span::from_millis(200);
+        let until = AtomicU64::new(0);
+        let close = |time: Time| until.store(time.as_nanos(), Ordering::Relaxed);
+        let pulses = Pulses::new(2);
+        let start = clock.now();
+        let mut awake = Watchdog::new(limit, start, &pulses, 0);
+        let mut asleep = Watchdog::new(limit, start, &pulses, 1);
+        assert!(awake.patience() < Span::from_millis(200 / 10));
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                sleep(Duration::from_millis(400));
+                asleep.beat(clock.now(), clock, close)
+            });
+            let mut stall = None;
+            while stall.is_none() {
+                // It holds the kernel off for as long as the other's sign of life is good.
+                assert!(until.load(Ordering::Relaxed) <= (start + limit).as_nanos());
+                stall = awake.beat(clock.now(), clock, close);
+                sleep(Duration::from_millis(1));
+            }
+            let own = stall.expect("it was told");
+            let other = other.join().expect("no panic").expect("it stood still");
+            assert_eq!(own.from, start + Span::from_millis(180));
+            assert_eq!(other.from, own.from);
+            assert!(own.to >= start + Span::from_millis(400));
+        });
+        // One that is not watched any more holds up nobody.
+        drop(asleep);
+        assert_eq!(pulses.0[1].load(Ordering::Relaxed), u64::MAX);
     }
 }

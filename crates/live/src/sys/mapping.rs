@@ -15,6 +15,9 @@ pub(super) struct Mapping {
 // SAFETY: the mapping belongs to this value alone, and to no thread.
 unsafe impl Send for Mapping {}
 
+// SAFETY: a reference hands out pointers alone; whoever follows one says why that is sound.
+unsafe impl Sync for Mapping {}
+
 impl Mapping {
     /// `len` bytes of what a descriptor offers at `offset`, shared.
     pub(super) fn of(fd: impl AsFd, offset: u64, len: usize) -> io::Result<Self> {

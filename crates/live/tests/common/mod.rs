@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
 pub mod cells;
+pub mod flood;
 mod rig;
 
 pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};

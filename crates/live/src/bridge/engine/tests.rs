@@ -82,7 +82,8 @@ fn engine(limit: u32, count: u8) -> Engine<Memory> {
         ..Memory::default()
     };
     let pools = [Pool::new(64), Pool::new(64)];
-    Engine::new(&config, pools, [left, Memory::default()], 1500)
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    Engine::new(&config, pools, [left, Memory::default()], lanes)
 }
 
 fn step(engine: &mut Engine<Memory>, now: Time) -> Wait {
@@ -179,7 +180,8 @@ fn left(turns: &[u64]) -> Vec<usize> {
         ..Memory::default()
     };
     let pools = [Pool::new(64), Pool::new(64)];
-    let mut engine = Engine::new(&config, pools, [left, Memory::default()], 1500);
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let mut engine = Engine::new(&config, pools, [left, Memory::default()], lanes);
     for micros in turns {
         step(&mut engine, after(*micros));
     }
@@ -225,7 +227,8 @@ fn a_slow_interface_fills_the_queue() {
         ..Memory::default()
     };
     let pools = [Pool::new(10_000), Pool::new(64)];
-    let mut engine = Engine::new(&config, pools, [left, right], 1500);
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let mut engine = Engine::new(&config, pools, [left, right], lanes);
     let turn = |engine: &mut Engine<Memory>, now| {
         let wait = step(engine, at(now));
         let (held, ready) = (

@@ -1,6 +1,6 @@
 //! How the forwarding thread waits: for frames, for what is due, for room to send.
 
-use super::Bridge;
+use super::Worker;
 use crate::bridge::engine::Wait;
 use crate::bridge::error::BridgeError;
 use crate::bridge::port::FramePort;
@@ -48,7 +48,7 @@ impl Load {
     }
 }
 
-impl Bridge {
+impl Worker {
     /// Rests, then waits for a frame, for the next due time, or for room to send. Yields the time
     /// up to which frames are to be looked at then.
     pub(super) fn sleep(&mut self, wait: Wait, now: Time) -> Result<Time, BridgeError> {

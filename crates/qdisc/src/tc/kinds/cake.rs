@@ -11,7 +11,7 @@ use crate::tc::opt::{
     Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, from, json, kept, opt,
     options, ours, repeats, stat, stats, switch, when,
 };
-use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer};
+use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer, WORKERS};
 use alloc::format;
 use alloc::string::ToString;
 use sojourn_units::{Rate, Span};
@@ -65,7 +65,7 @@ options! { CakeParams;
         "round-trip time that the AQM is made for; its target is a twentieth";
 }
 options! { CakeMqParams;
-    QUEUES: opt(Unit::Count, (1, 64)) queues,
+    QUEUES: opt(Unit::Count, (1, WORKERS as u64)) queues,
         "queues that flows are spread over; in Linux as many as the device has";
 }
 const RTT_BY_NAME: Opt = choice(

@@ -1,0 +1,389 @@
+//! The bridge on real interfaces: opening them, its forwarding threads, closing.
+
+use super::capture::Probe;
+use super::config::{BridgeConfig, FailOpen, PortChoice, Side};
+use super::engine::Engine;
+use super::error::{BridgeError, Doing};
+use super::frame::Pool;
+use super::lane::{Lane, Plan};
+use super::observer::{NoObserver, Observer};
+use super::remote::{self, Remote, RemoteError, Showing};
+use super::run::{Around, Worker};
+use super::snapshot::{SideStats, Snapshot};
+use super::watchdog::Pulses;
+use crate::claim::Claim;
+use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
+use crate::interface::{Interface, Offloads, OffloadsOff};
+use crate::port::{self, PortState};
+use sojourn_qdisc::{Report, SharedRate};
+use sojourn_units::Time;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// A bridge with its interfaces open. Open and run it on a thread that is in the network
+/// namespace of the interfaces.
+pub struct Bridge {
+    /// At least one.
+    workers: Vec<Worker>,
+    port_state: PortState,
+    /// What it began with.
+    config: BridgeConfig,
+    /// Restores the interfaces when dropped.
+    _offloads: Vec<OffloadsOff>,
+    way_round: WayRound,
+    /// After everything that is undone at the end.
+    claims: Vec<Claim>,
+    remote: Remote,
+}
+
+/// What happens to the link when this process dies.
+#[derive(Debug)]
+enum WayRound {
+    /// It goes down, as was asked for.
+    NotWanted,
+    /// It goes down, because there is no way round.
+    Impossible(FailOpenError),
+    /// A kernel bridge forwards.
+    Bridge(FailOpenBridge),
+}
+
+impl Bridge {
+    /// Whether `config`'s interfaces are there and can be bridged; nothing is touched.
+    ///
+    /// # Errors
+    /// When an interface is missing, down, named twice or no Ethernet; when several workers are
+    /// wanted that cannot do what is asked for.
+    pub fn check(config: &BridgeConfig) -> Result<(), BridgeError> {
+        Self::interfaces(config).map(drop)
+    }
+
+    fn interfaces(config: &BridgeConfig) -> Result<(Interface, Interface), BridgeError> {
+        if let Some(why) = config.beyond_workers() {
+            return Err(BridgeError::Workers(why));
+        }
+        if config.left == config.right {
+            return Err(BridgeError::Same(config.left.clone()));
+        }
+        let left = Interface::find(&config.left)?;
+        Ok((left, Interface::find(&config.right)?))
+    }
+
+    /// Opens both interfaces in the calling thread's network namespace. Frames that arrive from
+    /// now on are forwarded once [`Bridge::run`] is called.
+    ///
+    /// # Errors
+    /// As [`Bridge::check`], and when permission is missing.
+    pub fn open(config: BridgeConfig) -> Result<Self, BridgeError> {
+        let (left, right) = Self::interfaces(&config)?;
+        let claim = |interface| config.claim.then(|| Claim::take(interface)).transpose();
+        let claims = [claim(&left)?, claim(&right)?];
+        let mut claims: Vec<Claim> = claims.into_iter().flatten().collect();
+        let count = config.workers.max(1);
+        // One for each direction of each worker, so that a flood in one leaves the others alone.
+        let pools = || Side::BOTH.map(|_| Pool::of(config.memory_of_worker()));
+        let mut pools: Vec<[Pool; 2]> = (0..count).map(|_| pools()).collect();
+        let offloads = offloads_off(&config, [&left, &right], &mut claims)?;
+        // Before the way round is closed, so that no frame falls between the two.
+        let (ports, port_state) = port::open(&config, [&left, &right], &mut pools)?;
+        let way_round = way_round(&config, &left, &right, &mut claims)?;
+        let mtu = left.mtu.min(right.mtu);
+        let shared = Side::BOTH.map(|_| (count > 1).then(|| SharedRate::new(count)));
+        let lanes = |number: u32| {
+            Side::BOTH.map(|side| {
+                let shared = shared[side as usize].clone();
+                Lane::of_worker(side, &config, mtu, shared.map(|shared| (shared, number)))
+            })
+        };
+        let engines = pools.into_iter().zip(ports).zip(0..);
+        let mut engines: Vec<_> = engines
+            .map(|((pools, ports), number)| Engine::new(&config, pools, ports, lanes(number)))
+            .collect();
+        let plans = engines.iter().map(|engine| {
+            let plans = engine.lanes.each_ref();
+            plans.map(|lane| lane.plan.clone())
+        });
+        let plans: Vec<[Plan; 2]> = plans.collect();
+        let remotes = remote::pair(&config, plans);
+        let (remote, inboxes) = remotes.doing("make an event counter")?;
+        if let WayRound::Bridge(bridge) = &way_round {
+            for engine in &mut engines {
+                engine.foreign.until = bridge.forwarded_until;
+                if engine.foreign.until > Time::ZERO {
+                    engine.discard_waiting().doing("read from the interfaces")?;
+                }
+            }
+        }
+        let pulses = Pulses::new(engines.len());
+        let names = [left.name, right.name];
+        let workers = engines.into_iter().zip(inboxes).enumerate();
+        let workers = workers.map(|(number, (engine, inbox))| {
+            let seen = (names.clone(), port_state.clone());
+            let told = (inbox, Arc::clone(&pulses));
+            Worker::new(number, config.clone(), engine, seen, told)
+        });
+        Ok(Self {
+            workers: workers.collect(),
+            port_state,
+            _offloads: offloads,
+            way_round,
+            claims,
+            remote,
+            config,
+        })
+    }
+
+    /// What happens to the link when this process dies, as a sentence for the user.
+    pub fn fail_open_state(&self) -> String {
+        match &self.way_round {
+            WayRound::NotWanted => "fail open: off, the link goes down with this process".into(),
+            WayRound::Impossible(why) => {
+                format!("fail open: not possible, the link goes down with this process: {why}")
+            }
+            WayRound::Bridge(bridge) => {
+                format!("fail open: kernel bridge `{}` takes over", bridge.name)
+            }
+        }
+    }
+
+    /// What brings frames in and out; as a sentence for the user by its `Display`.
+    pub fn port_state(&self) -> &PortState {
+        &self.port_state
+    }
+
+    /// The bridge as other threads see it while it runs.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// Has it show its frames to a probe from the first one on; see [`Remote::show`].
+    ///
+    /// # Errors
+    /// When there are as many probes as there may be.
+    pub fn show(&mut self, probe: Probe) -> Result<Showing, RemoteError> {
+        let (showing, probes) = self.remote.show_first(probe)?;
+        for worker in &mut self.workers {
+            worker.onlookers.probes.clone_from(&probes);
+        }
+        Ok(showing)
+    }
+
+    /// Forwards until `stop` is set, then sends what is held and returns. Statistics are then those
+    /// of the stop. A stop is seen within 50 ms.
+    ///
+    /// The first worker runs on the calling thread, and what it does the observer is told; others
+    /// have a thread each, and nobody is told of them but probes.
+    ///
+    /// # Errors
+    /// When an interface is removed, or the operating system refuses to wait or to start a thread.
+    pub fn run<O: Observer>(
+        &mut self,
+        stop: &AtomicBool,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
+        let result = self.forward(stop, observer);
+        let result = result.and_then(|()| self.finish(observer));
+        // Without one of its interfaces the kernel bridge is of no use either.
+        if result.is_err()
+            && !matches!(result, Err(BridgeError::Gone(_)))
+            && let WayRound::Bridge(bridge) = &mut self.way_round
+        {
+            bridge.leave_in_place();
+            bridge.open_now();
+        }
+        result
+    }
+
+    /// Has all workers forward until `stop` is set or one of them cannot go on.
+    fn forward<O: Observer>(
+        &mut self,
+        stop: &AtomicBool,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
+        let ended = AtomicBool::new(false);
+        let ends = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
+        let around = Around {
+            kernel: self.way_round.bridge(),
+            ends: &ends,
+        };
+        let (first, others) = self.workers.split_first_mut().expect("there is one");
+        thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(others.len());
+            let mut result = Ok(());
+            for worker in others {
+                let number = threads.len() + 1;
+                let ended = &ended;
+                let forward = move || {
+                    // Also when it panics: then all end, and the link is the kernel's.
+                    let _all_end = Ends(ended);
+                    worker.watched(&mut NoObserver, |worker, seen| worker.forward(around, seen))
+                };
+                let thread = thread::Builder::new().name(format!("worker {number}"));
+                match thread.spawn_scoped(scope, forward) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        ended.store(true, Ordering::Relaxed);
+                        result = Err(error).doing("start a forwarding thread");
+                        break;
+                    }
+                }
+            }
+            {
+                let _all_end = Ends(&ended);
+                let own = first.watched(observer, |worker, seen| worker.forward(around, seen));
+                result = result.and(own);
+            }
+            for thread in threads {
+                match thread.join() {
+                    Ok(of_worker) => result = result.and(of_worker),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            result
+        })
+    }
+
+    /// Hands over to the kernel bridge, if it stays, and sends what is held.
+    fn finish<O: Observer>(&mut self, observer: &mut O) -> Result<(), BridgeError> {
+        let clock = self.config.clock;
+        let stays = self.way_round.bridge().filter(|bridge| bridge.stays());
+        let mut until = vec![clock.now(); self.workers.len()];
+        let (first, others) = self.workers.split_first_mut().expect("there is one");
+        if stays.is_some() {
+            until[0] = first.watched(observer, |worker, seen| worker.wait_for_a_gap(seen))?;
+            for (worker, until) in others.iter_mut().zip(&mut until[1..]) {
+                *until =
+                    worker.watched(&mut NoObserver, |worker, seen| worker.wait_for_a_gap(seen))?;
+            }
+        }
+        self.workers.iter_mut().for_each(Worker::close);
+        // From here on the kernel bridge forwards, if it stays; what arrived before is ours.
+        if let Some(bridge) = stays {
+            bridge.open_now();
+            self.workers.iter().for_each(Worker::leave_to_kernel);
+        }
+        let (first, others) = self.workers.split_first_mut().expect("there is one");
+        first.watched(observer, |worker, seen| worker.finish(until[0], seen))?;
+        for (worker, until) in others.iter_mut().zip(&until[1..]) {
+            worker.watched(&mut NoObserver, |worker, seen| worker.finish(*until, seen))?;
+        }
+        Ok(())
+    }
+
+    /// What has been counted up to now.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let config = self.remote.config();
+        let all = self.workers.iter_mut().map(Worker::snapshot).collect();
+        Snapshot::of_workers(all, &config)
+    }
+
+    /// What has happened in one direction.
+    pub fn stats(&mut self, side: Side) -> SideStats {
+        self.snapshot().stats[side as usize]
+    }
+
+    /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
+    /// were at the stop, with what was held then.
+    pub fn report(&mut self, side: Side) -> Report {
+        let [up, down] = self.snapshot().reports;
+        match side {
+            Side::Up => up,
+            Side::Down => down,
+        }
+    }
+
+    /// Times that the loops went round.
+    pub fn wakeups(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.wakeups).sum()
+    }
+}
+
+/// Tells all workers that one of them has ended.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl WayRound {
+    /// The kernel bridge, where it forwards.
+    const fn bridge(&self) -> Option<&FailOpenBridge> {
+        match self {
+            Self::Bridge(bridge) => Some(bridge),
+            Self::NotWanted | Self::Impossible(_) => None,
+        }
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        if let WayRound::Bridge(bridge) = &mut self.way_round
+            && bridge.remove()
+        {
+            for claim in &mut self.claims {
+                // At worst it remembers a bridge that is gone.
+                let _ = claim.remember_bridge(None);
+            }
+        }
+    }
+}
+
+/// Turns off what spoils latency, and has it remembered before. What a killed bridge has turned
+/// off comes on first, so that it is found to be on.
+fn offloads_off(
+    config: &BridgeConfig,
+    interfaces: [&Interface; 2],
+    claims: &mut [Claim],
+) -> Result<Vec<OffloadsOff>, BridgeError> {
+    let mut off = Vec::new();
+    for (side, interface) in interfaces.into_iter().enumerate() {
+        let (name, mut claim) = (&interface.name, claims.get_mut(side));
+        let what = format!("turn off GRO on `{name}`");
+        if let Some(claim) = &mut claim {
+            claim.restore_offloads().doing(&what)?;
+        }
+        let mut offloads = Offloads::default();
+        if !config.keep_offloads {
+            offloads = Offloads::on(name).doing(&what)?;
+            // Packet sockets are told the tags.
+            offloads.rx_vlan &= config.port != PortChoice::Packet;
+        }
+        if let Some(claim) = claim {
+            claim.remember_offloads(offloads).doing(&what)?;
+        }
+        off.push(OffloadsOff::new(name, offloads).doing(&what)?);
+    }
+    Ok(off)
+}
+
+/// Sets up what `config` wants to happen when this process dies.
+fn way_round(
+    config: &BridgeConfig,
+    left: &Interface,
+    right: &Interface,
+    claims: &mut [Claim],
+) -> Result<WayRound, BridgeError> {
+    let without = match config.fail_open {
+        FailOpen::Off => WayRound::NotWanted,
+        wanted => {
+            let keep = config.keep_bridge;
+            match FailOpenBridge::install(left, right, keep, config.clock, claims) {
+                Ok(bridge) => return Ok(WayRound::Bridge(bridge)),
+                Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),
+                Err(why) => WayRound::Impossible(why),
+            }
+        }
+    };
+    match common_master(left, right) {
+        None => Ok(without),
+        Some(name) => Err(BridgeError::Doubled {
+            name,
+            reason: match without {
+                WayRound::Impossible(why) => why.to_string(),
+                _ => "it has to be the way round, and fail open is off".to_owned(),
+            },
+        }),
+    }
+}
