@@ -1,7 +1,6 @@
 //! Distributions of latencies.
 
 use crate::figure::Distribution;
-use hdrhistogram::Histogram;
 use sojourn_units::Span;
 
 /// Longest cumulative distribution kept.
@@ -32,17 +31,58 @@ const _: () = assert!(size_of::<Spread>() == 128);
 
 #[derive(Clone, Debug)]
 struct Gathered {
-    /// Microseconds; grows by itself as larger values come.
-    histogram: Histogram<u32>,
+    buckets: Buckets,
+    count: u64,
     sum: u128,
     min: Span,
     max: Span,
 }
 
+/// How many of each value in microseconds, in the buckets of an HDR histogram of two digits: one
+/// for each value below 256, then 128 for each octave, none wider than a 128th of what it holds.
+#[derive(Clone, Debug, Default)]
+struct Buckets {
+    /// Up to the largest value so far.
+    counts: Vec<u32>,
+}
+
+impl Buckets {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        let place = place(value);
+        if place >= self.counts.len() {
+            self.grow(place);
+        }
+        let held = &mut self.counts[place];
+        *held = held.saturating_add(1);
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize) {
+        // Whole octaves, so that it happens seldom.
+        self.counts.resize((place / 128 + 1) * 128, 0);
+    }
+}
+
+/// The bucket of a value.
+#[inline]
+fn place(value: u64) -> usize {
+    let octave = (value | 255).ilog2() - 7;
+    octave as usize * 128 + (value >> octave) as usize
+}
+
+/// The least value of a bucket, and that of the next.
+fn bounds(place: usize) -> (u64, u64) {
+    let octave = (place / 128).saturating_sub(1);
+    let low = (place - octave * 128) as u64;
+    (low << octave, (low + 1) << octave)
+}
+
 impl Gathered {
     fn new() -> Self {
         Self {
-            histogram: Histogram::new(2).expect("two significant digits are within 0 to 5"),
+            buckets: Buckets::default(),
+            count: 0,
             sum: 0,
             min: Span::MAX,
             max: Span::ZERO,
@@ -77,13 +117,13 @@ impl Spread {
         let to = self
             .gathered
             .get_or_insert_with(|| Box::new(Gathered::new()));
+        to.count += waiting.len() as u64;
         for &span in waiting {
             to.sum += u128::from(span.as_nanos());
             to.min = to.min.min(span);
             to.max = to.max.max(span);
-            to.histogram
-                .record((span - self.base).as_micros().min(LARGEST_US))
-                .expect("it grows by itself");
+            to.buckets
+                .add((span - self.base).as_micros().min(LARGEST_US));
         }
     }
 
@@ -93,24 +133,23 @@ impl Spread {
         let Some(gathered) = &self.gathered else {
             return Distribution::default();
         };
-        let histogram = &gathered.histogram;
-        let count = histogram.len();
+        let count = gathered.count;
         let base_ms = base.as_millis_f64();
         let (min, max) = (gathered.min.as_millis_f64(), gathered.max.as_millis_f64());
         // The middle of the bucket, never outside what was seen.
-        let value = |us: u64| {
-            let low = histogram.lowest_equivalent(us);
-            let high = histogram.next_non_equivalent(us);
+        let value = |place: usize| {
+            let (low, high) = bounds(place);
             (self.base.as_millis_f64() + (low + high) as f64 / 2000.0).clamp(min, max)
         };
-        // Buckets that hold something, with the samples up to each: of the whole histogram one
-        // pass, where a question for a quantile is one each.
+        // Buckets that hold something, with the samples up to each: of all of them one pass, where
+        // a question for a quantile is one each.
         let mut rank = 0;
-        let steps: Vec<(u64, u64)> = histogram
-            .iter_recorded()
-            .map(|step| {
-                rank += step.count_since_last_iteration();
-                (rank, step.value_iterated_to())
+        let buckets = gathered.buckets.counts.iter().enumerate();
+        let steps: Vec<(u64, usize)> = buckets
+            .filter(|(_, held)| **held > 0)
+            .map(|(place, &held)| {
+                rank += u64::from(held);
+                (rank, place)
             })
             .collect();
         let last = steps.len() - 1;
@@ -124,8 +163,8 @@ impl Spread {
             .iter()
             .enumerate()
             .filter(|(i, _)| i % stride == 0 || *i == last)
-            .map(|(_, &(rank, us))| {
-                let ms = (value(us) - base_ms).max(0.0);
+            .map(|(_, &(rank, place))| {
+                let ms = (value(place) - base_ms).max(0.0);
                 (ms, rank as f64 / count as f64)
             })
             .collect();
@@ -136,5 +175,29 @@ impl Spread {
 
     pub(super) fn distribution(&mut self) -> Distribution {
         self.less(Span::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_one_microsecond_wide_and_then_a_128th_of_an_octave() {
+        for (value, low, high) in [
+            (0, 0, 1),
+            (255, 255, 256),
+            (256, 256, 258),
+            (511, 510, 512),
+            (512, 512, 516),
+            (1_000_000, 999_424, 1_003_520),
+            (LARGEST_US, 3_590_324_224, 3_607_101_440),
+        ] {
+            assert_eq!(bounds(place(value)), (low, high), "{value}");
+        }
+        let places: Vec<usize> = (0..100_000).map(place).collect();
+        assert!(places.windows(2).all(|two| two[1] - two[0] <= 1));
+        let ends = (0..places[99_999]).map(|place| (bounds(place).1, bounds(place + 1).0));
+        assert!(ends.into_iter().all(|(end, next)| end == next), "no gap");
     }
 }
