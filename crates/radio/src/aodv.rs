@@ -214,7 +214,7 @@ impl<D: Copy> Aodv<D> {
         if is_source {
             self.wait(node, (*packet, target), now, out);
         } else {
-            self.astray(node, (*packet, target), out);
+            self.astray(node, (*packet, [source, target]), now, out);
         }
         None
     }
@@ -288,10 +288,14 @@ impl<D: Copy> Aodv<D> {
         }
         back.expires = back.expires.max(now + self.params.active);
         let back = back.next;
-        if let Some(route) = routes.get_mut(target)
-            && !route.precursors.contains(&back)
+        if let Some(route) = routes.get_mut(target) {
+            route.precede([back]);
+        }
+        // RFC 3561 section 6.7: the neighbour on the way there is used over here too.
+        if self.params.rules == Rules::Standard
+            && let Some(route) = routes.get_mut(from)
         {
-            route.precursors.push(back);
+            route.precede([back]);
         }
         let hops = reply.hops.saturating_add(1);
         let reply = Message::Reply(Reply { hops, ..reply });
@@ -328,16 +332,20 @@ impl<D: Copy> Aodv<D> {
         } else if let Some(route) = known
             && route.number >= target.1.max(1)
         {
-            route
-                .precursors
-                .extend(back.filter(|back| !route.precursors.contains(back)));
+            route.precede(back);
+            let next = route.next;
             let rest = route.expires - now;
             let rest = match rules {
                 // In whole milliseconds, as the message carries it; ns-2's in seconds.
                 Rules::Standard => Span::from_millis(rest.as_micros() / 1000),
                 Rules::Ns2 => Span::from_secs(rest.as_micros() / 1_000_000),
             };
-            Some((route.number, route.hops.saturating_add(1), rest))
+            let answer = (route.number, route.hops.saturating_add(1), rest);
+            // Whoever is sought may send over here to whoever asks (RFC 3561 section 6.6.2).
+            if let Some(route) = router.routes.get_mut(origin.0) {
+                route.precede([next]);
+            }
+            Some(answer)
         } else {
             None
         };

@@ -25,8 +25,37 @@ pub(super) struct Route {
     pub(super) hops: u8,
     pub(super) expires: Time,
     pub(super) state: State,
-    /// Who sends over here.
+    /// Neighbours that may send over here: an answer went to them that said so.
     pub(super) precursors: Vec<u32>,
+}
+
+/// Who is out of reach of a node, and which neighbours are to hear of it.
+#[derive(Default)]
+struct Unreachable {
+    lost: Vec<(u32, u32)>,
+    concerned: Vec<u32>,
+}
+
+impl Unreachable {
+    /// A target with its sequence number, if anybody sends to it over here.
+    fn add(&mut self, lost: (u32, u32), precursors: Vec<u32>) {
+        if !precursors.is_empty() {
+            self.lost.push(lost);
+        }
+        for one in precursors {
+            if !self.concerned.contains(&one) {
+                self.concerned.push(one);
+            }
+        }
+    }
+
+    /// To whom RERRs go: to the one neighbour that is concerned, or to all.
+    fn addressee(&self) -> Option<u32> {
+        match self.concerned[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
 }
 
 impl Route {
@@ -42,6 +71,15 @@ impl Route {
             self.fall();
         }
         self.state == State::Up
+    }
+
+    /// These neighbours may send over here from now on.
+    pub(super) fn precede(&mut self, neighbours: impl IntoIterator<Item = u32>) {
+        for one in neighbours {
+            if !self.precursors.contains(&one) {
+                self.precursors.push(one);
+            }
+        }
     }
 
     /// It is down; newer ones have a greater number. An unknown one stays unknown.
@@ -173,32 +211,45 @@ impl<D: Copy> Aodv<D> {
     pub fn broken(&mut self, node: u32, neighbour: u32, out: &mut impl Outbox<D>) {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
-        let mut lost = Vec::new();
+        let mut all = Unreachable::default();
         for (target, route) in router.routes.iter_mut() {
+            route.precursors.retain(|one| *one != neighbour);
             if route.state != State::Down && route.next == neighbour {
                 route.fall();
-                lost.push((target, route.number));
-            }
-            if rules == Rules::Ns2 {
-                route.precursors.retain(|one| *one != neighbour);
+                match rules {
+                    Rules::Standard => {
+                        let precursors = core::mem::take(&mut route.precursors);
+                        all.add((target, route.number), precursors);
+                    }
+                    Rules::Ns2 => all.lost.push((target, route.number)),
+                }
             }
         }
-        report(node, &lost, out);
+        report(node, &all, out);
     }
 
-    /// A packet has come to a relay that knows no way for it.
+    /// A packet has come to a relay that knows no way for it. By the RFC the neighbour on the way
+    /// back hears of it, which has sent the packet and so uses the route, in no list though it may
+    /// be: without an RERR it would go on for ever.
     pub(super) fn astray(
         &mut self,
         node: u32,
-        (packet, target): (D, u32),
+        (packet, [source, target]): (D, [u32; 2]),
+        now: Time,
         out: &mut impl Outbox<D>,
     ) {
-        let route = self.routers[node as usize].routes.get(target);
-        report(
-            node,
-            &[(target, route.map_or(0, |route| route.number))],
-            out,
-        );
+        let rules = self.params.rules;
+        let routes = &mut self.routers[node as usize].routes;
+        let back = routes.get_mut(source).and_then(|route| {
+            let is_known = rules == Rules::Standard && route.is_usable(rules, now);
+            is_known.then_some(route.next)
+        });
+        let number = routes.get(target).map_or(0, |route| route.number);
+        let lost = Unreachable {
+            lost: alloc::vec![(target, number)],
+            concerned: back.into_iter().collect(),
+        };
+        report(node, &lost, out);
         out.lost(node, packet, Lost::NoRoute);
     }
 
@@ -212,7 +263,7 @@ impl<D: Copy> Aodv<D> {
     ) {
         let rules = self.params.rules;
         let router = &mut self.routers[node as usize];
-        let (mut further, mut is_concerned) = (Vec::new(), false);
+        let (mut further, mut is_concerned) = (Unreachable::default(), false);
         for &(target, number) in lost {
             if let Some(route) = router.routes.get_mut(target)
                 && route.state != State::Down
@@ -221,24 +272,26 @@ impl<D: Copy> Aodv<D> {
             {
                 (route.state, route.number) = (State::Down, route.number.max(number));
                 is_concerned = true;
-                if !route.precursors.is_empty() {
-                    route.precursors.clear();
-                    further.push((target, number));
-                }
+                let precursors = core::mem::take(&mut route.precursors);
+                further.add((target, number), precursors);
             }
         }
         if is_concerned && rules == Rules::Ns2 {
             out.purge(node, from);
         }
-        for some in further.chunks(LOST) {
+        let alone = further.addressee().filter(|_| rules == Rules::Standard);
+        if alone.is_some() {
+            return report(node, &further, out);
+        }
+        for some in further.lost.chunks(LOST) {
             self.tell_all(node, error(some), now);
         }
     }
 }
 
 /// Tells the neighbours what is out of reach.
-fn report<D>(node: u32, all: &[(u32, u32)], out: &mut impl Outbox<D>) {
-    for some in all.chunks(LOST) {
-        out.control(node, error(some), None);
+fn report<D>(node: u32, all: &Unreachable, out: &mut impl Outbox<D>) {
+    for some in all.lost.chunks(LOST) {
+        out.control(node, error(some), all.addressee());
     }
 }

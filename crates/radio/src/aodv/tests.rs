@@ -20,6 +20,8 @@ struct World {
     count: u64,
     now: Time,
     questions: u32,
+    /// RERRs: from whom, and to whom; None for all.
+    errors: Vec<(u32, Option<u32>)>,
     lost: Vec<(Data, Lost)>,
     arrived: Vec<(Data, Time)>,
     forwards: Vec<(u32, Data)>,
@@ -28,6 +30,9 @@ struct World {
 impl Outbox<Data> for World {
     fn control(&mut self, node: u32, message: Message, to: Option<u32>) {
         self.questions += u32::from(matches!(message, Message::Request(_)));
+        if matches!(message, Message::Error { .. }) {
+            self.errors.push((node, to));
+        }
         assert_eq!(Message::from_words(&message.words()), message);
         for neighbour in self.links[node as usize].clone() {
             if to.is_none_or(|to| to == neighbour) {
@@ -60,6 +65,7 @@ impl World {
             count: 0,
             now: Time::ZERO,
             questions: 0,
+            errors: Vec::new(),
             lost: Vec::new(),
             arrived: Vec::new(),
             forwards: Vec::new(),
@@ -214,6 +220,77 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     world.run(&mut aodv, at(400));
     assert_eq!(aodv.next(0, 2), Some(3));
     assert_eq!(world.arrived.len(), 2, "one was lost at the broken link");
+}
+
+/// RFC 3561 section 6.11: an RERR names targets that have precursors, goes to these and no further:
+/// by unicast where it is one, to all where they are several.
+#[test]
+fn errors_go_to_those_who_send_over_the_broken_link() {
+    // 0 - 1 - 2 - 3 - 4: each relay has one precursor, which got its answer.
+    let (mut world, mut routing) = (chain(5), aodv(AodvParams::RFC, 5));
+    world.send(&mut routing, 0, 4);
+    world.run(&mut routing, at(1000));
+    world.cut(3, 4);
+    world.send(&mut routing, 0, 4);
+    world.run(&mut routing, at(1050));
+    assert_eq!(world.errors, [(3, Some(2)), (2, Some(1)), (1, Some(0))]);
+    let known = [0, 1, 2, 3].map(|node| routing.next(node, 4));
+    assert_eq!(known, [None; 4]);
+    assert_eq!(routing.next(2, 0), Some(1), "the way back holds");
+
+    // 0 and 1 both send over 2, which 3 has as its only precursor.
+    let mut world = World::new(5, &[(0, 2), (1, 2), (2, 3), (3, 4)]);
+    let mut routing = aodv(AodvParams::RFC, 5);
+    for source in [0, 1] {
+        world.send(&mut routing, source, 4);
+        let now = at(1000 * (u64::from(source) + 1));
+        world.run(&mut routing, now);
+    }
+    assert_eq!(world.arrived.len(), 2);
+    world.cut(3, 4);
+    world.send(&mut routing, 0, 4);
+    world.run(&mut routing, at(2050));
+    assert_eq!(world.errors, [(3, Some(2)), (2, None)]);
+    assert_eq!([0, 1].map(|node| routing.next(node, 4)), [None; 2]);
+}
+
+/// The same section: nobody is told of a route that nobody else uses. No answer went over the way
+/// back from 2 to 0, so that a packet has to come before 2 hears that 1 knows no way any more.
+#[test]
+fn without_precursors_there_is_no_error_but_for_a_packet_that_comes_all_the_same() {
+    let (mut world, mut routing) = (chain(3), aodv(AodvParams::RFC, 3));
+    world.send(&mut routing, 0, 2);
+    world.run(&mut routing, at(1000));
+    world.cut(0, 1);
+    world.send(&mut routing, 0, 2);
+    world.run(&mut routing, at(1020));
+    assert_eq!(world.errors, [], "the source itself");
+    world.send(&mut routing, 2, 0);
+    world.run(&mut routing, at(1040));
+    assert_eq!((world.errors.len(), routing.next(2, 0)), (0, Some(1)));
+    world.send(&mut routing, 2, 0);
+    world.run(&mut routing, at(1060));
+    assert_eq!(world.errors, [(1, Some(2))]);
+    assert_eq!(routing.next(2, 0), None);
+}
+
+/// ns-2 tells all of every break, and passes on what concerns a precursor.
+#[test]
+fn by_the_rules_of_ns2_errors_go_to_all() {
+    let (mut world, mut routing) = (chain(4), aodv(AodvParams::NS2, 4));
+    world.send(&mut routing, 0, 3);
+    world.run(&mut routing, at(1000));
+    world.cut(0, 1);
+    world.send(&mut routing, 0, 3);
+    world.run(&mut routing, at(1020));
+    assert_eq!(world.errors, [(0, None)], "also a source");
+    let (mut world, mut routing) = (chain(4), aodv(AodvParams::NS2, 4));
+    world.send(&mut routing, 0, 3);
+    world.run(&mut routing, at(1000));
+    let broken = routing.routers[2].routes[3].number;
+    world.control(2, message::error(&[(3, broken + 1)]), None);
+    world.run(&mut routing, at(1020));
+    assert_eq!(world.errors, [(2, None), (1, None)], "0 has no precursors");
 }
 
 #[test]
