@@ -2,7 +2,8 @@
 //! not run again. `sojourn run`, `sojourn reproduce` and Python go on so where they were killed.
 //!
 //! [`Part`] runs what is left of some cells, [`StudyRuns`] that of a study's; [`held`] is what a
-//! folder of results has of a scenario. [`check_out`] looks first whether a folder may be written to.
+//! folder of results has of a scenario. [`check_out`] looks first whether a folder may be written
+//! to.
 //!
 //! Not here: how a kept run is stored (`report`), and who is told of progress and results.
 #![forbid(unsafe_code)]

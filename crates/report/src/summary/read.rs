@@ -22,8 +22,8 @@ pub(crate) struct Summary {
     pub(crate) results: Vec<RunResult>,
 }
 
-/// Reads a summary, a run at a time: as values of JSON they are many times as large. The error names
-/// the key and what should stand there.
+/// Reads a summary, a run at a time: as values of JSON they are many times as large. The error
+/// names the key and what should stand there.
 pub(crate) fn read<'de>(from: impl serde_json::de::Read<'de>) -> Result<Summary, Damage> {
     let mut found = Found::default();
     let mut reader = serde_json::Deserializer::new(from);
