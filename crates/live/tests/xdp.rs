@@ -3,11 +3,13 @@
 
 mod common;
 
-use common::{Link, Net, Raw, frame, plain};
-use sojourn_live::bridge::{Bridge, BridgeConfig, PortChoice, PortState};
+use common::{Link, Net, Raw, frame, plain, tag_what_leaves};
+use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, NoObserver, PortChoice, PortState};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -166,7 +168,7 @@ fn refused(link: &Link, config: BridgeConfig) -> String {
         "{said}"
     );
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
-    let (word, stats, _) = link.asked(config, sojourn_live::bridge::NoObserver, |remote| {
+    let (word, stats, _) = link.asked(config, NoObserver, |remote| {
         let sent = frame(0x88b5, &[1; 100]);
         left.send(&sent);
         assert_eq!(right.receive(|got| got == sent), Some(sent));
@@ -236,4 +238,97 @@ fn frames_too_long_for_the_other_side_are_refused() {
     });
     assert_eq!(stats.up.output.refused, 1);
     assert_eq!(stats.up.output.sent, 1);
+}
+
+/// A tag that the kernel holds beside a frame, as of a VLAN device's, is put back into it.
+#[test]
+fn tags_beside_frames_pass_both_ways() {
+    let link = Link::new();
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let ((), stats) = link.bridged(xdp(), || {
+        for (ether_type, tci) in [(0x8100_u16, 0x2005_u16), (0x88a8, 7)] {
+            let _tags = [
+                tag_what_leaves(&link.client, "a0", ether_type, tci),
+                tag_what_leaves(&link.server, "b0", ether_type, tci),
+            ];
+            for len in [46, 1000, 1500] {
+                let payload = pattern(len);
+                let tagged = [&tci.to_be_bytes()[..], &[0x88, 0xb5], &payload].concat();
+                let expected = Some(frame(ether_type, &tagged));
+                let wanted = |got: &[u8]| got.len() == 18 + len;
+                left.send(&frame(0x88b5, &payload));
+                assert_eq!(right.receive(wanted), expected, "up");
+                right.send(&frame(0x88b5, &payload));
+                assert_eq!(left.receive(wanted), expected, "down");
+            }
+        }
+    });
+    for stats in [stats.up, stats.down] {
+        assert_eq!((stats.output.refused, stats.input.unreadable), (0, 0));
+    }
+}
+
+/// How a bridge through AF_XDP ends by itself when `remove` is done to its link.
+fn end(link: &Link, remove: impl FnOnce()) -> BridgeError {
+    let (ready, is_ready) = mpsc::channel();
+    thread::scope(|scope| {
+        let runner = scope.spawn(move || {
+            link.middle.enter();
+            let mut bridge = Bridge::open(xdp()).expect("it opens");
+            assert!(matches!(bridge.port_state(), PortState::Xdp { .. }));
+            ready.send(()).expect("the test waits");
+            bridge.run(&AtomicBool::new(false), &mut NoObserver)
+        });
+        is_ready.recv().expect("it is open");
+        remove();
+        let ended = runner.join().expect("it does not panic");
+        ended.expect_err("an interface is gone")
+    })
+}
+
+#[test]
+fn it_ends_when_an_interface_is_removed_and_says_which() {
+    for gone in ["a1", "b1"] {
+        let link = Link::new();
+        let error = end(&link, || link.middle.ip(&format!("link delete {gone}")));
+        assert!(
+            matches!(&error, BridgeError::Gone(name) if name == gone),
+            "{error}"
+        );
+        let other = if gone == "a1" { "b1" } else { "a1" };
+        assert!(!has_program(&link, other));
+    }
+    // With the other end of its pair it is gone as well.
+    let link = Link::new();
+    let error = end(&link, || link.client.ip("link delete a0"));
+    assert!(
+        matches!(&error, BridgeError::Gone(name) if name == "a1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_interface_that_was_down_is_served_again() {
+    let link = Link::new();
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    link.bridged(xdp(), || {
+        for round in 0..3_u8 {
+            for device in ["a1", "b1"] {
+                link.middle.ip(&format!("link set {device} down"));
+                link.middle.ip(&format!("link set {device} up"));
+                let sent = frame(
+                    0x88b5,
+                    &[&[round][..], device.as_bytes(), &[0; 80]].concat(),
+                );
+                for [from, to] in [[&left, &right], [&right, &left]] {
+                    // The kernel needs some time to see that the other end has a carrier.
+                    let arrives = || {
+                        from.send(&sent);
+                        (0..5).any(|_| to.read().is_some_and(|got| got == sent))
+                    };
+                    assert!((0..200).any(|_| arrives()), "{device}, round {round}");
+                }
+            }
+        }
+    });
 }

@@ -5,8 +5,10 @@
 pub mod cells;
 pub mod flood;
 mod rig;
+mod tags;
 
 pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
+pub use tags::tag_what_leaves;
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::sync::atomic::{AtomicBool, Ordering};
