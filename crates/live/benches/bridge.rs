@@ -147,11 +147,9 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn main() {
-    // `cargo bench -- --test` and `cargo test --benches` only ask whether it starts.
-    if std::env::args().any(|word| word == "--test") {
-        return;
-    }
+/// What is compared: the kernel's bridge, and those of ours whose names have one of the words that
+/// the program was given, if there are any.
+fn cases() -> Vec<(&'static str, Option<BridgeConfig>)> {
     let fixed = LineRate::Fixed(Rate::from_bps(10_000_000_000));
     let xdp = |config| {
         Some(BridgeConfig {
@@ -159,7 +157,7 @@ fn main() {
             ..config
         })
     };
-    let cases = [
+    let mut cases = vec![
         ("kernel bridge", None),
         ("pfifo", Some(ours("pfifo", &LineRate::Infinite))),
         ("pfifo, AF_XDP", xdp(ours("pfifo", &LineRate::Infinite))),
@@ -174,10 +172,18 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'))
         .collect();
-    let mut cases = Vec::from(cases);
     cases.retain(|(name, config)| {
         config.is_none() || words.is_empty() || words.iter().any(|word| name.contains(word))
     });
+    cases
+}
+
+fn main() {
+    // `cargo bench -- --test` and `cargo test --benches` only ask whether it starts.
+    if std::env::args().any(|word| word == "--test") {
+        return;
+    }
+    let cases = cases();
     let mut rounds: Vec<Vec<[Carried; 3]>> = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
         for (case, rounds) in cases.iter().zip(&mut rounds) {

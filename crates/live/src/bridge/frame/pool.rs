@@ -26,6 +26,7 @@ pub(super) const SPARE: usize = 16 << 20;
 pub struct Pool {
     /// Handles without bytes.
     pub(super) spare: Vec<Frame>,
+    #[expect(clippy::vec_box, reason = "frames take them over as they are")]
     pub(super) spare_heads: Vec<Box<Head>>,
     /// By size.
     pub(super) spare_tails: [Vec<Box<[u8]>>; TAILS],

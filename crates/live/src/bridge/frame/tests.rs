@@ -303,7 +303,9 @@ fn segments_that_stay_together_become_what_they_were() {
             whole.segments(),
             Some((payload.div_ceil(1400) as u32, start as u32 + 1420))
         );
-        joined.into_iter().for_each(|frame| pool.give(frame));
+        for frame in joined {
+            pool.give(frame);
+        }
         assert_eq!((pool.lent(), pool.lent_bytes()), (0, 0));
     }
 }
@@ -339,7 +341,9 @@ fn segments_that_differ_stay_apart() {
     let ecn = 1 | VnetHeader::GSO_ECN;
     assert_eq!(of(&joined), [(0, 3, ecn, 0x90), (4, 6, 1, 0x19)]);
     let (_, _, mut pool, mut parts) = cut(14_000, false, 0);
-    parts.iter_mut().for_each(|frame| frame.clear_dscp());
+    for frame in &mut parts {
+        frame.clear_dscp();
+    }
     assert!(!parts[5].set_ce(), "it is not capable");
     parts.swap(8, 9);
     let joined = join(parts, &mut pool);

@@ -22,8 +22,8 @@ const SHORTEST_TURN: Span = Span::from_micros(50);
 const BUSY: u64 = 2;
 
 /// Whether so many frames come that waking up for each costs more than it brings: the sender a call
-/// to this thread, this thread a look at all that may have woken it. While it is busy it looks every
-/// [`SHORTEST_TURN`], as an interface does with moderated interrupts.
+/// to this thread, this thread a look at all that may have woken it. While it is busy it looks
+/// every [`SHORTEST_TURN`], as an interface does with moderated interrupts.
 #[derive(Debug, Default)]
 pub(super) struct Load {
     /// Since when frames are counted, and how many there were.
@@ -38,11 +38,12 @@ impl Load {
         self.frames += frames as u64;
         let passed = now - self.since;
         if passed >= SHORTEST_TURN {
-            let expected = passed.as_nanos().saturating_mul(BUSY) / SHORTEST_TURN.as_nanos();
+            let [came, least] = [(self.frames, SHORTEST_TURN), (BUSY, passed)]
+                .map(|(frames, span)| frames.saturating_mul(span.as_nanos()));
             *self = Self {
                 since: now,
                 frames: 0,
-                is_busy: self.frames >= expected,
+                is_busy: came >= least,
             };
         }
     }
