@@ -8,6 +8,7 @@ use sojourn_live::bridge::{BridgeConfig, NoObserver, Remote, SideStats};
 use sojourn_qdisc::{DropReason, Spec};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -117,4 +118,29 @@ fn a_memory_limit_counts_what_frames_hold() {
             assert!(held <= (1 << 20) + 16_384, "{spec}: {held} bytes");
         });
     }
+}
+
+/// An interface slower than the queue has the queue wait, where its limit holds.
+#[test]
+fn behind_the_queue_little_waits_for_a_slow_interface() {
+    const FRAMES: u64 = 12_000;
+    let link = Link::new();
+    link.middle.run(|| {
+        let words = "qdisc add dev b1 root tbf rate 10mbit burst 20kb limit 200mb";
+        let done = Command::new("tc").args(words.split(' ')).status();
+        assert!(done.expect("tc runs").success(), "tc {words}");
+    });
+    let left = Raw::new(&link.client, "a0");
+    let mut config = plain();
+    config.up.qdisc = "pfifo limit 2000".parse().expect("a test's own spec");
+    link.asked(config, NoObserver, |remote| {
+        for _ in 0..FRAMES {
+            left.send(&frame(OURS, &[1; 1500]));
+        }
+        let full = once(remote, |stats| stats.input.received >= FRAMES);
+        assert!(full.backlog.packets > 1500, "{full:?}");
+        assert!(full.queue.dropped.packets > 2000, "{full:?}");
+        // 1 MiB in frames of 2.3 KiB, or what came at one look.
+        assert!((1..=520).contains(&full.under_way), "{full:?}");
+    });
 }

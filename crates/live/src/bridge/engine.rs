@@ -102,7 +102,7 @@ impl<P: FramePort> Engine<P> {
             loop {
                 // With more to come, the queue's clock must not run past what is still unread.
                 if !more {
-                    lane.transmit(now, pool, observer);
+                    lane.serve(now, pool, observer);
                 }
                 lane.release(now, now, pool, observer);
                 self.ports[side.other()].send(pool, &mut lane.ready)?;
@@ -265,9 +265,19 @@ impl<P: FramePort> Engine<P> {
             self.take_in(side, until, |stamp| alone || stamp <= until, observer)?;
             let lane = &mut self.lanes[side as usize];
             lane.flush(until, &mut self.pools[side as usize], observer);
-            self.ports[side.other()].send(&mut self.pools[side as usize], &mut lane.ready)?;
         }
-        Ok(())
+        self.send_ready().map(drop)
+    }
+
+    /// Sends what is ready; tells whether all of it went.
+    pub(crate) fn send_ready(&mut self) -> io::Result<bool> {
+        let mut all = true;
+        for side in Side::BOTH {
+            let ready = &mut self.lanes[side as usize].ready;
+            self.ports[side.other()].send(&mut self.pools[side as usize], ready)?;
+            all &= ready.is_empty();
+        }
+        Ok(all)
     }
 
     /// Counts of the port where `side` comes in, and of the one where it goes out.

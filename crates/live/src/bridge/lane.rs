@@ -35,7 +35,8 @@ const LONGEST_LAG: Span = Span::from_millis(100);
 const JOINED: Span = Span::from_micros(500);
 
 /// Memory that frames hold which wait behind the queue for an interface that takes no more, apart
-/// from those that were on their way. The rest waits in the queue, which knows what to do with it.
+/// from those that were on their way and those that passed the queue at the look at which that was
+/// seen. The rest waits in the queue, which knows what to do with it.
 const READY: usize = 1 << 20;
 
 /// Frames of one direction.
@@ -72,6 +73,8 @@ pub(crate) struct Lane {
     last_since: Time,
     /// Memory of what the queue has given since the interface last took all that was ready.
     given: usize,
+    /// The interface has not taken all that was ready.
+    is_blocked: bool,
     lost: Tally,
     duplicated: Tally,
     /// What packets have waited in the queue.
@@ -272,6 +275,7 @@ impl Lane {
             ready: VecDeque::new(),
             last_since: Time::ZERO,
             given: 0,
+            is_blocked: false,
             lost: Tally::default(),
             duplicated: Tally::default(),
             delays: Delays::default(),
@@ -324,10 +328,23 @@ impl Lane {
         observer.backlog(side, at, self.qdisc.backlog());
     }
 
-    /// Takes frames from the queue as the transmitter becomes free, up to and including `until`,
-    /// and no more than the interface may [have to wait for](READY).
+    /// Takes frames from the queue as the transmitter becomes free, up to and including `until`; as
+    /// long as the interface takes no more, those that [may wait for it](READY).
     pub(crate) fn transmit<O: Observer>(&mut self, until: Time, pool: &mut Pool, observer: &mut O) {
-        while self.qdisc.backlog().packets > 0 && !self.is_full() {
+        let most = if self.is_blocked { READY } else { usize::MAX };
+        self.give(until, most, pool, observer);
+    }
+
+    /// The same in pieces, each to be offered to the interface before the next: what has waited for
+    /// it does not leave the queue all at once.
+    pub(crate) fn serve<O: Observer>(&mut self, until: Time, pool: &mut Pool, observer: &mut O) {
+        self.give(until, READY, pool, observer);
+    }
+
+    /// Takes frames from the queue until it has given memory of `most` since the interface last
+    /// took all that was ready.
+    fn give<O: Observer>(&mut self, until: Time, most: usize, pool: &mut Pool, observer: &mut O) {
+        while self.qdisc.backlog().packets > 0 && self.given < most {
             self.free_at = self.free_at.max(until - LONGEST_LAG);
             let at = self.next_start();
             if at > until {
@@ -371,19 +388,15 @@ impl Lane {
         }
     }
 
-    /// Whether the queue is to give nothing before the interface has taken what is ready.
-    fn is_full(&self) -> bool {
-        self.given >= READY
-    }
-
     /// Says that what was ready was offered to the interface. Tells whether the queue may have more
     /// to give that was held back until then.
     pub(crate) fn offered(&mut self) -> bool {
-        let was_full = self.is_full();
-        if self.ready.is_empty() {
+        let was_full = self.given >= READY;
+        self.is_blocked = !self.ready.is_empty();
+        if !self.is_blocked {
             self.given = 0;
         }
-        was_full && !self.is_full()
+        was_full && !self.is_blocked
     }
 
     /// When the next frame may start, if the queue has one.
@@ -447,7 +460,8 @@ impl Lane {
     /// the queue need not be served on time: it runs in the link's time, not in ours.
     pub(crate) fn next_due(&mut self) -> Time {
         let due = self.stage.next_due().unwrap_or(Time::MAX);
-        if self.qdisc.backlog().packets == 0 || self.is_full() {
+        let is_held_back = self.is_blocked && self.given >= READY;
+        if self.qdisc.backlog().packets == 0 || is_held_back {
             return due;
         }
         due.min(self.next_start() + self.shortest_delay)
@@ -464,8 +478,7 @@ impl Lane {
         self.free_at = now;
         let mut at = now.max(self.queue_time);
         while self.qdisc.backlog().packets > 0 {
-            self.given = 0;
-            self.transmit(at, pool, observer);
+            self.give(at, usize::MAX, pool, observer);
             // A shaper names the time; to the queue that time has come.
             at = at.max(self.held_until);
         }
@@ -492,7 +505,7 @@ impl Lane {
         for frame in self.ready.drain(..) {
             pool.give(frame);
         }
-        self.given = 0;
+        (self.given, self.is_blocked) = (0, false);
         self.free_at = self.free_at.min(now);
         self.held_until = Time::ZERO;
     }

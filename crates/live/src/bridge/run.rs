@@ -24,6 +24,9 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long an interface that is slower than the bridge may take for what was held at the end.
+const LAST_FRAMES: Span = Span::from_secs(1);
+
 /// A forwarding thread, from the opening of a bridge to its end.
 pub(super) struct Worker {
     /// Which of the bridge's it is.
@@ -158,8 +161,16 @@ impl Worker {
         until: Time,
         observer: &mut O,
     ) -> Result<(), BridgeError> {
-        let finished = self.engine.finish(until, observer);
-        finished.doing("send the last frames")
+        let what = "send the last frames";
+        self.engine.finish(until, observer).doing(what)?;
+        let start = self.config.clock.now();
+        // An interface may need time for them; one that takes nothing any more keeps nobody.
+        while !self.engine.send_ready().doing(what)?
+            && self.config.clock.now() - start < LAST_FRAMES
+        {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(())
     }
 
     /// In virtual time nothing stands still.

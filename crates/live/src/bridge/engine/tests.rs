@@ -205,7 +205,7 @@ fn segments_that_are_due_together_leave_together() {
     assert_eq!(left(&[0, 120, 640, 5000]), [1400, 1400, 100, 4200, 7000]);
 }
 
-/// What an interface takes no more waits in the queue, but for 1 MiB.
+/// What an interface takes no more waits in the queue, but for 1 MiB or what came at one look.
 #[test]
 fn a_slow_interface_fills_the_queue() {
     const FRAMES: u64 = 5000;
@@ -242,8 +242,8 @@ fn a_slow_interface_fills_the_queue() {
     while wait.more {
         (wait, held, ready) = turn(&mut engine, 1001);
     }
-    // 2.3 KiB a frame.
-    assert!((400..460).contains(&ready), "{ready}");
+    // 448 frames of 2.3 KiB, or what came at the first look.
+    assert!((448..=512).contains(&ready), "{ready}");
     assert_eq!(held + ready + 10, FRAMES as usize);
     assert_eq!((wait.blocked, wait.until), (true, Time::MAX));
     // It gives nothing before what was ready has gone, and then all of it.
