@@ -85,7 +85,7 @@ fn main() {
         return;
     }
     println!(
-        "{:26} {:>9} {:>9} {:>9} {:>9}",
+        "{:34} {:>9} {:>9} {:>9} {:>9}",
         "TCP", "Gbit/s", "to one", "ns/1514 B", "to one"
     );
     for qdisc in ["pfifo", "cake unlimited", "cake bandwidth 10gbit"] {
@@ -105,13 +105,13 @@ fn main() {
             let name = format!("{qdisc}, workers {}", workers + 1);
             let ratios = (rate / one.0, cpu / one.1);
             println!(
-                "{name:26} {rate:9.2} {:9.2} {cpu:9.0} {:9.2}",
+                "{name:34} {rate:9.2} {:9.2} {cpu:9.0} {:9.2}",
                 ratios.0, ratios.1
             );
         }
     }
-    println!("\n{:26} {:>9} {:>9}", "datagrams", "to rate", "Jain");
-    for mbit in [20, 100, 200] {
+    println!("\n{:34} {:>9} {:>9}", "datagrams", "to rate", "Jain");
+    for mbit in [20, 50, 100] {
         for (workers, flows) in [(1, FLOWS), (2, 1), (2, FLOWS)] {
             let rate = mbit * 1_000_000;
             let config = bridge(workers, &format!("cake bandwidth {mbit}mbit besteffort"));
@@ -120,7 +120,7 @@ fn main() {
             let ((came, carried), _) = link.bridged(config, || flood(&link, flows, rate, length));
             let name = format!("{mbit}mbit, workers {workers}, flows {flows}");
             println!(
-                "{name:26} {:9.4} {:9.4}",
+                "{name:34} {:9.4} {:9.4}",
                 carried / rate as f64,
                 jain(&came)
             );

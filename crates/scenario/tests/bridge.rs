@@ -100,6 +100,16 @@ const WRONG: &[(&str, &str, &[&str])] = &[
     ),
     (
         "name = \"wan\"",
+        "name = \"wan\"\nworkers = 0",
+        &["pair.wan.workers: there can be 1 to 64 workers"],
+    ),
+    (
+        "name = \"wan\"",
+        "name = \"wan\"\nworkers = 65",
+        &["pair.wan.workers: there can be 1 to 64 workers"],
+    ),
+    (
+        "name = \"wan\"",
         "name = \"up\"",
         &["pair[1].name: `up` is the name of a direction"],
     ),

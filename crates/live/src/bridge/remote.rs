@@ -450,31 +450,30 @@ impl Slot {
 
     /// One order at a time: the caller holds `turn`.
     fn ask(&self, order: Order) -> Result<Answer, RemoteError> {
-        let shared = self;
         let slot = |slot: &Mutex<Option<Answer>>| {
             let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
             slot.take()
         };
-        match shared.state.load(Ordering::Acquire) {
+        match self.state.load(Ordering::Acquire) {
             CLOSED => return Err(RemoteError::Ended),
             // The answer to somebody who has left.
-            ANSWERED => drop(slot(&shared.answer)),
+            ANSWERED => drop(slot(&self.answer)),
             TAKEN => return Err(RemoteError::Hangs),
             _ => {}
         }
-        let mut orders = shared.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         *orders = Some((order, thread::current()));
         drop(orders);
-        if !shared.step(IDLE, ASKED) && !shared.step(ANSWERED, ASKED) {
+        if !self.step(IDLE, ASKED) && !self.step(ANSWERED, ASKED) {
             return Err(RemoteError::Ended);
         }
         self.wake();
         let end = Instant::now() + PATIENCE;
         loop {
-            match shared.state.load(Ordering::Acquire) {
+            match self.state.load(Ordering::Acquire) {
                 ANSWERED => {
-                    let answer = slot(&shared.answer).ok_or(RemoteError::Ended);
-                    shared.step(ANSWERED, IDLE);
+                    let answer = slot(&self.answer).ok_or(RemoteError::Ended);
+                    self.step(ANSWERED, IDLE);
                     return answer;
                 }
                 CLOSED => return Err(RemoteError::Ended),
@@ -483,7 +482,7 @@ impl Slot {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 // Not carried out later either, unless that has begun.
-                let is_taken_back = shared.step(ASKED, IDLE);
+                let is_taken_back = self.step(ASKED, IDLE);
                 return Err(if is_taken_back {
                     RemoteError::Hangs
                 } else {

@@ -8,7 +8,7 @@ use super::observer::{Observer, Onlookers, Watched};
 use super::port::FramePort;
 use super::remote::{Answer, Inbox, Order, Wanted};
 use super::snapshot::{SideStats, Snapshot};
-use super::watchdog::{Pulses, Watchdog};
+use super::watchdog::{Ending, Pulses, Watchdog};
 use crate::clock::Clock;
 use crate::fail_open::FailOpenBridge;
 use crate::interface::Interface;
@@ -111,11 +111,9 @@ impl Worker {
         around: Around<'_>,
         observer: &mut Watched<'_, O>,
     ) -> Result<(), BridgeError> {
+        let _ending = Ending::new(&self.pulses, self.number);
         wake_precisely();
-        let result = self.go_round(around, observer);
-        // From here on nobody waits for this thread.
-        self.watchdog = None;
-        result
+        self.go_round(around, observer)
     }
 
     fn go_round<O: Observer>(
@@ -173,16 +171,22 @@ impl Worker {
         Ok(())
     }
 
-    /// In virtual time nothing stands still.
+    /// In virtual time nothing stands still. Where no kernel forwards, no worker waits for others.
     fn watch(&self, now: Time, kernel: Option<&FailOpenBridge>) -> Option<Watchdog> {
         let config = &self.config;
-        let limit = if kernel.is_some() && !config.watchdog.is_zero() {
-            config.watchdog
-        } else {
-            config.stale
-        };
-        let wanted = !config.clock.is_virtual() && limit < Span::MAX;
-        wanted.then(|| Watchdog::new(limit, now, &self.pulses, self.number))
+        if config.clock.is_virtual() {
+            return None;
+        }
+        if kernel.is_some() && !config.watchdog.is_zero() {
+            return Some(Watchdog::new(
+                config.watchdog,
+                now,
+                &self.pulses,
+                self.number,
+            ));
+        }
+        let is_wanted = config.stale < Span::MAX;
+        is_wanted.then(|| Watchdog::new(config.stale, now, &Pulses::new(1), 0))
     }
 
     /// Says that this thread lives, and makes up for a time in which it did not.

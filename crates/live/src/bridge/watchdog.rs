@@ -31,6 +31,11 @@ impl Pulses {
         Arc::new(Self((0..threads).map(pulse).collect()))
     }
 
+    /// Nobody waits for a thread any more.
+    fn release(&self, thread: usize) {
+        self.beat(thread, Time::MAX);
+    }
+
     fn beat(&self, thread: usize, now: Time) {
         self.0[thread].store(now.as_nanos(), Ordering::Release);
     }
@@ -119,7 +124,27 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        self.pulses.beat(self.thread, Time::MAX);
+        self.pulses.release(self.thread);
+    }
+}
+
+/// Has nobody wait for a thread once it has ended, however that ends.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pulses: Arc<Pulses>,
+    thread: usize,
+}
+
+impl Ending {
+    pub(super) fn new(pulses: &Arc<Pulses>, thread: usize) -> Self {
+        let pulses = Arc::clone(pulses);
+        Self { pulses, thread }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.pulses.release(self.thread);
     }
 }
 
