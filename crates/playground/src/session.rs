@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sojourn_scenario::{Options, Problems, Scenario};
 use sojourn_sim::Run;
 use sojourn_units::{Span, Time};
-use sojourn_world::Cell;
+use sojourn_world::{Cell, WorldError};
 use std::path::Path;
 
 /// The name by which messages call the text of the page.
@@ -73,14 +73,15 @@ impl Session {
             .running
             .take()
             .ok_or_else(|| failure("no run is on: `start` begins one"))?;
+        let stopped = |error: WorldError| failure(&error.to_string());
         if until < running.duration {
             let until_time = Time::from_nanos(Span::from_secs_f64(until).as_nanos());
-            running.run.forward(until_time);
+            running.run.forward(until_time).map_err(stopped)?;
             let points = picture::points(&running.run.so_far(), until);
             self.running = Some(running);
             return Ok(json!({ "now": until, "points": points }));
         }
-        running.run.forward(Time::MAX);
+        running.run.forward(Time::MAX).map_err(stopped)?;
         let result = running.run.finish();
         Ok(json!({
             "now": running.duration,

@@ -69,6 +69,11 @@ impl AccessLinks {
         }
     }
 
+    /// Most packets that were on uplinks at one time.
+    pub(crate) fn most(&self) -> usize {
+        self.pool.len()
+    }
+
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
     pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way.index()];

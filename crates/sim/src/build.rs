@@ -4,7 +4,7 @@ use crate::access::AccessLinks;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
-use crate::engine::Engine;
+use crate::engine::{Engine, MOST_PACKETS};
 use crate::error::Unfit;
 use crate::forwarding::Forwarding;
 use crate::host::{Endpoint, Transport, UDP_HEADERS};
@@ -120,6 +120,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         link_header: cell.link_header,
         reports: Vec::new(),
         bottleneck_packets: 0,
+        room: MOST_PACKETS,
     })
 }
 

@@ -10,7 +10,6 @@ use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult};
-use std::ops::ControlFlow;
 
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
 /// count as loss.
@@ -19,6 +18,30 @@ const DRAIN: Span = Span::from_secs(10);
 const SAMPLES: u64 = 4;
 /// Events between two reports of progress.
 const PROGRESS_EVENTS: u64 = 1 << 16;
+/// Most packets of a run at one time, in queues and under way: 80 bytes each, and for a moment
+/// three times that, while a queue grows.
+pub(crate) const MOST_PACKETS: usize = 4_000_000;
+
+/// Why a run ends before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It was stopped from outside.
+    Interrupted,
+    /// Memory is about to fill with packets.
+    Crowded(Crowd),
+}
+
+/// Packets that are there at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crowd {
+    pub(crate) at: Time,
+    /// Where most of them wait.
+    pub(crate) interface: usize,
+    /// How many wait there.
+    pub(crate) waiting: usize,
+    /// How many there are in all.
+    pub(crate) packets: usize,
+}
 
 /// One run.
 pub(crate) struct Engine {
@@ -51,21 +74,59 @@ pub(crate) struct Engine {
     pub(crate) reports: Vec<Report>,
     /// Packets that the busiest queue had sent then.
     pub(crate) bottleneck_packets: u64,
+    /// Most packets at one time.
+    pub(crate) room: usize,
 }
 
 impl Engine {
     /// Runs to the end, then lets datagrams under way arrive.
-    /// Breaks off when `progress` says so.
-    pub(crate) fn run(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
+    /// Breaks off when `progress` says so, or when there are too many packets.
+    pub(crate) fn run(&mut self, progress: Progress<'_>) -> Result<(), Stop> {
         self.start();
         while let Some((now, source)) = self.due() {
             self.step(now, source);
             if self.events.is_multiple_of(PROGRESS_EVENTS) {
-                progress(now.min(self.end))?;
+                self.look_around(now)?;
+                if progress(now.min(self.end)).is_break() {
+                    return Err(Stop::Interrupted);
+                }
             }
         }
         self.end();
-        ControlFlow::Continue(())
+        Ok(())
+    }
+
+    /// The same until `until`, and whether there is more.
+    pub(crate) fn forward(&mut self, until: Time) -> Result<bool, Stop> {
+        while let Some((now, source)) = self.due() {
+            if now > until {
+                return Ok(true);
+            }
+            self.step(now, source);
+            if self.events.is_multiple_of(PROGRESS_EVENTS) {
+                self.look_around(now)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Refuses to go on with more packets than there is room for.
+    #[cold]
+    fn look_around(&self, at: Time) -> Result<(), Stop> {
+        let passage = &self.net.passage;
+        let packets = passage.packets();
+        if packets <= self.room {
+            return Ok(());
+        }
+        let waiting = |index: &usize| passage.interfaces[*index].waiting();
+        let interface = (0..passage.interfaces.len()).max_by_key(waiting);
+        let interface = interface.unwrap_or_default();
+        Err(Stop::Crowded(Crowd {
+            at,
+            interface,
+            waiting: waiting(&interface),
+            packets,
+        }))
     }
 
     /// Records what is left when nothing more happens.

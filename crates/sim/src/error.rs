@@ -1,7 +1,10 @@
 //! What the simulator cannot run.
 
 use crate::calendar::MAX_OWNERS;
+use crate::engine::{MOST_PACKETS, Stop};
 use sojourn_tcp::Algorithm;
+use sojourn_units::Time;
+use sojourn_world::{Cell, WorldError};
 
 /// Why the simulator cannot run a cell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,4 +42,38 @@ pub enum Unfit {
         /// Links.
         links: usize,
     },
+    /// Packets fill the memory.
+    #[error(
+        "{:.3} s into the run there are {packets} packets, {waiting} of them in the queue of \
+         `{link}`; the simulator holds up to {MOST_PACKETS}. Give that queue a lower limit, or \
+         send less",
+        at.as_secs_f64()
+    )]
+    Crowded {
+        /// When.
+        at: Time,
+        /// How many there are, in queues and under way.
+        packets: usize,
+        /// The link with the longest queue.
+        link: String,
+        /// How many wait there.
+        waiting: usize,
+    },
+}
+
+impl Stop {
+    /// In words, with the names of a cell.
+    pub(crate) fn told(self, cell: &Cell) -> WorldError {
+        let crowd = match self {
+            Self::Interrupted => return WorldError::Interrupted,
+            Self::Crowded(crowd) => crowd,
+        };
+        let interface = cell.network.interfaces.get(crowd.interface);
+        WorldError::unfit(Unfit::Crowded {
+            at: crowd.at,
+            packets: crowd.packets,
+            link: interface.map_or_else(String::new, |it| it.name.clone()),
+            waiting: crowd.waiting,
+        })
+    }
 }

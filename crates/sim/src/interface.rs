@@ -89,6 +89,11 @@ impl Interface {
         self.qdisc.backlog().packets > 0 || self.routing.as_ref().is_some_and(|r| !r.is_empty())
     }
 
+    /// Packets in the queue.
+    pub(crate) fn waiting(&self) -> usize {
+        self.qdisc.backlog().packets as usize
+    }
+
     /// Queues a packet of the routing protocol.
     pub(crate) fn offer_routing(&mut self, packet: Packet, now: Time) {
         match &mut self.routing {

@@ -71,9 +71,7 @@ impl Sim {
                 place.qdisc = qdisc;
             }
         }
-        if engine.run(progress).is_break() {
-            return Err(WorldError::Interrupted);
-        }
+        engine.run(progress).map_err(|stop| stop.told(cell))?;
         Ok(engine.finish(cell))
     }
 }
@@ -95,9 +93,7 @@ impl World for Sim {
         if !taps.is_empty() {
             engine.net.passage.tapped = Some(Box::new(tap::Tapped::new(cell, taps)));
         }
-        if engine.run(progress).is_break() {
-            return Err(WorldError::Interrupted);
-        }
+        engine.run(progress).map_err(|stop| stop.told(cell))?;
         Ok(engine.finish(cell))
     }
 }

@@ -28,6 +28,14 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
+    /// Packets in queues and under way; a radio's few are left out.
+    pub(crate) fn packets(&self) -> usize {
+        let waiting = self.interfaces.iter().map(Interface::waiting);
+        let flying = self.pipes.iter().map(Pipe::len);
+        let sent = self.access.as_ref().map_or(0, AccessLinks::most);
+        waiting.chain(flying).sum::<usize>() + sent
+    }
+
     /// Puts a packet in flight that arrives at the end of its pipe at `arrival`.
     #[inline]
     pub(crate) fn fly(&mut self, leg: Leg, mut arrival: Time, packet: Packet) {

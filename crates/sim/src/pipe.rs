@@ -26,6 +26,11 @@ impl Pipe {
         }
     }
 
+    /// Packets in flight.
+    pub(crate) fn len(&self) -> usize {
+        self.flight.len()
+    }
+
     /// Arrival of the next packet.
     pub(crate) fn next(&self) -> Option<Time> {
         self.flight.front().map(|&(at, _)| at)

@@ -25,14 +25,12 @@ impl Run {
     }
 
     /// Lets everything happen that happens until `until`, and says whether there is more.
-    pub fn forward(&mut self, until: Time) -> bool {
-        while let Some((now, source)) = self.engine.due() {
-            if now > until {
-                return true;
-            }
-            self.engine.step(now, source);
-        }
-        false
+    ///
+    /// # Errors
+    /// When the cell turns out to be none that the simulator can run to its end.
+    pub fn forward(&mut self, until: Time) -> Result<bool, WorldError> {
+        let forward = self.engine.forward(until);
+        forward.map_err(|stop| stop.told(&self.cell))
     }
 
     /// The result as if nothing more happened. Its series are long enough for the whole run: what

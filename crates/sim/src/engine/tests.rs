@@ -5,6 +5,7 @@ use crate::build;
 use sojourn_apps::{Bulk, Cbr, Ping, Spec as AppSpec};
 use sojourn_tcp::Config;
 use sojourn_world::{Change, Flow, Line, LineRate, Network, Transport as Carrier};
+use std::ops::ControlFlow;
 
 /// What two runs of a cell do differently.
 #[derive(Debug, PartialEq)]
@@ -128,7 +129,7 @@ fn a_run_in_pieces_is_the_same_run() {
     let mut run = crate::Run::new(cell).expect("the cell can be run");
     let mut until = Time::ZERO;
     let mut last = run.so_far();
-    while run.forward(until) {
+    while run.forward(until).expect("few packets") {
         until += Span::from_millis(70);
         let now = run.so_far();
         let sent = |result: &RunResult| result.links[0].1.dequeued_packets;
@@ -138,4 +139,37 @@ fn a_run_in_pieces_is_the_same_run() {
     // As texts: what is missing from a series is no number, and equal to nothing.
     let texts = [run.finish(), whole].map(|result| format!("{result:?}"));
     assert!(texts[0] == texts[1], "the results differ");
+}
+
+/// Datagrams at twenty times the line's rate, before a queue that takes them all.
+#[test]
+fn a_queue_that_would_fill_the_memory_ends_the_run() {
+    let mut cell = cell(1);
+    cell.duration = Span::from_secs(60);
+    cell.changes.clear();
+    cell.flows.retain(|flow| flow.transport == Carrier::Udp);
+    for interface in &mut cell.network.interfaces {
+        interface.qdisc = "pfifo limit 4000000000".parse().expect("a test's own spec");
+    }
+    for flow in &mut cell.flows {
+        flow.app = AppSpec::Cbr(Cbr {
+            size: 1200,
+            interval: Span::from_micros(100),
+        });
+    }
+    let mut engine = build::engine(&cell, &mut ()).expect("the cell can be run");
+    engine.room = 10_000;
+    let stop = engine.run(&mut |_| ControlFlow::Continue(())).unwrap_err();
+    let Stop::Crowded(crowd) = stop else {
+        panic!("{stop:?}");
+    };
+    // It is looked at every now and then.
+    let most = 10_000 + PROGRESS_EVENTS as usize;
+    assert!((10_000..most).contains(&crowd.packets), "{crowd:?}");
+    let told = stop.told(&cell).to_string();
+    let queue = &cell.network.interfaces[crowd.interface].name;
+    assert!(
+        told.contains(&format!("in the queue of `{queue}`")),
+        "{told}"
+    );
 }
