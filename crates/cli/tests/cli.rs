@@ -5,27 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-const GOOD: &str = r#"format = "sojourn-scenario/1"
-name = "small"
-duration = "2s"
-
-[dumbbell]
-rtt = "20ms"
-rate = "2mbit"
-
-[sweep]
-dumbbell.qdisc = ["pfifo limit 20", "fq_codel"]
-
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-
-[[flow]]
-name = "probe"
-direction = "up"
-app = "ping"
-"#;
+const GOOD: &str = include_str!("common/small.toml");
 
 fn sojourn(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sojourn"))
@@ -327,11 +307,10 @@ fn the_schema_and_the_disciplines_are_printed() {
 
 /// A study of its own folder, with these claims.
 fn study(folder: &Folder, claims: &str) -> String {
+    let head = include_str!("../../study/tests/common/study.toml");
     let text = format!(
-        "format = \"sojourn-study/1\"\nname = \"tiny\"\ntitle = \"Tiny\"\nsource = \"nowhere\"\n\
-         link = \"up\"\n[[setting]]\nname = \"A\"\nscenario = \"scenario.toml\"\n[axes.aqm]\n\
-         fifo.\"dumbbell.qdisc\" = \"pfifo limit 20\"\nfq.\"dumbbell.qdisc\" = \"fq_codel\"\n\
-         {claims}"
+        "{head}[axes.aqm]\nfifo.\"dumbbell.qdisc\" = \"pfifo limit 20\"\n\
+         fq.\"dumbbell.qdisc\" = \"fq_codel\"\n{claims}"
     );
     std::fs::write(folder.0.path().join("study.toml"), text).expect("the folder is ours");
     folder.0.path().display().to_string()
@@ -356,7 +335,7 @@ fn a_study_is_checked_with_file_line_and_field() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(
-        shown.contains("tiny: Tiny") && shown.contains("T1"),
+        shown.contains("small: Small") && shown.contains("T1"),
         "{shown}"
     );
     let output = sojourn(&["check", &file, "--json"]);

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::sojourn;
+use common::{SMALL, sojourn};
 use serde_json::Value;
 use sojourn_report::unpack;
 use std::fs;
@@ -12,36 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const SCENARIO: &str = r#"format = "sojourn-scenario/1"
-name = "small"
-duration = "2s"
-[dumbbell]
-rtt = "20ms"
-rate = "2mbit"
-[sweep]
-dumbbell.qdisc = ["pfifo limit 20", "fq_codel"]
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-start_spread = "500ms"
-[[flow]]
-name = "probe"
-direction = "up"
-app = "ping"
-"#;
+/// Flows that begin at different times, so that seeds differ.
+fn scenario() -> String {
+    SMALL.replace("\"bulk\"", "\"bulk\"\nstart_spread = \"500ms\"")
+}
 
 /// Two settings whose cells have the same parameters, with claims, charts and a table of figures, of
 /// series and of distributions.
-const STUDY: &str = r#"format = "sojourn-study/1"
-name = "small"
-title = "Small"
-source = "nowhere"
-link = "up"
-[[setting]]
-name = "near"
-scenario = "small.toml"
-[[setting]]
+const STUDY: &str = concat!(
+    include_str!("../../study/tests/common/study.toml"),
+    r#"[[setting]]
 name = "far"
 scenario = "far.toml"
 [axes.aqm]
@@ -49,7 +29,7 @@ fifo."dumbbell.qdisc" = "pfifo limit 20"
 fq."dumbbell.qdisc" = "fq_codel"
 [[claim]]
 id = "N1"
-setting = "near"
+setting = "A"
 statement = "s"
 published = "p"
 check = [
@@ -64,7 +44,7 @@ published = "p"
 check = ["for aqm: link.utilisation > 10%"]
 [[chart]]
 title = "Distribution"
-setting = "near"
+setting = "A"
 kind = "distribution"
 lines = "aqm"
 label = "share"
@@ -89,11 +69,12 @@ setting = "far"
 rows = "aqm"
 columns = "aqm"
 value = "link.utilisation"
-"#;
+"#
+);
 
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("there is a folder for temporary files");
-    fs::write(dir.path().join("small.toml"), SCENARIO).expect("it can be written");
+    fs::write(dir.path().join("small.toml"), scenario()).expect("it can be written");
     dir
 }
 
@@ -226,7 +207,8 @@ fn a_killed_shard_goes_on() {
 /// The folder with the study beside its scenarios.
 fn study() -> tempfile::TempDir {
     let dir = folder();
-    let far = SCENARIO.replace("20ms", "60ms");
+    fs::write(dir.path().join("scenario.toml"), scenario()).expect("it can be written");
+    let far = scenario().replace("20ms", "60ms");
     fs::write(dir.path().join("far.toml"), far).expect("it can be written");
     fs::write(dir.path().join("study.toml"), STUDY).expect("it can be written");
     dir
@@ -265,7 +247,7 @@ fn a_finished_study_is_run_on() {
     good("reproduce . --quiet --seeds 5 --out whole", dir);
     assert_same_study(&dir.join("whole"), &dir.join("out"));
     // A setting with another scenario is run again, the other one is not.
-    let far = SCENARIO.replace("20ms", "61ms");
+    let far = scenario().replace("20ms", "61ms");
     fs::write(dir.join("far.toml"), far).expect("it can be written");
     good("reproduce . --quiet --seeds 5 --out out --resume", dir);
     let now = costs(&dir.join("out"), "wall_s");

@@ -4,34 +4,17 @@
 mod common;
 
 use common::rig::available;
-use common::sojourn;
+use common::{SMALL, sojourn};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-const GOOD: &str = r#"format = "sojourn-scenario/1"
-name = "small"
-duration = "1s"
-[dumbbell]
-rtt = "20ms"
-rate = "2mbit"
-[sweep]
-dumbbell.qdisc = ["pfifo limit 20", "fq_codel"]
-[[flow]]
-name = "upload"
-direction = "up"
-app = "bulk"
-[[flow]]
-name = "probe"
-direction = "up"
-app = "ping"
-"#;
-
 /// A folder with `small.toml`, and `other.toml`, which is a scenario of another name.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("there is a folder for temporary files");
-    fs::write(dir.path().join("small.toml"), GOOD).expect("it can be written");
-    let other = GOOD.replace("\"small\"", "\"other\"");
+    let small = SMALL.replace("2s", "1s");
+    fs::write(dir.path().join("small.toml"), &small).expect("it can be written");
+    let other = small.replace("\"small\"", "\"other\"");
     fs::write(dir.path().join("other.toml"), other).expect("it can be written");
     dir
 }

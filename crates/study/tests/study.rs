@@ -61,17 +61,13 @@ fn parse(text: &str) -> Result<Study, String> {
     read(&[("study.toml", text), ("a.toml", SCENARIO)])
 }
 
+/// The beginning of a small study, up to the scenario of its setting.
+const HEAD: &str = include_str!("common/study.toml");
+
 fn study(claim: &str) -> String {
+    let head = HEAD.replace("scenario.toml", "a.toml");
     format!(
-        r#"format = "sojourn-study/1"
-name = "small"
-title = "Small"
-source = "nowhere"
-link = "up"
-[[setting]]
-name = "A"
-scenario = "a.toml"
-[axes.aqm]
+        r#"{head}[axes.aqm]
 codel."dumbbell.up.qdisc" = "codel"
 fifo."dumbbell.up.qdisc" = "pfifo limit 100"
 [[claim]]
@@ -552,7 +548,7 @@ fn mistakes_in_pictures_have_a_line() {
         ),
         (
             table(
-                "rows = \"aqm\"\nvalue = \"ref.kernel.delay[codel]\"\nreference = \"link.utilisation[aqm=fifo, flow=x]\"\nkid = 1",
+                "rows = \"aqm\"\nvalue = \"ref.kernel.delay[codel]\"\nreference = \"link.utilisation[aqm=fifo, flow=one]\"\nkid = 1",
             ),
             "unknown key `kid`",
         ),

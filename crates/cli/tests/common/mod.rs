@@ -9,6 +9,9 @@ pub mod rig;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// A small scenario: two queues, of two seconds each.
+pub const SMALL: &str = include_str!("small.toml");
+
 /// Runs the program in a folder.
 pub fn sojourn(arguments: &[&str], dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sojourn"))

@@ -3,15 +3,9 @@
 use super::case::{Case, GOOD, program};
 
 /// A right study, for cases to change a line of.
-const STUDY: &str = r#"format = "sojourn-study/1"
-name = "tiny"
-title = "Tiny"
-source = "nowhere"
-link = "up"
-
-[[setting]]
-name = "A"
-scenario = "scenario.toml"
+const STUDY: &str = concat!(
+    include_str!("../../../study/tests/common/study.toml"),
+    r#"
 
 [axes.aqm]
 fifo."dumbbell.qdisc" = "pfifo limit 20"
@@ -26,7 +20,8 @@ setting = "A"
 statement = "s"
 published = "p"
 check = ["for aqm: used > 10%"]
-"#;
+"#
+);
 
 /// `sojourn reproduce . --list` of a study; `says` goes on behind the file's name.
 fn study(name: &str, text: impl Into<Vec<u8>>, says: &str) -> Case {
@@ -124,9 +119,9 @@ pub(crate) fn cases() -> Vec<Case> {
             "1:1: ",
         ),
         changed("sojourn-study/1", "sojourn-study/9", "1:10: format: "),
-        changed("name = \"tiny\"\n", "", "1:1: missing key `name`"),
+        changed("name = \"small\"\n", "", "1:1: missing key `name`"),
         changed(
-            "title = \"Tiny\"",
+            "title = \"Small\"",
             "title = 1",
             "3:9: title: expected a string",
         ),
@@ -134,19 +129,19 @@ pub(crate) fn cases() -> Vec<Case> {
         changed(
             "[[setting]]",
             "[setting]",
-            "7:1: setting: expected an array",
+            "6:1: setting: expected an array",
         ),
         scenario(
             "nowhere.toml",
-            "study.toml:9:12: setting: ./nowhere.toml cannot be read: No such file",
+            "study.toml:8:12: setting: ./nowhere.toml cannot be read: No such file",
         ),
         scenario(
             "/dev/zero",
-            "study.toml:9:12: setting: /dev/zero has more than 1048576 bytes",
+            "study.toml:8:12: setting: /dev/zero has more than 1048576 bytes",
         ),
         scenario(
             "pipe",
-            "study.toml:9:12: setting: ./pipe is a pipe that nobody writes to",
+            "study.toml:8:12: setting: ./pipe is a pipe that nobody writes to",
         ),
         scenario("study.toml", "study.toml:1:10: format: "),
         changed(
