@@ -17,7 +17,7 @@ help:
 	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
 	@echo 'make playground  the simulator in a page, target/playground/, for any static server'
 	@echo 'make browser the playground, and its tests in headless Chromium'
-	@echo 'make formats every scenario and study held to its schema with taplo'
+	@echo 'make formats scenarios, studies and bridges held to their schemas with taplo'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'

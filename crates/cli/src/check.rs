@@ -1,5 +1,6 @@
 //! `sojourn check`: validates a scenario or a bridge's file and prints what it means.
 
+mod bridge;
 mod json;
 
 use crate::reproduce::claims_of;
@@ -8,22 +9,22 @@ use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::BridgeFile;
-use sojourn_scenario::named_text;
 use sojourn_scenario::subscribers::Subscribers;
+use sojourn_scenario::{Problems, named_text};
 use sojourn_study::Study;
 use sojourn_units::{Time, show_rate, show_span};
-use sojourn_world::{Cell, Line, LineRate, Transport};
+use sojourn_world::{Cell, LineRate, Transport};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Validate a scenario and print its resolved cells, a bridge's file and print its queues, or a
-/// study and print its claims; nothing is run
+/// Validate a scenario and print its resolved cells, a bridge's file and print its queues, its
+/// subscribers' file and print its sites, or a study and print its claims; nothing is run
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn check scenarios/demo.toml
   sojourn check /etc/sojourn/bridge.toml
+  sojourn check /etc/sojourn/subscribers.toml
   sojourn check scenarios/demo.toml --set dumbbell.rtt=80ms --cell 2
   sojourn check scenarios/demo.toml --json | jq '.cells[].flows[].name'
   sojourn check studies/codel-red/study.toml
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 Exit status: 0 when the file is right, 2 when it is not.")]
 pub(crate) struct CheckArgs {
-    /// The scenario, the bridge's file, or the study.toml of a study
+    /// The scenario, the file of a bridge or of its subscribers, or the study.toml of a study
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
 
@@ -42,8 +43,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     cell: usize,
 
-    /// Print all cells, or a study's claims, as JSON on standard output; of a wrong scenario or
-    /// study its problems, each with its place
+    /// Print all cells, pairs, sites and circuits, or claims as JSON on standard output; of a wrong
+    /// file its problems, each with its place
     #[arg(long, conflicts_with = "schema")]
     json: bool,
 
@@ -65,6 +66,8 @@ enum Format {
     Scenario,
     /// A bridge's file (`sojourn bridge --config`)
     Bridge,
+    /// The subscribers of a bridge (`subscribers` in its file)
+    Subscribers,
     /// A study's `study.toml` (`sojourn reproduce`)
     Study,
 }
@@ -74,6 +77,7 @@ impl Format {
         match self {
             Self::Scenario => sojourn_scenario::schema(),
             Self::Bridge => sojourn_scenario::bridge_schema(),
+            Self::Subscribers => sojourn_scenario::subscribers_schema(),
             Self::Study => sojourn_study::schema(&worlds::names()),
         }
     }
@@ -88,12 +92,12 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if let Ok((name, text)) = &read
         && Subscribers::is_meant(text)
     {
-        return check_subscribers(args, name, text);
+        return bridge::check_subscribers(args, name, text);
     }
     if let Ok((_, text)) = &read
         && BridgeFile::is_meant(text)
     {
-        return check_bridge(args, file);
+        return bridge::check_bridge(args, file);
     }
     if let Ok((_, text)) = &read
         && Study::is_meant(text)
@@ -101,12 +105,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         return check_study(args, file);
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
-    let scenario = match read {
-        Err(problems) if args.json => {
-            print(&json::problems(&problems))?;
-            return Ok(WRONG_INPUT);
-        }
-        read => read?,
+    let Some(scenario) = args.told(read)? else {
+        return Ok(WRONG_INPUT);
     };
     if args.schema.is_some() {
         return Ok(0);
@@ -143,53 +143,33 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn check_bridge(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
-    let bridge = BridgeFile::load(file)?;
-    if !args.overrides.is_empty() {
-        bail!(WrongInput(
-            "--set, --seed and --seeds change scenarios; this is a bridge's file".to_owned()
-        ));
-    }
-    if args.schema.is_none() {
-        let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
-        text += &directions(&bridge).show();
-        print(&text)?;
-    }
-    Ok(0)
-}
-
-fn check_subscribers(args: &CheckArgs, name: &str, text: &str) -> anyhow::Result<u8> {
-    let read = match Subscribers::parse(name, text) {
-        Err(problems) if args.json => {
-            print(&json::problems(&problems))?;
-            return Ok(WRONG_INPUT);
+impl CheckArgs {
+    /// Refuses what changes scenarios, for another file.
+    fn no_overrides(&self, what: &str) -> anyhow::Result<()> {
+        if self.overrides.is_empty() {
+            return Ok(());
         }
-        read => read?,
-    };
-    let (sites, circuits) = read.counts();
-    if args.schema.is_none() && !args.json {
-        print(&format!(
-            "subscribers: {} with {} below {}\n",
-            counted(circuits, "circuit"),
-            counted(read.prefixes().count(), "address range"),
-            counted(sites, "site"),
-        ))?;
+        let message = format!("--set, --seed and --seeds change scenarios; this is {what}");
+        bail!(WrongInput(message))
     }
-    Ok(0)
+
+    /// What was read; of a wrong file its problems are printed where programs want to have them,
+    /// and there is nothing.
+    fn told<T>(&self, read: Result<T, Problems>) -> anyhow::Result<Option<T>> {
+        match read {
+            Err(problems) if self.json => {
+                print(&json::problems(&problems))?;
+                Ok(None)
+            }
+            read => Ok(Some(read?)),
+        }
+    }
 }
 
 fn check_study(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
-    if !args.overrides.is_empty() {
-        bail!(WrongInput(
-            "--set, --seed and --seeds change scenarios; this is a study".to_owned()
-        ));
-    }
-    let study = match Study::load_file(file, &worlds::names()) {
-        Err(problems) if args.json => {
-            print(&json::problems(&problems))?;
-            return Ok(WRONG_INPUT);
-        }
-        read => read?,
+    args.no_overrides("a study")?;
+    let Some(study) = args.told(Study::load_file(file, &worlds::names()))? else {
+        return Ok(WRONG_INPUT);
     };
     if args.json {
         print(&json::claims(&study))?;
@@ -199,35 +179,6 @@ fn check_study(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
         print(&(text + &claims_of(&study)))?;
     }
     Ok(0)
-}
-
-/// Both directions of every pair.
-fn directions(bridge: &BridgeFile) -> Table {
-    let mut table = Table::new([
-        "pair", "from", "to", ">rate", ">delay", ">jitter", ">loss", "qdisc",
-    ]);
-    for pair in &bridge.pairs {
-        let mut row = |from: &str, to: &str, (line, qdisc): &(Line, Entrance), side: usize| {
-            let mut rate = rate(Some(&line.rate));
-            if let Some(follows) = pair.autorates[side] {
-                let [min, max] = [follows.min, follows.max].map(show_rate);
-                let _ = write!(rate, " ({min} to {max})");
-            }
-            table.row(vec![
-                pair.name.clone(),
-                from.to_owned(),
-                to.to_owned(),
-                rate,
-                show_span(line.delay),
-                show_span(line.jitter),
-                line.loss.to_string(),
-                qdisc.to_string(),
-            ]);
-        };
-        row(&pair.left, &pair.right, &pair.up, 0);
-        row(&pair.right, &pair.left, &pair.down, 1);
-    }
-    table
 }
 
 fn rate(rate: Option<&LineRate>) -> String {

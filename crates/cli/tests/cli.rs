@@ -1,5 +1,8 @@
 //! The program from outside: exit status, what stands on which output, what is written.
 
+#[path = "cli/bridges.rs"]
+mod bridges;
+
 use sojourn_tidy::generated;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -41,7 +41,7 @@ pub use files::{BadTrace, load_trace, named_text};
 pub use parameter::{Quantities, Quantity};
 pub use problem::{Place, Problem, Problems};
 pub use quantity::group;
-pub use reference::{bridge_reference, bridge_schema, reference, schema};
+pub use reference::{bridge_reference, bridge_schema, reference, schema, subscribers_schema};
 pub use runner::{Outcome, Watch, each, run, split};
 pub use scenario::{Options, Scenario};
 pub use text::{Unreadable, read_text};

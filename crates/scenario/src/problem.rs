@@ -1,6 +1,7 @@
 //! What is wrong with a scenario: every problem with its place, its field and a way out.
 
 use sojourn_units::{Excerpt, shortened};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -92,6 +93,24 @@ pub struct Place<'a> {
     /// Line and column in the file, both from 1, the column in characters. None for a file as a
     /// whole, and for an argument.
     pub position: Option<(usize, usize)>,
+}
+
+/// A text of a file for a terminal, which control characters would command: their pictures of
+/// Unicode stand in their place, each as wide as another character.
+fn legible(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| c.is_control() && c != '\t' && c != '\n';
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let picture = |c: char| match u32::from(c) {
+        0x7f => '\u{2421}',
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
+        _ => '\u{fffd}',
+    };
+    let shown = text
+        .chars()
+        .map(|c| if commands(c) { picture(c) } else { c });
+    Cow::Owned(shown.collect())
 }
 
 /// A text that positions refer to.
@@ -254,9 +273,9 @@ impl Problems {
             write!(f, "{}: ", source.name)?;
         }
         if !problem.field.is_empty() {
-            write!(f, "{}: ", problem.field)?;
+            write!(f, "{}: ", legible(&problem.field))?;
         }
-        writeln!(f, "{}", problem.message)?;
+        writeln!(f, "{}", legible(&problem.message))?;
         let margin = line.to_string().len();
         if !text.is_empty() {
             let start = text.char_indices().nth(column - 1);
@@ -268,11 +287,11 @@ impl Problems {
             let before = shown.text.chars().take(shown.column);
             let indent: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
             writeln!(f, "{:margin$} |", "")?;
-            writeln!(f, "{line} | {}", shown.text)?;
+            writeln!(f, "{line} | {}", legible(&shown.text))?;
             writeln!(f, "{:margin$} | {indent}{}", "", "^".repeat(shown.width))?;
         }
         match &problem.help {
-            Some(help) => writeln!(f, "{:margin$} = help: {help}", ""),
+            Some(help) => writeln!(f, "{:margin$} = help: {}", "", legible(help)),
             None => Ok(()),
         }
     }

@@ -4,7 +4,7 @@
 //! rate is bit/s, and nobody who writes `duration = 60` means sixty microseconds.
 
 use crate::problem::{Origin, Problem, Problems, suggestion};
-use crate::read::{Read, wrong_type};
+use crate::read::{Read, short_name, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::Entrance;
@@ -507,21 +507,9 @@ impl Read for Dscp {
     }
 }
 
-impl Name {
-    /// Longest name; names become file names and columns.
-    const LONGEST: usize = 64;
-}
-
 impl Read for Name {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
-        let name = String::read(node, path, problems)?;
-        let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > Self::LONGEST || !name.chars().all(good) {
-            let message = format!("`{name}` is not a name");
-            let help = format!("1 to {} of the characters a-z A-Z 0-9 - _", Self::LONGEST);
-            return problems.refuse(Problem::new(node.at, path, message).help(help));
-        }
-        Some(Self(name))
+        short_name(node, path, problems).map(Self)
     }
 }
 

@@ -46,6 +46,19 @@ impl Read for String {
     }
 }
 
+/// Reads a short name: names become file names and columns.
+pub fn short_name(node: &Node, path: &str, problems: &mut Problems) -> Option<String> {
+    const LONGEST: usize = 64;
+    let name = String::read(node, path, problems)?;
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > LONGEST || !name.chars().all(good) {
+        let message = format!("`{name}` is not a name");
+        let help = format!("1 to {LONGEST} of the characters a-z A-Z 0-9 - _");
+        return problems.refuse(Problem::new(node.at, path, message).help(help));
+    }
+    Some(name)
+}
+
 impl Read for bool {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         match node.value {
@@ -91,8 +104,8 @@ impl<T: Read> Read for Vec<T> {
 /// `flow.upload` when the item has a name, `flow[1]` (from 1) otherwise.
 fn item_path(path: &str, index: usize, item: &Node) -> String {
     match item.text_at("name") {
-        Some(name) => format!("{path}.{name}"),
-        None => format!("{path}[{}]", index + 1),
+        Some(name) if !name.is_empty() => format!("{path}.{name}"),
+        _ => format!("{path}[{}]", index + 1),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::bridge::BridgeTable;
 use crate::format::ScenarioFile;
+use crate::subscribers::SubscribersTable;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -18,6 +19,11 @@ pub fn bridge_schema() -> String {
     pretty(&bridge())
 }
 
+/// The format of a file of subscribers, likewise.
+pub fn subscribers_schema() -> String {
+    pretty(&subscribers())
+}
+
 fn pretty(document: &Value) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("a schema is plain JSON");
     text.push('\n');
@@ -30,6 +36,10 @@ pub(crate) fn scenario() -> Value {
 
 fn bridge() -> Value {
     document::<BridgeTable>("bridge-1", "Sojourn bridge")
+}
+
+fn subscribers() -> Value {
+    document::<SubscribersTable>("subscribers-1", "Sojourn subscribers")
 }
 
 fn document<T: JsonSchema>(id: &str, title: &str) -> Value {
@@ -79,6 +89,12 @@ const BRIDGE: &Sections = &[
     ("`autorate`", "AutorateTable"),
 ];
 
+const SUBSCRIBERS: &Sections = &[
+    ("A file of subscribers", ""),
+    ("`[[site]]`", "SiteTable"),
+    ("`[[circuit]]`", "CircuitTable"),
+];
+
 const SCENARIO: &Sections = &[
     ("Top level", ""),
     ("`[dumbbell]`", "DumbbellTable"),
@@ -94,9 +110,9 @@ const SCENARIO: &Sections = &[
     ("`[[change]]`", "ChangeTable"),
 ];
 
-/// Every key of a bridge's file as Markdown tables, made from the schema.
+/// Every key of a bridge's file and of its subscribers' as Markdown tables, made from the schemas.
 pub fn bridge_reference() -> String {
-    tables(&bridge(), BRIDGE)
+    tables(&bridge(), BRIDGE) + &tables(&subscribers(), SUBSCRIBERS)
 }
 
 fn tables(document: &Value, sections: &Sections) -> String {

@@ -3,6 +3,7 @@
 //!
 //! Not here: the tree of rates itself (see `qdisc`), and who looks at frames (see `live`).
 
+mod label;
 mod libreqos;
 mod own;
 mod prefix;
@@ -12,6 +13,7 @@ use crate::problem::Problems;
 use crate::read::{Fields, Read, wrong_type};
 use crate::text::read_text;
 use crate::tree::{Node, Value};
+pub(crate) use own::SubscribersTable;
 use prefix::Prefix;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
@@ -60,8 +62,11 @@ struct Circuit {
 impl Subscribers {
     /// Whether a text means to be a file of subscribers.
     pub fn is_meant(text: &str) -> bool {
-        Node::of_file("", text)
-            .is_ok_and(|(tree, _)| tree.has("circuit") && !tree.has("pair") && !tree.has("format"))
+        let ours = ["circuit", "site"];
+        let others = ["pair", "format"];
+        Node::of_file("", text).is_ok_and(|(tree, _)| {
+            ours.iter().any(|key| tree.has(key)) && !others.iter().any(|key| tree.has(key))
+        })
     }
 
     /// Reads a text in our own format; `name` is shown in messages.
@@ -180,6 +185,81 @@ impl Subscribers {
         circuits.flat_map(|(number, circuit)| {
             let prefixes = circuit.prefixes.iter();
             prefixes.map(move |prefix| (prefix.address, prefix.len, number))
+        })
+    }
+}
+
+/// A site as a file says it; of rates the first is up, the second down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteView<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// The site above; none: the link.
+    pub parent: Option<&'a str>,
+    /// What all below it have at most.
+    pub rates: [Rate; 2],
+    /// Circuits directly below it.
+    pub circuits: usize,
+    /// What these have for themselves, together.
+    pub least: [Rate; 2],
+}
+
+/// A circuit as a file says it; of two values the first is up, the second down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CircuitView<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// The site above; none: the link.
+    pub parent: Option<&'a str>,
+    /// What it has for itself.
+    pub least: [Rate; 2],
+    /// What it may have.
+    pub most: [Rate; 2],
+    /// Its queues, where they are others than its pair's.
+    pub queues: [Option<&'a Spec>; 2],
+    /// Its addresses, as prefixes.
+    pub addresses: Vec<String>,
+}
+
+impl Subscribers {
+    fn site(&self, number: Option<u32>) -> Option<&str> {
+        let site = self.sites.get(number? as usize)?;
+        Some(&site.name)
+    }
+
+    /// Every site, each after the one above it.
+    pub fn sites(&self) -> impl Iterator<Item = SiteView<'_>> {
+        let mut crowds = vec![(0, [Rate::ZERO; 2]); self.sites.len()];
+        for circuit in &self.circuits {
+            let place = circuit
+                .parent
+                .and_then(|parent| crowds.get_mut(parent as usize));
+            if let Some((count, least)) = place {
+                *count += 1;
+                for (sum, own) in least.iter_mut().zip(circuit.least) {
+                    *sum = Rate::from_bps(sum.as_bps().saturating_add(own.as_bps()));
+                }
+            }
+        }
+        let sites = self.sites.iter().zip(crowds);
+        sites.map(|(site, (circuits, least))| SiteView {
+            name: &site.name,
+            parent: self.site(site.parent),
+            rates: site.rates,
+            circuits,
+            least,
+        })
+    }
+
+    /// Every circuit, in the file's order.
+    pub fn circuits(&self) -> impl Iterator<Item = CircuitView<'_>> {
+        self.circuits.iter().map(|circuit| CircuitView {
+            name: &circuit.name,
+            parent: self.site(circuit.parent),
+            least: circuit.least,
+            most: circuit.most,
+            queues: [0, 1].map(|way| circuit.queues[way].as_ref()),
+            addresses: circuit.prefixes.iter().map(Prefix::to_string).collect(),
         })
     }
 }

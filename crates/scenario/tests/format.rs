@@ -27,6 +27,10 @@ fn a_bridges_reference_is_current() {
         "docs/bridge.schema.json",
         &sojourn_scenario::bridge_schema(),
     );
+    generated::file(
+        "docs/subscribers.schema.json",
+        &sojourn_scenario::subscribers_schema(),
+    );
     let reference = sojourn_scenario::bridge_reference();
     generated::part("docs/bridge.md", "reference", &reference);
 }

@@ -77,18 +77,21 @@ fn scenario_names(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A scenario's or study's first line leads editors to its schema.
+/// The first line of a scenario, a study or a bridge's file leads editors to its schema.
 pub fn schema_line(source: &Source) -> Vec<Finding> {
     let path = Path::new(&source.path);
     let folders: Vec<_> = path.parent().into_iter().flat_map(Path::iter).collect();
-    let ours = ["scenarios", "studies"].map(std::ffi::OsStr::new);
+    let ours = ["scenarios", "studies", "contrib"].map(std::ffi::OsStr::new);
     if path.extension() != Some("toml".as_ref())
         || !folders.first().is_some_and(|f| ours.contains(f))
     {
         return Vec::new();
     }
-    let is_study = path.file_name() == Some("study.toml".as_ref());
-    let format = if is_study { "study" } else { "scenario" };
+    let stem = path.file_stem().and_then(std::ffi::OsStr::to_str);
+    let mut others = ["study", "bridge", "subscribers"].into_iter();
+    let format = others
+        .find(|name| stem == Some(*name))
+        .unwrap_or("scenario");
     let up = "../".repeat(folders.len());
     let wanted = format!("#:schema {up}docs/{format}.schema.json");
     if source.text.lines().next() == Some(&wanted) {
@@ -134,6 +137,9 @@ mod tests {
         let study = "#:schema ../../docs/study.schema.json\n";
         assert_eq!(found("studies/a/study.toml", study), 0);
         assert_eq!(found("studies/a/b.toml", study), 1);
+        let bridge = "#:schema ../../docs/bridge.schema.json\n";
+        assert_eq!(found("contrib/bridge/bridge.toml", bridge), 0);
+        assert_eq!(found("contrib/bridge/subscribers.toml", bridge), 1);
         assert_eq!(found("crates/a/Cargo.toml", ""), 0);
     }
 

@@ -1,10 +1,13 @@
 //! The same for programs: what a scenario means, or what is wrong with it, as JSON.
 
 use serde_json::{Map, Value, json};
+use sojourn_qdisc::Entrance;
+use sojourn_scenario::bridge::BridgeFile;
+use sojourn_scenario::subscribers::Subscribers;
 use sojourn_scenario::{Problems, Scenario};
 use sojourn_study::Study;
-use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Chance, Flow, LineRate, Loss, Reorder, Transport};
+use sojourn_units::{Rate, Span, Time};
+use sojourn_world::{Cell, Chance, Flow, Line, LineRate, Loss, Reorder, Transport};
 
 /// The format's name and version.
 const FORMAT: &str = "sojourn-check/1";
@@ -37,6 +40,70 @@ pub(super) fn claims(study: &Study) -> String {
         "title": study.title,
         "problems": [],
         "claims": claims.collect::<Vec<_>>(),
+    }))
+}
+
+/// The pairs of a bridge.
+pub(super) fn pairs(bridge: &BridgeFile) -> String {
+    let pairs = bridge.pairs.iter().map(|pair| {
+        let way = |(line, qdisc): &(Line, Entrance), side: usize| {
+            let follows = pair.autorates[side];
+            json!({
+                "rate_bps": rate(Some(&line.rate)),
+                "autorate_bps": follows.map(|it| [it.min.as_bps(), it.max.as_bps()]),
+                "delay_ms": ms(line.delay),
+                "jitter_ms": ms(line.jitter),
+                "reorder": reorder(line.reorder),
+                "loss": loss(line.loss),
+                "duplicate": chance(line.duplicate),
+                "qdisc": qdisc.to_string(),
+            })
+        };
+        json!({
+            "name": pair.name,
+            "left": pair.left,
+            "right": pair.right,
+            "up": way(&pair.up, 0),
+            "down": way(&pair.down, 1),
+        })
+    });
+    show(&json!({
+        "format": FORMAT,
+        "problems": [],
+        "pairs": pairs.collect::<Vec<_>>(),
+    }))
+}
+
+/// The subscribers of a bridge.
+pub(super) fn subscribers(read: &Subscribers) -> String {
+    let both = |rates: [Rate; 2]| rates.map(Rate::as_bps);
+    let sites = read.sites().map(|site| {
+        json!({
+            "name": site.name,
+            "parent": site.parent,
+            "rate_bps": both(site.rates),
+            "circuits": site.circuits,
+            "least_bps": both(site.least),
+        })
+    });
+    let circuits = read.circuits().map(|circuit| {
+        let queues = circuit
+            .queues
+            .map(|queue| queue.as_ref().map(ToString::to_string));
+        json!({
+            "name": circuit.name,
+            "parent": circuit.parent,
+            "least_bps": both(circuit.least),
+            "most_bps": both(circuit.most),
+            "qdisc": queues,
+            "addresses": circuit.addresses,
+        })
+    });
+    show(&json!({
+        "format": FORMAT,
+        "problems": [],
+        "sites": sites.collect::<Vec<_>>(),
+        "circuits": circuits.collect::<Vec<_>>(),
     }))
 }
 
@@ -94,6 +161,15 @@ fn reorder(reorder: Reorder) -> Value {
     }
 }
 
+fn rate(rate: Option<&LineRate>) -> Value {
+    match rate {
+        Some(LineRate::Fixed(rate)) => json!(rate.as_bps()),
+        Some(LineRate::Infinite) => json!("unlimited"),
+        Some(LineRate::Trace(_)) => json!("trace"),
+        None => Value::Null,
+    }
+}
+
 fn links(cell: &Cell) -> Vec<Value> {
     let network = &cell.network;
     let interfaces = network.interfaces.iter().enumerate();
@@ -101,17 +177,11 @@ fn links(cell: &Cell) -> Vec<Value> {
         let medium = network.medium(index);
         let line = network.wire(index).map(|wire| &wire.line);
         let hearers = medium.hearers(interface.node).iter();
-        let rate = match medium.rate() {
-            Some(LineRate::Fixed(rate)) => json!(rate.as_bps()),
-            Some(LineRate::Infinite) => json!("unlimited"),
-            Some(LineRate::Trace(_)) => json!("trace"),
-            None => Value::Null,
-        };
         json!({
             "name": interface.name,
             "from": network.nodes[interface.node].name,
             "to": hearers.map(|&to| network.nodes[to].name.as_str()).collect::<Vec<_>>(),
-            "rate_bps": rate,
+            "rate_bps": rate(medium.rate()),
             "delay_ms": ms(medium.delay()),
             "jitter_ms": line.map(|line| ms(line.jitter)),
             "reorder": line.map(|line| reorder(line.reorder)),

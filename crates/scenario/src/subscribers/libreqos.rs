@@ -7,6 +7,7 @@
 //! what is below them is below the site above them.
 
 use super::Subscribers;
+use super::label::Label;
 use super::prefix::Prefix;
 use super::settle::{Above, Draft, DraftCircuit, DraftSite};
 use crate::problem::{Origin, Problem, Problems, nearest};
@@ -141,6 +142,10 @@ impl Network<'_> {
 
     fn site(&mut self, name: &str, site: &Map<String, Value>, parent: Option<&str>, field: &str) {
         let at = self.place(name);
+        if let Some((message, help)) = Label::complaint(name) {
+            let problem = Problem::new(at, field, message).help(help);
+            self.problems.add(problem);
+        }
         let mut rates = [Rate::ZERO; 2];
         let keys = ["uploadBandwidthMbps", "downloadBandwidthMbps"];
         for (rate_of, key) in rates.iter_mut().zip(keys) {
@@ -259,9 +264,8 @@ impl<'a> Devices<'a> {
         if row.fields.iter().all(str::is_empty) {
             return;
         }
-        if id.is_empty() {
-            let help = "each device is of a circuit; a number or a name that no other has";
-            return self.complain(row, Column::Id, "is empty", help);
+        if let Some((message, help)) = Label::complaint(id) {
+            return self.complain(row, Column::Id, &message, &help);
         }
         let rates = [
             Column::LeastUp,

@@ -1,10 +1,11 @@
 //! Our own format.
 
 use super::Subscribers;
-use super::prefix::Prefix;
+use super::label::Label;
+use super::prefix::Addresses;
 use super::settle::{Draft, DraftCircuit, DraftSite};
 use crate::bridge::Version;
-use crate::problem::{Origin, Problem, Problems};
+use crate::problem::Problems;
 use crate::quantity::{Queue, Speed};
 use crate::read::{Read, table};
 use crate::tree::Node;
@@ -25,9 +26,9 @@ table! {
     /// Something that several circuits go through.
     pub(crate) struct SiteTable {
         /// What it is called.
-        name: String,
+        name: Label,
         /// The site above. Default: the link.
-        parent: Option<String>,
+        parent: Option<Label>,
         /// What all below it send at most.
         up: Speed,
         /// What all below it receive at most.
@@ -39,11 +40,11 @@ table! {
     /// A circuit: a queue of its own in each direction.
     pub(crate) struct CircuitTable {
         /// What it is called.
-        name: String,
+        name: Label,
         /// Its addresses and prefixes; of several prefixes that have an address the longest counts.
-        addresses: Vec<String>,
+        addresses: Addresses,
         /// The site above. Default: the link.
-        parent: Option<String>,
+        parent: Option<Label>,
         /// What it sends at most.
         up: Speed,
         /// What it receives at most.
@@ -73,61 +74,32 @@ pub(super) fn read(name: &str, text: &str, problems: &mut Problems) -> Option<Su
             at: at(&format!("{field}.name")),
             parent: site
                 .parent
-                .map(|name| (name, at(&format!("{field}.parent")))),
+                .map(|name| (name.0, at(&format!("{field}.parent")))),
             rates: [site.up.0, site.down.0],
-            name: site.name,
+            name: site.name.0,
             field,
         });
     }
     for (index, circuit) in table.circuit.into_iter().enumerate() {
         let field = format!("circuit[{}]", index + 1);
         let place = |key: &str| at(&format!("{field}.{key}"));
-        let prefixes = addresses(&circuit.addresses, place("addresses"), &field, problems);
         let queue = circuit.qdisc.map(|queue| queue.0.spec);
         let [up, down] = [circuit.up.0, circuit.down.0];
         let least = |own: Option<Speed>, most| own.map_or(most, |own| own.0);
         draft.circuits.push(DraftCircuit {
             at: place("name"),
-            parent: circuit.parent.map(|name| (name, place("parent"))),
+            parent: circuit.parent.map(|name| (name.0, place("parent"))),
             least: [
                 (least(circuit.up_min, up), place("up_min")),
                 (least(circuit.down_min, down), place("down_min")),
             ],
             most: [up, down],
             queues: [queue.clone(), queue],
-            prefixes,
-            name: circuit.name,
+            prefixes: circuit.addresses.0,
+            name: circuit.name.0,
             field,
         });
     }
     let settled = draft.settle(problems);
     settled.filter(|_| problems.len() == before)
-}
-
-fn addresses(
-    texts: &[String],
-    at: Origin,
-    field: &str,
-    problems: &mut Problems,
-) -> Vec<(Prefix, Origin)> {
-    let field = format!("{field}.addresses");
-    let mut prefixes = Vec::new();
-    if texts.is_empty() {
-        problems.add(Problem::new(at, &field, "has no address"));
-    }
-    for text in texts {
-        match Prefix::parse(text) {
-            Some((prefix, false)) => prefixes.push((prefix, at)),
-            Some((prefix, true)) => {
-                let message = format!("`{text}` has bits behind its prefix");
-                problems.add(Problem::new(at, &field, message).help(format!("`{prefix}`")));
-            }
-            None => {
-                let message = format!("`{text}` is neither an address nor a prefix");
-                let help = "for example \"100.64.0.1\", \"2001:db8:1::/56\"";
-                problems.add(Problem::new(at, &field, message).help(help));
-            }
-        }
-    }
-    prefixes
 }

@@ -1,5 +1,10 @@
 //! Addresses and prefixes.
 
+use crate::problem::{Origin, Problem, Problems};
+use crate::read::{Read, wrong_type};
+use crate::tree::{Node, Value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// The first bits of addresses.
@@ -45,5 +50,64 @@ impl Prefix {
 impl std::fmt::Display for Prefix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.address, self.len)
+    }
+}
+
+/// The addresses of a circuit in our own format, each with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Addresses(pub(super) Vec<(Prefix, Origin)>);
+
+impl JsonSchema for Addresses {
+    fn schema_name() -> Cow<'static, str> {
+        "addresses".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Addresses and prefixes, of IPv4 and IPv6; a prefix has no bits behind \
+                            its length.",
+            "type": "array",
+            "items": {
+                "type": "string",
+                "pattern": concat!(
+                    r"^\s*([0-9]{1,3}(\.[0-9]{1,3}){3}\s*(/\s*[0-9]{1,2})?",
+                    r"|[0-9a-fA-F]*:[0-9a-fA-F:.]*\s*(/\s*[0-9]{1,3})?)\s*$",
+                ),
+            },
+            "minItems": 1,
+            "examples": [["100.64.0.1", "2001:db8:1::/56"]],
+        })
+    }
+}
+
+impl Read for Addresses {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        let example = "for example [\"100.64.0.1\", \"2001:db8:1::/56\"]";
+        let Value::Array(items) = &node.value else {
+            let problem = wrong_type(node, path, "an array of addresses and prefixes");
+            return problems.refuse(problem.help(example));
+        };
+        if items.is_empty() {
+            return problems.refuse(Problem::new(node.at, path, "has no address").help(example));
+        }
+        let read: Vec<_> = items
+            .iter()
+            .map(|item| {
+                let text = String::read(item, path, problems)?;
+                let problem = match Prefix::parse(&text) {
+                    Some((prefix, false)) => return Some((prefix, item.at)),
+                    Some((prefix, true)) => {
+                        let message = format!("`{text}` has bits behind its prefix");
+                        Problem::new(item.at, path, message).help(format!("`{prefix}`"))
+                    }
+                    None => {
+                        let message = format!("`{text}` is neither an address nor a prefix");
+                        Problem::new(item.at, path, message).help(example)
+                    }
+                };
+                problems.refuse(problem)
+            })
+            .collect();
+        read.into_iter().collect::<Option<_>>().map(Self)
     }
 }

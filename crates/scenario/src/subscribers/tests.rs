@@ -215,6 +215,11 @@ fn wrong_devices_say_what_is_wrong_and_where() {
         ("Parent Node", "Parent", "there is no column `Parent Node`"),
         ("cake/", "coke/", "`coke` is not a queue"),
         ("2,2 Mill", ",2 Mill", "Circuit ID: is empty"),
+        (
+            "2,2 Mill",
+            "\u{1b}[2J,2 Mill",
+            "Circuit ID: the control character \\u{1b} in a name",
+        ),
     ] {
         let text = DEVICES.replacen(from, to, 1);
         assert_ne!(text, DEVICES, "{from}");
