@@ -12,6 +12,9 @@ use crate::mark::Agreement;
 /// The only format so far.
 pub(crate) const FORMAT: &str = "sojourn-study/1";
 
+/// What fits a short name ([`short_name`](sojourn_scenario::read::short_name)).
+const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
+
 /// A table, and what it is for.
 pub(crate) struct Table {
     about: &'static str,
@@ -113,8 +116,8 @@ pub(crate) const STUDY: Table = Table {
         ),
         must(
             "name",
-            Form::Text,
-            "Short name, as in file names and results.",
+            Form::Like(NAME),
+            "Short name, as in file names and results: of the characters a-z A-Z 0-9 - _.",
         ),
         must("title", Form::Text, "One line for people."),
         may(
@@ -126,13 +129,13 @@ pub(crate) const STUDY: Table = Table {
         may(
             "link",
             Form::Text,
-            "The link that is meant where a figure names none.",
+            "The link that is meant where a figure names none; one of the scenarios'.",
         ),
         may(
             "flow",
             Form::Text,
             "The flows that are meant where a figure names none: a name or a pattern such as \
-                `ftp-*`. Default `*`.",
+                `ftp-*`; one at least fits. Default `*`.",
         ),
         must(
             "setting",
@@ -183,7 +186,7 @@ pub(crate) const SETTING: Table = Table {
     about: "A scenario of the study. A key with a world's name is the part of it that runs \
         there.",
     keys: &[
-        must("name", Form::Text, "What the study calls it."),
+        must("name", Form::Like(NAME), "What the study calls it."),
         may(
             "slow",
             Form::Flag,

@@ -11,7 +11,7 @@ use crate::files::Files;
 use crate::format::{FORMAT, SETTING, STUDY};
 use crate::study::{Setting, Study};
 use sojourn_scenario::problem::{Origin, Problem, Problems, suggestion};
-use sojourn_scenario::read::{Fields, Read};
+use sojourn_scenario::read::{Fields, Read, short_name};
 use sojourn_scenario::tree::{Entry, Node};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_world::{ByWorld, WorldName};
@@ -36,6 +36,15 @@ impl Read for Written {
     fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
         let text = String::read(node, path, problems)?;
         Some(Self { text, at: node.at })
+    }
+}
+
+/// A name that is part of file names and results.
+struct Short(String);
+
+impl Read for Short {
+    fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Self> {
+        short_name(node, path, problems).map(Self)
     }
 }
 
@@ -75,6 +84,7 @@ pub(crate) fn study(
         return Err(reader.problems);
     };
     let others = reader.settings(&top, files, options)?;
+    reader.links_and_flows(&top);
     reader.axes(&top);
     reader.recorded(&top, files);
     reader.definitions(&top);
@@ -146,14 +156,14 @@ impl Reader {
         let top = Fields::open(tree, "", &STUDY.names(), &mut self.problems)?;
         let problems = &mut self.problems;
         let format: Option<Written> = top.field("format", problems);
-        let name = top.field("name", problems);
+        let name: Option<Short> = top.field("name", problems);
         let title = top.field("title", problems);
         let description: Option<Option<String>> = top.field("description", problems);
         let source = top.field("source", problems);
-        let link: Option<Option<String>> = top.field("link", problems);
-        self.words.link = link.flatten().unwrap_or_default();
-        let flow: Option<Option<String>> = top.field("flow", problems);
-        self.words.flow = flow.flatten().unwrap_or_else(|| "*".into());
+        let link: Option<Option<Written>> = top.field("link", problems);
+        self.words.link = link.flatten().map_or_else(String::new, |link| link.text);
+        let flow: Option<Option<Written>> = top.field("flow", problems);
+        self.words.flow = flow.flatten().map_or_else(|| "*".into(), |flow| flow.text);
         let format = format?;
         if format.text != FORMAT {
             let message = format!("`{}` is not a format that this version reads", format.text);
@@ -161,7 +171,7 @@ impl Reader {
             return self.refuse(format.at, "format", message, Some(help));
         }
         let study = Study {
-            name: name?,
+            name: name?.0,
             title: title?,
             description: description?.unwrap_or_default(),
             source: source?,
@@ -241,7 +251,7 @@ impl Reader {
         let others = self.worlds.iter().skip(1).map(WorldName::as_str);
         let known: Vec<&str> = SETTING.names().into_iter().chain(others).collect();
         let fields = Fields::open(node, path, &known, &mut self.problems)?;
-        let name = fields.field("name", &mut self.problems)?;
+        let Short(name) = fields.field("name", &mut self.problems)?;
         let slow: Option<bool> = fields.field("slow", &mut self.problems)?;
         let first: Written = fields.field("scenario", &mut self.problems)?;
         let mut scenarios = ByWorld::default();

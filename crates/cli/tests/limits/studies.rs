@@ -125,6 +125,30 @@ pub(crate) fn cases() -> Vec<Case> {
             "title = 1",
             "3:9: title: expected a string",
         ),
+        changed("\"small\"", "\"\"", "2:8: name: `` is not a name"),
+        changed(
+            "\"A\"",
+            "\"a b\"",
+            "7:8: setting[1].name: `a b` is not a name",
+        ),
+        changed(
+            "\"up\"",
+            "\"upp\"",
+            "5:8: link: no scenario has a link `upp`",
+        ),
+        changed(
+            "link = \"up\"",
+            "link = \"up\"\nflow = \"voip-*\"",
+            "6:8: flow: no scenario has a flow `voip-*`",
+        ),
+        check(
+            "for aqm: used[link=dwon] > 1",
+            "23:30: claim.T1.check: no scenario has a link `dwon`",
+        ),
+        check(
+            "flow.rtt_ms.mean[flow=voip-1] > 1",
+            "23:33: claim.T1.check: no scenario has a flow",
+        ),
         changed("link =", "lnik =", "5:1: unknown key `lnik`"),
         changed(
             "[[setting]]",

@@ -475,6 +475,16 @@ impl Parser<'_> {
             "flow" if self.takes("*") => "*".to_owned(),
             _ => self.value_text()?,
         };
+        let (is_there, known) = match key.as_str() {
+            "link" => (self.words.has_link(&text), &self.words.links),
+            "flow" => (self.words.has_flow(&text), &self.words.flows),
+            _ => (true, &self.words.flows),
+        };
+        if !is_there {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let message = format!("no scenario has a {key} `{text}`");
+            return complain(span, message, Some(suggestion(&text, &known)));
+        }
         for figure in expr.figures() {
             match key.as_str() {
                 "link" => figure.link.clone_from(&text),

@@ -1,6 +1,6 @@
 //! What claims are made of: the words that a study defines, and checks as they are read.
 
-use super::figure::{Figure, Take};
+use super::figure::{Figure, Take, fits};
 use sojourn_units::Unit;
 
 /// Where a value stands: axes with their values.
@@ -20,9 +20,22 @@ pub(crate) struct Vocabulary {
     pub(crate) link: String,
     /// The flows that are meant where none are named.
     pub(crate) flow: String,
+    /// The links and flows that there are, in any scenario.
+    pub(crate) links: Vec<String>,
+    pub(crate) flows: Vec<String>,
 }
 
 impl Vocabulary {
+    /// Whether there is a flow that a name or a pattern means.
+    pub(crate) fn has_flow(&self, pattern: &str) -> bool {
+        pattern == "*" || self.flows.iter().any(|name| fits(name, pattern))
+    }
+
+    /// Whether there is a link of this name.
+    pub(crate) fn has_link(&self, name: &str) -> bool {
+        self.links.iter().any(|link| link == name)
+    }
+
     pub(crate) fn axis_names(&self) -> Vec<&str> {
         self.axes.iter().map(|axis| axis.name.as_str()).collect()
     }

@@ -36,6 +36,8 @@ fn words() -> Vocabulary {
         }],
         link: "up".into(),
         flow: "*".into(),
+        links: vec!["up".into(), "down".into()],
+        flows: vec!["voip-1".into(), "a".into(), "b".into()],
         ..Vocabulary::default()
     };
     let delay = quantity("link.sojourn_ms.mean", &words).expect("it is a figure");
@@ -428,7 +430,7 @@ fn complaints_say_what_the_language_expects() {
         ("delay ? 5", 6..7, "`?` means nothing here", ""),
         ("rising(n delay)", 9..14, "expected `:`, found `delay`", ""),
         (
-            "delay[flow=x, take=median] < 1",
+            "delay[flow=a, take=median] < 1",
             19..25,
             "`median` is no way",
             "",

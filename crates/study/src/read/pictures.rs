@@ -158,7 +158,7 @@ impl Reader {
             },
             "time" => Shape::Time {
                 series: fields.field("series", &mut self.problems)?,
-                of: fields.field("of", &mut self.problems)?,
+                of: self.flows_or_links(fields)?,
             },
             _ => Shape::Distribution {
                 of: match fields.get("of") {
@@ -167,6 +167,20 @@ impl Reader {
                 },
             },
         })
+    }
+
+    /// `of`: whose series; there is one at least.
+    fn flows_or_links(&mut self, fields: &Fields<'_>) -> Option<String> {
+        let of: Written = fields.field("of", &mut self.problems)?;
+        let words = &self.words;
+        let mut names = words.links.iter().chain(&words.flows);
+        if names.any(|name| claims::fits(name, &of.text)) {
+            return Some(of.text);
+        }
+        let known: Vec<String> = words.links.iter().chain(&words.flows).cloned().collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let message = |text: &str| format!("no scenario has a flow or a link `{text}`");
+        self.unknown(&of, &fields.path("of"), message, &known)
     }
 
     /// `y` and `reference`: a quantity, or a table of quantities with their names.

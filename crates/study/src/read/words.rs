@@ -98,6 +98,38 @@ impl Reader {
         values.map(value).collect()
     }
 
+    /// Takes down which links and flows there are, and looks at those that the study means where a
+    /// figure names none.
+    pub(super) fn links_and_flows(&mut self, top: &Fields<'_>) {
+        let mut links = IndexSet::new();
+        let mut flows = IndexSet::new();
+        let scenarios = self.settings.iter().flat_map(|it| it.scenarios.iter());
+        for cell in scenarios.flat_map(|(_, scenario)| &scenario.cells) {
+            let interfaces = cell.network.interfaces.iter();
+            links.extend(interfaces.map(|interface| interface.name.as_str()));
+            flows.extend(cell.flows.iter().map(|flow| flow.name.as_str()));
+        }
+        let owned = |names: IndexSet<&str>| names.into_iter().map(str::to_owned).collect();
+        (self.words.links, self.words.flows) = (owned(links), owned(flows));
+        for key in ["link", "flow"] {
+            // A problem with its form has been told.
+            let Some(entry) = top.get(key) else { continue };
+            let Value::Text(text) = &entry.node.value else {
+                continue;
+            };
+            let (is_there, known) = match key {
+                "link" => (self.words.has_link(text), &self.words.links),
+                _ => (self.words.has_flow(text), &self.words.flows),
+            };
+            if !is_there {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let message = format!("no scenario has a {key} `{text}`");
+                let help = suggestion(text, &known);
+                self.add(entry.node.at, key, message, Some(help));
+            }
+        }
+    }
+
     /// What the scenario of a further world sweeps must be known from the setting's first scenario
     /// or from an axis: a slip of the pen would make cells that no check ever finds.
     pub(super) fn sweeps_of_others(&mut self, places: &[ByWorld<Origin>]) {
