@@ -15,7 +15,7 @@ use sojourn_scenario::bridge::BridgeFile;
 use sojourn_service::{
     Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -112,7 +112,7 @@ impl Outside {
 }
 
 /// What the file would start.
-fn dry_run(file: BridgeFile) -> anyhow::Result<u8> {
+fn dry_run(path: Option<&Path>, file: BridgeFile) -> anyhow::Result<u8> {
     let mut status = 0;
     for pair in file.pairs.into_iter().map(Pair::from) {
         match Bridge::check(&pair.config) {
@@ -122,12 +122,23 @@ fn dry_run(file: BridgeFile) -> anyhow::Result<u8> {
                 describe(&pair.config)
             ))?,
             Err(error) => {
-                eprintln!("sojourn: pair {}: {error}", pair.name);
+                tell(&error, path, &format!("pair {}: ", pair.name));
                 status = WRONG_INPUT;
             }
         }
     }
     Ok(status)
+}
+
+/// Says why a bridge does not start, at the interface's place where a file names it.
+fn tell(error: &BridgeError, path: Option<&Path>, who: &str) {
+    match (path, error.interface()) {
+        (Some(file), Some(interface)) => {
+            let message = error.to_string();
+            eprint!("{}", BridgeFile::complaint(file, interface, &message));
+        }
+        _ => eprintln!("sojourn: {who}{error}"),
+    }
 }
 
 /// Starts all pairs of a file, or says why not.
@@ -147,7 +158,7 @@ fn start(
     let (fleet, ends) = match fleet {
         Ok(started) => started,
         Err(error) => {
-            eprintln!("sojourn: {error}");
+            tell(&error, args.config.as_deref(), "");
             return Ok(Err(match error {
                 BridgeError::NoSuchInterface { .. }
                 | BridgeError::Same(_)
@@ -185,7 +196,7 @@ pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
         None => args.pair.file()?,
     };
     if args.dry_run {
-        return dry_run(file);
+        return dry_run(args.config.as_deref(), file);
     }
     let outside = Outside::start()?;
     let started = match start(args, file, &outside)? {

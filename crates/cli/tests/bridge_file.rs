@@ -78,7 +78,7 @@ fn several_pairs_are_one_process() {
     assert!(said.contains("pair wan\nqdisc"), "{said}");
     let error = refused(dir, "reload");
     assert!(
-        error.contains("pair dsl: there is no interface `b2` here"),
+        error.contains("pair.dsl.right: there is no interface `b2` here"),
         "{error}"
     );
     other.middle.ip(&format!(
@@ -204,7 +204,7 @@ fn a_wrong_file_changes_nothing() {
         ),
         (
             format!("{}{DSL}", wan("rate = \"1gbit\"")),
-            "pair dsl: there is no interface `a2`",
+            "bridge.toml:10:8: pair.dsl.left: there is no interface `a2`",
         ),
         (
             "[[pair]]\nleft = \"b1\"\nright = \"a1\"\n".into(),
@@ -248,12 +248,17 @@ fn a_file_is_checked_before_it_is_used() {
         said.contains("a bridge: 1 pair") && said.contains("100Mbit"),
         "{said}"
     );
-    let (code, said) = run("bridge --config bridge.toml --dry-run");
-    assert_eq!(code, Some(2), "{said}");
-    assert!(
-        said.contains("pair wan: there is no interface `a1` here"),
-        "{said}"
-    );
+    for words in [
+        "bridge --config bridge.toml --dry-run",
+        "bridge --config bridge.toml",
+    ] {
+        let (code, said) = run(words);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("bridge.toml:5:8: pair.wan.left: there is no interface `a1` here"),
+            "{said}"
+        );
+    }
     let (code, said) = run("bridge --config bridge.toml a1 b1");
     assert!(
         code == Some(2) && said.contains("cannot be used with"),

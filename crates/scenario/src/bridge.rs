@@ -279,6 +279,36 @@ impl BridgeFile {
         Self::parse(&name, &text, file.parent().unwrap_or(Path::new("")))
     }
 
+    /// What the machine says of an interface, at the place where the file names it.
+    pub fn complaint(file: &Path, interface: &str, message: &str) -> Problems {
+        let (name, text) = match named_text(file) {
+            Ok(read) => read,
+            Err(problems) => return problems,
+        };
+        let Ok((tree, mut problems)) = Node::of_file(&name, &text) else {
+            return Problems::alone(name, message);
+        };
+        let pairs = tree.get("pair").map(|entry| &entry.node.value);
+        let Some(Value::Array(pairs)) = pairs else {
+            return Problems::alone(name, message);
+        };
+        for (pair, number) in pairs.iter().zip(1..) {
+            for port in ["left", "right"] {
+                if pair.text_at(port) == Some(interface) {
+                    let at = pair.locate(port);
+                    let field = match pair.text_at("name") {
+                        Some(name) => format!("pair.{name}.{port}"),
+                        None => format!("pair[{number}].{port}"),
+                    };
+                    problems.add(Problem::new(at, field, message));
+                    return problems;
+                }
+            }
+        }
+        // It was written anew since.
+        Problems::alone(name, message)
+    }
+
     /// Reads a text; `name` is shown in messages, and the paths of traces are seen from `base`.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl Fleet {
             match step {
                 Step::Start(pair) => {
                     let open = self.open(pair.clone());
-                    opened.push(open.map_err(|error| ReloadError::Open(pair.name.clone(), error))?);
+                    opened.push(open.map_err(|error| self.cannot_open(&pair.name, error))?);
                 }
                 Step::Change(index, pair, _) if members[*index].pair().pcap != pair.pcap => {
                     let Some(pcap) = pair.pcap.clone() else {
@@ -124,6 +124,17 @@ impl Fleet {
             }
         }
         Ok((opened, recordings))
+    }
+
+    /// Why a new pair cannot be opened, at its place in the file if that names what is wrong.
+    fn cannot_open(&self, pair: &str, error: BridgeError) -> ReloadError {
+        match (&self.file, error.interface()) {
+            (Some(file), Some(interface)) => {
+                let message = error.to_string();
+                ReloadError::File(BridgeFile::complaint(file, interface, &message))
+            }
+            _ => ReloadError::Open(pair.to_owned(), error),
+        }
     }
 
     /// Does it; yields what could not be done. Captures end before others begin, which may have

@@ -82,6 +82,20 @@ impl<T> Doing<T> for io::Result<T> {
 }
 
 impl BridgeError {
+    /// The interface that it is an error of.
+    pub fn interface(&self) -> Option<&str> {
+        match self {
+            Self::NoSuchInterface { name, .. }
+            | Self::Same(name)
+            | Self::NotEthernet(name)
+            | Self::Down(name)
+            | Self::Claimed {
+                interface: name, ..
+            } => Some(name),
+            _ => None,
+        }
+    }
+
     /// The error of a system call made to do `what`.
     pub(crate) fn io(what: &str, source: io::Error) -> Self {
         let what = what.to_owned();
