@@ -116,9 +116,9 @@ pub(crate) struct RunArgs {
     )]
     pcap: Vec<String>,
 
-    /// Bytes of each packet that --pcap keeps; live runs keep at most 256
+    /// Bytes of each packet that --pcap keeps, at most 65535; live runs keep at most 256
     #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap",
-          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=65535))]
     snap_len: u32,
 }
 

@@ -171,7 +171,8 @@ pub(super) struct PairArgs {
     pcap: Option<PathBuf>,
 
     /// Bytes of each frame that --pcap keeps, at most 256
-    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap")]
+    #[arg(long, value_name = "BYTES", default_value_t = SNAP_LEN, requires = "pcap",
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=256))]
     snap_len: u32,
 }
 

@@ -566,6 +566,14 @@ fn arguments() -> Vec<Case> {
         ),
         given(&["--set", "sweep.x=1"], "--set: sweep.x: cannot be set"),
         given(&["--seeds", "100000000"], "--seeds"),
+        program(
+            "run x --out o --pcap up --snap-len 4294967295",
+            "4294967295 is not in 1..=65535",
+        ),
+        program(
+            "bridge a b --pcap f --snap-len 257",
+            "257 is not in 1..=256",
+        ),
         given(&["--cell", "2"], "--cell 2: there are cells 1 to 1"),
     ]
 }
