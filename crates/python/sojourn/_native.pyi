@@ -100,8 +100,7 @@ def fit(
 def studies() -> list[tuple[str, str]]: ...
 def reproduce(
     study: str,
-    claims: list[str],
-    quick: bool,
+    choice: tuple[list[str], bool],
     seeds: int | None,
     jobs: int | None,
     out: tuple[str | None, bool, bool],

@@ -137,6 +137,11 @@ def reproduce(
         return Reproduction(native, said)
     with Bar(None, shown=progress) as bar:
         native = _native.reproduce(
-            os.fspath(study), list(claims), quick, seeds, jobs, (place, resume, overwrite), bar.tell
+            os.fspath(study),
+            (list(claims), quick),
+            seeds,
+            jobs,
+            (place, resume, overwrite),
+            bar.tell,
         )
     return Reproduction(native)

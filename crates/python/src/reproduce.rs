@@ -99,20 +99,20 @@ impl Place {
     }
 }
 
-/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `out` is
-/// a folder for the results, whether it is gone on with, and whether others' results in it go.
+/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice` is
+/// of claims, and whether it is to be quick. `out` is a folder for the results, whether it is gone on with, and whether others' results in it go.
 #[pyfunction]
-#[pyo3(signature = (study, claims, quick, seeds, jobs, out, progress))]
+#[pyo3(signature = (study, choice, seeds, jobs, out, progress))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     study: &str,
-    claims: Vec<String>,
-    quick: bool,
+    choice: (Vec<String>, bool),
     seeds: Option<u64>,
     jobs: Option<NonZeroUsize>,
     out: (Option<PathBuf>, bool, bool),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduced> {
+    let (claims, quick) = choice;
     let options = Options {
         seeds: if quick { Some(1) } else { seeds },
         ..Options::default()

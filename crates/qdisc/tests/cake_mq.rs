@@ -178,7 +178,6 @@ fn packets_now_and_then_do_not_add_to_the_rate() {
                     // A sparse flow waits for the packet that is being sent, and no turn.
                     assert!(time - link.now <= PACKET * 2, "{:?}", time - link.now);
                     link.run(&[0], time);
-                    continue;
                 }
                 Dequeue::Empty => break,
             }
@@ -246,7 +245,7 @@ fn the_report_adds_up() {
     let sum = |name| queues.iter().map(|queue| number(queue, name)).sum::<i64>();
     assert_eq!(sum("packets"), number(&report.stats, "packets"));
     assert_eq!(sum("qlen"), number(&report.stats, "qlen"));
-    assert_eq!(sum("qlen"), queue.backlog().packets as i64);
+    assert_eq!(sum("qlen"), i64::from(queue.backlog().packets));
     let parts = sum("share_rate");
     assert!((999_990..=1_000_000).contains(&parts), "{parts}");
     let tins = groups("tins");

@@ -64,9 +64,8 @@ pub fn each<C: Borrow<Cell> + Sync>(
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(cell) = cells.get(index) else { return };
-            let outcome = one(world, cell.borrow(), stop, &|now| {
-                watch.progress(index, now)
-            });
+            let tell = |now| watch.progress(index, now);
+            let outcome = one(world, cell.borrow(), stop, &tell);
             watch.done(index, &outcome);
             take(index, outcome);
         }
