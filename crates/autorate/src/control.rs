@@ -1,9 +1,14 @@
 //! The controller of one direction's rate.
 //!
 //! Constants are cake-autorate's defaults unless said otherwise. Where it differs:
-//! - A cut goes to a share of what was sent in the last 200 ms and not of the rate, at most to half
-//!   the rate: a link that falls from 40 to 10 Mbit/s is met in two cuts. While the delay falls
-//!   there is none.
+//! - A cut goes to a share of what the link takes and not of the rate, at most to half the rate: a
+//!   link that falls from 40 to 10 Mbit/s is met in two cuts. What it takes is what was sent in the
+//!   last 200 ms, less what the growing delay shows to have been too much: a queue that grows by
+//!   200 ms a second gets 1.2 times what leaves it. While the delay falls there is no cut, since
+//!   one has been made for that queue already.
+//! - A rise slows down near what the link was found to take, and where the delay grows: what is
+//!   done is seen later by a round trip, a step and more. With steps of 4 % up to a delay of the
+//!   threshold the rate would be a third above the link before the queue is seen.
 //! - A delay is one number for both directions. The one with the higher load answers for it, both
 //!   where both are loaded or where it stays for a second.
 //! - A delay that stays where it is while the rate falls is no queue's: see `is_path`.
@@ -11,7 +16,7 @@
 
 use crate::base::Sources;
 use crate::recent::{Recent, mean};
-use crate::{Decision, Params, Why};
+use crate::{Decision, Params, STEP, Why};
 use sojourn_units::{Rate, Span, Time};
 
 /// Steps that are looked at for a queue, and how many of them tell one.
@@ -27,13 +32,23 @@ const DECAY: Span = Span::from_secs(1);
 const KNOWN: Span = Span::from_secs(1);
 /// From this load on a rate may rise.
 const HIGH: f64 = 0.75;
+/// The same beyond what the link was found to take, up to what 75 % of are as much: there less says
+/// that not the rate limits what is sent, but the link. Of our own.
+const FULL: f64 = 0.9;
 /// Below this load nobody answers for a delay; of our own.
 const IDLE: f64 = 0.1;
 /// Largest step up.
-const UP: f64 = 1.04;
+const UP: f64 = 0.04;
+/// What is done is seen so much later.
+const AHEAD: Span = Span::from_millis(150);
+/// Steps up near what the link was found to take: this share of the way back to it, of the way
+/// beyond it, and the smallest. As CUBIC's plateau (RFC 9438 section 4.2); of our own.
+const BACK: f64 = 0.4;
+const NEAR: f64 = 0.25;
+const SLOW: f64 = 0.004;
 /// A step towards the base.
 const TOWARDS: f64 = 0.01;
-/// Share of what is sent that a cut leaves, at a delay of the threshold and of twice that. The
+/// Share of what the link takes that a cut leaves, at a delay of the threshold and of twice that. The
 /// first was cake-autorate's before version 2, which has 0.99 of the rate.
 const CUT: [f64; 2] = [0.9, 0.75];
 /// A path's delay is told from a queue's when the rate is this share of what it was; of our own.
@@ -69,6 +84,8 @@ pub struct Autorate {
     known: Option<Time>,
     queue: Option<Queue>,
     unused: Option<Unused>,
+    /// What the link was found to take when there last was a queue.
+    link: Option<Rate>,
 }
 
 /// A time with a queue.
@@ -79,8 +96,6 @@ struct Queue {
     rate: Rate,
     /// What was sent then: at most what the link took.
     sent: Rate,
-    /// Mean delay when it was last looked at; none before the first cut.
-    delay: Option<Span>,
     /// What a link that took all that was sent then would have worked off since.
     worked_off: Span,
 }
@@ -109,6 +124,7 @@ impl Autorate {
             known: None,
             queue: None,
             unused: None,
+            link: None,
         }
     }
 
@@ -234,7 +250,6 @@ impl Autorate {
             since: now,
             rate: self.rate,
             sent: load.sent.min(self.rate),
-            delay: None,
             worked_off: Span::ZERO,
         });
         if self.is_path(&queue) {
@@ -242,7 +257,7 @@ impl Autorate {
             self.sources.shift(least);
             self.window.clear();
             self.even.clear();
-            self.queue = None;
+            (self.queue, self.link) = (None, None);
             return Some((queue.rate, Why::Path { delay: least }));
         }
         let stays = now - queue.since >= KNOWN && used >= IDLE;
@@ -250,22 +265,18 @@ impl Autorate {
             return None;
         }
         let of = self.window.len() as u32;
+        let falls = self.window.falls();
+        let sent = load.sent.min(self.rate).as_bps() as f64;
+        let link = Rate::from_bps_f64(sent / (1.0 + self.window.growth(STEP)));
         self.window.clear();
         self.held = Some(now);
-        self.queue = Some(Queue {
-            delay: Some(delay),
-            ..queue
-        });
-        if queue
-            .delay
-            .is_some_and(|before| delay < before.mul_f64(0.9))
-        {
+        if falls {
             return None; // it becomes shorter
         }
         let [first, most] = CUT;
         let excess = between(delay, self.threshold(), self.threshold() * 2);
-        let sent = load.sent.min(self.rate).as_bps() as f64;
-        let to = sent * (first - excess * (first - most));
+        self.link = Some(link);
+        let to = link.as_bps() as f64 * (first - excess * (first - most));
         let to = Rate::from_bps_f64(to.max(self.rate.as_bps() as f64 / 2.0));
         let why = Why::Queue {
             delay,
@@ -289,6 +300,29 @@ impl Autorate {
             && most <= self.threshold() * 2
     }
 
+    /// The load from which on the rate may rise.
+    fn high(&self) -> f64 {
+        let beyond = self.link.map_or(0.0, |link| share(self.rate, link));
+        if beyond > 1.0 && beyond * HIGH <= 1.0 {
+            FULL
+        } else {
+            HIGH
+        }
+    }
+
+    /// The share by which the rate may rise in a step.
+    fn step_up(&self) -> f64 {
+        let Some(link) = self.link else {
+            return UP;
+        };
+        let away = 1.0 - share(self.rate, link);
+        if away > 0.0 {
+            (away * BACK).max(SLOW)
+        } else {
+            (-away * NEAR).clamp(SLOW, UP)
+        }
+    }
+
     fn is_held(&self, now: Time) -> bool {
         self.held.is_some_and(|at| now - at < REFRACTORY)
     }
@@ -300,10 +334,11 @@ impl Autorate {
         }
         let rate = self.rate.as_bps() as f64;
         let is_known = self.known.is_some_and(|at| now - at < KNOWN);
-        if is_known && used >= HIGH {
+        if is_known && used >= self.high() {
             let delay = self.delay().max(last?);
-            let near = between(delay, self.params.threshold / 3, self.threshold());
-            let to = rate * (UP - near * (UP - 1.0));
+            let ahead = AHEAD.mul_f64(self.window.growth(STEP));
+            let near = between(delay + ahead, self.params.threshold / 3, self.threshold());
+            let to = rate * (1.0 + self.step_up() * (1.0 - near));
             let why = Why::Loaded { load: used, delay };
             return Some((Rate::from_bps_f64(to), why));
         }

@@ -37,6 +37,27 @@ impl<const N: usize> Recent<N> {
         self.len
     }
 
+    /// The value so many after the oldest.
+    fn at(&self, place: usize) -> Span {
+        let oldest = if self.is_full() { self.next } else { 0 };
+        self.values[(oldest + place) % N]
+    }
+
+    /// By how much the delay grows in a time, when there is a value every `step`; 0 when it falls.
+    pub(crate) fn growth(&self, step: Span) -> f64 {
+        let steps = self.len.saturating_sub(1);
+        let grown = self.at(steps).saturating_sub(self.at(0));
+        grown.as_secs_f64() / (step.as_secs_f64() * steps.max(1) as f64)
+    }
+
+    /// Whether the last two together are a twentieth below two others that follow each other.
+    pub(crate) fn falls(&self) -> bool {
+        let pairs = self.len.saturating_sub(1);
+        let pair = |place: usize| self.at(place) + self.at(place + 1);
+        let most = (0..pairs).map(pair).max().unwrap_or(Span::ZERO);
+        pairs > 0 && pair(pairs - 1) < most.mul_f64(0.95)
+    }
+
     /// In no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Span> + '_ {
         self.values[..self.len].iter().copied()
