@@ -133,6 +133,21 @@ impl Spec {
         }
     }
 
+    /// As [`Spec::build`], of an instance that is to take the place of one of `before`: what can be
+    /// known of both is found out here, where there is time.
+    pub fn build_after<P: Packet + 'static>(
+        &self,
+        before: &Self,
+        setting: Setting<'_>,
+    ) -> Box<dyn Qdisc<P>> {
+        match (self, before) {
+            (Self::Tree(tree), Self::Tree(before)) => {
+                Box::new(Tree::after(Arc::clone(tree), before, setting))
+            }
+            _ => self.build(setting),
+        }
+    }
+
     /// Makes `live` follow this spec, whatever it was: in place where [`Qdisc::change`] can,
     /// else by a new instance that takes over the packets and [`crate::Counters`]. No packet
     /// is lost, none changes its order within its flow, and each keeps its time of arrival, so
@@ -152,8 +167,8 @@ impl Spec {
     }
 
     /// As [`Spec::reconfigure`], where a new instance is one that `fresh` yields: what
-    /// [`Spec::build`] has made of this spec beforehand, because building and giving up take time.
-    /// When it is [`Reconfigured::Replaced`], `live` has nothing left, and the new one is to take
+    /// [`Spec::build_after`] has made of this spec beforehand, because building and giving up take
+    /// time. A tree of rates is always replaced, by one that goes on where it was. When it is [`Reconfigured::Replaced`], `live` has nothing left, and the new one is to take
     /// its place.
     pub fn reconfigure_with<'f, P: Packet + 'static>(
         &self,
@@ -161,13 +176,16 @@ impl Spec {
         now: Time,
         fresh: impl FnOnce() -> &'f mut Box<dyn Qdisc<P>>,
     ) -> Reconfigured {
-        if live.change(self, now).is_ok() {
+        if !matches!(self, Self::Tree(_)) && live.change(self, now).is_ok() {
             return Reconfigured::InPlace;
         }
-        let mut held = live.drain();
-        // Flows are drained one by one; the sort is stable, so each keeps its order.
-        held.sort_by_key(|&(arrived, _)| arrived);
-        fresh().adopt(held, *live.counters());
+        let fresh = fresh();
+        if !fresh.succeed(&mut **live, now) {
+            let mut held = live.drain();
+            // Flows are drained one by one; the sort is stable, so each keeps its order.
+            held.sort_by_key(|&(arrived, _)| arrived);
+            fresh.adopt(held, *live.counters());
+        }
         Reconfigured::Replaced
     }
 

@@ -5,6 +5,7 @@ use crate::change::ChangeError;
 use crate::packet::Packet;
 use crate::report::Report;
 use crate::spec::Spec;
+use crate::tree::Tree;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time, forward};
@@ -144,6 +145,19 @@ pub trait Qdisc<P: Packet>: Send {
     /// Takes over, in the order of arrival, what another instance held, and its accounts.
     /// Neither AQM nor limit is asked, so that nothing is lost.
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters);
+
+    /// Takes the place of `old`, a live instance of the same kind, with all that it holds and
+    /// knows, as if that had followed [`Qdisc::change`]: for a discipline that has much to build
+    /// for it, which then has been done beforehand. `old` is to be given up. False: it is of
+    /// another kind, or none that needs this, and nothing has changed.
+    fn succeed(&mut self, _old: &mut dyn Qdisc<P>, _now: Time) -> bool {
+        false
+    }
+
+    /// The tree of rates that this is, for its successor.
+    fn as_tree(&mut self) -> Option<&mut Tree<P>> {
+        None
+    }
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
@@ -162,5 +176,7 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
         adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);
+        succeed(self: &mut Self, old: &mut dyn Qdisc<P>, now: Time) -> bool;
+        as_tree(self: &mut Self) -> Option<&mut Tree<P>>;
     }
 }

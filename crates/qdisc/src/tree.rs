@@ -26,6 +26,7 @@ mod heap;
 mod leaf;
 mod schedule;
 mod spec;
+mod succession;
 
 use crate::accounts::{Backlog, ClassCounts, Counters};
 use crate::build::Setting;
@@ -41,9 +42,10 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use leaf::Leaf;
-use schedule::{LINK, OTHERS, OWN, Schedule};
+use schedule::{OTHERS, OWN, Schedule};
 use sojourn_units::{Span, Time};
 pub use spec::{TreeClass, TreeError, TreeFault, TreeSpec};
+use succession::Origin;
 
 /// How long a leaf without packets keeps its queue, and with it what its AQM has learned.
 const LINGER: Span = Span::from_secs(5);
@@ -58,6 +60,10 @@ pub struct Tree<P> {
     /// Leaves that have become empty, and when, each at most once; those that have had packets
     /// since are passed over.
     idle: VecDeque<(Time, u32)>,
+    /// Leaves whose queue is that of a tree before this one, and is to be another.
+    outdated: Vec<u32>,
+    /// Of a tree that is to take the place of another one, or has given up its own.
+    origin: Option<Origin>,
     counters: Counters,
 }
 
@@ -78,6 +84,8 @@ impl<P: Packet + 'static> Tree<P> {
             schedule,
             leaves,
             idle: VecDeque::new(),
+            outdated: Vec::new(),
+            origin: None,
             counters: Counters::default(),
         }
     }
@@ -94,11 +102,7 @@ impl<P: Packet + 'static> Tree<P> {
 
     /// The queue of a leaf, with the name that its dice have.
     fn queue_of(&mut self, leaf: u32) -> &mut Box<dyn Qdisc<P>> {
-        let class = leaf.checked_sub(OWN);
-        let class = class.map(|number| &self.spec.classes()[number as usize]);
-        let spec = class.and_then(|class| class.queue).unwrap_or_default();
-        let spec = &self.spec.queues()[usize::from(spec)];
-        let called = class.map_or("others", |class| &class.name);
+        let (spec, called) = self.spec.leaf(leaf);
         let (setting, tree) = (self.setting, &self.name);
         self.leaves[leaf as usize].queue.get_or_insert_with(|| {
             let name = alloc::format!("{tree}.{called}");
@@ -106,7 +110,13 @@ impl<P: Packet + 'static> Tree<P> {
         })
     }
 
-    /// Gives back the queue of a leaf that has been idle for long; one at a time.
+    /// What is to be done beside packets, a leaf at a time.
+    fn tend(&mut self, now: Time) {
+        self.renew(now);
+        self.give_back(now);
+    }
+
+    /// Gives back the queue of a leaf that has been idle for long.
     fn give_back(&mut self, now: Time) {
         let Some(&(since, number)) = self.idle.front() else {
             return;
@@ -118,9 +128,9 @@ impl<P: Packet + 'static> Tree<P> {
         let leaf = &mut self.leaves[number as usize];
         leaf.is_listed = false;
         match leaf.idle_since {
-            Some(since) if now - since < LINGER => self.list(number, since),
-            Some(_) => leaf.give_back(),
-            None => {}
+            Time::MAX => {}
+            since if now - since < LINGER => self.list(number, since),
+            _ => leaf.give_back(),
         }
     }
 
@@ -133,7 +143,7 @@ impl<P: Packet + 'static> Tree<P> {
     }
 
     fn has_emptied(&mut self, leaf: u32, now: Time) {
-        self.leaves[leaf as usize].idle_since = Some(now);
+        self.leaves[leaf as usize].idle_since = now;
         self.list(leaf, now);
     }
 
@@ -152,52 +162,9 @@ impl<P: Packet + 'static> Tree<P> {
         held.extend(before.iter_mut().flat_map(Qdisc::drain));
         held.sort_by_key(|&(arrived, _)| arrived);
         self.queue_of(leaf).adopt(held, *counters);
-        self.leaves[leaf as usize].idle_since = None;
+        self.leaves[leaf as usize].idle_since = Time::MAX;
         if !self.schedule.is_active(leaf) {
             self.schedule.activate(leaf, now);
-        }
-    }
-
-    /// Takes over the classes of `old` that are still there, and all that was held.
-    fn succeed(&mut self, mut old: Self, now: Time) {
-        let (spec, before) = (Arc::clone(&self.spec), Arc::clone(&old.spec));
-        let listed = spec.same(&before);
-        let listed = listed.map(|(new, was)| (new + OWN, was + OWN));
-        for (new, was) in listed.chain([(LINK, LINK), (OTHERS, OTHERS)]) {
-            let (new, was) = (new as usize, was as usize);
-            self.schedule.classes[new].succeed(&old.schedule.classes[was], now);
-            core::mem::swap(&mut self.leaves[new], &mut old.leaves[was]);
-        }
-        for number in (OTHERS..).take(self.leaves.len() - 1) {
-            self.follow(number, now);
-        }
-        // Circuits that are gone: what they hold leaves with what is nobody's.
-        let left = old.leaves.iter_mut().filter_map(|leaf| leaf.queue.as_mut());
-        let held: Vec<_> = left.flat_map(Qdisc::drain).collect();
-        self.hand_over(OTHERS, held, now);
-        self.counters = old.counters;
-    }
-
-    /// Has a leaf that was taken over have the queue of its spec, and stand in line.
-    fn follow(&mut self, number: u32, now: Time) {
-        let class = number.checked_sub(OWN);
-        let class = class.map(|number| &self.spec.classes()[number as usize]);
-        let spec = class.and_then(|class| class.queue).unwrap_or_default();
-        let spec = &self.spec.queues()[usize::from(spec)];
-        let called = class.map_or("others", |class| &class.name);
-        let leaf = &mut self.leaves[number as usize];
-        leaf.is_listed = false;
-        let Some(queue) = &mut leaf.queue else {
-            return;
-        };
-        if queue.spec().as_ref() != Some(spec) {
-            let name = alloc::format!("{}.{called}", self.name);
-            spec.reconfigure(queue, self.setting.named(&name), now);
-        }
-        if queue.backlog().packets > 0 {
-            self.schedule.activate(number, now);
-        } else {
-            self.has_emptied(number, now);
         }
     }
 
@@ -233,7 +200,7 @@ impl<P: Packet + 'static> Tree<P> {
 
 impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
-        self.give_back(now);
+        self.tend(now);
         self.counters.offered.add(packet.len());
         let number = self.leaf_of(packet.circuit());
         self.queue_of(number);
@@ -246,20 +213,20 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
         let holds = queue.backlog().packets > 0;
         match (holds, self.schedule.is_active(number)) {
             (true, false) => {
-                leaf.idle_since = None;
+                leaf.idle_since = Time::MAX;
                 self.schedule.activate(number, now);
             }
             (false, true) => {
                 self.schedule.deactivate(number);
                 self.has_emptied(number, now);
             }
-            (false, false) if leaf.idle_since.is_none() => self.has_emptied(number, now),
+            (false, false) if leaf.idle_since == Time::MAX => self.has_emptied(number, now),
             _ => {}
         }
     }
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
-        self.give_back(now);
+        self.tend(now);
         loop {
             let (number, lender) = match self.schedule.next(now) {
                 Ok(next) => next,
@@ -352,9 +319,10 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
     fn change(&mut self, spec: &Spec, now: Time) -> Result<(), ChangeError> {
         alike(self.spec().as_ref(), spec)?;
         if let Spec::Tree(spec) = spec {
-            let fresh = Self::new(Arc::clone(spec), self.setting.named(&self.name.clone()));
-            let old = core::mem::replace(self, fresh);
-            self.succeed(old, now);
+            let setting = self.setting.named(&self.name);
+            let mut fresh = Self::after(Arc::clone(spec), &self.spec, setting);
+            fresh.follow(self, now);
+            *self = fresh;
         }
         Ok(())
     }
@@ -378,5 +346,16 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
         for (leaf, held) in by_leaf {
             self.hand_over(leaf, held, now);
         }
+    }
+    fn succeed(&mut self, old: &mut dyn Qdisc<P>, now: Time) -> bool {
+        let Some(old) = old.as_tree() else {
+            return false;
+        };
+        self.follow(old, now);
+        true
+    }
+
+    fn as_tree(&mut self) -> Option<&mut Self> {
+        Some(self)
     }
 }

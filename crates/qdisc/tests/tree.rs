@@ -6,7 +6,8 @@ mod common;
 use common::{Log, TestPacket};
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Dequeue, Discard, Qdisc, Setting, Spec, Tree, TreeClass, TreeFault, TreeSpec, Value,
+    Dequeue, Discard, Qdisc, Reconfigured, Setting, Spec, Tree, TreeClass, TreeFault, TreeSpec,
+    Value,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -386,16 +387,39 @@ enum Step {
     Offer { circuit: u32, len: u32 },
     Take,
     Wait(i64),
-    Change(usize),
+    Change(usize, How),
+}
+
+/// Who has built the tree that follows.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Here,
+    Beforehand,
+    /// Beforehand, for another tree than there is.
+    Mistaken,
+}
+
+/// A tree becomes another one.
+fn change(tree: &mut Box<dyn Qdisc<TestPacket>>, spec: &Spec, how: How, now: Time) {
+    let before = match how {
+        How::Here => return tree.change(spec, now).expect("a tree too"),
+        How::Beforehand => tree.spec().expect("it has one"),
+        How::Mistaken => spec.clone(),
+    };
+    let mut fresh = spec.build_after(&before, SETTING);
+    let result = spec.reconfigure_with(tree, now, || &mut fresh);
+    assert_eq!(result, Reconfigured::Replaced);
+    *tree = fresh;
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let how = prop_oneof![Just(How::Here), Just(How::Beforehand), Just(How::Mistaken)];
     let len = prop_oneof![Just(0_u32), 1..2000_u32, Just(65_000)];
     prop_oneof![
         5 => (0..9_u32, len).prop_map(|(circuit, len)| Step::Offer { circuit, len }),
         5 => Just(Step::Take),
         3 => (-1000..100_000_000_i64).prop_map(Step::Wait),
-        1 => (0..4_usize).prop_map(Step::Change),
+        1 => (0..4_usize, how).prop_map(|(which, how)| Step::Change(which, how)),
     ]
 }
 
@@ -445,10 +469,10 @@ proptest! {
     #[test]
     fn accounts_balance_and_order_is_kept(steps in prop::collection::vec(step(), 1..300)) {
         let trees = some_trees();
-        let mut tree = Tree::new(Arc::clone(&trees[0]), SETTING);
+        let mut tree = Spec::Tree(Arc::clone(&trees[0])).build(SETTING);
         let (mut now, mut log, mut last) = (1_000_000_000_i64, Log::default(), BTreeMap::new());
         let (mut offered, mut taken, mut moved) = (0_u64, 0_u64, false);
-        let mut take = |tree: &mut Tree<TestPacket>, now, log: &mut Log, moved: bool| {
+        let mut take = |tree: &mut Box<dyn Qdisc<TestPacket>>, now, log: &mut Log, moved: bool| {
             let answer = tree.dequeue(now, log);
             if let Dequeue::Packet { packet, .. } = &answer {
                 let before = last.insert(packet.circuit, packet.id);
@@ -472,10 +496,10 @@ proptest! {
                     Dequeue::Empty => prop_assert_eq!(tree.backlog().packets, 0),
                 },
                 Step::Wait(span) => now = (now + span).max(0),
-                Step::Change(which) => {
+                Step::Change(which, how) => {
                     moved = true;
                     let spec = Spec::Tree(Arc::clone(&trees[which]));
-                    tree.change(&spec, time).expect("a tree too");
+                    change(&mut tree, &spec, how, time);
                 }
             }
             let dropped = log.dropped.len() as u64;

@@ -184,7 +184,7 @@ impl<P: FramePort> Engine<P> {
         }
         lane.change_line(&change.line, change.at);
         if let Some(spec) = &change.qdisc {
-            let mut built = lane.plan.build(spec);
+            let mut built = lane.plan.build(spec, None);
             lane.set_spec(spec, &mut built, change.at);
         }
         Ok(())

@@ -107,22 +107,25 @@ pub(crate) struct Built {
 }
 
 impl Plan {
-    /// It takes time: memory for all flows, a thread, the kernel's list.
-    pub(crate) fn build(&self, spec: &Spec) -> Built {
+    /// It takes time: memory for all flows, a thread, the kernel's list. `before` is what there is.
+    pub(crate) fn build(&self, spec: &Spec, before: Option<&Spec>) -> Built {
         Built {
-            qdisc: self.queue(spec),
+            qdisc: self.queue(spec, before),
             nat: spec
                 .asks_nat()
                 .then(|| Conntrack::follow(self.gateway.clone())),
         }
     }
 
-    fn queue(&self, spec: &Spec) -> Box<dyn Qdisc<Frame>> {
+    fn queue(&self, spec: &Spec, before: Option<&Spec>) -> Box<dyn Qdisc<Frame>> {
         let shared = self.worker.as_ref().and_then(|(shared, number)| {
             // None only for what workers cannot share, which is refused before.
             spec.build_worker(self.setting(), (shared, *number))
         });
-        shared.unwrap_or_else(|| spec.build(self.setting()))
+        shared.unwrap_or_else(|| match before {
+            Some(before) => spec.build_after(before, self.setting()),
+            None => spec.build(self.setting()),
+        })
     }
 
     /// What names the dice of the line.
@@ -249,7 +252,7 @@ impl Lane {
             worker,
         };
         let impairment = Impairment::of(line, config.seed, &plan.impairment());
-        let Built { qdisc, nat } = plan.build(&direction.qdisc);
+        let Built { qdisc, nat } = plan.build(&direction.qdisc, None);
         let split_rule = split_rule(direction.split_gso, &direction.qdisc);
         Self {
             side,
@@ -495,7 +498,7 @@ impl Lane {
                 observer: &mut *observer,
                 flows: self.flows.as_mut(),
             };
-            Spec::restart(&mut self.qdisc, self.plan.queue(&spec), &mut drain);
+            Spec::restart(&mut self.qdisc, self.plan.queue(&spec, None), &mut drain);
             observer.backlog(self.side, self.queue_time, self.qdisc.backlog());
         }
         while let Some((_, frame)) = self.stage.release(Time::MAX) {

@@ -124,7 +124,7 @@ impl Turn {
     /// What a worker is to become.
     fn wanted(&self, number: usize, config: &BridgeConfig) -> Box<Wanted> {
         let build = |plan: &Plan, [old, new]: [&Direction; 2]| {
-            (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc))
+            (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc, Some(&old.qdisc)))
         };
         let [up, down] = &self.plans[number];
         let follows_anew = self.config.autorates() != config.autorates();

@@ -1,6 +1,6 @@
 //! A leaf's queue, which is there only while it is needed, and what it has counted.
 
-use crate::accounts::{Backlog, Counters, Tally};
+use crate::accounts::{Backlog, Tally};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use alloc::boxed::Box;
@@ -8,12 +8,14 @@ use sojourn_units::{Span, Time};
 
 pub(super) struct Leaf<P> {
     pub(super) queue: Option<Box<dyn Qdisc<P>>>,
-    /// Since when the queue has had nothing.
-    pub(super) idle_since: Option<Time>,
+    /// Since when the queue has had nothing; [`Time::MAX`] while it has, and without one.
+    pub(super) idle_since: Time,
     /// Whether it is in the list of those that have become empty.
     pub(super) is_listed: bool,
-    /// Counted by queues that were given back.
-    past: Past,
+    /// Whether the queue is to be another one.
+    pub(super) is_outdated: bool,
+    /// Counted by queues that were given back, if it is anything.
+    past: Option<Box<Past>>,
     /// What all packets that have left have waited, and a moving mean.
     pub(super) waited: Span,
     pub(super) delay: Span,
@@ -23,21 +25,20 @@ pub(super) struct Leaf<P> {
 const LAST: u64 = 8;
 
 /// What is told of a circuit.
-#[derive(Clone, Copy, Debug, Default)]
-struct Past {
-    offered: Tally,
-    dequeued: Tally,
-    dropped: Tally,
-    marked: Tally,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Past {
+    pub(super) dropped: Tally,
+    pub(super) marked: Tally,
 }
 
 impl<P> Default for Leaf<P> {
     fn default() -> Self {
         Self {
             queue: None,
-            idle_since: None,
+            idle_since: Time::MAX,
             is_listed: false,
-            past: Past::default(),
+            is_outdated: false,
+            past: None,
             waited: Span::ZERO,
             delay: Span::ZERO,
         }
@@ -59,30 +60,23 @@ impl<P: Packet> Leaf<P> {
     /// Gives the queue up; it must be empty.
     pub(super) fn give_back(&mut self) {
         debug_assert!(!self.holds(), "packets would be lost");
-        let (counters, _) = self.accounts();
-        self.past = Past {
-            offered: counters.offered,
-            dequeued: counters.dequeued,
-            dropped: counters.dropped,
-            marked: counters.marked,
-        };
-        (self.queue, self.idle_since) = (None, None);
+        let (past, _) = self.accounts();
+        self.past = (past != Past::default()).then(|| Box::new(past));
+        (self.queue, self.idle_since) = (None, Time::MAX);
     }
 
-    /// Counts of all queues that there have been, and what is held.
-    pub(super) fn accounts(&self) -> (Counters, Backlog) {
+    /// What all queues that there have been have dropped and marked, and what is held.
+    pub(super) fn accounts(&self) -> (Past, Backlog) {
         let queue = self.queue.as_ref();
-        let mut counters = queue.map(|queue| *queue.counters()).unwrap_or_default();
-        let backlog = queue.map(Qdisc::backlog).unwrap_or_default();
-        for (tally, past) in [
-            (&mut counters.offered, self.past.offered),
-            (&mut counters.dequeued, self.past.dequeued),
-            (&mut counters.dropped, self.past.dropped),
-            (&mut counters.marked, self.past.marked),
+        let mut past = self.past.as_deref().copied().unwrap_or_default();
+        let now = queue.map(|queue| *queue.counters()).unwrap_or_default();
+        for (tally, now) in [
+            (&mut past.dropped, now.dropped),
+            (&mut past.marked, now.marked),
         ] {
-            tally.packets += past.packets;
-            tally.bytes += past.bytes;
+            tally.packets += now.packets;
+            tally.bytes += now.bytes;
         }
-        (counters, backlog)
+        (past, queue.map(Qdisc::backlog).unwrap_or_default())
     }
 }

@@ -1,6 +1,7 @@
 //! A tree of rates by its classes.
 
 use super::bucket::UNLIMITED;
+use super::schedule::OWN;
 use crate::spec::Spec;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -174,6 +175,15 @@ impl TreeSpec {
     pub fn leaves(&self) -> usize {
         let leaves = self.classes.iter().filter(|class| class.queue.is_some());
         leaves.count()
+    }
+
+    /// The queue that a leaf is to have, by its number in the schedule, and what it is called.
+    pub(super) fn leaf(&self, number: u32) -> (&Spec, &str) {
+        let class = number.checked_sub(OWN);
+        let class = class.map(|number| &self.classes[number as usize]);
+        let queue = class.and_then(|class| class.queue).unwrap_or_default();
+        let called = class.map_or("others", |class| &class.name);
+        (&self.queues[usize::from(queue)], called)
     }
 
     /// For each class of this tree that was in `old` too, in the order of names: its number here

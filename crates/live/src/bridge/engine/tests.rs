@@ -146,7 +146,7 @@ fn another_queue_takes_over_what_is_held() {
     let mut engine = engine(100, 5);
     step(&mut engine, at(1000));
     let spec = "fq_codel".parse().expect("a spec");
-    let mut built = engine.lanes[0].plan.build(&spec);
+    let mut built = engine.lanes[0].plan.build(&spec, None);
     engine.lanes[0].set_spec(&spec, &mut built, at(1001));
     engine.lanes[0].change_line(&LineRate::Infinite.into(), at(1001));
     step(&mut engine, at(1100));
