@@ -9,6 +9,10 @@ mod tags;
 
 pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
 pub use tags::tag_what_leaves;
+mod stamped;
+
+pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
+pub use stamped::Stamped;
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::sync::atomic::{AtomicBool, Ordering};
