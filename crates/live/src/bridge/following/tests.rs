@@ -205,3 +205,55 @@ fn decisions_of_one_kind_are_one() {
 fn no_rate_that_follows_costs_nothing() {
     assert!(Following::of(&BridgeConfig::new("a", "b")).is_none());
 }
+
+/// Round trips of a real connection, against a script's.
+#[test]
+fn a_capture_tells_its_round_trips() {
+    let mut following = Following::of(&config()).expect("a rate follows");
+    let mut passive = sojourn_autorate::Passive::default();
+    let mut pool = Pool::new(4);
+    let lines = include_str!("upload.txt").lines();
+    let (mut expected, mut told) = (Vec::new(), Vec::new());
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |place: usize| words[place].parse::<u64>().expect("a number");
+        let now = Time::ZERO + Span::from_micros(number(0));
+        let digits = words[3].as_bytes().chunks(2);
+        let digits = digits.map(|two| std::str::from_utf8(two).expect("hexadecimal"));
+        let bytes = digits.map(|two| u8::from_str_radix(two, 16).expect("hexadecimal"));
+        let mut bytes: Vec<u8> = bytes.collect();
+        bytes.resize(number(2) as usize, 0);
+        let frame = Frame::from_bytes(&mut pool, &bytes, now).expect("there is room");
+        let (point, side) = match words[1] {
+            ">" => (Point::Sent, Side::Up),
+            _ => (Point::Offered, Side::Down),
+        };
+        following.frame(point, side, now, &frame);
+        if now >= following.due() {
+            following.step(now);
+        }
+        let seen = following.seen(side, &frame);
+        pool.give(frame);
+        // Those that open the connection tell nothing.
+        let Some(seen) = seen else {
+            assert!(number(0) < 30, "{line}");
+            continue;
+        };
+        if side == Side::Up {
+            passive.departs(&seen, now);
+        } else if let Some(round) = passive.returns(&seen, now) {
+            told.push(round.as_nanos() / 1000);
+        }
+        if words.len() > 4 {
+            expected.push(number(4));
+        }
+    }
+    assert_eq!((told.len(), &told), (19, &expected));
+    // The first is 15 µs, and of each step the least counts: 15, 30 and more ms of a queue.
+    let followed = following.followed(Side::Up).expect("it follows");
+    assert!(
+        followed.delay > Span::from_millis(15),
+        "{:?}",
+        followed.delay
+    );
+}
