@@ -5,14 +5,12 @@
 pub mod cells;
 pub mod flood;
 mod rig;
+mod stamped;
 mod tags;
 
 pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
-pub use tags::tag_what_leaves;
-mod stamped;
-
-pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
 pub use stamped::Stamped;
+pub use tags::tag_what_leaves;
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -260,3 +260,50 @@ fn a_slow_interface_fills_the_queue() {
             .all(|(frame, number)| frame[..8] == number.to_be_bytes())
     );
 }
+
+/// Each minute a burst, each hour another queue, each day a stall of twenty seconds, in which the link
+/// is taken to have been down: what comes is sent or dropped and told, and nothing stays.
+#[test]
+fn a_week_leaves_nothing_behind() {
+    const MINUTES: u64 = 7 * 24 * 60;
+    const BURST: u8 = 40;
+    const QUEUES: [&str; 4] = ["fq_codel", "cake", "pfifo limit 20", "fq_pie flows 32"];
+    let mut engine = engine(20, 0);
+    let (mut sent, mut kept) = (0, Vec::new());
+    for minute in 0..MINUTES {
+        let start = 1000 + minute * 60_000;
+        if minute % 60 == 0 {
+            let queue = QUEUES[(minute / 60) as usize % QUEUES.len()];
+            let spec = queue.parse().expect("a spec");
+            let mut built = engine.lanes[0].plan.build(&spec, None);
+            engine.lanes[0].set_spec(&spec, &mut built, at(start));
+        }
+        let burst = (0..BURST).map(|n| {
+            (
+                at(start + u64::from(n)),
+                vec![n; 1250],
+                VnetHeader::default(),
+            )
+        });
+        engine.ports[0].inbox.extend(burst);
+        let mut wait = step(&mut engine, at(start + u64::from(BURST)));
+        if minute % 1440 == 700 {
+            wait = step(&mut engine, at(start + 20_000));
+        }
+        while wait.until < Time::MAX {
+            assert!(wait.until < at(start + 50_000), "minute {minute}: {wait:?}");
+            wait = step(&mut engine, wait.until);
+        }
+        sent += engine.ports[1].sent.drain(..).len() as u64;
+        let pool = &engine.pools[0];
+        assert_eq!(pool.lent(), 0, "minute {minute}");
+        kept.push(pool.lent_bytes());
+    }
+    let counters = *engine.lanes[0].qdisc().counters();
+    assert_eq!(counters.offered.packets, MINUTES * u64::from(BURST));
+    assert_eq!(counters.dequeued.packets, sent);
+    assert_eq!(sent + counters.dropped.packets, counters.offered.packets);
+    assert!(counters.dropped.packets > 0, "{counters:?}");
+    let last = kept.last().expect("a week has minutes");
+    assert!(kept[..60].contains(last), "{} and {last} bytes", kept[59]);
+}
