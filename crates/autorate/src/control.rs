@@ -48,8 +48,8 @@ const NEAR: f64 = 0.25;
 const SLOW: f64 = 0.004;
 /// A step towards the base.
 const TOWARDS: f64 = 0.01;
-/// Share of what the link takes that a cut leaves, at a delay of the threshold and of twice that. The
-/// first was cake-autorate's before version 2, which has 0.99 of the rate.
+/// Share of what the link takes that a cut leaves, at a delay of the threshold and of twice that.
+/// The first was cake-autorate's before version 2, which has 0.99 of the rate.
 const CUT: [f64; 2] = [0.9, 0.75];
 /// A path's delay is told from a queue's when the rate is this share of what it was; of our own.
 const TOLD: f64 = 0.7;

@@ -168,8 +168,8 @@ impl Spec {
 
     /// As [`Spec::reconfigure`], where a new instance is one that `fresh` yields: what
     /// [`Spec::build_after`] has made of this spec beforehand, because building and giving up take
-    /// time. A tree of rates is always replaced, by one that goes on where it was. When it is [`Reconfigured::Replaced`], `live` has nothing left, and the new one is to take
-    /// its place.
+    /// time. A tree of rates is always replaced, by one that goes on where it was. When it is
+    /// [`Reconfigured::Replaced`], `live` has nothing left, and the new one is to take its place.
     pub fn reconfigure_with<'f, P: Packet + 'static>(
         &self,
         live: &mut Box<dyn Qdisc<P>>,
