@@ -39,7 +39,7 @@ fn config() -> BridgeConfig {
         class("one", Some(0), 3, Some(0)),
         class("two", Some(0), 9, Some(0)),
     ];
-    let tree = TreeSpec::new(classes, vec![Spec::pfifo(500)]).expect("a tree");
+    let tree = TreeSpec::new(classes, vec![Spec::pfifo(2000)]).expect("a tree");
     let circuits = [(ONE, 2), (TWO, 3)];
     let circuits =
         circuits.map(|(last, number)| (Ipv4Addr::new(10, 9, 0, last).into(), 32, number));
@@ -63,7 +63,9 @@ fn rates(link: &Link, senders: &[u8]) -> BTreeMap<u8, f64> {
             let done = &done;
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    for _ in 0..8 {
+                    // A second's and more of packets wait, so that none who is kept from the
+                    // processor leaves his queue empty.
+                    for _ in 0..40 {
                         // A full socket is as good as a lost packet here.
                         let _ = socket.send_to(&[0; PAYLOAD], "10.9.0.2:5001");
                     }
