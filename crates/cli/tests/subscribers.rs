@@ -174,3 +174,56 @@ fn files_of_libreqos_will_do() {
         "{said}"
     );
 }
+
+/// Bytes that a process has for itself in memory.
+fn resident(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    kib.and_then(|kib| kib.parse::<u64>().ok())
+        .expect("a number")
+        * 1024
+}
+
+/// In the whole process, both ways together; what reading the file takes is given back, also after
+/// reloads.
+#[test]
+fn ten_thousand_idle_circuits_take_little() {
+    const CIRCUITS: u64 = 10_000;
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let link = Link::new();
+    let file = |circuits: u64, up: u64| {
+        let all = (0..circuits).map(|n| {
+            let addresses = format!("100.64.{}.{}", n / 250, n % 250);
+            circuit(&format!("circuit {n}"), &addresses, &format!("{up}mbit"))
+        });
+        fs::write(
+            dir.join("who.toml"),
+            SITE.to_owned() + &all.collect::<String>(),
+        )
+        .unwrap();
+    };
+    let files = "qdisc = \"cake\"\nsubscribers = \"who.toml\"\n";
+    fs::write(dir.join("bridge.toml"), [BRIDGE, files].concat()).unwrap();
+    let mut each = Vec::new();
+    for reloads in [0, 5] {
+        let taken = [1, CIRCUITS].map(|circuits| {
+            file(circuits, 20);
+            let process = bridge(&link, "--config bridge.toml", dir);
+            for n in 0..reloads {
+                file(circuits, 21 + n);
+                told(dir, "reload");
+            }
+            let taken = resident(process.id());
+            process.interrupt();
+            taken
+        });
+        each.push(taken[1].saturating_sub(taken[0]) / CIRCUITS);
+    }
+    println!("a circuit takes {each:?} bytes");
+    assert!(each[0] < 1024 && each[1] < 2048, "{each:?}");
+}

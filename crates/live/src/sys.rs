@@ -99,9 +99,20 @@ pub(crate) fn make_promiscuous(socket: impl AsFd, index: u32) -> io::Result<()> 
 /// Gives free memory back to the system that the allocator keeps for later (`malloc_trim(3)`). It
 /// takes milliseconds, in which other threads wait when they allocate.
 pub fn give_memory_back() {
-    // SAFETY: it takes no pointer, and touches free memory alone.
+    /// What the allocator may keep at the end of each thread's memory: its usual limit, and the
+    /// highest that it goes up to by itself (`mallopt(3)`).
+    #[cfg(target_env = "gnu")]
+    const KEPT: [libc::c_int; 2] = [128 << 10, 64 << 20];
+    /// From 64 KiB on it looks whether it keeps more when something is freed.
+    #[cfg(target_env = "gnu")]
+    const LARGE: usize = 96 << 10;
+    // SAFETY: numbers, a piece of memory that nobody has used, and free memory alone are touched.
     #[cfg(target_env = "gnu")]
     unsafe {
+        // `malloc_trim` passes over the end of the memory of threads but the first.
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT[0]);
+        libc::free(std::hint::black_box(libc::malloc(LARGE)));
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT[1]);
         libc::malloc_trim(0);
     }
 }

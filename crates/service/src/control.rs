@@ -53,7 +53,7 @@ pub struct ControlThread {
 
 /// Why no socket could be made.
 #[derive(Debug, thiserror::Error)]
-#[error("listen at `{}`: {source}", .path.display())]
+#[error("listen at `{}`", .path.display())]
 pub struct ControlError {
     path: PathBuf,
     source: io::Error,

@@ -12,6 +12,7 @@ use sojourn_live::bridge::{
     Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Side,
     Snapshot,
 };
+use sojourn_live::give_memory_back;
 use sojourn_scenario::bridge::Around;
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
@@ -229,6 +230,8 @@ fn forward(
                 return None;
             }
         };
+        // Building a tree of rates takes some that is not needed any more.
+        give_memory_back();
         // There is room for the first one.
         let showing = probe.and_then(|probe| bridge.show(probe).ok());
         let state = format!("{}; {}", bridge.port_state(), bridge.fail_open_state());
@@ -297,6 +300,8 @@ impl Fleet {
             captures: Captures::default(),
             endings,
         };
+        // Reading a file of many subscribers takes several times what is kept of them.
+        give_memory_back();
         for pair in opened {
             let (member, begun) = pair.let_go(&fleet);
             fleet.members().push(member);

@@ -8,6 +8,7 @@ use crate::difference::{Difference, around, differences};
 use crate::fleet::{Fleet, Member, Opened};
 use crate::{Pair, describe};
 use sojourn_live::bridge::{BridgeError, RemoteError};
+use sojourn_live::give_memory_back;
 use sojourn_scenario::Problems;
 use sojourn_scenario::bridge::BridgeFile;
 use std::io;
@@ -65,6 +66,8 @@ impl Fleet {
         }
         self.notify.reloading();
         let told = self.follow_file(false);
+        // What was before, and what reading the file has taken.
+        give_memory_back();
         match &told {
             Ok(changes) if changes.is_empty() => self.note(by, "reload: nothing differs"),
             Ok(changes) => changes.iter().for_each(|change| self.note(by, change)),

@@ -2,6 +2,7 @@
 
 use super::config::Side;
 use sojourn_wire::{FlowKey, ether_type};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -19,7 +20,15 @@ pub struct Circuits {
 
 /// By their lengths, the longest first; addresses begin at the first bit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Prefixes(Vec<(u8, BTreeMap<u128, u32>)>);
+struct Prefixes(Vec<Length>);
+
+/// Prefixes of one length, in order, and the circuit of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Length {
+    len: u8,
+    addresses: Box<[u128]>,
+    circuits: Box<[u32]>,
+}
 
 /// The first `len` bits.
 fn first_bits(address: u128, len: u8) -> u128 {
@@ -30,17 +39,24 @@ fn first_bits(address: u128, len: u8) -> u128 {
 }
 
 impl Prefixes {
-    fn insert(&mut self, address: u128, len: u8, circuit: u32) {
-        let at = self.0.partition_point(|(other, _)| *other > len);
-        if self.0.get(at).is_none_or(|(other, _)| *other != len) {
-            self.0.insert(at, (len, BTreeMap::new()));
-        }
-        self.0[at].1.insert(first_bits(address, len), circuit);
+    fn new(prefixes: BTreeMap<(Reverse<u8>, u128), u32>) -> Self {
+        let all: Vec<_> = prefixes.into_iter().collect();
+        let lengths = all.chunk_by(|((one, _), _), ((other, _), _)| one == other);
+        let lengths = lengths.map(|alike| Length {
+            len: alike[0].0.0.0,
+            addresses: alike.iter().map(|((_, address), _)| *address).collect(),
+            circuits: alike.iter().map(|(_, circuit)| *circuit).collect(),
+        });
+        Self(lengths.collect())
     }
 
     fn find(&self, address: u128) -> Option<u32> {
         let mut lengths = self.0.iter();
-        lengths.find_map(|(len, prefixes)| prefixes.get(&first_bits(address, *len)).copied())
+        lengths.find_map(|of| {
+            let first = first_bits(address, of.len);
+            let place = of.addresses.binary_search(&first).ok()?;
+            Some(of.circuits[place])
+        })
     }
 }
 
@@ -53,20 +69,22 @@ impl Circuits {
     /// Addresses, how many of their bits count, and the number of the circuit: one more than that
     /// of its class in the tree. Of two equal ones the later counts.
     pub fn new(prefixes: impl IntoIterator<Item = (IpAddr, u8, u32)>) -> Self {
-        let mut circuits = Self::default();
+        let mut families = [const { BTreeMap::new() }; 2];
         for (address, len, circuit) in prefixes {
-            match address {
-                IpAddr::V4(address) => circuits.v4.insert(v4(address.octets()), len, circuit),
-                IpAddr::V6(address) => circuits.v6.insert(address.to_bits(), len, circuit),
-            }
+            let (family, address) = match address {
+                IpAddr::V4(address) => (0, v4(address.octets())),
+                IpAddr::V6(address) => (1, address.to_bits()),
+            };
+            families[family].insert((Reverse(len), first_bits(address, len)), circuit);
         }
-        circuits
+        let [v4, v6] = families.map(Prefixes::new);
+        Self { v4, v6 }
     }
 
     /// Prefixes, of both families.
     pub fn len(&self) -> usize {
         let lengths = self.v4.0.iter().chain(&self.v6.0);
-        lengths.map(|(_, prefixes)| prefixes.len()).sum()
+        lengths.map(|of| of.circuits.len()).sum()
     }
 
     /// Whether nobody has an address.
