@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Exit status, and what was said.
 fn said(words: &str, dir: &Path) -> (Option<i32>, String) {
@@ -272,6 +272,34 @@ fn the_terminal_is_given_back_however_it_ends() {
         assert!(rest.contains("top.parquet: "), "{rest}");
         assert!(!rows(&dir.join("top.parquet")).is_empty());
     }
+}
+
+/// As when a connection breaks, or a window is closed.
+#[test]
+fn it_ends_when_its_terminal_goes() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --control control", dir);
+    let (mut child, mut output) = on_a_terminal(dir, "");
+    until(&mut output, TAKEN);
+    until(&mut output, "pfifo");
+    let pid = fs::read_to_string(dir.join("pid")).unwrap();
+    child.kill().expect("it is there");
+    child.wait().expect("it ends");
+    let lives = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    let patience = Instant::now() + Duration::from_secs(10);
+    while lives() {
+        assert!(Instant::now() < patience, "it goes on");
+        thread::sleep(Duration::from_millis(20));
+    }
+    process.interrupt();
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use ratatui::crossterm::{cursor, execute};
 use ratatui::{DefaultTerminal, Frame};
-use std::io;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 /// The terminal as a page.
@@ -19,9 +21,24 @@ impl Screen {
         self.0.draw(page).map(drop)
     }
 
-    /// The next key, if one comes before `patience` is over.
+    /// The next key, if one comes before `patience` is over. A terminal that has gone is an error:
+    /// crossterm would read from it for ever.
     pub(super) fn key(patience: Duration) -> io::Result<Option<KeyEvent>> {
-        if !event::poll(patience)? {
+        let terminal = io::stdout();
+        let mut polled = [PollFd::new(&terminal, PollFlags::IN)];
+        let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+        match poll(&mut polled, Some(&patience)) {
+            // The window has another size.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if polled[0]
+            .revents()
+            .intersects(PollFlags::HUP | PollFlags::ERR)
+        {
+            return Err(io::Error::new(ErrorKind::BrokenPipe, "it has gone"));
+        }
+        if !event::poll(Duration::ZERO)? {
             return Ok(None);
         }
         Ok(match event::read()? {
