@@ -46,9 +46,9 @@ struct Place {
 impl Lane {
     #[inline]
     fn send(&mut self, link: usize, pace: &TxPace, now: Time, len: u16) -> Time {
-        let span = pace.advance(&mut self.fraction[link], u32::from(len));
-        self.free_at[link] = now.max(self.free_at[link]) + span;
-        self.free_at[link]
+        let (fraction, free_at) = (&mut self.fraction[link], &mut self.free_at[link]);
+        let start = now.max(*free_at);
+        pace.finish(fraction, free_at, start, u32::from(len))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The calendar of pending events: two four-way heaps on (time, order of scheduling).
+//! The calendar of pending events: two four-way heaps on (time, wires last, order of scheduling).
 //!
 //! Why not `BinaryHeap`: most events re-arm their own source, which is one sift of the top here
 //! and a pop and a push there; and four children of 16 bytes are one cache line.
@@ -13,7 +13,7 @@ use sojourn_units::Time;
 /// What an event belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// A medium, by its index.
+    /// A radio, by its index among the media.
     Medium(usize),
     /// A pipe, by its index: the packet at its head arrives.
     Pipe(usize),
@@ -27,6 +27,11 @@ pub(crate) enum Owner {
     Routing,
     /// Rates that follow their links.
     Autorate,
+    /// A wire, by its index among the media: it may take a packet. Of all that happens at one time
+    /// this comes last, so that a packet that arrives then is in the queue. Flows with one round-trip
+    /// time, whose packets are spaced by one transmitter, come back in step with it: the order would
+    /// otherwise hang on which of the two was scheduled first.
+    Wire(usize),
 }
 
 const INDEX_BITS: u32 = 24;
@@ -41,6 +46,7 @@ impl Source {
     const BITS: u32 = INDEX_BITS + 3;
     /// The kinds that have timers, most of which are moved before they are due.
     const FAR: u8 = 1 << 3 | 1 << 4 | 1 << 5;
+    const WIRE: u32 = 7;
 
     const fn new(kind: u32, index: usize) -> Self {
         Self(kind << INDEX_BITS | index as u32)
@@ -56,6 +62,7 @@ impl Source {
             Owner::Changes => Self::new(4, 0),
             Owner::Routing => Self::new(5, 0),
             Owner::Autorate => Self::new(6, 0),
+            Owner::Wire(index) => Self::new(Self::WIRE, index),
         }
     }
 
@@ -68,6 +75,7 @@ impl Source {
             3 => Owner::Endpoint(self.index()),
             5 => Owner::Routing,
             6 => Owner::Autorate,
+            7 => Owner::Wire(self.index()),
             _ => Owner::Changes,
         }
     }
@@ -84,8 +92,8 @@ impl Source {
     }
 }
 
-/// Time in the high half; order of scheduling, then source, in the low half. The order is unique,
-/// so the source never decides.
+/// Time in the high half, but for its lowest bit, which says that it is a wire's; order of scheduling,
+/// then source, in the low half. The order is unique, so the source never decides.
 type Key = u128;
 
 #[derive(Debug, Default)]
@@ -112,18 +120,27 @@ impl Calendar {
             "10^11 events are out of reach"
         );
         let low = (self.scheduled << Source::BITS) | u64::from(source.0);
-        (u128::from(time.as_nanos()) << 64) | u128::from(low)
+        let time = u128::from(time.as_nanos()) << 1;
+        // While a wire's event is being handled, what is scheduled for that very time comes after it.
+        let last = source.0 >> INDEX_BITS == Source::WIRE || self.top() >> 64 == time | 1;
+        ((time | u128::from(last)) << 64) | u128::from(low)
+    }
+
+    /// The least key of both heaps.
+    #[inline]
+    fn top(&self) -> Key {
+        self.near.top().min(self.far.top())
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, Source)> {
-        let key = self.near.top().min(self.far.top());
+        let key = self.top();
         if key == Key::MAX {
             return None;
         }
         let source = Source(key as u32 & ((1 << Source::BITS) - 1));
-        Some((Time::from_nanos((key >> 64) as u64), source))
+        Some((Time::from_nanos((key >> 65) as u64), source))
     }
 
     /// Adds an event. While the first event is being handled it stays in place: everything
@@ -227,32 +244,37 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list: earliest first, equal times in the order of scheduling.
+        /// Against a sorted list: earliest first, of equal times wires last, then in the order of
+        /// scheduling.
         #[test]
         fn agrees_with_a_sorted_list(steps in prop::collection::vec((0..3_u8, 0..50_u64), 1..400)) {
             let mut calendar = Calendar::default();
-            let mut model: Vec<(u64, u64, Source)> = Vec::new();
+            let mut model: Vec<(u64, bool, u64, Source)> = Vec::new();
             for (order, (kind, at)) in steps.into_iter().enumerate() {
-                let source = Source::new(order as u32 % 5, order);
+                let source = Source::new(order as u32 % 8, order);
                 let order = order as u64;
                 let first = model.iter().min().copied();
+                let last = |time| {
+                    source.kind() == 7 || first.is_some_and(|(t, last, ..)| last && t == time)
+                };
                 prop_assert_eq!(
                     calendar.first(),
-                    first.map(|(t, _, s)| (Time::from_nanos(t), s))
+                    first.map(|(t, .., s)| (Time::from_nanos(t), s))
                 );
                 match (kind, first) {
                     (1, Some(gone)) => {
-                        calendar.pop_first(gone.2);
+                        calendar.pop_first(gone.3);
                         model.retain(|e| *e != gone);
                     }
                     (2, Some(gone)) => {
                         model.retain(|e| *e != gone);
-                        calendar.move_first(Time::from_nanos(gone.0 + at), gone.2);
-                        model.push((gone.0 + at, order, gone.2));
+                        calendar.move_first(Time::from_nanos(gone.0 + at), gone.3);
+                        let last = gone.3.kind() == 7 || gone.1 && at == 0;
+                        model.push((gone.0 + at, last, order, gone.3));
                     }
                     _ => {
                         calendar.push(Time::from_nanos(at), source);
-                        model.push((at, order, source));
+                        model.push((at, last(at), order, source));
                     }
                 }
             }

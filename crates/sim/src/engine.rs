@@ -171,7 +171,7 @@ impl Engine {
         self.events += 1;
         self.fold(now, source);
         let again = match source.owner() {
-            Owner::Medium(index) => self.net.medium_event(index, now),
+            Owner::Wire(index) | Owner::Medium(index) => self.net.medium_event(index, now),
             Owner::Pipe(index) => self.pipe_event(index, now),
             Owner::Uplink(way) => self.net.uplink_event(way, now),
             Owner::Endpoint(index) => self.endpoint_event(index, now),

@@ -68,7 +68,7 @@ impl Wire {
             && time < self.armed
         {
             self.armed = time;
-            let source = Source::of(Owner::Medium(self.ends.medium as usize));
+            let source = Source::of(Owner::Wire(self.ends.medium as usize));
             passage.calendar.push(time, source);
         }
     }

@@ -69,6 +69,8 @@ impl fmt::Debug for Rate {
 pub struct TxClock {
     pace: TxPace,
     fraction: u32,
+    /// When the packet that [`finish`](Self::finish) was asked about last has been sent.
+    free_at: Time,
 }
 
 impl TxClock {
@@ -77,6 +79,7 @@ impl TxClock {
         Self {
             pace: TxPace::new(rate),
             fraction: 0,
+            free_at: Time::ZERO,
         }
     }
 
@@ -98,9 +101,11 @@ impl TxClock {
         self.pace.advance(&mut self.fraction, bytes)
     }
 
-    /// When a packet of `bytes` that may start at `start` has been sent.
+    /// When a packet of `bytes` that may start at `start` has been sent. After a pause nothing is
+    /// carried over, so that packets that are alone all take the same time.
     pub fn finish(&mut self, start: Time, bytes: u32) -> Time {
-        start + self.advance(bytes)
+        self.pace
+            .finish(&mut self.fraction, &mut self.free_at, start, bytes)
     }
 }
 
@@ -135,6 +140,16 @@ impl TxPace {
         let total = self.nanos_per_byte * u128::from(bytes) + u128::from(*fraction);
         *fraction = total as u32;
         Span::from_nanos(u64::try_from(total >> 32).unwrap_or(u64::MAX))
+    }
+
+    /// [`TxClock::finish`] for a transmitter that is free at `free_at`, which becomes the answer.
+    #[inline]
+    pub fn finish(&self, fraction: &mut u32, free_at: &mut Time, start: Time, bytes: u32) -> Time {
+        if start > *free_at {
+            *fraction = 0;
+        }
+        *free_at = start + self.advance(fraction, bytes);
+        *free_at
     }
 }
 
@@ -173,6 +188,24 @@ mod tests {
                 "{bps}: {sum} {exact}"
             );
         }
+    }
+
+    #[test]
+    fn packets_alone_take_the_same_time() {
+        // 40 bytes at 3 Mbit/s last 106 666⅔ ns: in a row 666, 1333 and 2000, alone 666.
+        let mut clock = TxClock::new(Rate::from_bps(3_000_000));
+        let (row, pause) = (Span::ZERO, Span::from_millis(1));
+        let mut next = |end: Time, gap: Span| clock.finish(end + gap, 40);
+        let first = next(Time::ZERO, row);
+        let second = next(first, row);
+        let third = next(second, row);
+        let alone = next(third, pause);
+        assert_eq!(
+            [first, second, third].map(Time::as_nanos),
+            [106_666, 213_333, 320_000]
+        );
+        assert_eq!((alone - third).as_nanos(), 1_106_666);
+        assert_eq!((next(alone, pause) - alone).as_nanos(), 1_106_666);
     }
 
     #[test]
