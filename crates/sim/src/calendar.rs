@@ -28,9 +28,9 @@ pub(crate) enum Owner {
     /// Rates that follow their links.
     Autorate,
     /// A wire, by its index among the media: it may take a packet. Of all that happens at one time
-    /// this comes last, so that a packet that arrives then is in the queue. Flows with one round-trip
-    /// time, whose packets are spaced by one transmitter, come back in step with it: the order would
-    /// otherwise hang on which of the two was scheduled first.
+    /// this comes last, so that a packet that arrives then is in the queue. Flows with one
+    /// round-trip time, whose packets are spaced by one transmitter, come back in step with it:
+    /// the order would otherwise hang on which of the two was scheduled first.
     Wire(usize),
 }
 
@@ -92,8 +92,8 @@ impl Source {
     }
 }
 
-/// Time in the high half, but for its lowest bit, which says that it is a wire's; order of scheduling,
-/// then source, in the low half. The order is unique, so the source never decides.
+/// Time in the high half, but for its lowest bit, which says that it is a wire's; order of
+/// scheduling, then source, in the low half. The order is unique, so the source never decides.
 type Key = u128;
 
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl Calendar {
         );
         let low = (self.scheduled << Source::BITS) | u64::from(source.0);
         let time = u128::from(time.as_nanos()) << 1;
-        // While a wire's event is being handled, what is scheduled for that very time comes after it.
+        // While a wire's event is being handled, what is scheduled for that time comes after it.
         let last = source.0 >> INDEX_BITS == Source::WIRE || self.top() >> 64 == time | 1;
         ((time | u128::from(last)) << 64) | u128::from(low)
     }
