@@ -16,7 +16,7 @@
 //! Invariants: offered = dequeued + dropped + held; packets of a flow leave in order; at most the
 //! memory limit is held after every call.
 //!
-//! Memory: about 900 bytes for each tin before its first packet; then 8 KiB of buckets for each
+//! Memory: about 900 bytes for each tin before its first packet; then 8.5 KiB of buckets for each
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes; 8 KiB for a tin in which more
 //! than 64 flows have had turns at once.
 //!
@@ -47,6 +47,7 @@ use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
 
 mod autorate;
+mod choice;
 mod sizes;
 mod worker;
 
@@ -96,9 +97,11 @@ pub struct Cake<P, C = VirtualClock> {
     clock: C,
     tins: Vec<Tin<P>>,
     /// Tin whose turn it is when there is no shaper.
-    turn: usize,
+    turn: u32,
     /// Tin that the last packet came from.
-    served: usize,
+    served: u32,
+    /// Memory of the packets in all tins.
+    held: u64,
     memory_limit: u64,
     memory_most: u64,
     is_overloaded: bool,
@@ -204,6 +207,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             tins: (0..params.diffserv.tins()).map(tin).collect(),
             turn: 0,
             served: 0,
+            held: 0,
             memory_limit: 0,
             memory_most: 0,
             is_overloaded: false,
@@ -230,26 +234,18 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         self.memory_limit
     }
 
-    fn sharing(&self) -> Sharing {
-        Sharing {
-            isolation: self.params.isolation,
-            ack_filter: self.params.ack_filter,
-            nat: self.params.nat,
-            link: self.params.link,
-            ingress: self.params.ingress,
-            link_header: self.link_header,
-            emptied_wait: false,
-        }
-    }
-
-    /// What dropped packets are charged with.
-    fn charge(&self) -> Option<Sharing> {
-        self.params.ingress.then(|| self.sharing())
-    }
-
     /// Brings all parts in line with the parameters and the rate.
     fn configure(&mut self) {
-        let (params, sharing) = (self.params, self.sharing());
+        let params = self.params;
+        let sharing = Sharing {
+            isolation: params.isolation,
+            ack_filter: params.ack_filter,
+            nat: params.nat,
+            link: params.link,
+            ingress: params.ingress,
+            link_header: self.link_header,
+            emptied_wait: false,
+        };
         self.clock.set_rate(self.rate);
         for (index, tin) in self.tins.iter_mut().enumerate() {
             let rate = params.diffserv.threshold(index, self.rate);
@@ -285,9 +281,21 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         };
     }
 
+    /// What dropped packets of a tin are charged with.
+    #[inline]
+    fn charge(&self, tin: usize) -> Option<Sharing> {
+        let ingress = self.params.ingress;
+        ingress.then(|| *self.tins[tin].queue.policy().sharing())
+    }
+
     fn memory(&self) -> u64 {
-        let bytes: u64 = self.tins.iter().map(|tin| tin.queue.memory()).sum();
-        bytes.saturating_add(self.backlog().packets * BOOKKEEPING)
+        debug_assert_eq!(
+            self.held,
+            self.tins.iter().map(|tin| tin.queue.memory()).sum::<u64>(),
+            "a tin's memory has changed unseen"
+        );
+        self.held
+            .saturating_add(self.backlog().packets * BOOKKEEPING)
     }
 
     /// Drops from the longest queues over all tins until memory is enough.
@@ -307,9 +315,12 @@ impl<P: Packet, C: Pace> Cake<P, C> {
                 debug_assert!(false, "over the limit with nothing held");
                 return;
             };
-            let charge = self.charge();
+            let charge = self.charge(index);
             let mut audit = Audit::new(&mut self.counters, charge, out);
-            self.tins[index].queue.drop_head(flow, now, &mut audit);
+            let queue = &mut self.tins[index].queue;
+            self.held -= queue.memory();
+            queue.drop_head(flow, now, &mut audit);
+            self.held += queue.memory();
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);
         }
@@ -327,12 +338,11 @@ impl<P: Packet, C: Pace> Cake<P, C> {
     /// Takes in one packet, or a super-packet that stays whole.
     fn admit(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
-        let sharing = self.sharing();
-        self.sizes.see(&packet, &sharing);
         let index = self.tin_of(&packet);
         let is_idle = self.backlog().packets == 0;
         self.counters.offered.add(len);
         let tin = &mut self.tins[index];
+        self.sizes.see(&packet, tin.queue.policy().sharing());
         tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
         if tin.queue.held().packets == 0 {
             tin.clock.wake(now);
@@ -341,7 +351,9 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             self.clock.wake(now);
         }
         let mut audit = Audit::new(&mut self.counters, None, out);
+        self.held -= tin.queue.memory();
         tin.queue.offer(packet, now, &mut audit);
+        self.held += tin.queue.memory();
         if self.params.autorate
             && let Some(rate) = self.autorate.arrived(len, now)
         {
@@ -373,64 +385,13 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             .unwrap_or_else(|| diffserv.tin(packet.dscp()))
     }
 
-    /// The tin to serve; something is held.
-    fn choose(&mut self, now: Time) -> usize {
-        if self.rate.is_zero() {
-            return self.next_turn();
-        }
-        self.first_tin(now)
-    }
-
-    /// The highest tin whose clock is due, else the one whose clock is due soonest.
-    fn first_tin(&self, now: Time) -> usize {
-        let mut best = (0, Time::from_nanos(u64::MAX));
-        for (index, tin) in self.tins.iter().enumerate() {
-            let due = tin.clock.due();
-            if tin.queue.held().packets > 0 && (due <= now || due <= best.1) {
-                best = (index, due);
-            }
-        }
-        best.0
-    }
-
-    /// Deficit round robin: the tin of this turn, when it has credit and packets.
-    fn next_turn(&mut self) -> usize {
-        let tin = &self.tins[self.turn];
-        if tin.queue.held().packets > 0 && tin.deficit > 0 {
-            return self.turn;
-        }
-        // The rounds in which no tin could send need not be walked.
-        let busy = self.tins.iter().filter(|tin| tin.queue.held().packets > 0);
-        let rounds = busy.map(|tin| (-tin.deficit).max(0) / i64::from(tin.weight.max(1)));
-        let rounds = rounds.min().unwrap_or(0);
-        for tin in &mut self.tins {
-            if tin.queue.held().packets > 0 {
-                tin.deficit += rounds * i64::from(tin.weight.max(1));
-            }
-        }
-        loop {
-            self.turn = (self.turn + 1) % self.tins.len();
-            let tin = &mut self.tins[self.turn];
-            if tin.queue.held().packets == 0 {
-                // A tin without packets keeps its debt, but saves nothing up.
-                tin.deficit = tin.deficit.min(0);
-                continue;
-            }
-            if tin.deficit <= 0 {
-                tin.deficit += i64::from(tin.weight.max(1));
-            }
-            if tin.deficit > 0 {
-                return self.turn;
-            }
-        }
-    }
-
     /// Counts and charges a packet that leaves tin `index`.
+    #[inline]
     fn leaves(&mut self, index: usize, packet: &P, sojourn: Span, now: Time) {
-        let size = self.sharing().size(packet);
+        let tin = &mut self.tins[index];
+        let size = tin.queue.policy().sharing().size(packet);
         self.counters.dequeued.add(packet.len());
         self.clock.sent(size, now);
-        let tin = &mut self.tins[index];
         tin.clock.sent(size, now);
         tin.deficit -= i64::from(size);
         let seen = &mut tin.statistics;
@@ -511,27 +472,26 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
                 }
             }
             let index = self.choose(now);
-            let charge = self.charge();
+            let charge = self.charge(index);
             let mut audit = Audit::new(&mut self.counters, charge, out);
-            let taken = self.tins[index].queue.take(now, &mut audit);
+            let queue = &mut self.tins[index].queue;
+            self.held -= queue.memory();
+            let mut taken = queue.take(now, &mut audit);
+            self.held += queue.memory();
             let charged = audit.charged;
             self.pay_for_drops(index, charged, now);
-            if let Dequeue::Packet {
-                mut packet,
-                sojourn,
-            } = taken
-            {
+            if let Dequeue::Packet { packet, sojourn } = &mut taken {
                 if self.params.wash {
                     packet.clear_dscp();
                 }
-                self.served = index;
-                self.leaves(index, &packet, sojourn, now);
+                self.served = index as u32;
+                self.leaves(index, packet, *sojourn, now);
                 if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
                     self.is_overloaded = false;
                     self.tins.iter_mut().for_each(|tin| tin.queue.calm());
                 }
                 self.tell_needs(now);
-                return Dequeue::Packet { packet, sojourn };
+                return taken;
             }
         }
         self.tell_needs(now);
@@ -577,7 +537,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
 
     fn tin(&self) -> Option<usize> {
         let mut shown = self.params.diffserv.shown().iter();
-        shown.position(|&index| index == self.served)
+        shown.position(|&index| index == self.served as usize)
     }
 
     fn change(&mut self, spec: &Spec, _now: Time) -> Result<(), ChangeError> {
@@ -604,6 +564,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
 
     fn drain(&mut self) -> Vec<(Time, P)> {
         self.clock.rests(Time::ZERO);
+        self.held = 0;
         let queues = self.tins.iter_mut().map(|tin| tin.queue.empty());
         queues.flatten().collect()
     }
@@ -614,6 +575,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             let index = self.tin_of(&packet);
             self.tins[index].clock.wake(arrived);
             self.clock.wake(arrived);
+            self.held += u64::from(packet.memory());
             self.tins[index].queue.admit(packet, arrived);
         }
     }

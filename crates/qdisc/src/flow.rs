@@ -66,6 +66,7 @@ use turns::{Round, Turn};
 
 pub use hosts::{HostFair, Isolation, Sharing};
 pub use policy::{FlowPolicy, Plain};
+use ways::Set;
 pub use ways::WayCounters;
 
 /// Least quantum, as in Linux.
@@ -104,11 +105,11 @@ pub struct FlowQueue<P, A: Aqm, F: FlowPolicy = Plain> {
     ways: WayCounters,
     /// Flow of each bucket; empty before the first packet.
     table: Vec<u32>,
-    /// Hash by which each bucket's flow is known, where a flow may stand in another than its own.
-    tags: Vec<u32>,
+    /// The same of whole sets, where a flow may stand in another bucket than its own.
+    sets: Vec<Set>,
     flows: Vec<Flow<A::State, F::Flow>>,
     /// Next flow to look at for an entry to reclaim.
-    hand: usize,
+    hand: u32,
     slab: Slab<P>,
     new: Round,
     old: Round,
@@ -143,7 +144,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             policy,
             ways: WayCounters::default(),
             table: Vec::new(),
-            tags: Vec::new(),
+            sets: Vec::new(),
             flows: Vec::new(),
             hand: 0,
             slab: Slab::new(),
@@ -289,13 +290,13 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             ..Flow::default()
         };
         for _ in 0..RECLAIM_TRIES.min(self.flows.len()) {
-            self.hand = (self.hand + 1) % self.flows.len();
-            let flow = &mut self.flows[self.hand];
+            self.hand = (self.hand + 1) % self.flows.len() as u32;
+            let flow = &mut self.flows[self.hand as usize];
             if flow.turn == Turn::Idle && self.aqm.is_forgettable(&mut flow.state, now) {
-                self.table[flow.bucket as usize] = NONE;
-                *flow = fresh;
-                self.table[bucket as usize] = self.hand as u32;
-                return self.hand as u32;
+                let old = core::mem::replace(flow, fresh);
+                self.forget(old.bucket);
+                self.table[bucket as usize] = self.hand;
+                return self.hand;
             }
         }
         let id = self.flows.len() as u32;
@@ -331,8 +332,11 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if flow.turn == Turn::Idle {
             self.policy.joined(&mut flow.share);
             let quantum = u64::from(self.quantum);
-            flow.deficit = self.policy.quantum(&flow.share, quantum);
+            let share = self.policy.share(&flow.share);
+            flow.deficit = self.policy.quantum(share, quantum);
             self.new_flow_count += 1;
+            let bucket = flow.bucket;
+            self.set_busy(bucket, true);
             self.append(id, Turn::New);
         } else if flow.turn != Turn::New && flow.count == 1 {
             self.policy.stands(&mut flow.share);

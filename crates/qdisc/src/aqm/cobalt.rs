@@ -121,6 +121,7 @@ impl Cobalt {
     }
 
     /// CoDel's part: whether a signal is due now, and whether the schedule is behind the clock.
+    #[inline]
     fn codel(
         &mut self,
         state: &mut CobaltState,
@@ -183,20 +184,23 @@ impl Cobalt {
     }
 
     /// Makes up for the time in which the queue was empty.
+    #[inline]
     fn rest(&self, state: &mut CobaltState, now: Time) {
         if !state.is_empty {
             return;
         }
-        let steps = match self.params.target.as_nanos() {
-            0 => u64::MAX,
-            target => (now - state.blue_timer).as_nanos() / target,
-        };
-        if state.blue_prob > 0 && steps > 0 {
+        if state.blue_prob > 0 {
+            let steps = match self.params.target.as_nanos() {
+                0 => u64::MAX,
+                target => (now - state.blue_timer).as_nanos() / target,
+            };
             let fall = steps.saturating_mul(u64::from(BLUE_DOWN));
             state.blue_prob = state
                 .blue_prob
                 .saturating_sub(u32::try_from(fall).unwrap_or(u32::MAX));
-            state.blue_timer = now;
+            if steps > 0 {
+                state.blue_timer = now;
+            }
         }
         if state.count > 0 {
             self.decay(state, now);

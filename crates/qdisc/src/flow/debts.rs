@@ -10,7 +10,8 @@
 //! Where shares differ (a flow may have one thousandth of its host's), some flow can send in
 //! almost every round, and still nearly all are visited in vain. With more than [`WALKED`] flows
 //! in turn, a flow in debt leaves the list there, with its rounds given in advance, and comes back
-//! when they are over: O(1) for each packet instead of O(flows), with nearly the same shares.
+//! when they are over and it has paid: O(1) for each packet instead of O(flows), with nearly the
+//! same shares.
 //! Differs from walking: it then stands at the end of the round, and its share in the rounds
 //! given is that of the time when it left.
 //!
@@ -19,23 +20,25 @@
 //! few flows are walked.
 
 use super::policy::FlowPolicy;
-use super::{Ends, FlowQueue, NONE, Turn};
+use super::{FlowQueue, NONE, Turn};
 use crate::{Aqm, Packet};
 use alloc::boxed::Box;
-use core::mem::take;
+use core::mem::replace;
 
 /// Fewer rounds than these are walked.
 const FEW_ROUNDS: u64 = 8;
 /// Up to so many flows in turn, all rounds are walked.
 const WALKED: u32 = 64;
 
-/// Rounds that a flow waits at most, and one: one who needs more comes back and waits again.
-const SLOTS: usize = 1024;
+/// Rounds that a flow waits at most, and one: one who needs more comes back and waits again. A
+/// packet of full size is paid for in 1040 rounds by one of 1024 flows.
+const SLOTS: usize = 2048;
 
 /// The flows that wait, in the order of leaving, by the round in which they come back.
 #[derive(Clone, Debug)]
 struct Wheel {
-    slots: [Ends; SLOTS],
+    /// The last flow of each slot, whose next one is the first.
+    slots: [u32; SLOTS],
     /// A bit for each slot with flows.
     filled: [u64; SLOTS / 64],
 }
@@ -43,28 +46,35 @@ struct Wheel {
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            slots: [Ends::default(); SLOTS],
+            slots: [NONE; SLOTS],
             filled: [0; SLOTS / 64],
         }
     }
 }
 
 impl Wheel {
+    /// Apart, or every call that may make one would keep 8 KiB of stack for it.
+    #[cold]
+    #[inline(never)]
+    fn boxed() -> Box<Self> {
+        Box::default()
+    }
+
     const fn slot(round: u64) -> usize {
         (round % SLOTS as u64) as usize
     }
 
-    fn slot_mut(&mut self, round: u64) -> &mut Ends {
+    fn slot_mut(&mut self, round: u64) -> &mut u32 {
         let slot = Self::slot(round);
         self.filled[slot / 64] |= 1 << (slot % 64);
         &mut self.slots[slot]
     }
 
-    /// First of the flows that come back in this round.
+    /// Last of the flows that come back in this round.
     fn take(&mut self, round: u64) -> u32 {
         let slot = Self::slot(round);
         self.filled[slot / 64] &= !(1 << (slot % 64));
-        take(&mut self.slots[slot]).first
+        replace(&mut self.slots[slot], NONE)
     }
 
     /// The first round from this one on in which a flow comes back; some flow waits.
@@ -130,14 +140,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     fn skip_common_rounds(&mut self) {
         let quantum = i64::from(self.quantum);
         let mut least = i64::MAX;
-        let mut id = self.old.ends.first;
-        while id != NONE {
+        let mut id = self.old.first;
+        for _ in 0..self.old.len {
             let flow = &self.flows[id as usize];
             least = least.min(-flow.deficit / quantum);
             id = flow.next;
         }
-        id = self.old.ends.first;
-        while id != NONE {
+        id = self.old.first;
+        for _ in 0..self.old.len {
             let flow = &mut self.flows[id as usize];
             flow.deficit += least.max(0) * quantum;
             id = flow.next;
@@ -148,47 +158,48 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// back among the old ones, or those of all rounds in which it cannot send and waits.
     #[inline]
     pub(super) fn pay(&mut self, id: u32) {
-        let rounds = self.rounds_to_go(id);
-        if rounds < FEW_ROUNDS {
-            self.credit(id, 1);
+        // Few flows in turn, of which this is one, are walked.
+        let is_few = self.flows_in_turn() < WALKED;
+        let flow = &mut self.flows[id as usize];
+        let quantum = u64::from(self.quantum);
+        let share = self.policy.share(&flow.share);
+        // Without the dice, which only add.
+        let debt = (flow.deficit.unsigned_abs() + 1) << 16;
+        let waits = !is_few && debt > (FEW_ROUNDS - 1) * quantum * u64::from(share);
+        if !waits {
+            flow.deficit += self.policy.quantum(share, quantum);
             return self.append(id, Turn::Old);
         }
+        let rounds = debt.div_ceil(quantum * u64::from(share));
         let rounds = rounds.min(SLOTS as u64 - 1);
-        self.credit(id, rounds);
-        let flow = &mut self.flows[id as usize];
+        flow.deficit += self.policy.quantum(share, rounds * quantum);
         flow.turn = Turn::InDebt;
-        flow.next = NONE;
         if self.debts.waiting == 0 {
             self.debts.turns_left = self.old.len;
         }
         self.debts.waiting += 1;
-        let wheel = self.debts.wheel.get_or_insert_default();
+        let wheel = self.debts.wheel.get_or_insert_with(Wheel::boxed);
         let slot = wheel.slot_mut(self.debts.round + rounds);
-        let last = core::mem::replace(&mut slot.last, id);
-        if slot.first == NONE {
-            slot.first = id;
-        } else {
-            self.flows[last as usize].next = id;
-        }
+        let last = replace(slot, id);
+        let first = match self.flows.get_mut(last as usize) {
+            Some(last) => replace(&mut last.next, id),
+            None => id,
+        };
+        self.flows[id as usize].next = first;
     }
 
-    /// Rounds after which a flow has a credit, this one among them; none when few flows are in
-    /// turn, as those are walked.
+    /// Whether all flows in turn are old ones, in their list, and so few that all rounds are
+    /// walked.
     #[inline]
-    fn rounds_to_go(&self, id: u32) -> u64 {
-        // The flow is one of them.
-        if self.flows_in_turn() < WALKED {
-            return 0;
-        }
-        let flow = &self.flows[id as usize];
-        let debt = flow.deficit.unsigned_abs();
-        debt.saturating_mul(self.policy.load(&flow.share)) / u64::from(self.quantum) + 1
+    pub(super) fn are_walked(&self) -> bool {
+        let is_few = (1..=WALKED).contains(&self.old.len);
+        is_few && self.debts.waiting == 0 && self.new.len == 0
     }
 
     /// Whether no flow in a list has a turn in this round any more.
     #[inline]
     pub(super) fn is_round_over(&self) -> bool {
-        self.debts.waiting > 0 && self.debts.turns_left == 0 && self.new.ends.first == NONE
+        self.debts.waiting > 0 && self.debts.turns_left == 0 && self.new.len == 0
     }
 
     /// Begins the next round in which a flow has a turn.
@@ -200,12 +211,18 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         if self.old.len == 0 {
             self.debts.round = wheel.next(self.debts.round);
         }
-        let mut id = wheel.take(self.debts.round);
-        while id != NONE {
-            let next = self.flows[id as usize].next;
-            self.debts.waiting -= 1;
-            self.append(id, Turn::Old);
-            id = next;
+        let last = wheel.take(self.debts.round);
+        if let Some(flow) = self.flows.get(last as usize) {
+            let mut id = flow.next;
+            loop {
+                let next = self.flows[id as usize].next;
+                self.debts.waiting -= 1;
+                self.append(id, Turn::Old);
+                if id == last {
+                    break;
+                }
+                id = next;
+            }
         }
         self.debts.turns_left = self.old.len;
     }
@@ -221,8 +238,8 @@ mod tests {
     #[test]
     fn the_next_round_is_found_over_the_end_of_the_wheel() {
         let mut wheel = Wheel::default();
-        for round in [1000_u64, 1023, 1024, 1087, 1999, 2023] {
-            wheel.slot_mut(round).first = round as u32;
+        for round in [1000_u64, 1023, 1024, 2047, 2048, 3047] {
+            *wheel.slot_mut(round) = round as u32;
         }
         let mut found = Vec::new();
         for _ in 0..6 {
@@ -230,7 +247,7 @@ mod tests {
             assert_eq!(u64::from(wheel.take(next)), next);
             found.push(next);
         }
-        assert_eq!(found, [1000, 1023, 1024, 1087, 1999, 2023]);
+        assert_eq!(found, [1000, 1023, 1024, 2047, 2048, 3047]);
         assert_eq!(wheel.filled, [0; SLOTS / 64]);
     }
 }

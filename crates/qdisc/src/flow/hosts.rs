@@ -12,7 +12,7 @@
 
 use super::loads::Loads;
 use super::policy::FlowPolicy;
-use super::ways::{WAYS, Way, find};
+use super::ways::{WAYS, Way, bits, find};
 use crate::share::SharedHosts;
 use crate::{AckFilter, FlowParts, LinkLayer, Packet};
 use alloc::vec::Vec;
@@ -99,15 +99,27 @@ impl Sharing {
     }
 }
 
-/// One host in one direction.
+/// Eight hosts in one direction.
 #[derive(Clone, Copy, Debug, Default)]
-struct Host {
-    tag: u32,
-    /// Flows of it that take part.
-    flows: u32,
+struct HostSet {
+    tags: [u32; WAYS as usize],
+    /// Flows of each that take part.
+    flows: [u32; WAYS as usize],
     /// Those of them that have a standing queue.
-    bulk: u32,
+    bulk: [u32; WAYS as usize],
 }
+
+/// A flow's part of a quantum by its hosts' load, in 1/65536; a host with no bulk flow has a load
+/// of one. More than a thousand are divided when they come.
+static SHARES: [u16; 1025] = {
+    let mut shares = [u16::MAX; 1025];
+    let mut load = 2;
+    while load < shares.len() {
+        shares[load] = (65_535 / load) as u16;
+        load += 1;
+    }
+    shares
+};
 
 /// A set that has no entry yet.
 const NO_SET: u8 = u8::MAX;
@@ -118,28 +130,42 @@ const SETS: usize = 128;
 struct Hosts {
     /// Where each set is; empty before the first host.
     places: Vec<u8>,
-    sets: Vec<[Host; WAYS as usize]>,
+    sets: Vec<HostSet>,
     /// Their loads, where other queues have flows of the same hosts.
     shared: Loads,
 }
 
 impl Hosts {
     /// The host with this hash, or the one that it has to share an entry with.
+    #[inline]
     fn find(&mut self, hash: u32) -> u16 {
+        let own = (hash >> 22) % WAYS;
+        if let Some(place) = self.places.get((hash >> 25) as usize)
+            && let Some(set) = self.sets.get(usize::from(*place))
+            && set.tags[own as usize] == hash
+            && set.flows[own as usize] > 0
+        {
+            return u16::from(*place) * WAYS as u16 + own as u16;
+        }
+        self.look_through(own, hash)
+    }
+
+    #[inline(never)]
+    fn look_through(&mut self, own: u32, hash: u32) -> u16 {
         if self.places.is_empty() {
             self.places.resize(SETS, NO_SET);
         }
         let place = &mut self.places[(hash >> 25) as usize];
         if *place == NO_SET {
             *place = self.sets.len() as u8;
-            self.sets.push([Host::default(); WAYS as usize]);
+            self.sets.push(HostSet::default());
         }
         let set = &mut self.sets[usize::from(*place)];
-        let is_free = |way: u32| set[way as usize].flows == 0;
-        let is_hit = |way: u32| set[way as usize].tag == hash && !is_free(way);
-        let found = find((hash >> 22) % WAYS, is_hit, is_free);
+        let busy = bits(&set.flows, |flows| flows > 0);
+        let hits = bits(&set.tags, |tag| tag == hash) & busy;
+        let found = find(own, hits, busy);
         let (Way::Hit(way) | Way::Free(way) | Way::Collision(way)) = found;
-        set[way as usize].tag = hash;
+        set.tags[way as usize] = hash;
         let id = u16::from(*place) * WAYS as u16 + way as u16;
         if matches!(found, Way::Free(_)) {
             self.shared.name(id, hash);
@@ -147,19 +173,26 @@ impl Hosts {
         id
     }
 
+    #[inline]
     fn add(&mut self, id: u16, flows: i32, bulk: i32) {
-        if let Some(host) = self.sets.as_flattened_mut().get_mut(usize::from(id)) {
-            host.flows = host.flows.saturating_add_signed(flows);
-            host.bulk = host.bulk.saturating_add_signed(bulk);
+        if let Some(set) = self.sets.get_mut(usize::from(id / WAYS as u16)) {
+            let way = usize::from(id % WAYS as u16);
+            set.flows[way] = set.flows[way].saturating_add_signed(flows);
+            set.bulk[way] = set.bulk[way].saturating_add_signed(bulk);
             self.shared.add(id, bulk);
         }
     }
 
+    #[inline]
     fn load(&self, id: u16) -> u32 {
-        let host = self.sets.as_flattened().get(usize::from(id));
-        host.map_or(0, |host| self.shared.of_host(id).unwrap_or(host.bulk))
+        let set = self.sets.get(usize::from(id / WAYS as u16));
+        let own = |set: &HostSet| set.bulk[usize::from(id % WAYS as u16)];
+        set.map_or(0, |set| self.shared.of_host(id).unwrap_or_else(|| own(set)))
     }
 }
+
+/// No flow's hosts.
+const NO_HOSTS: (u16, u16) = (u16::MAX, u16::MAX);
 
 /// What host isolation keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,11 +204,20 @@ pub struct HostFlow {
     is_bulk: bool,
 }
 
+impl HostFlow {
+    #[inline]
+    const fn hosts(self) -> (u16, u16) {
+        (self.src, self.dst)
+    }
+}
+
 /// Host isolation, ACK filter, link-layer sizes and, unless told otherwise, set-associative
 /// hashing.
 #[derive(Clone, Debug)]
 pub struct HostFair<const ASSOCIATIVE: bool = true> {
     sharing: Sharing,
+    /// Hosts of the flow whose share was asked for last, and that share, while their loads stay.
+    latest: ((u16, u16), u16),
     dice: Stream,
     sources: Hosts,
     destinations: Hosts,
@@ -191,6 +233,7 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
     pub fn new(sharing: Sharing, dice: Stream) -> Self {
         Self {
             sharing,
+            latest: (NO_HOSTS, 0),
             dice,
             sources: Hosts::default(),
             destinations: Hosts::default(),
@@ -220,23 +263,31 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
 
     /// Changes the parameters. Flows under way stay in their queues with another isolation.
     pub fn set_sharing(&mut self, sharing: Sharing) {
+        self.latest.0 = NO_HOSTS;
         self.sharing = sharing;
     }
 
-    fn host_load(&self, flow: HostFlow) -> u32 {
+    /// A flow's part of a quantum, in 1/65536.
+    #[inline(never)]
+    fn share_by_load(&self, (src, dst): (u16, u16)) -> u16 {
         let mut load = 1;
         if self.sharing.isolation.is_by_source() {
-            load = load.max(self.sources.load(flow.src));
+            load = load.max(self.sources.load(src));
         }
         if self.sharing.isolation.is_by_destination() {
-            load = load.max(self.destinations.load(flow.dst));
+            load = load.max(self.destinations.load(dst));
         }
-        load
+        let share = SHARES.get(load as usize);
+        share.map_or_else(|| (65_535 / load).max(1) as u16, |share| *share)
     }
 
-    fn count(&mut self, flow: HostFlow, flows: i32, bulk: i32) {
-        self.sources.add(flow.src, flows, bulk);
-        self.destinations.add(flow.dst, flows, bulk);
+    #[inline]
+    fn count(&mut self, (src, dst): (u16, u16), flows: i32, bulk: i32) {
+        if bulk != 0 {
+            self.latest.0 = NO_HOSTS;
+        }
+        self.sources.add(src, flows, bulk);
+        self.destinations.add(dst, flows, bulk);
         self.bulk_flows = self.bulk_flows.saturating_add_signed(bulk);
     }
 }
@@ -282,7 +333,7 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
         flow.src = self.sources.find(self.pair.0);
         flow.dst = self.destinations.find(self.pair.1);
         flow.is_in = true;
-        self.count(*flow, 1, 0);
+        self.count(flow.hosts(), 1, 0);
     }
 
     fn moved(&mut self, flow: &mut HostFlow) {
@@ -297,30 +348,35 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
     fn stands(&mut self, flow: &mut HostFlow) {
         if !flow.is_bulk {
             flow.is_bulk = true;
-            self.count(*flow, 0, 1);
+            self.count(flow.hosts(), 0, 1);
         }
     }
 
     fn left(&mut self, flow: &mut HostFlow) {
         if flow.is_in {
-            self.count(*flow, -1, -i32::from(flow.is_bulk));
+            self.count(flow.hosts(), -1, -i32::from(flow.is_bulk));
             flow.is_in = false;
             flow.is_bulk = false;
         }
     }
 
-    fn quantum(&mut self, flow: &HostFlow, quanta: u64) -> i64 {
-        let share = 65_535 / self.host_load(*flow);
+    #[inline]
+    fn share(&mut self, flow: &HostFlow) -> u32 {
+        // Flows of one host often follow each other. Where hosts are shared, others change loads.
+        let hosts = flow.hosts();
+        if hosts != self.latest.0 || self.mean_share.is_some() {
+            self.latest = (hosts, self.share_by_load(hosts));
+        }
+        self.latest.1.into()
+    }
+
+    #[inline]
+    fn quantum(&mut self, share: u32, quanta: u64) -> i64 {
         if let Some(mean) = &mut self.mean_share {
             *mean = *mean - (*mean >> 5) + (share << 3);
         }
-        let share = u64::from(share);
         let dither = self.dice.bits() >> 48;
-        (quanta.saturating_mul(share).saturating_add(dither) >> 16).cast_signed()
-    }
-
-    fn load(&self, flow: &HostFlow) -> u64 {
-        u64::from(self.host_load(*flow))
+        ((quanta * u64::from(share) + dither) >> 16).cast_signed()
     }
 
     fn charge<P: Packet>(&self, packet: &P) -> i64 {
@@ -339,11 +395,57 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
         self.bulk_flows
     }
 
+    #[inline]
     fn bulk_flows_that_matter(&self) -> u32 {
-        self.bulk_flows * u32::from(self.sharing.ingress)
+        if self.sharing.ingress {
+            self.bulk_flows
+        } else {
+            0
+        }
     }
 
     fn ack_filter(&self) -> AckFilter {
         self.sharing.ack_filter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_quotients() {
+        for (load, share) in SHARES.iter().enumerate().skip(1) {
+            assert_eq!(usize::from(*share), 65_535 / load);
+        }
+        assert_eq!(SHARES[0], SHARES[1]);
+    }
+
+    /// By hand: 65535, a half of it, a third. 2000 flows are more than the table has.
+    #[test]
+    fn a_share_follows_the_flows_that_stand() {
+        let mut policy: HostFair = HostFair::new(Sharing::default(), Stream::named(1, "quantum"));
+        let mut flows = [HostFlow::default(); 2000];
+        for flow in &mut flows {
+            policy.joined(flow);
+        }
+        let mut shares = Vec::new();
+        for standing in 0..3 {
+            policy.stands(&mut flows[standing]);
+            shares.push(policy.share(&flows[0]));
+        }
+        policy.left(&mut flows[1]);
+        shares.push(policy.share(&flows[0]));
+        assert_eq!(shares, [65_535, 32_767, 21_845, 32_767]);
+        for flow in &mut flows[3..] {
+            policy.stands(flow);
+        }
+        assert_eq!(policy.share(&flows[0]), 65_535 / 1999);
+        let sharing = Sharing {
+            isolation: Isolation::Flows,
+            ..Sharing::default()
+        };
+        policy.set_sharing(sharing);
+        assert_eq!(policy.share(&flows[0]), 65_535);
     }
 }

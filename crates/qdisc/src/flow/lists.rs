@@ -42,6 +42,37 @@ struct Slot<P> {
     next: u32,
 }
 
+/// The packet at the head of a queue.
+pub(super) struct Front<'a, P> {
+    slot: &'a mut Slot<P>,
+    free: &'a mut u32,
+    queue: &'a mut Ends,
+}
+
+impl<P> Front<'_, P> {
+    /// When it has arrived.
+    #[inline]
+    pub(super) const fn arrived(&self) -> Time {
+        self.slot.arrived
+    }
+
+    /// It.
+    #[inline]
+    pub(super) const fn packet(&mut self) -> Option<&mut P> {
+        self.slot.packet.as_mut()
+    }
+
+    /// Takes it.
+    #[inline]
+    pub(super) fn take(self) -> Option<P> {
+        let packet = self.slot.packet.take();
+        debug_assert!(packet.is_some(), "a queue links to a free slot");
+        let id = core::mem::replace(&mut self.queue.first, self.slot.next);
+        self.slot.next = core::mem::replace(self.free, id);
+        packet
+    }
+}
+
 /// Packets of all flows, each in the queue of its flow.
 #[derive(Clone, Debug)]
 pub(super) struct Slab<P> {
@@ -81,17 +112,9 @@ impl<P> Slab<P> {
     /// Takes the packet at the head of a queue, with its time of arrival.
     #[inline]
     pub(super) fn pop(&mut self, queue: &mut Ends) -> Option<(Time, P)> {
-        if queue.first == NONE {
-            return None;
-        }
-        let id = queue.first;
-        let slot = &mut self.slots[id as usize];
-        let packet = slot.packet.take();
-        debug_assert!(packet.is_some(), "a queue links to a free slot");
-        queue.first = slot.next;
-        slot.next = self.free;
-        self.free = id;
-        packet.map(|packet| (slot.arrived, packet))
+        let front = self.front(queue)?;
+        let arrived = front.arrived();
+        front.take().map(|packet| (arrived, packet))
     }
 
     /// Entries that there is memory for.
@@ -100,12 +123,12 @@ impl<P> Slab<P> {
         self.slots.capacity()
     }
 
-    /// The packet at the head of a queue, with its time of arrival.
+    /// The head of a queue, to be judged where it lies and then taken.
     #[inline]
-    pub(super) fn head_mut(&mut self, queue: Ends) -> Option<(Time, &mut P)> {
+    pub(super) fn front<'a>(&'a mut self, queue: &'a mut Ends) -> Option<Front<'a, P>> {
         let slot = self.slots.get_mut(queue.first as usize)?;
-        let arrived = slot.arrived;
-        slot.packet.as_mut().map(|packet| (arrived, packet))
+        let free = &mut self.free;
+        Some(Front { slot, free, queue })
     }
 
     /// The packet at the head of a queue, with its time of arrival.

@@ -51,17 +51,17 @@ pub trait FlowPolicy: Send {
     #[inline]
     fn left(&mut self, _flow: &mut Self::Flow) {}
 
-    /// Bytes that the flow may send for its turns, when a flow alone on its host may send
-    /// `quanta` bytes.
+    /// The flow's part of a quantum, in 1/65536; at least 1.
     #[inline]
-    fn quantum(&mut self, _flow: &Self::Flow, quanta: u64) -> i64 {
-        i64::try_from(quanta).unwrap_or(i64::MAX)
+    fn share(&mut self, _flow: &Self::Flow) -> u32 {
+        65_536
     }
 
-    /// Turns in which the flow may send a quantum, on average; at least 1.
+    /// Bytes that a flow with `share` may send for its turns, when one with all of a quantum may
+    /// send `quanta` bytes; those are below 2^47.
     #[inline]
-    fn load(&self, _flow: &Self::Flow) -> u64 {
-        1
+    fn quantum(&mut self, _share: u32, quanta: u64) -> i64 {
+        quanta.cast_signed()
     }
 
     /// What a packet is charged with; at least 1, or it could go on for ever.

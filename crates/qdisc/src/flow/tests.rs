@@ -1,7 +1,7 @@
-//! What cannot be seen from outside: memory.
+//! What cannot be seen from outside: memory, and debts.
 
 use super::*;
-use crate::{Codel, CodelParams, CodelState, Discard, Ecn, Pie, PieState};
+use crate::{Cobalt, CobaltParams, Codel, CodelParams, CodelState, Discard, Ecn, Pie, PieState};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tiny(u32);
@@ -65,4 +65,33 @@ fn the_slab_grows_to_the_limit_and_no_further() {
     }
     assert!(queue.backlog().packets <= 1000);
     assert_eq!(queue.slab.capacity(), 1001);
+}
+
+/// 200 flows of one host: 65535/200 is 327, so that the rounds given are more than 200 for each
+/// packet's 1000 bytes at 1514 a round. Any fewer, and the flow would come back to wait again.
+#[test]
+fn who_waits_has_paid_when_it_comes_back() {
+    let params = FlowParams {
+        limit: u32::MAX,
+        ..FlowParams::default()
+    };
+    let cobalt = Cobalt::new(CobaltParams::default(), Stream::named(1, "blue"));
+    let policy = <HostFair>::new(Sharing::default(), Stream::named(1, "quantum"));
+    let hash = Stream::named(1, "hash");
+    let mut queue = FlowQueue::with_policy(params, 1514, hash, cobalt, policy);
+    for packet in 0..600_u32 {
+        let flow = packet % 200;
+        queue.enqueue(Tiny(flow << 22 | flow), Time::ZERO, &mut Discard);
+    }
+    let mut seen = 0;
+    for _ in 0..500 {
+        let taken = queue.dequeue(Time::ZERO, &mut Discard);
+        assert!(matches!(taken, Dequeue::Packet { .. }));
+        let waiting = queue.flows.iter().filter(|flow| flow.turn == Turn::InDebt);
+        for flow in waiting {
+            assert!(flow.deficit > 0, "{} bytes", flow.deficit);
+            seen += 1;
+        }
+    }
+    assert!(seen > 10_000, "{seen} flows have waited");
 }

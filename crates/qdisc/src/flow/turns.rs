@@ -1,9 +1,10 @@
 //! Whose turn it is: deficit round robin, new flows before old ones.
 
+use super::FlowQueue;
+use super::lists::Front;
 use super::policy::FlowPolicy;
-use super::{Ends, FlowQueue, NONE};
 use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict};
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 /// Where a flow stands in the round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,17 +20,20 @@ pub(super) enum Turn {
     InDebt,
 }
 
-/// A list of flows.
+/// A list of flows, linked by [`Flow::next`](super::Flow). Its length says where it ends, so that a
+/// flow goes from the front to the back with one write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Round {
-    pub(super) ends: Ends,
+    /// Means nothing while the list is empty, as `last`.
+    pub(super) first: u32,
+    last: u32,
     pub(super) len: u32,
 }
 
 /// How a turn of a flow ended.
-enum Served<P> {
-    /// With a packet to send.
-    Packet(Dequeue<P>),
+enum Served {
+    /// With a packet to send, still at the head, that has waited for so long.
+    Packet(Span),
     /// It holds no packet.
     Empty,
     /// Drops have used up its credit.
@@ -38,57 +42,86 @@ enum Served<P> {
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// Puts a flow at the end of the new or the old ones.
+    #[inline]
     pub(super) fn append(&mut self, id: u32, turn: Turn) {
-        let flow = &mut self.flows[id as usize];
-        flow.turn = turn;
-        flow.next = NONE;
+        self.flows[id as usize].turn = turn;
         let is_new = turn == Turn::New;
         let round = if is_new { &mut self.new } else { &mut self.old };
+        let last = core::mem::replace(&mut round.last, id);
         round.len += 1;
-        let last = core::mem::replace(&mut round.ends.last, id);
-        if round.ends.first == NONE {
-            round.ends.first = id;
+        if round.len == 1 {
+            round.first = id;
         } else {
             self.flows[last as usize].next = id;
         }
     }
 
     /// Takes the first flow of a list off it.
+    #[inline]
     pub(super) fn take_first(&mut self, turn: Turn) {
         let is_new = turn == Turn::New;
         let round = if is_new { &mut self.new } else { &mut self.old };
-        let flow = &mut self.flows[round.ends.first as usize];
+        let flow = &mut self.flows[round.first as usize];
         flow.turn = Turn::Idle;
-        round.ends.first = flow.next;
+        round.first = flow.next;
         round.len -= 1;
         if F::SHARES_QUANTUM && turn == Turn::Old {
             self.debts.turn_over();
         }
     }
 
-    /// Gives a flow its quanta of so many rounds.
+    /// A flow that has been taken off its list leaves the round.
     #[inline]
-    pub(super) fn credit(&mut self, id: u32, rounds: u64) {
+    fn leave_round(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
-        let quanta = rounds * u64::from(self.quantum);
-        flow.deficit += self.policy.quantum(&flow.share, quanta);
+        self.policy.left(&mut flow.share);
+        let bucket = flow.bucket;
+        self.set_busy(bucket, false);
     }
 
-    /// The next packet of a flow that its AQM lets go. It is judged where it lies and moved once.
+    /// Gives turns to the old flows, of which there are some, until the first one has credit.
     #[inline]
-    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served<P> {
+    fn walk(&mut self) {
+        let quantum = u64::from(self.quantum);
+        let Round {
+            mut first,
+            mut last,
+            ..
+        } = self.old;
+        // A list that is closed to a ring turns without a write.
+        self.flows[last as usize].next = first;
+        while let Some(flow) = self.flows.get_mut(first as usize)
+            && flow.deficit <= 0
+        {
+            if flow.count > 0 {
+                self.policy.stands(&mut flow.share);
+            }
+            let share = self.policy.share(&flow.share);
+            flow.deficit += self.policy.quantum(share, quantum);
+            last = core::mem::replace(&mut first, flow.next);
+        }
+        (self.old.first, self.old.last) = (first, last);
+    }
+
+    /// Brings the next packet of a flow that its AQM lets go to the head, with all accounts of it
+    /// done. Taking it is left: it is judged where it lies and moved once.
+    #[inline]
+    fn serve(&mut self, id: u32, now: Time, out: &mut dyn Outlet<P>) -> Served {
         if A::BOUNDS {
             self.bind(id, now, out);
         }
         let flow = &mut self.flows[id as usize];
         let bulk_flows = self.policy.bulk_flows_that_matter();
-        while let Some((arrived, packet)) = self.slab.head_mut(flow.packets) {
+        while let Some(mut front) = self.slab.front(&mut flow.packets) {
+            let sojourn = now - front.arrived();
+            let Some(packet) = front.packet() else {
+                break;
+            };
             let len = packet.len();
             self.memory -= u64::from(packet.memory());
             flow.count -= 1;
             flow.bytes -= u64::from(len);
             self.backlog.remove(len);
-            let sojourn = now - arrived;
             let view = QueueView {
                 head_wait: sojourn,
                 packets: flow.count,
@@ -103,7 +136,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 Verdict::Mark => self.counters.mark(packet, len, out),
                 Verdict::Drop => {
                     let charge = self.policy.charge_of_drop(packet);
-                    if let Some((_, packet)) = self.slab.pop(&mut flow.packets) {
+                    if let Some(packet) = front.take() {
                         self.counters.refuse(packet, len, DropReason::Aqm, out);
                     }
                     flow.deficit -= charge;
@@ -115,10 +148,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
             flow.deficit -= self.policy.charge(packet);
             self.counters.dequeued.add(len);
-            return match self.slab.pop(&mut flow.packets) {
-                Some((_, packet)) => Served::Packet(Dequeue::Packet { packet, sojourn }),
-                None => Served::Empty,
-            };
+            return Served::Packet(sojourn);
         }
         self.aqm.found_empty(&mut flow.state, now);
         Served::Empty
@@ -129,27 +159,31 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     pub(crate) fn take(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         let mut turns = 0;
         loop {
-            if F::SHARES_QUANTUM && self.is_round_over() {
-                self.next_round();
+            if F::SHARES_QUANTUM {
+                if self.is_round_over() {
+                    self.next_round();
+                } else if self.are_walked() {
+                    self.walk();
+                }
             }
-            let (id, turn) = if self.new.ends.first == NONE {
-                (self.old.ends.first, Turn::Old)
+            let (id, turn) = if self.new.len > 0 {
+                (self.new.first, Turn::New)
+            } else if self.old.len > 0 {
+                (self.old.first, Turn::Old)
             } else {
-                (self.new.ends.first, Turn::New)
-            };
-            if id == NONE {
                 return Dequeue::Empty;
-            }
+            };
             let flow = &mut self.flows[id as usize];
             if flow.deficit <= 0 {
                 if flow.count > 0 {
                     self.policy.stands(&mut flow.share);
                 }
-                self.take_first(turn);
                 if F::SHARES_QUANTUM {
+                    self.take_first(turn);
                     self.pay(id);
                 } else {
-                    self.credit(id, 1);
+                    flow.deficit += i64::from(self.quantum);
+                    self.take_first(turn);
                     self.append(id, Turn::Old);
                     turns += 1;
                     self.skip_rounds(&mut turns);
@@ -159,11 +193,14 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let served = self.serve(id, now, out);
             self.weigh(id);
             match served {
-                Served::Packet(packet) => {
+                Served::Packet(sojourn) => {
                     if self.fattest.is_active() {
                         self.relax();
                     }
-                    return packet;
+                    let packets = &mut self.flows[id as usize].packets;
+                    if let Some(packet) = self.slab.front(packets).and_then(Front::take) {
+                        return Dequeue::Packet { packet, sojourn };
+                    }
                 }
                 Served::Spent => continue,
                 Served::Empty => {}
@@ -174,7 +211,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             if self.policy.emptied_wait() && turn == Turn::New && self.old_flows() > 0 {
                 self.append(id, Turn::Old);
             } else {
-                self.policy.left(&mut self.flows[id as usize].share);
+                self.leave_round(id);
             }
         }
     }

@@ -10,7 +10,7 @@
 //! bucket has the tag of one flow only.
 
 use super::policy::FlowPolicy;
-use super::{FlowQueue, NONE, Turn};
+use super::{FlowQueue, NONE};
 use crate::{Aqm, Packet};
 use sojourn_units::Time;
 
@@ -28,7 +28,7 @@ pub struct WayCounters {
     pub way_collisions: u64,
 }
 
-/// What a look through a set has found.
+/// What a look through a set has found: a way of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// The flow is there.
@@ -39,52 +39,103 @@ pub(super) enum Way {
     Collision(u32),
 }
 
-/// Looks through the set of `own` for the bucket that has the tag, else for one that is free.
+/// Looks through a set, from `own` on, for a way that has the tag, else for one that is free. A bit
+/// says so of each way.
 #[inline]
-pub(super) fn find(own: u32, is_hit: impl Fn(u32) -> bool, is_free: impl Fn(u32) -> bool) -> Way {
-    let set = own - own % WAYS;
-    let mut ways = (0..WAYS).map(|i| set + (own + i) % WAYS);
-    if let Some(way) = ways.clone().find(|&way| is_hit(way)) {
-        return Way::Hit(way);
+pub(super) fn find(own: u32, hits: u8, busy: u8) -> Way {
+    let after = |bits: u8| (own + bits.rotate_right(own).trailing_zeros()) % WAYS;
+    if hits != 0 {
+        Way::Hit(after(hits))
+    } else if busy != u8::MAX {
+        Way::Free(after(!busy))
+    } else {
+        Way::Collision(own)
     }
-    let free = ways.find(|&way| is_free(way));
-    free.map_or(Way::Collision(own), Way::Free)
+}
+
+/// A bit for each way of which it is true.
+#[inline]
+pub(super) fn bits(ways: &[u32; WAYS as usize], is: impl Fn(u32) -> bool) -> u8 {
+    let ways = ways.iter().enumerate();
+    ways.fold(0, |bits, (way, value)| bits | u8::from(is(*value)) << way)
+}
+
+/// Eight buckets: whom they are known to hold, and whether that flow is in the round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Set {
+    /// Hash by which each bucket's flow is known.
+    tags: [u32; WAYS as usize],
+    /// A bit for each bucket that has a flow.
+    known: u8,
+    /// A bit for each one whose flow is in the round.
+    busy: u8,
 }
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// The flow of a packet with this hash.
+    #[inline]
     pub(super) fn associate(&mut self, hash: u32, now: Time) -> u32 {
-        if self.table.is_empty() {
-            let whole_sets = self.buckets.next_multiple_of(WAYS) as usize;
-            self.table.resize(whole_sets, NONE);
-            self.tags.resize(whole_sets, 0);
-        }
         let own = self.bucket(hash);
-        let is_hit =
-            |bucket: u32| self.tags[bucket as usize] == hash && self.table[bucket as usize] != NONE;
-        let is_free = |bucket: u32| {
-            let flow = self.flows.get(self.table[bucket as usize] as usize);
-            flow.is_none_or(|flow| flow.turn == Turn::Idle)
-        };
-        if is_hit(own) && !is_free(own) {
-            return self.table[own as usize];
+        if let Some(set) = self.sets.get((own / WAYS) as usize) {
+            let way = own % WAYS;
+            if set.tags[way as usize] == hash && set.known >> way & 1 == 1 {
+                return self.table[own as usize];
+            }
         }
-        let way = find(own, is_hit, is_free);
+        self.look_through(own, hash, now)
+    }
+
+    /// The flow of a packet that is not in its own bucket.
+    #[inline(never)]
+    fn look_through(&mut self, own: u32, hash: u32, now: Time) -> u32 {
+        if self.sets.is_empty() {
+            let sets = self.buckets.div_ceil(WAYS) as usize;
+            self.table.resize(sets * WAYS as usize, NONE);
+            self.sets.resize(sets, Set::default());
+        }
+        let set = &mut self.sets[(own / WAYS) as usize];
+        let hits = bits(&set.tags, |tag| tag == hash) & set.known;
+        let way = find(own % WAYS, hits, set.busy);
         match way {
-            Way::Hit(bucket) => self.ways.way_indirect_hits += u64::from(bucket != own),
+            Way::Hit(way) => self.ways.way_indirect_hits += u64::from(way != own % WAYS),
             Way::Free(_) => self.ways.way_misses += 1,
             Way::Collision(_) => self.ways.way_collisions += 1,
         }
-        let (Way::Hit(bucket) | Way::Free(bucket) | Way::Collision(bucket)) = way;
+        let (Way::Hit(to) | Way::Free(to) | Way::Collision(to)) = way;
+        set.tags[to as usize] = hash;
+        set.known |= 1 << to;
+        let bucket = own - own % WAYS + to;
         let id = match self.table[bucket as usize] {
             NONE => self.open(bucket, now),
             id => id,
         };
-        self.tags[bucket as usize] = hash;
         if matches!(way, Way::Collision(_)) {
             self.policy.moved(&mut self.flows[id as usize].share);
         }
         id
+    }
+
+    /// The flow of a bucket joins the round, or leaves it.
+    #[inline]
+    pub(super) fn set_busy(&mut self, bucket: u32, is_busy: bool) {
+        if F::ASSOCIATIVE
+            && let Some(set) = self.sets.get_mut((bucket / WAYS) as usize)
+        {
+            let bit = 1 << (bucket % WAYS);
+            set.busy = if is_busy {
+                set.busy | bit
+            } else {
+                set.busy & !bit
+            };
+        }
+    }
+
+    /// A bucket has no flow any more.
+    pub(super) fn forget(&mut self, bucket: u32) {
+        self.table[bucket as usize] = NONE;
+        if let Some(set) = self.sets.get_mut((bucket / WAYS) as usize) {
+            set.known &= !(1 << (bucket % WAYS));
+        }
     }
 }
 
@@ -94,11 +145,12 @@ mod tests {
 
     #[test]
     fn the_order_of_looking() {
-        assert_eq!(find(3, |_| false, |_| true), Way::Free(3));
-        assert_eq!(find(11, |b| b == 9, |_| true), Way::Hit(9));
-        assert_eq!(find(11, |_| false, |b| b == 9 || b == 14), Way::Free(14));
-        assert_eq!(find(15, |_| false, |b| b == 8 || b == 14), Way::Free(8));
-        assert_eq!(find(15, |_| false, |_| false), Way::Collision(15));
+        assert_eq!(find(3, 0, 0), Way::Free(3));
+        assert_eq!(find(3, 1 << 1, 0), Way::Hit(1));
+        assert_eq!(find(3, 1 << 1 | 1 << 3, 0), Way::Hit(3));
+        assert_eq!(find(3, 0, !(1 << 1 | 1 << 6)), Way::Free(6));
+        assert_eq!(find(7, 0, !(1 | 1 << 6)), Way::Free(0));
+        assert_eq!(find(7, 0, u8::MAX), Way::Collision(7));
     }
 
     /// C1 of the study: a flow collides when its set of eight holds eight flows already. With
@@ -111,14 +163,13 @@ mod tests {
         for (flows, wanted, slack) in [(256, 0.001_03, 0.000_8), (512, 0.050_43, 0.005)] {
             let (mut collisions, rounds) = (0_u32, 20_000);
             for _ in 0..rounds {
-                let mut held = [0_u8; 128];
+                let mut busy = [0_u8; 128];
                 for _ in 0..flows {
                     let set = dice.below(128) as usize;
-                    held[set] = (held[set] + 1).min(WAYS as u8);
+                    busy[set] = busy[set] << 1 | 1;
                 }
                 let own = dice.below(1024) as u32;
-                let busy = u32::from(held[(own / WAYS) as usize]);
-                let way = find(own, |_| false, |bucket| bucket % WAYS >= busy);
+                let way = find(own % WAYS, 0, busy[(own / WAYS) as usize]);
                 collisions += u32::from(matches!(way, Way::Collision(_)));
             }
             let share = f64::from(collisions) / f64::from(rounds);
