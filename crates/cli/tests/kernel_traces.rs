@@ -89,16 +89,20 @@ fn agree(simulated: &RunResult, real: &RunResult, share: f64) {
     ] {
         assert!(near(a as f64, b as f64, 2.0), "{a} {b}");
     }
+    // A quantile is the middle of its bucket, a 128th of it wide at most; the longest is exact.
+    let alike = |a: f64, b: f64| near(a, b, 0.005 + a / 128.0);
     for ((_, a), (_, b)) in simulated.flows.iter().zip(&real.flows) {
-        let delays = [&a.delay, &b.delay].map(|delay| [delay.p50, delay.p95, delay.max]);
-        let [first, second] = delays;
+        let delays = [&a.delay, &b.delay];
+        let [first, second] = delays.map(|delay| [delay.p50, delay.p95]);
         for (a, b) in first.into_iter().zip(second) {
-            assert!(near(a, b, 0.005), "{first:?} {second:?}");
+            assert!(alike(a, b), "{first:?} {second:?}");
         }
+        let [first, second] = delays.map(|delay| delay.max);
+        assert!(near(first, second, 0.005), "{first} {second}");
     }
     let [first, second] = [a, b].map(|link| [link.sojourn.p50, link.sojourn.p95]);
     for (a, b) in first.into_iter().zip(second) {
-        assert!(near(a, b, 0.005), "{first:?} {second:?}");
+        assert!(alike(a, b), "{first:?} {second:?}");
     }
 }
 

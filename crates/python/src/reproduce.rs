@@ -99,8 +99,9 @@ impl Place {
     }
 }
 
-/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice` is
-/// of claims, and whether it is to be quick. `out` is a folder for the results, whether it is gone on with, and whether others' results in it go.
+/// Runs a study, by its name or its folder, as `sojourn reproduce` does in the simulator. `choice`
+/// is of claims, and whether it is to be quick. `out` is a folder for the results, whether it is
+/// gone on with, and whether others' results in it go.
 #[pyfunction]
 #[pyo3(signature = (study, choice, seeds, jobs, out, progress))]
 pub(crate) fn reproduce(

@@ -19,7 +19,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_units::Rate;
 use std::borrow::Cow;
+use std::iter;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,6 +34,11 @@ pub struct Subscribers {
     /// Each after the one above it.
     sites: Vec<Site>,
     circuits: Vec<Circuit>,
+    /// What circuits are called, all in one: many small pieces of memory would lie between those
+    /// that reading a file leaves free, so that none of it went back to the system.
+    names: String,
+    /// Circuits' prefixes, each with the circuit's place in the list, in its order.
+    prefixes: Vec<(Prefix, u32)>,
 }
 
 /// Something that several circuits go through.
@@ -47,7 +54,8 @@ struct Site {
 /// A circuit: what a subscriber pays for.
 #[derive(Clone, Debug, PartialEq)]
 struct Circuit {
-    name: String,
+    /// Its part of all names.
+    name: Range<u32>,
     /// The site, by its number.
     parent: Option<u32>,
     /// What it has for itself, up and down.
@@ -56,7 +64,6 @@ struct Circuit {
     most: [Rate; 2],
     /// Its queues, where they are others than usual.
     queues: [Option<Spec>; 2],
-    prefixes: Vec<Prefix>,
 }
 
 impl Subscribers {
@@ -166,7 +173,7 @@ impl Subscribers {
             queue: None,
         });
         let circuits = self.circuits.iter().map(|circuit| TreeClass {
-            name: circuit.name.as_str().into(),
+            name: self.name(circuit).into(),
             parent: circuit.parent,
             rate: circuit.least[direction],
             ceil: Some(circuit.most[direction]),
@@ -181,11 +188,8 @@ impl Subscribers {
     /// the circuit's packets by.
     pub fn prefixes(&self) -> impl Iterator<Item = (IpAddr, u8, u32)> + '_ {
         let first = self.sites.len() as u32 + 1;
-        let circuits = (first..).zip(&self.circuits);
-        circuits.flat_map(|(number, circuit)| {
-            let prefixes = circuit.prefixes.iter();
-            prefixes.map(move |prefix| (prefix.address, prefix.len, number))
-        })
+        let prefixes = self.prefixes.iter();
+        prefixes.map(move |(prefix, place)| (prefix.address, prefix.len, first + place))
     }
 }
 
@@ -222,6 +226,10 @@ pub struct CircuitView<'a> {
 }
 
 impl Subscribers {
+    fn name(&self, circuit: &Circuit) -> &str {
+        &self.names[circuit.name.start as usize..circuit.name.end as usize]
+    }
+
     fn site(&self, number: Option<u32>) -> Option<&str> {
         let site = self.sites.get(number? as usize)?;
         Some(&site.name)
@@ -253,14 +261,19 @@ impl Subscribers {
 
     /// Every circuit, in the file's order.
     pub fn circuits(&self) -> impl Iterator<Item = CircuitView<'_>> {
-        self.circuits.iter().map(|circuit| CircuitView {
-            name: &circuit.name,
-            parent: self.site(circuit.parent),
-            least: circuit.least,
-            most: circuit.most,
-            queues: [0, 1].map(|way| circuit.queues[way].as_ref()),
-            addresses: circuit.prefixes.iter().map(Prefix::to_string).collect(),
-        })
+        let mut prefixes = self.prefixes.iter().peekable();
+        (0..)
+            .zip(&self.circuits)
+            .map(move |(place, circuit)| CircuitView {
+                name: self.name(circuit),
+                parent: self.site(circuit.parent),
+                least: circuit.least,
+                most: circuit.most,
+                queues: [0, 1].map(|way| circuit.queues[way].as_ref()),
+                addresses: iter::from_fn(|| prefixes.next_if(|(_, of)| *of == place))
+                    .map(|(prefix, _)| prefix.to_string())
+                    .collect(),
+            })
     }
 }
 

@@ -50,6 +50,7 @@ impl Draft {
         let mut names = BTreeSet::new();
         let mut addresses = BTreeMap::new();
         let mut circuits = Vec::with_capacity(self.circuits.len());
+        let (mut text, mut prefixes) = (String::new(), Vec::new());
         for circuit in self.circuits {
             if problems.is_full() {
                 return None;
@@ -80,19 +81,26 @@ impl Draft {
                 }
             }
             let parent = above(&circuit.parent, field, &numbers, problems);
-            let mut prefixes: Vec<Prefix> = circuit.prefixes.iter().map(|it| it.0).collect();
-            prefixes.dedup();
+            let place = circuits.len() as u32;
+            prefixes.extend(circuit.prefixes.iter().map(|(prefix, _)| (*prefix, place)));
+            let start = text.len() as u32;
+            text.push_str(&circuit.name);
             circuits.push(Circuit {
-                name: circuit.name,
+                name: start..text.len() as u32,
                 parent,
                 least: circuit.least.map(|(least, _)| least),
                 most: circuit.most,
                 queues: circuit.queues,
-                prefixes,
             });
         }
         drop(numbers);
-        (problems.len() == before).then_some(Subscribers { sites, circuits })
+        prefixes.dedup();
+        (problems.len() == before).then_some(Subscribers {
+            sites,
+            circuits,
+            names: text,
+            prefixes,
+        })
     }
 }
 
