@@ -54,7 +54,7 @@ impl<P: Packet> CakeMq<P> {
     /// The queue of a packet's flow.
     fn queue_of(&self, packet: &P) -> usize {
         let hash = packet.flow_hash(self.perturbation);
-        (hash as usize * self.queues.len()) >> 32
+        ((u64::from(hash) * self.queues.len() as u64) >> 32) as usize
     }
 
     fn is_shaped(&self) -> bool {
