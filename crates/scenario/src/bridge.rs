@@ -15,7 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_autorate::Params;
 use sojourn_qdisc::{Entrance, Spec, WORKERS};
 use sojourn_units::Span;
-use sojourn_world::Line;
+use sojourn_world::{BeyondWorkers, Line};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -432,7 +432,7 @@ impl Resolver<'_> {
             None => None,
         };
         let name = table.name.map(|name| name.0);
-        Some(BridgePair {
+        let pair = BridgePair {
             name: name.unwrap_or_else(|| BridgePair::default_name(&left, &right)),
             left,
             right,
@@ -453,7 +453,32 @@ impl Resolver<'_> {
             seed: table.seed,
             pcap,
             subscribers,
-        })
+        };
+        self.look_at_workers(&place, &pair);
+        Some(pair)
+    }
+
+    /// Complains about what several workers cannot do, once where it counts for both directions.
+    fn look_at_workers(&mut self, place: &str, pair: &BridgePair) {
+        if pair.workers <= 1 {
+            return;
+        }
+        let mut found = Vec::new();
+        if pair.port == PortKind::Xdp {
+            found.push((format!("{place}.port"), BeyondWorkers::Xdp));
+        }
+        let ways = [("up", &pair.up), ("down", &pair.down)];
+        for ((way, (line, queue)), autorate) in ways.into_iter().zip(pair.autorates) {
+            let why = BeyondWorkers::of(line, &queue.spec, autorate.is_some());
+            found.extend(why.map(|why| (self.written(place, way, why.key()), why)));
+        }
+        found.dedup();
+        for (path, why) in found {
+            let message = format!("with several workers {why}");
+            let help = format!("or leave out `workers = {}`", pair.workers);
+            self.problems
+                .add(Problem::new(self.tree.locate(&path), path, message).help(help));
+        }
     }
 
     /// The capture of the pair at `place`.

@@ -248,3 +248,67 @@ fn a_rate_follows_the_link() {
     assert_eq!(down, None);
     assert_eq!(file.pairs[1].autorates, [None; 2]);
 }
+
+/// One that starts is one that `check` accepts, and the other way round: what several workers cannot
+/// do has its place, once where it counts for both directions.
+#[test]
+fn what_several_workers_cannot_do_has_its_place() {
+    const PAIR: &str = "version = 1\n[[pair]]\nleft = \"eth1\"\nright = \"eth2\"\nworkers = 2\n";
+    let autorate = "rate = \"20mbit\", autorate = { min = \"5mbit\", max = \"40mbit\" }";
+    for (keys, place, why) in [
+        ("rate = \"20mbit\"", "6:8: pair[1].rate", "a rate is cake's"),
+        (
+            "down = { rate = \"20mbit\" }",
+            "6:17: pair[1].down.rate",
+            "a rate is cake's",
+        ),
+        (
+            &format!("up = {{ {autorate} }}"),
+            "6:25: pair[1].up.autorate",
+            "no `autorate`",
+        ),
+        (
+            "qdisc = \"htb rate 5mbit over cake\"",
+            "6:9: pair[1].qdisc",
+            "htb and tbf",
+        ),
+        (
+            "up = { qdisc = \"tbf rate 5mbit burst 5kb latency 9ms\" }",
+            "6:16: pair[1].up.qdisc",
+            "htb and tbf",
+        ),
+        (
+            "qdisc = \"cake autorate-ingress bandwidth 5mbit\"",
+            "6:9: pair[1].qdisc",
+            "`autorate-ingress`",
+        ),
+        (
+            "qdisc = \"cake_mq queues 2\"",
+            "6:9: pair[1].qdisc",
+            "write `cake`",
+        ),
+        ("port = \"xdp\"", "6:8: pair[1].port", "AF_PACKET"),
+    ] {
+        let refused = parse(&format!("{PAIR}{keys}\n")).expect_err(keys);
+        let place = format!("test.toml:{place}: with several workers ");
+        assert!(refused.contains(&place), "{keys}: {refused}");
+        assert!(refused.contains(why), "{keys}: {refused}");
+        assert!(refused.contains("leave out `workers = 2`"), "{refused}");
+        assert_eq!(
+            refused.matches("several workers").count(),
+            1,
+            "{keys}: {refused}"
+        );
+        let alone = PAIR.replace("workers = 2", "workers = 1");
+        assert!(parse(&format!("{alone}{keys}\n")).is_ok(), "{keys}");
+    }
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/bridge"));
+    let text = format!("{PAIR}subscribers = \"subscribers.toml\"\n");
+    let refused = BridgeFile::parse("test.toml", &text, folder).unwrap_err();
+    let refused = refused.to_string();
+    let place = "test.toml:6:15: pair[1].subscribers: with several workers no `subscribers`";
+    assert!(refused.contains(place), "{refused}");
+    let fine =
+        format!("{PAIR}port = \"auto\"\ndelay = \"5ms\"\nqdisc = \"cake bandwidth 9mbit\"\n");
+    assert!(parse(&fine).is_ok());
+}

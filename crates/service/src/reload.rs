@@ -103,12 +103,6 @@ impl Fleet {
         let mut opened = Vec::new();
         let mut recordings = Vec::new();
         for step in steps {
-            if let Step::Change(_, pair, _) = step
-                && let Some(why) = pair.config.beyond_workers()
-            {
-                let error = BridgeError::Workers(why);
-                return Err(ReloadError::Open(pair.name.clone(), error));
-            }
             match step {
                 Step::Start(pair) => {
                     let open = self.open(pair.clone());

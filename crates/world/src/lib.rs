@@ -24,6 +24,7 @@ mod spp;
 mod stations;
 mod tap;
 mod transmit;
+mod workers;
 
 pub use cell::{Cell, Change, Flow, Instance, Label, Source, Transport};
 pub use error::WorldError;
@@ -48,6 +49,7 @@ pub use sojourn_apps::{Gathering, Metric};
 pub use sojourn_radio::{AodvParams, Place, Profile, Propagation, Rules};
 use std::ops::ControlFlow;
 pub use transmit::{TraceClock, Transmitter};
+pub use workers::BeyondWorkers;
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When
 /// the answer is [`ControlFlow::Break`], the world stops at once, removes what it made and

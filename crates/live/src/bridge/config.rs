@@ -8,7 +8,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sojourn_autorate::Params;
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
-use sojourn_world::{Change, Line, LineRate};
+use sojourn_world::{BeyondWorkers, Change, Line, LineRate};
 use std::sync::Arc;
 
 /// A bridge between two interfaces of the calling thread's network namespace.
@@ -121,35 +121,19 @@ impl BridgeConfig {
     }
 
     /// What several workers cannot do, where there are several and it is asked for.
-    pub fn beyond_workers(&self) -> Option<&'static str> {
+    pub fn beyond_workers(&self) -> Option<BeyondWorkers> {
         if self.workers <= 1 {
             return None;
         }
         if self.port == PortChoice::Xdp {
-            return Some("frames come through AF_PACKET: `port` cannot be `xdp`");
+            return Some(BeyondWorkers::Xdp);
         }
         if !self.changes.is_empty() {
-            return Some("there are no changes at times that are known before");
+            return Some(BeyondWorkers::Changes);
         }
-        [&self.up, &self.down].into_iter().find_map(|direction| {
-            if direction.autorate.is_some() {
-                return Some("no `autorate` is possible: no worker sees all packets");
-            }
-            if direction.line.rate != LineRate::Infinite {
-                return Some("a rate is cake's: give it as its `bandwidth`, not to the link");
-            }
-            match &direction.qdisc {
-                Spec::Cake(cake) if cake.autorate => {
-                    Some("cake takes no `autorate-ingress`: no worker sees all packets")
-                }
-                Spec::CakeMq { .. } => Some("each has a queue of `cake_mq`: write `cake`"),
-                Spec::Htb { .. } | Spec::Tbf { .. } => {
-                    Some("a rate is cake's: htb and tbf cannot share theirs")
-                }
-                Spec::Tree(_) => Some("no `subscribers` are possible: a tree cannot be shared"),
-                _ => None,
-            }
-        })
+        [&self.up, &self.down]
+            .into_iter()
+            .find_map(|it| BeyondWorkers::of(&it.line, &it.qdisc, it.autorate.is_some()))
     }
 
     /// How the rates follow the link beyond the right interface, by side.

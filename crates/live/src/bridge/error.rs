@@ -1,6 +1,7 @@
 //! Why a bridge could not start or go on.
 
 use crate::fail_open::FailOpenError;
+use sojourn_world::BeyondWorkers;
 use std::io;
 
 /// A sentence for the user, with what would help.
@@ -55,7 +56,7 @@ pub enum BridgeError {
     },
     /// Several workers cannot do what is asked for.
     #[error("with several workers {0}; or leave out `workers`")]
-    Workers(&'static str),
+    Workers(#[source] BeyondWorkers),
     /// An interface was removed while we ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

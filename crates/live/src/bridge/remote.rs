@@ -12,7 +12,7 @@ use super::lane::{Built, Plan};
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
 use sojourn_qdisc::{ClassCounts, Spec, TreeSpec};
-use sojourn_world::LineRate;
+use sojourn_world::{BeyondWorkers, LineRate};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -170,7 +170,7 @@ pub enum RemoteError {
     Crowded,
     /// What is asked for takes one worker.
     #[error("with several workers {0}; nothing was changed")]
-    Workers(&'static str),
+    Workers(#[source] BeyondWorkers),
 }
 
 /// A running bridge as other threads see it.
