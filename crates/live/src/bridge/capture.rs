@@ -4,9 +4,9 @@
 //! and goes on; a [`View`] on another thread has them. When the queue is full the copy is left out
 //! and counted: the bridge never waits, and its memory does not grow.
 
-use super::config::Side;
 use super::frame::Frame;
 use super::observer::{Observer, Point};
+use super::side::Side;
 use crate::lab::graph::node_of;
 use crate::ordered::Ordered;
 use sojourn_units::Time;

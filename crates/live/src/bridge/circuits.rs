@@ -1,6 +1,6 @@
 //! Whose packets are whose: from a subscriber's address to the number of his circuit.
 
-use super::config::Side;
+use super::side::Side;
 use sojourn_wire::{FlowKey, ether_type};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,10 +1,11 @@
 //! Both directions over two ports: what happens at one wake-up. No clock of its own.
 
-use super::config::{BridgeConfig, Side};
-use super::frame::{Frame, Pool};
+use super::config::BridgeConfig;
+use super::frame::{BATCH, Frame, Pool};
 use super::lane::Lane;
 use super::observer::Observer;
-use super::port::{BATCH, FramePort, PortCounters};
+use super::port::{FramePort, PortCounters};
+use super::side::Side;
 use super::watchdog::Stall;
 use crate::clock::Clock;
 use sojourn_units::{Span, Time};

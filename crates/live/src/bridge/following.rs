@@ -7,9 +7,10 @@
 //! All memory is taken when it begins, on the thread that asks for it: nothing here allocates
 //! while frames pass.
 
-use super::config::{BridgeConfig, Direction, Side};
+use super::config::{BridgeConfig, Direction};
 use super::frame::Frame;
 use super::observer::Point;
+use super::side::Side;
 use sojourn_autorate::{Decision, Monitor, Seen, Setting, Way};
 use sojourn_qdisc::Packet;
 use sojourn_units::{Rate, Span, Time};

@@ -411,4 +411,4 @@ pub(crate) use offload::{VlanTag, VnetHeader};
 #[cfg(test)]
 use pool::FRAME;
 use pool::HANDLE;
-pub use pool::Pool;
+pub use pool::{BATCH, Pool};

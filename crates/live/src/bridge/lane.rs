@@ -2,29 +2,23 @@
 
 use super::by_port::{Labels, PathDelays};
 use super::circuits::Circuits;
-use super::config::{BridgeConfig, Direction, Side};
+use super::config::{BridgeConfig, Direction};
 use super::delay::DelayStage;
 use super::delays::Delays;
 use super::flows::FlowTable;
 use super::frame::{Frame, Pool};
 use super::observer::{Observer, Point};
-use crate::lab::Namespace;
+use super::plan::{Built, LINK_HEADER, Plan};
+use super::side::Side;
+use super::splitting::Splitting;
 use crate::nat::Conntrack;
 use sojourn_qdisc::{
-    ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, Setting, SharedRate,
-    Spec, Tally,
+    ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, SharedRate, Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
-
-/// Bytes before the IP header that Linux counts.
-const LINK_HEADER: u16 = 14;
-
-/// Up to this rate super-packets are cut by default, as CAKE did in Linux 4.19.
-const SPLIT_BELOW: Rate = Rate::from_bps(1_000_000_000);
 
 /// Longest standstill of this process that is made up for. A queue that could not be served for
 /// longer (we were stopped, the machine slept) has lost that time, as a link that was down.
@@ -47,11 +41,7 @@ pub(crate) struct Lane {
     pub(crate) plan: Plan,
     qdisc: Box<dyn Qdisc<Frame>>,
     transmitter: Transmitter,
-    /// Whether super-packets are cut before the queue.
-    splits: bool,
-    /// The same, where the link's rate does not decide it.
-    split_rule: Option<bool>,
-    split_gso: Option<bool>,
+    splitting: Splitting,
     /// When the frame being sent has been sent.
     free_at: Time,
     /// The queue has frames but gives none before this time.
@@ -87,66 +77,6 @@ pub(crate) struct Lane {
     pub(crate) stale: u64,
 }
 
-/// How a lane's queues are built, by whoever has the time.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    /// What a queue is built with, but for the name.
-    setting: Setting<'static>,
-    name: String,
-    /// Whose connection tracking knows translations.
-    gateway: Option<Namespace>,
-    /// With several workers: what they share of this direction, and which one this is.
-    worker: Option<(Arc<SharedRate>, u32)>,
-}
-
-/// A queue that a lane can take at once, and what it asks; or those that it has given up.
-pub(crate) struct Built {
-    qdisc: Box<dyn Qdisc<Frame>>,
-    /// The kernel's translations, when the spec asks for them.
-    nat: Option<Conntrack>,
-}
-
-impl Plan {
-    /// It takes time: memory for all flows, a thread, the kernel's list. `before` is what there is.
-    pub(crate) fn build(&self, spec: &Spec, before: Option<&Spec>) -> Built {
-        Built {
-            qdisc: self.queue(spec, before),
-            nat: spec
-                .asks_nat()
-                .then(|| Conntrack::follow(self.gateway.clone())),
-        }
-    }
-
-    fn queue(&self, spec: &Spec, before: Option<&Spec>) -> Box<dyn Qdisc<Frame>> {
-        let shared = self.worker.as_ref().and_then(|(shared, number)| {
-            // None only for what workers cannot share, which is refused before.
-            spec.build_worker(self.setting(), (shared, *number))
-        });
-        shared.unwrap_or_else(|| match before {
-            Some(before) => spec.build_after(before, self.setting()),
-            None => spec.build(self.setting()),
-        })
-    }
-
-    /// What names the dice of the line.
-    fn impairment(&self) -> String {
-        match &self.worker {
-            Some((_, number)) if *number > 0 => format!("{}.worker{number}.impairment", self.name),
-            _ => format!("{}.impairment", self.name),
-        }
-    }
-
-    fn setting(&self) -> Setting<'_> {
-        self.setting.named(&self.name)
-    }
-}
-
-impl fmt::Debug for Built {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Built").finish_non_exhaustive()
-    }
-}
-
 /// Hands a queue's drops back to the pool and tells the observer.
 struct Drain<'a, O> {
     side: Side,
@@ -180,43 +110,6 @@ impl<O: Observer> Outlet<Frame> for Drain<'_, O> {
     }
 }
 
-/// Whether super-packets are cut before the queue. At up to 1 Gbit/s 64 KiB take half a
-/// millisecond and more, for which everybody else waits; above, cutting costs more than it brings.
-/// The rate is the link's or that of a shaper in the queue's place.
-fn is_slow(rate: Rate) -> bool {
-    rate <= SPLIT_BELOW
-}
-
-/// Whether super-packets are cut before this queue, where not the link's rate decides it. A CAKE
-/// that is to let them pass whole gets them whole.
-fn split_rule(asked: Option<bool>, spec: &Spec) -> Option<bool> {
-    let mut lowest = spec;
-    while let Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } = lowest {
-        lowest = inner;
-    }
-    if let Spec::Cake(cake) | Spec::CakeMq { cake, .. } = lowest
-        && !cake.split_gso
-    {
-        return Some(false);
-    }
-    let shaped = match spec {
-        Spec::Htb { htb, .. } => is_slow(htb.rate),
-        // A bucket drops what is larger than it; of a tree's leaves each has its own rate.
-        Spec::Tbf { .. } | Spec::Tree(_) => true,
-        _ => false,
-    };
-    asked.or(shaped.then_some(true))
-}
-
-/// The same by the rule, or else by the link's rate.
-fn splits(rule: Option<bool>, rate: &LineRate) -> bool {
-    rule.unwrap_or(match rate {
-        LineRate::Infinite => false,
-        LineRate::Fixed(rate) => is_slow(*rate),
-        LineRate::Trace(_) => true,
-    })
-}
-
 impl Lane {
     /// The lane of a bridge with one worker at an interface of `mtu` bytes of IP packet.
     #[cfg(test)]
@@ -237,23 +130,10 @@ impl Lane {
             Side::Down => &config.down,
         };
         let line = &direction.line;
-        let name = format!("link.{}", direction.name);
-        let setting = Setting {
-            seed: config.seed,
-            name: "",
-            mtu: mtu + u32::from(LINK_HEADER),
-            link_header: u32::from(LINK_HEADER),
-        };
         let shortest = direction.paths.classes().iter().min().copied();
-        let plan = Plan {
-            setting,
-            name,
-            gateway: config.gateway.clone(),
-            worker,
-        };
+        let plan = Plan::new(config, direction, mtu, worker);
         let impairment = Impairment::of(line, config.seed, &plan.impairment());
         let Built { qdisc, nat } = plan.build(&direction.qdisc, None);
-        let split_rule = split_rule(direction.split_gso, &direction.qdisc);
         Self {
             side,
             plan,
@@ -261,9 +141,7 @@ impl Lane {
             nat,
             impairment,
             transmitter: Transmitter::new(&line.rate, LINK_HEADER),
-            splits: splits(split_rule, &line.rate),
-            split_rule,
-            split_gso: direction.split_gso,
+            splitting: Splitting::new(direction.split_gso, &direction.qdisc, &line.rate),
             free_at: Time::ZERO,
             held_until: Time::ZERO,
             queue_time: Time::ZERO,
@@ -322,7 +200,7 @@ impl Lane {
             observer,
             flows: self.flows.as_mut(),
         };
-        if self.splits && frame.segments().is_some() {
+        if self.splitting.is_on() && frame.segments().is_some() {
             while let Some(segment) = drain.cut(&mut frame) {
                 self.qdisc.enqueue(segment, at, &mut drain);
             }
@@ -521,7 +399,6 @@ impl Lane {
         built: Option<&mut Built>,
         now: Time,
     ) {
-        self.split_gso = new.split_gso;
         self.circuits.clone_from(&new.circuits);
         // One that has followed its link is not at the line's rate.
         if old.line != new.line || old.autorate != new.autorate {
@@ -530,13 +407,7 @@ impl Lane {
         if let Some(built) = built {
             self.set_spec(&new.qdisc, built, now);
         }
-        self.follow_rule(&new.qdisc);
-    }
-
-    /// Super-packets are cut as it is right for this queue.
-    fn follow_rule(&mut self, spec: &Spec) {
-        self.split_rule = split_rule(self.split_gso, spec);
-        self.splits = splits(self.split_rule, &self.line.rate);
+        self.splitting = Splitting::new(new.split_gso, &new.qdisc, &self.line.rate);
     }
 
     /// Changes the line from now on.
@@ -569,7 +440,7 @@ impl Lane {
             self.free_at = now;
         }
         self.transmitter = Transmitter::new(&rate, LINK_HEADER);
-        self.splits = splits(self.split_rule, &rate);
+        self.splitting.set_rate(&rate);
         self.line.rate = rate;
     }
 
@@ -590,7 +461,7 @@ impl Lane {
         if spec.asks_nat() != self.nat.is_some() {
             std::mem::swap(&mut self.nat, &mut built.nat);
         }
-        self.follow_rule(spec);
+        self.splitting.follow(spec, &self.line.rate);
         // What the old one said of its next packet does not bind the new one.
         self.held_until = Time::ZERO;
     }

@@ -1,14 +1,16 @@
 //! The bridge on real interfaces: opening them, its forwarding threads, closing.
 
 use super::capture::Probe;
-use super::config::{BridgeConfig, FailOpen, PortChoice, Side};
+use super::config::{BridgeConfig, FailOpen, PortChoice};
 use super::engine::Engine;
 use super::error::{BridgeError, Doing};
 use super::frame::Pool;
-use super::lane::{Lane, Plan};
+use super::lane::Lane;
 use super::observer::{NoObserver, Observer};
+use super::plan::Plan;
 use super::remote::{self, Remote, RemoteError, Showing};
 use super::run::{Around, Worker};
+use super::side::Side;
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Pulses;
 use crate::claim::Claim;

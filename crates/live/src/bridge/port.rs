@@ -6,9 +6,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Most frames of a batch.
-pub const BATCH: usize = 64;
-
 /// What a port could not do, counted since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
@@ -53,9 +50,9 @@ impl PortCounters {
 
 /// One interface: frames in and out, in batches, without blocking.
 pub trait FramePort {
-    /// Appends up to [`BATCH`] frames that have arrived, oldest first, stamped on `clock`.
-    /// Returns how many came in, those included that had to be dropped and were counted; fewer
-    /// than [`BATCH`] means that there are no more.
+    /// Appends up to [`BATCH`](super::BATCH) frames that have arrived, oldest first, stamped on
+    /// `clock`. Returns how many came in, those included that had to be dropped and were counted;
+    /// fewer than [`BATCH`](super::BATCH) means that there are no more.
     ///
     /// # Errors
     /// When the port is gone for good.

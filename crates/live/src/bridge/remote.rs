@@ -5,10 +5,11 @@
 //! when somebody takes them.
 
 use super::capture::Probe;
-use super::config::{BridgeConfig, Direction, Side};
+use super::config::{BridgeConfig, Direction};
 use super::flows::FlowTable;
 use super::following::{Following, KEPT, Told};
-use super::lane::{Built, Plan};
+use super::plan::{Built, Plan};
+use super::side::Side;
 use super::snapshot::Snapshot;
 use rustix::event::{EventfdFlags, eventfd};
 use sojourn_qdisc::{ClassCounts, Spec, TreeSpec};

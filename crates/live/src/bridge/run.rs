@@ -1,12 +1,14 @@
 //! One forwarding thread of a bridge: its loop, and what it does for those who ask.
 
-use super::config::{BridgeConfig, Side};
+use super::config::BridgeConfig;
 use super::engine::{Engine, Wait};
 use super::error::{BridgeError, Doing};
 use super::following::{Followed, Following};
-use super::observer::{Observer, Onlookers, Watched};
+use super::observer::Observer;
+use super::onlookers::{Onlookers, Watched};
 use super::port::FramePort;
 use super::remote::{Answer, Inbox, Order, Wanted};
+use super::side::Side;
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::{Ending, Pulses, Watchdog};
 use crate::clock::Clock;

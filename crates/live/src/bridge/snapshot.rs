@@ -1,9 +1,10 @@
 //! What a bridge has counted, at one moment. Text and JSON are made of it by whoever wants them.
 
-use super::config::{BridgeConfig, Side};
+use super::config::BridgeConfig;
 use super::delays::Delays;
 use super::following::Followed;
 use super::port::PortCounters;
+use super::side::Side;
 use crate::port::PortState;
 use serde_json::{Value, json};
 use sojourn_qdisc::{Backlog, CakeMqParams, Counters, Place, Report, Spec, Tally};

@@ -1,11 +1,12 @@
 //! The memory that frames come from and return to.
 
-use super::super::port::BATCH;
 use super::cut::Whole;
-
 use super::{Bytes, Frame, HEAD, HEADROOM, Head, Inner, Own, Parsed, TAIL, VnetHeader};
 use sojourn_units::Time;
 use std::sync::Arc;
+
+/// Most frames that a port brings at once: for so many a pool has memory before they come.
+pub const BATCH: usize = 64;
 
 /// Bytes of a handle alone.
 pub(super) const HANDLE: usize = size_of::<Inner>();
