@@ -46,6 +46,11 @@ pub type Backlog = Tally;
 pub struct ClassCounts {
     /// That has left through it.
     pub sent: Tally,
+    /// Packets of these that left on its own tokens, and on those of a class above (`lended` and
+    /// `borrowed` of `tc -s class`).
+    pub lent: u64,
+    /// See `lent`.
+    pub borrowed: u64,
     /// That its queues have dropped.
     pub dropped: Tally,
     /// That its queues have marked CE.
@@ -135,6 +140,14 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What was offered and has neither left nor been dropped.
+    pub fn held(&self) -> Backlog {
+        Backlog {
+            packets: self.offered.packets - self.dequeued.packets - self.dropped.packets,
+            bytes: self.offered.bytes - self.dequeued.bytes - self.dropped.bytes,
+        }
+    }
+
     /// Counts packets that there was no memory for: offered and dropped.
     pub fn no_buffer(&mut self, lost: Tally) {
         for tally in [&mut self.offered, &mut self.dropped] {

@@ -499,13 +499,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
     }
 
     fn backlog(&self) -> Backlog {
-        let counters = &self.counters;
-        Backlog {
-            packets: counters.offered.packets
-                - counters.dequeued.packets
-                - counters.dropped.packets,
-            bytes: counters.offered.bytes - counters.dequeued.bytes - counters.dropped.bytes,
-        }
+        self.counters.held()
     }
 
     fn counters(&self) -> &Counters {

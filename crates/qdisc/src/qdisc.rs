@@ -96,14 +96,7 @@ pub trait Qdisc<P: Packet>: Send {
     /// Parameters and statistics as `tc -s qdisc` shows them.
     fn report(&self, now: Time) -> Report;
 
-    /// Parameters and statistics of a class by its number, where the discipline has classes, as
-    /// `tc -s class` shows them.
-    fn class(&self, _number: u32, _now: Time) -> Option<Report> {
-        None
-    }
-
-    /// What a class has counted, by its number, where the discipline has classes. Unlike
-    /// [`Qdisc::class`] it takes no memory.
+    /// What a class has counted, by its number, where the discipline has classes.
     fn class_counts(&self, _number: u32) -> Option<ClassCounts> {
         None
     }
@@ -167,7 +160,6 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         backlog(self: &Self) -> Backlog;
         counters(self: &Self) -> &Counters;
         report(self: &Self, now: Time) -> Report;
-        class(self: &Self, number: u32, now: Time) -> Option<Report>;
         class_counts(self: &Self, number: u32) -> Option<ClassCounts>;
         spec(self: &Self) -> Option<Spec>;
         change(self: &mut Self, spec: &Spec, now: Time) -> Result<(), ChangeError>;

@@ -167,35 +167,6 @@ impl<P: Packet + 'static> Tree<P> {
             self.schedule.activate(leaf, now);
         }
     }
-
-    /// What `tc -s class` tells of a class: its rates, what has left through it, how much of it on
-    /// its own tokens and how much on those of classes above; of a leaf also its queue.
-    fn class_report(&self, number: u32, now: Time) -> Option<Report> {
-        let spec = self.spec.classes().get(number as usize)?;
-        let class = &self.schedule.classes[(number + OWN) as usize];
-        let leaf = &self.leaves[(number + OWN) as usize];
-        let (counters, backlog) = leaf.accounts();
-        let of_leaf = |number: u64| if class.is_leaf() { number } else { 0 };
-        let rate = |name, rate: sojourn_units::Rate| int(name, rate.as_bps());
-        Some(Report {
-            kind: "class".into(),
-            options: [rate("rate", spec.rate)]
-                .into_iter()
-                .chain(spec.ceil.map(|ceil| rate("ceil", ceil)))
-                .collect(),
-            stats: Vec::from([
-                int("bytes", class.sent.bytes),
-                int("packets", class.sent.packets),
-                int("drops", of_leaf(counters.dropped.packets)),
-                int("ecn_mark", of_leaf(counters.marked.packets)),
-                int("backlog", of_leaf(backlog.bytes)),
-                int("qlen", of_leaf(backlog.packets)),
-                int("lended", class.lent),
-                int("borrowed", class.borrowed),
-            ]),
-            inner: leaf.queue.as_ref().map(|queue| Box::new(queue.report(now))),
-        })
-    }
 }
 
 impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
@@ -294,16 +265,15 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
         Report::new(self.spec().as_ref(), accounts, own)
     }
 
-    fn class(&self, number: u32, now: Time) -> Option<Report> {
-        self.class_report(number, now)
-    }
-
     fn class_counts(&self, number: u32) -> Option<ClassCounts> {
         self.spec.classes().get(number as usize)?;
+        let class = &self.schedule.classes[(number + OWN) as usize];
         let leaf = &self.leaves[(number + OWN) as usize];
         let (counters, backlog) = leaf.accounts();
         Some(ClassCounts {
-            sent: self.schedule.classes[(number + OWN) as usize].sent,
+            sent: class.sent,
+            lent: class.lent,
+            borrowed: class.borrowed,
             dropped: counters.dropped,
             marked: counters.marked,
             backlog,

@@ -94,6 +94,8 @@ fn show(class: &TreeClass, counts: &ClassCounts) -> Value {
         "ceil_bps": class.ceil.map(Rate::as_bps),
         "sent_packets": counts.sent.packets,
         "sent_bytes": counts.sent.bytes,
+        "lent_packets": counts.lent,
+        "borrowed_packets": counts.borrowed,
         "dropped_packets": counts.dropped.packets,
         "marked_packets": counts.marked.packets,
         "backlog_packets": counts.backlog.packets,
