@@ -35,7 +35,7 @@ fn nothing_is_allocated_while_packets_pass() {
     let mbps = |rate: u64| Rate::from_bps(rate * 1_000_000);
     let follows = Setting::Follows(Params {
         min: mbps(1),
-        base: mbps(20),
+        base: mbps(10),
         max: mbps(40),
         threshold: Params::THRESHOLD,
     });

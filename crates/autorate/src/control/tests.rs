@@ -61,13 +61,13 @@ fn near(rate: Rate, expected: f64) -> bool {
 #[test]
 fn a_loaded_link_without_delay_gets_four_per_cent_more_a_step() {
     let mut rig = Rig::new();
-    // Below three quarters nothing rises.
-    assert_eq!(rig.step(Some(0), 7.4, 0.0), None);
-    let decision = rig.step(Some(0), 7.6, 0.0).unwrap();
+    // Nothing is known of the link: below nine tenths nothing rises.
+    assert_eq!(rig.step(Some(0), 8.9, 0.0), None);
+    let decision = rig.step(Some(0), 9.1, 0.0).unwrap();
     assert!(near(decision.to, 10.4), "{decision}");
     assert_eq!(
         decision.to_string(),
-        "10.0 -> 10.4 Mbit/s: load 76 % and delay 0 ms above base"
+        "10.0 -> 10.4 Mbit/s: load 91 % and delay 0 ms above base"
     );
     let decision = rig.step(Some(0), 10.0, 0.0).unwrap();
     assert!(near(decision.to, 10.816), "{decision}");
@@ -76,6 +76,23 @@ fn a_loaded_link_without_delay_gets_four_per_cent_more_a_step() {
     rig.steps(30, Some(0), 20.0, 0.0);
     assert_eq!(rig.it.rate(), mbit(20.0));
     assert_eq!(rig.step(Some(0), 20.0, 0.0), None);
+}
+
+/// As behind a queue of its own connections that is shorter than the threshold: nobody sees it, and
+/// what is sent says what the link takes.
+#[test]
+fn a_link_that_limits_without_a_queue_is_passed_by_a_tenth_and_a_step() {
+    let mut rig = Rig::new();
+    let mut most = Rate::ZERO;
+    for _ in 0..2000 {
+        let rate = rig.it.rate().as_bps() as f64 / 1e6;
+        rig.step(Some(0), rate.min(9.5), 0.0);
+        most = most.max(rig.it.rate());
+    }
+    assert!(
+        most > mbit(10.5) && most <= mbit(9.5 / 0.9 * 1.04),
+        "{most:?}"
+    );
 }
 
 #[test]
@@ -134,7 +151,7 @@ fn beyond_what_the_link_takes_a_full_load_is_asked_for_and_steps_are_small() {
     assert_eq!(rig.step(Some(0), rate * 0.85, 0.0), None);
     let on = rig.step(Some(0), rate * 0.95, 0.0).unwrap();
     assert!(near(on.to, rate * 1.004), "{on}");
-    // From what 75 % of are as much on the link may be a faster one.
+    // As long as it is full it rises: the link may be a faster one.
     rig.steps(60, Some(0), 20.0, 0.0);
     assert_eq!(rig.it.rate(), mbit(20.0));
 }

@@ -97,7 +97,8 @@ impl Upload {
     fn run(&mut self, seconds: u64, link: f64) -> f64 {
         let mut sum = 0.0;
         for ms in 0..seconds * 1000 {
-            self.credit = (self.credit + self.rate() * 1e3).min(f64::from(FULL * 16));
+            // Of the highest rate a ms is more than three packets.
+            self.credit = (self.credit + self.rate() * 1e3).min(f64::from(FULL * 8 * 5));
             while self.credit >= f64::from(FULL * 8) && self.acks.len() < self.window {
                 self.credit -= f64::from(FULL * 8);
                 self.following.sent(Side::Up, FULL);
