@@ -190,7 +190,8 @@ fn main() -> ExitCode {
             if let Some(problems) = error.downcast_ref() {
                 return ExitCode::from(refuse(problems));
             }
-            eprintln!("sojourn: {error:#}");
+            // Whoever would read it may be gone.
+            let _ = writeln!(std::io::stderr(), "sojourn: {error:#}");
             let wrong = error.is::<WrongInput>();
             ExitCode::from(if wrong { WRONG_INPUT } else { FAILED })
         }

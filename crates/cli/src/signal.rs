@@ -2,37 +2,63 @@
 
 use crate::INTERRUPTED;
 use anyhow::Context as _;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-/// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
+/// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; see [`on_signals`].
 pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     on_signal(move || {
         flag.store(true, Ordering::Relaxed);
-        eprintln!("sojourn: stopping");
+        // The terminal may be gone.
+        let _ = writeln!(io::stderr(), "sojourn: stopping");
     })?;
     Ok(stop)
 }
 
-/// Does something at Ctrl-C, SIGTERM or SIGHUP; the second signal ends the program at once.
+/// Does something at Ctrl-C, SIGTERM or SIGHUP; see [`on_signals`].
 pub(crate) fn on_signal(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     on_signals(first, || {})
 }
 
-/// As [`on_signal`], with what must be done before the second signal ends the program.
+/// Does something at the first of Ctrl-C, SIGTERM and SIGHUP. The second Ctrl-C or SIGTERM ends the
+/// program at once, after `last`. A SIGHUP never does, since it comes twice by itself when a
+/// terminal goes, from the kernel and from the shell; `nohup` keeps it away.
 pub(crate) fn on_signals(
     first: impl Fn() + Send + 'static,
     last: impl Fn() + Send + 'static,
 ) -> anyhow::Result<()> {
-    let mut stops = false;
-    let handler = move || {
-        if std::mem::replace(&mut stops, true) {
-            last();
-            std::process::exit(INTERRUPTED.into());
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let heard = [SIGINT, SIGTERM].into_iter().chain(hangup);
+    let mut signals = Signals::new(heard).context("cannot listen for Ctrl-C")?;
+    let listen = move || {
+        let (mut stops, mut was_asked) = (false, false);
+        for signal in signals.forever() {
+            let asks = signal != SIGHUP;
+            if asks && std::mem::replace(&mut was_asked, true) {
+                last();
+                std::process::exit(INTERRUPTED.into());
+            }
+            if !std::mem::replace(&mut stops, true) {
+                first();
+            }
         }
-        first();
     };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+    let thread = thread::Builder::new().name("signals".into());
+    thread.spawn(listen).context("cannot listen for Ctrl-C")?;
+    Ok(())
+}
+
+/// Whether who started this process wants it to ignore a signal (`SigIgn` in proc(5)).
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

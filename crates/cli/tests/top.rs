@@ -253,7 +253,12 @@ fn the_terminal_is_given_back_however_it_ends() {
             "bridge" => drop(process.take().map(Running::interrupt)),
             signal => {
                 let pid = fs::read_to_string(dir.join("pid")).unwrap();
-                let kill = format!("kill -{signal} {pid}");
+                // A terminal that goes says so twice: the kernel, and the shell.
+                let kill = format!("kill -{signal} {}", pid.trim());
+                let kill = match signal {
+                    "HUP" => format!("{kill}; sleep 0.01; {kill}; true"),
+                    _ => kill,
+                };
                 let killed = Command::new("sh").args(["-c", &kill]).status();
                 assert!(killed.expect("a shell is there").success());
             }
@@ -274,7 +279,7 @@ fn the_terminal_is_given_back_however_it_ends() {
     }
 }
 
-/// As when a connection breaks, or a window is closed.
+/// As when a connection breaks, or a window is closed. What it has recorded is whole.
 #[test]
 fn it_ends_when_its_terminal_goes() {
     if !available() {
@@ -284,7 +289,7 @@ fn it_ends_when_its_terminal_goes() {
     let dir = dir.path();
     let link = Link::new();
     let process = bridge(&link, "a1 b1 --control control", dir);
-    let (mut child, mut output) = on_a_terminal(dir, "");
+    let (mut child, mut output) = on_a_terminal(dir, "--record gone.parquet");
     until(&mut output, TAKEN);
     until(&mut output, "pfifo");
     let pid = fs::read_to_string(dir.join("pid")).unwrap();
@@ -299,6 +304,7 @@ fn it_ends_when_its_terminal_goes() {
         !lives()
     });
     assert!(has_ended, "it goes on");
+    assert!(!rows(&dir.join("gone.parquet")).is_empty());
     process.interrupt();
 }
 

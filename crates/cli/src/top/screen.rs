@@ -6,15 +6,18 @@ use ratatui::{DefaultTerminal, Frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind};
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
-/// The terminal as a page.
-pub(super) struct Screen(DefaultTerminal);
+/// The terminal as a page. What is inside is never dropped: of a terminal that has gone it would
+/// complain there, which panics.
+pub(super) struct Screen(ManuallyDrop<DefaultTerminal>);
 
 impl Screen {
     /// Takes the terminal over; a panic gives it back too.
     pub(super) fn open() -> io::Result<Self> {
-        ratatui::try_init().map(Self).inspect_err(|_| give_back())
+        let terminal = ratatui::try_init().inspect_err(|_| give_back())?;
+        Ok(Self(ManuallyDrop::new(terminal)))
     }
 
     pub(super) fn draw(&mut self, page: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
