@@ -252,18 +252,25 @@ fn finish(
     } else {
         show(counted)
     });
-    outside.errors.finish(String::new());
     let mut failed = None;
     for end in ended {
         let result = end.result.with_context(|| format!("pair {}", end.name));
         failed = failed.or(result.err());
     }
+    let mut told = Vec::new();
     for Recorded { path, lost, result } in recorded {
         let path = path.display();
         if lost > 0 {
-            eprintln!("sojourn: {path}: {lost} frames were left out, the disk was too slow");
+            let what = "frames were left out, the disk was too slow";
+            told.push(format!("sojourn: {path}: {lost} {what}\n"));
         }
         failed = failed.or(result.with_context(|| format!("write {path}")).err());
     }
-    failed.map_or(Ok(0), Err)
+    let is_read = outside.errors.finish(told.concat());
+    match failed {
+        None => Ok(0),
+        Some(error) if is_read => Err(error),
+        // To be told would take as long as nobody reads.
+        Some(_) => Ok(FAILED),
+    }
 }

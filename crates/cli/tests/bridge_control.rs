@@ -45,6 +45,22 @@ fn nobody_need_read_what_the_bridge_prints() {
     process.interrupt();
 }
 
+/// Nor does a reader that has stopped keep a bridge that is to end.
+#[test]
+fn it_ends_though_nobody_reads() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let mut process = bridge(&link, "a1 b1 --up cake --down cake", Path::new("."));
+    for _ in 0..200 {
+        process.signal("USR1");
+        thread::sleep(Duration::from_millis(2));
+    }
+    process.signal("INT");
+    assert!(process.ends_by_itself());
+}
+
 #[test]
 fn a_lost_terminal_ends_nothing() {
     if !available() {

@@ -4,6 +4,8 @@ use super::rig::Link;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// The program with these arguments, in a folder.
 pub fn program(words: &str, dir: &Path) -> Command {
@@ -47,6 +49,15 @@ impl Running {
     /// Waits for it to end by itself; tells whether that went well.
     pub fn ended(mut self) -> bool {
         self.child.wait().expect("it ends").success()
+    }
+
+    /// Whether it ends, and well, before long.
+    pub fn ends_by_itself(&mut self) -> bool {
+        let status = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(20));
+            self.child.try_wait().expect("it can be asked")
+        });
+        status.is_some_and(|status| status.success())
     }
 
     /// Sends it a signal.
