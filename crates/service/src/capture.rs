@@ -23,6 +23,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a capture looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long it waits at the end for what is still to come.
+const REST: Duration = Duration::from_millis(1);
 /// How long one to a file may take to end when it is asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -301,7 +303,7 @@ impl Session {
         let day = SystemTime::now().duration_since(UNIX_EPOCH);
         let day = Span::from_nanos(day.unwrap_or_default().as_nanos() as u64);
         Ok(Self {
-            view,
+            view: view.of_threads(config.workers as usize),
             showing: Some(showing),
             remote,
             writer,
@@ -326,7 +328,7 @@ impl Session {
     /// Writes what waited when it ended, and what was left out.
     fn finish(&mut self, lost: &[u64]) -> io::Result<()> {
         while self.wanted.frames != Some(self.seen)
-            && let Some(shown) = self.view.next(Duration::ZERO)
+            && let Some(shown) = self.view.next(REST)
         {
             self.write(&shown)?;
         }

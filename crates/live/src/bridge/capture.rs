@@ -14,7 +14,7 @@ use sojourn_world::{TapPoint, Taps};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -61,6 +61,10 @@ pub struct Probe {
 pub struct View {
     receiver: Receiver<Shown>,
     lost: Arc<[AtomicU64]>,
+    /// What several threads have told; of one alone it comes in order.
+    ordered: Option<Ordered<Shown>>,
+    /// Nothing has come for as long as was waited.
+    is_quiet: bool,
 }
 
 /// Both ends, of a bridge for itself: its links 0 and 1 are up and down, its nodes 0 and 1 what is
@@ -89,7 +93,13 @@ fn probes(points: &[TapPoint], snap_len: usize, bridges: &[Between]) -> (Vec<Pro
         }
     };
     let probes = bridges.iter().map(of).collect();
-    (probes, View { receiver, lost })
+    let view = View {
+        receiver,
+        lost,
+        ordered: None,
+        is_quiet: false,
+    };
+    (probes, view.of_threads(bridges.len()))
 }
 
 impl Probe {
@@ -120,9 +130,38 @@ impl Observer for Probe {
 }
 
 impl View {
+    /// The same of a bridge with so many forwarding threads: frames come in the order of their
+    /// times, up to half a second later, or when for a while none has come.
+    #[must_use]
+    pub fn of_threads(mut self, threads: usize) -> Self {
+        self.ordered = (threads > 1).then(|| Ordered::of(threads));
+        self
+    }
+
     /// The next frame; waits up to `patience` for one. None also when no more can come.
-    pub fn next(&self, patience: Duration) -> Option<Shown> {
-        self.receiver.recv_timeout(patience).ok()
+    pub fn next(&mut self, patience: Duration) -> Option<Shown> {
+        let Some(ordered) = &mut self.ordered else {
+            return self.receiver.recv_timeout(patience).ok();
+        };
+        loop {
+            let due = if self.is_quiet {
+                ordered.rest()
+            } else {
+                ordered.take()
+            };
+            if let Some((_, shown)) = due {
+                return Some(shown);
+            }
+            self.is_quiet = false;
+            match self.receiver.recv_timeout(patience) {
+                Ok(shown) => ordered.put(shown.at, shown),
+                Err(RecvTimeoutError::Timeout) if patience.is_zero() => return None,
+                Err(_) => {
+                    self.is_quiet = true;
+                    return ordered.rest().map(|(_, shown)| shown);
+                }
+            }
+        }
     }
 
     /// Frames of a point, by its number, that were left out because the viewer was too slow.
@@ -180,10 +219,9 @@ impl Capture {
     pub(crate) fn of(taps: Taps, bridges: &[Between]) -> io::Result<Vec<Self>> {
         let points: Vec<TapPoint> = taps.points.iter().map(|(point, _)| *point).collect();
         let (probes, view) = probes(&points, taps.snap_len, bridges);
-        let ordered = Ordered::of(bridges.len());
         let thread = thread::Builder::new()
             .name("capture".into())
-            .spawn(move || show(taps, &view, ordered))?;
+            .spawn(move || show(taps, view))?;
         let viewer = Arc::new(Viewer(Some(thread)));
         let of = |probe| Self {
             probe,
@@ -208,19 +246,10 @@ impl Drop for Viewer {
     }
 }
 
-fn show(mut taps: Taps, view: &View, mut ordered: Ordered<Shown>) {
-    let mut show = |shown: &Shown| {
+fn show(mut taps: Taps, mut view: View) {
+    while let Some(shown) = view.next(Duration::MAX) {
         let (_, tap) = &mut taps.points[shown.point];
         tap.frame(shown.at, shown.outgoing, shown.bytes(), shown.len);
-    };
-    for shown in &view.receiver {
-        ordered.put(shown.at, shown);
-        while let Some((_, shown)) = ordered.take() {
-            show(&shown);
-        }
-    }
-    while let Some((_, shown)) = ordered.rest() {
-        show(&shown);
     }
     for (number, (_, tap)) in taps.points.iter_mut().enumerate() {
         tap.lost(view.lost(number));
@@ -271,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_slow_viewer_loses_frames_and_the_bridge_goes_on() {
-        let (mut probe, view) = probe(&[TapPoint::Node(0)], 60);
+        let (mut probe, mut view) = probe(&[TapPoint::Node(0)], 60);
         let mut pool = Pool::new(1);
         let at = Time::from_nanos(9);
         let frame = Frame::from_bytes(&mut pool, &[0; 100], at).unwrap();
@@ -290,6 +319,32 @@ mod tests {
         assert_eq!(view.lost(0), 101);
         drop(probe);
         assert_eq!(view.receiver.iter().count(), WAITING);
+        pool.give(frame);
+    }
+
+    /// As of the workers of a bridge, which tell of their frames when they come to it.
+    #[test]
+    fn frames_of_several_threads_come_in_the_order_of_their_times() {
+        let (probe, view) = probe(&[TapPoint::Node(0)], 60);
+        let mut view = view.of_threads(2);
+        let mut pool = Pool::new(1);
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let frame = Frame::from_bytes(&mut pool, &[0; 100], at(0)).unwrap();
+        let mut workers = [probe.clone(), probe];
+        for (worker, ms) in [(0, 10), (1, 5), (0, 20), (1, 15), (0, 700)] {
+            workers[worker].frame(Point::Left, Side::Up, at(ms), &frame);
+        }
+        let mut times = |patience| {
+            let shown = std::iter::from_fn(|| view.next(patience));
+            shown.map(|shown| shown.at).collect::<Vec<_>>()
+        };
+        // One that comes now may be from before the last.
+        assert_eq!(times(Duration::ZERO), [5, 10, 15, 20].map(at));
+        // Nor when it is quiet does anything wait.
+        assert_eq!(times(Duration::from_millis(1)), [at(700)]);
+        workers[1].frame(Point::Left, Side::Up, at(800), &frame);
+        drop(workers);
+        assert_eq!(times(Duration::ZERO), [at(800)]);
         pool.give(frame);
     }
 }
