@@ -370,6 +370,37 @@ fn an_idle_leaf_takes_less_than_a_kibibyte() {
     assert!(each < 1024, "{each} bytes");
 }
 
+/// Somebody sends a packet to each address of subscribers, again and again: queues are made once, and
+/// take no more than there are circuits for.
+#[test]
+fn a_scan_of_idle_leaves_makes_each_queue_once() {
+    const CIRCUITS: u32 = 5000;
+    for (queue, most) in [("fq_codel", 7), ("cake", 16)] {
+        let mut classes = vec![site("s", None, 1000, 1000)];
+        classes.extend((0..CIRCUITS).map(|n| leaf(&format!("circuit {n}"), Some(0), 1, 100)));
+        let queues = vec![queue.parse().expect("a spec")];
+        let spec = TreeSpec::new(classes, queues).expect("a tree");
+        let mut tree = Tree::<TestPacket>::new(Arc::new(spec), SETTING);
+        let mut scan = |from: u64| {
+            for circuit in 2..CIRCUITS + 2 {
+                let now = micros(from + u64::from(circuit) * 20);
+                tree.enqueue(TestPacket::new(0, 72).to(circuit), now, &mut Discard);
+                let left = tree.dequeue(now, &mut Discard);
+                assert!(matches!(left, Dequeue::Packet { .. }));
+            }
+            resident()
+        };
+        let before = resident();
+        let once = scan(0);
+        let again = (1..10).map(|number| scan(number * 1_000_000)).last();
+        let each = once.saturating_sub(before) as f64 / f64::from(CIRCUITS) / 1024.0;
+        println!("{queue}: {each:.1} KiB a circuit");
+        assert!(each < f64::from(most), "{queue}: {each} KiB");
+        let grown = again.map(|again| again.saturating_sub(once));
+        assert!(grown < Some(u64::from(CIRCUITS) * 1024), "{grown:?}");
+    }
+}
+
 /// What comes in, and when.
 #[derive(Clone, Debug)]
 enum Step {

@@ -267,7 +267,15 @@ fn a_slow_interface_fills_the_queue() {
 fn a_week_leaves_nothing_behind() {
     const MINUTES: u64 = 7 * 24 * 60;
     const BURST: u8 = 40;
-    const QUEUES: [&str; 4] = ["fq_codel", "cake", "pfifo limit 20", "fq_pie flows 32"];
+    const QUEUES: [&str; 7] = [
+        "fq_codel",
+        "cake bandwidth 9mbit",
+        "pfifo limit 20",
+        "cake_mq queues 4 bandwidth 15mbit",
+        "fq_pie flows 32",
+        "htb rate 12mbit over cake",
+        "tbf rate 15mbit burst 5kb limit 50kb",
+    ];
     let mut engine = engine(20, 0);
     let (mut sent, mut kept) = (0, Vec::new());
     for minute in 0..MINUTES {
