@@ -170,8 +170,8 @@ fn falls(bed: &Bed, probe: &Probe) -> [f64; 2] {
     [0.5, 0.95].map(|share| quantile(&waits, share))
 }
 
-/// Some seconds after the link's rate has changed the rate that follows is 0.6 to 1.6 times that, and
-/// a probe waits no longer than 50 ms beyond its 20; a rate that stays fills the modem's queue.
+/// Some seconds after the link's rate has changed the rate that follows is near that, and a probe
+/// waits no longer than 50 ms beyond its 20; a rate that stays fills the modem's queue.
 #[test]
 fn the_rate_follows_the_link_down_and_up() {
     if !available() {
@@ -201,8 +201,9 @@ fn the_rate_follows_the_link_down_and_up() {
         });
         let history = told(dir, "history");
         println!("fixed {fixed:.0?}, followed {followed:.0?}: {slow:.1}, {fast:.1}\n{history}");
-        let is_near = |rate: f64, link: f64| (0.6..1.6).contains(&(rate / link));
-        assert!(is_near(slow, 8.0) && is_near(fast, 20.0), "{slow} {fast}");
+        assert!((0.6..1.6).contains(&(slow / 8.0)), "{slow}");
+        // A load of 75 % would be enough for 1.33.
+        assert!((0.6..1.3).contains(&(fast / 20.0)), "{fast}");
         assert!(followed[0] < 55.0 && followed[1] < 70.0, "{followed:?}");
         assert!(fixed[0] > 1.5 * followed[0], "{fixed:?} {followed:?}");
         let said = |word: &str| history.lines().any(|line| line.contains(word));
