@@ -60,6 +60,7 @@ impl Output {
     /// Hands the last text over, and waits until all has been written, two seconds at most. What
     /// comes later is lost. Tells whether somebody reads.
     pub(super) fn finish(self, last: String) -> bool {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         // They fail only if the thread is gone.
         let _ = self.sender.send(Some(last));
         let _ = self.sender.send(None);
