@@ -4,9 +4,13 @@
 
 mod common;
 
-use common::process::{Running, bridge};
-use common::rig::{Link, available, exchange, lost_but_not_doubled, numbered};
+use common::process::{Running, bridge, program};
+use common::rig::{
+    Link, Raw, StopOnDrop, available, exchange, frame, lost_but_not_doubled, numbered,
+};
 use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -63,6 +67,46 @@ fn the_kernel_forwards(port: &str) {
     assert!(by_kernel > sent as usize / 3, "{by_kernel} of {sent}");
     assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
     assert!(received.is_sorted(), "stale frames came after fresh ones");
+}
+
+/// Under a flood from its left it stands still between reading one side and the other: what waits at
+/// its right then the kernel has forwarded already.
+#[test]
+fn a_flooded_bridge_that_stands_still_doubles_nothing() {
+    if !available() {
+        return;
+    }
+    for port in ["packet", "packet --workers 2"] {
+        let link = Link::new();
+        let words = format!("bridge b1 a1 --require-fail-open --port {port}");
+        let mut command = program(&words, Path::new("."));
+        let command = command.stdout(Stdio::piped());
+        let mut process = link.middle.run(|| Running::start(command));
+        assert!(process.first_line().starts_with("ready: b1 <-> a1"));
+        let done = AtomicBool::new(false);
+        let (sent, received) = thread::scope(|scope| {
+            let _done = StopOnDrop(&done);
+            scope.spawn(|| {
+                let left = Raw::new(&link.server, "b0");
+                while !done.load(Ordering::Relaxed) {
+                    left.send(&frame(0x88b6, &[0; 50]));
+                }
+            });
+            numbered(&link, || {
+                for _ in 0..20 {
+                    wait(100);
+                    process.signal("STOP");
+                    wait(250);
+                    process.signal("CONT");
+                }
+            })
+        });
+        let lost = lost_but_not_doubled(sent, &received);
+        let statistics = process.interrupt();
+        let by_kernel = counted(&statistics, "by_kernel");
+        println!("{port}: {sent} sent, {lost} lost, {by_kernel} by the kernel");
+        assert!(by_kernel > 0);
+    }
 }
 
 #[test]

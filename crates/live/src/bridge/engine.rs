@@ -30,6 +30,10 @@ pub(crate) struct Engine<P> {
     pub(crate) lanes: [Lane; 2],
     clock: Clock,
     arrivals: Vec<Frame>,
+    /// Frames that were read too late, by side: the next turn knows whose they are.
+    unread: [Vec<Frame>; 2],
+    /// Until then nobody else has forwarded what was read in this turn.
+    pub(crate) certain_until: Time,
     /// Frames stamped in this time are not ours: somebody else has forwarded them.
     pub(crate) foreign: Foreign,
     /// When the last frame arrived.
@@ -76,6 +80,8 @@ impl<P: FramePort> Engine<P> {
             lanes,
             clock: config.clock,
             arrivals: Vec::with_capacity(BATCH),
+            unread: [const { Vec::new() }; 2],
+            certain_until: Time::MAX,
             foreign: Foreign::default(),
             last_arrival: Time::ZERO,
         }
@@ -95,6 +101,10 @@ impl<P: FramePort> Engine<P> {
             let is_ours = |stamp| !foreign.has(stamp);
             let (taken, more) = self.take_in(side, now, is_ours, observer)?;
             wait.taken += taken;
+            if !self.unread[side as usize].is_empty() {
+                wait.more = true;
+                return Ok(wait);
+            }
             let (lane, pool) = (
                 &mut self.lanes[side as usize],
                 &mut self.pools[side as usize],
@@ -127,6 +137,11 @@ impl<P: FramePort> Engine<P> {
 
     /// Puts a batch of what has arrived at one side into `arrivals`; returns how many frames came.
     fn receive(&mut self, side: Side) -> io::Result<usize> {
+        let unread = &mut self.unread[side as usize];
+        if !unread.is_empty() {
+            std::mem::swap(unread, &mut self.arrivals);
+            return Ok(BATCH); // there may be more
+        }
         let pool = &mut self.pools[side as usize];
         self.ports[side as usize].receive(pool, &self.clock, &mut self.arrivals)
     }
@@ -144,6 +159,10 @@ impl<P: FramePort> Engine<P> {
         for _ in 0..BATCHES {
             let count = self.receive(side)?;
             taken += count;
+            if count > 0 && self.has_stood_still() {
+                std::mem::swap(&mut self.unread[side as usize], &mut self.arrivals);
+                return Ok((taken, true));
+            }
             let lane = &mut self.lanes[side as usize];
             for frame in self.arrivals.drain(..) {
                 self.last_arrival = self.last_arrival.max(frame.arrived());
@@ -159,6 +178,11 @@ impl<P: FramePort> Engine<P> {
             }
         }
         Ok((taken, true))
+    }
+
+    /// Whether this turn has taken so long that others may have forwarded what it reads.
+    fn has_stood_still(&self) -> bool {
+        self.certain_until < Time::MAX && self.clock.now() > self.certain_until
     }
 
     /// How long after a look nothing can be due that has arrived since: the shortest delay.
@@ -262,8 +286,9 @@ impl<P: FramePort> Engine<P> {
     /// forwarded those. Then sends all that is held.
     pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
         for side in Side::BOTH {
-            let alone = self.ports[side as usize].is_alone();
-            self.take_in(side, until, |stamp| alone || stamp <= until, observer)?;
+            let (alone, foreign) = (self.ports[side as usize].is_alone(), self.foreign);
+            let is_ours = |stamp| alone || stamp <= until && !foreign.has(stamp);
+            self.take_in(side, until, is_ours, observer)?;
             let lane = &mut self.lanes[side as usize];
             lane.flush(until, &mut self.pools[side as usize], observer);
         }

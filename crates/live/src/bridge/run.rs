@@ -141,6 +141,9 @@ impl Worker {
             self.serve(&mut observer.onlookers, around.kernel);
             now = self.sleep(wait, now)?;
         }
+        // It may have stood still when it was told to end.
+        self.beat(now, around.kernel, observer)?;
+        self.engine.certain_until = Time::MAX;
         Ok(())
     }
 
@@ -209,6 +212,7 @@ impl Worker {
                 hold_until(bridge, ports, until, clock);
             }
         });
+        self.engine.certain_until = watchdog.certain_until();
         let Some(stall) = stall else { return Ok(()) };
         let (kernel, stale) = (kernel.is_some(), self.config.stale);
         let resumed = self.engine.resume(stall, kernel, stale, observer);
@@ -349,6 +353,7 @@ impl Worker {
             }
             // The one before says that nobody watches.
             self.watchdog = None;
+            self.engine.certain_until = Time::MAX;
             self.watchdog = self.watch(now, kernel);
         }
     }

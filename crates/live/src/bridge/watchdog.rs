@@ -54,6 +54,8 @@ pub(super) struct Watchdog {
     limit: Span,
     pulses: Arc<Pulses>,
     thread: usize,
+    /// Until then the kernel forwards nothing for certain.
+    certain_until: Time,
 }
 
 /// A time in which the thread stood still.
@@ -76,7 +78,13 @@ impl Watchdog {
             limit,
             pulses,
             thread,
+            certain_until: now,
         }
+    }
+
+    /// Until then nobody but the thread has forwarded anything, by its last sign of life.
+    pub(super) const fn certain_until(&self) -> Time {
+        self.certain_until
     }
 
     /// How long the thread may sleep; where there are others, so short that it sees each of them
@@ -97,7 +105,9 @@ impl Watchdog {
         let certain = Span::from_nanos(self.limit.as_nanos() / MARGIN * (MARGIN - 1));
         let before = self.pulses.oldest();
         self.pulses.beat(self.thread, now);
-        close_until(self.pulses.oldest() + self.limit);
+        let oldest = self.pulses.oldest();
+        close_until(oldest + self.limit);
+        self.certain_until = oldest + certain;
         // Read afterwards: the thread may have stood still since `now`.
         let length = clock.now() - before;
         if length < certain {
@@ -115,6 +125,7 @@ impl Watchdog {
             close_until(oldest + self.limit);
             let to = clock.now();
             if to - oldest < certain {
+                self.certain_until = oldest + certain;
                 let length = to - before;
                 return Some(Stall { from, to, length });
             }

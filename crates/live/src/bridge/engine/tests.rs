@@ -261,6 +261,35 @@ fn a_slow_interface_fills_the_queue() {
     );
 }
 
+/// A thread that stands still between its sign of life and the reading of frames: the kernel has
+/// forwarded some of them meanwhile, and the next turn knows which.
+#[test]
+fn what_is_read_after_a_standstill_waits_until_it_is_known_whose_it_is() {
+    for stale in [Span::MAX, Span::from_millis(8)] {
+        let mut engine = engine(100, 0);
+        let frames = (0..3).map(|n| (at(1000 + n), vec![0; 1250], VnetHeader::default()));
+        engine.ports[0].inbox.extend(frames);
+        engine.certain_until = Time::ZERO;
+        let wait = step(&mut engine, at(1010));
+        assert!(wait.more, "{wait:?}");
+        assert!(engine.ports[0].inbox.is_empty(), "they are read");
+        assert_eq!(engine.lanes[0].qdisc().counters().offered.packets, 0);
+        engine.certain_until = Time::MAX;
+        let stall = Stall {
+            from: at(1000),
+            to: at(1009),
+            length: Span::from_millis(9),
+        };
+        let resumed = engine.resume(stall, true, stale, &mut NoObserver);
+        resumed.expect("memory does not fail");
+        step(&mut engine, at(1010));
+        let lane = &engine.lanes[0];
+        let (ours, is_late) = (lane.qdisc().counters().offered.packets, stale < Span::MAX);
+        assert_eq!(lane.by_kernel, 2, "{stale:?}");
+        assert_eq!((ours, lane.stale), if is_late { (0, 1) } else { (1, 0) });
+    }
+}
+
 /// Each minute a burst, each hour another queue, each day a stall of twenty seconds, in which the link
 /// is taken to have been down: what comes is sent or dropped and told, and nothing stays.
 #[test]
