@@ -109,6 +109,31 @@ fn a_flooded_bridge_that_stands_still_doubles_nothing() {
     }
 }
 
+/// As a service manager ends one that is stopped: SIGTERM, then SIGCONT.
+#[test]
+fn one_that_ends_after_a_standstill_doubles_nothing() {
+    if !available() {
+        return;
+    }
+    for port in ["packet", "packet --workers 2"] {
+        let link = Link::new();
+        let words = format!("a1 b1 --require-fail-open --keep-bridge --port {port}");
+        let mut process = bridge(&link, &words, Path::new("."));
+        let (sent, received) = numbered(&link, || {
+            wait(300);
+            process.signal("STOP");
+            wait(400);
+            process.signal("TERM");
+            process.signal("CONT");
+            assert!(process.ends_by_itself());
+            wait(200);
+        });
+        let lost = lost_but_not_doubled(sent, &received);
+        println!("{port}: {sent} sent, {lost} lost");
+        assert!(lost < sent as usize / 5, "{lost} of {sent} are lost");
+    }
+}
+
 #[test]
 fn stale_frames_are_dropped_and_counted() {
     if !available() {
