@@ -4,13 +4,18 @@
 //! A choice is a value of the swept queue (or else of the first swept field), a condition a
 //! combination of all other swept fields. Two choices are told apart where their means differ by
 //! more than their 95 % intervals together (by 5 % where there is one seed) and by what matters.
+//!
+//! Over several conditions a choice has the mean of its means. Its interval is that of the seeds'
+//! means over the conditions: a seed's dice are the same in all of them, so that its runs are one
+//! observation, and the seeds alone are independent.
 
-use crate::headline::{Headline, headlines};
+use crate::headline::{drop_ratio, goodput_bps, jain, median_ms, p95_ms};
 use crate::labels;
-use crate::seeds::OverSeeds;
+use crate::seeds::{OverSeeds, groups};
 use crate::show::{Show, index_to, ms_to, percent_to, rate_to};
 use indexmap::{IndexMap, IndexSet};
 use sojourn_world::{RunResult, WorldName};
+use std::collections::BTreeMap;
 
 /// What the results of one world recommend.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +35,8 @@ pub(crate) struct Aim {
     pub(crate) name: &'static str,
     /// By which figure.
     pub(crate) by: &'static str,
-    /// The choices that serve it best, the best first; empty when all are alike.
+    /// The choices that serve it best, the best first, and that with the best mean if it is
+    /// another; empty when all are alike.
     pub(crate) best: Vec<Choice>,
     /// The choice that serves it least; none when all are alike.
     pub(crate) worst: Option<Choice>,
@@ -44,8 +50,10 @@ pub(crate) struct Choice {
     pub(crate) name: String,
     /// Number of its colour.
     pub(crate) colour: usize,
-    /// Mean and interval, or the range over the conditions.
+    /// Mean and interval.
     pub(crate) figure: String,
+    /// From the lowest to the highest mean of the conditions, where these differ.
+    pub(crate) range: Option<String>,
     /// In how many conditions it is among the best.
     pub(crate) wins: usize,
 }
@@ -54,7 +62,7 @@ pub(crate) struct Choice {
 struct Want {
     aim: &'static str,
     by: &'static str,
-    figure: fn(&Headline) -> Option<OverSeeds>,
+    figure: fn(&RunResult) -> f64,
     more_is_better: bool,
     /// A smaller difference is none, in the figure's unit.
     matters: f64,
@@ -65,7 +73,7 @@ const WANTS: [Want; 5] = [
     Want {
         aim: "Little waiting",
         by: "median induced RTT",
-        figure: |h| h.median_ms,
+        figure: median_ms,
         more_is_better: false,
         matters: 0.5,
         show: ms_to,
@@ -73,7 +81,7 @@ const WANTS: [Want; 5] = [
     Want {
         aim: "Little waiting in bad moments",
         by: "95th percentile of the induced RTT",
-        figure: |h| h.p95_ms,
+        figure: p95_ms,
         more_is_better: false,
         matters: 1.0,
         show: ms_to,
@@ -81,7 +89,7 @@ const WANTS: [Want; 5] = [
     Want {
         aim: "Much throughput",
         by: "sum of goodputs",
-        figure: |h| h.goodput_bps,
+        figure: goodput_bps,
         more_is_better: true,
         matters: 1e4,
         show: rate_to,
@@ -89,7 +97,7 @@ const WANTS: [Want; 5] = [
     Want {
         aim: "Equal shares",
         by: "Jain’s index of the flows that take all they can get",
-        figure: |h| h.jain,
+        figure: jain,
         more_is_better: true,
         matters: 0.01,
         show: index_to,
@@ -97,7 +105,7 @@ const WANTS: [Want; 5] = [
     Want {
         aim: "Few lost packets",
         by: "dropped share of the packets offered to all queues",
-        figure: |h| h.drop_ratio,
+        figure: drop_ratio,
         more_is_better: false,
         matters: 0.001,
         show: percent_to,
@@ -110,25 +118,25 @@ pub(crate) fn aims(results: &[RunResult]) -> Vec<Aims> {
         return Vec::new();
     };
     let colours = labels::colours(results);
-    let all = headlines(results);
-    let numbers = labels::cell_numbers(results);
-    let mut places = vec![("", String::new()); colours.len()];
-    for (run, cell) in results.iter().zip(numbers) {
-        let of = |(key, value): &(String, String)| (key != field).then(|| format!("{key}={value}"));
-        let others: Vec<String> = run.params.iter().filter_map(of).collect();
-        let own = run.params.iter().find(|(key, _)| key == field);
-        let own = own.map_or("default", |(_, value)| value.as_str());
-        places[cell] = (own, others.join(" "));
-    }
+    let numbers = labels::cell_numbers(results).into_iter();
+    let numbers: BTreeMap<_, _> = results.iter().map(|run| &run.params).zip(numbers).collect();
+    let all = groups(results);
     let of_world = |world: &WorldName| {
         let mut grid: Grid<'_> = IndexMap::new();
-        for headline in all.iter().filter(|headline| headline.world == *world) {
-            let (choice, condition) = &places[headline.cell];
-            let colour = colours[headline.cell];
-            let cells = grid.entry(condition).or_default();
-            cells.push((*choice, colour, headline));
+        for runs in all.iter().filter(|runs| runs[0].world == *world) {
+            let params = &runs[0].params;
+            let others = params.iter().filter(|(key, _)| key != field);
+            let condition: Vec<String> = others
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            let own = params.iter().find(|(key, _)| key == field);
+            grid.entry(condition.join(" ")).or_default().push(Cell {
+                choice: own.map_or("default", |(_, value)| value.as_str()),
+                colour: colours[numbers[params]],
+                runs: runs.clone(),
+            });
         }
-        let choices: IndexSet<&str> = grid.values().flatten().map(|(name, ..)| *name).collect();
+        let choices: IndexSet<&str> = grid.values().flatten().map(|cell| cell.choice).collect();
         let list: Vec<Aim> = WANTS.iter().filter_map(|want| want.judge(&grid)).collect();
         (choices.len() > 1 && !list.is_empty()).then(|| Aims {
             world: world.clone(),
@@ -143,18 +151,51 @@ pub(crate) fn aims(results: &[RunResult]) -> Vec<Aims> {
         .collect()
 }
 
-/// By condition the choices, each with its colour and figures.
-type Grid<'a> = IndexMap<&'a str, Vec<(&'a str, usize, &'a Headline)>>;
+/// The runs of a choice in a condition.
+struct Cell<'a> {
+    choice: &'a str,
+    colour: usize,
+    runs: Vec<&'a RunResult>,
+}
+
+/// By condition the choices.
+type Grid<'a> = IndexMap<String, Vec<Cell<'a>>>;
 
 /// What a choice reached in the conditions.
 #[derive(Default)]
 struct Record {
     colour: usize,
+    /// In each condition.
     values: Vec<OverSeeds>,
+    /// The values of each seed.
+    by_seed: BTreeMap<u64, Vec<f64>>,
     /// In how many conditions it was best, or not told apart from that.
     wins: usize,
     /// In how many it was the very best.
     first: usize,
+}
+
+impl Record {
+    /// The mean over the conditions, with the interval of those seeds that were run in all.
+    fn over_conditions(&self) -> OverSeeds {
+        let conditions = self.values.len();
+        let of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let whole = self
+            .by_seed
+            .values()
+            .filter(|values| values.len() == conditions);
+        let seeds = OverSeeds::of(whole.map(|values| of(values)));
+        let means: Vec<f64> = self.values.iter().map(|value| value.mean).collect();
+        OverSeeds {
+            mean: of(&means),
+            ..seeds.unwrap_or(OverSeeds {
+                n: 0,
+                mean: 0.0,
+                sd: None,
+                ci95: None,
+            })
+        }
+    }
 }
 
 impl Want {
@@ -181,45 +222,57 @@ impl Want {
         }
     }
 
-    fn judge(&self, grid: &Grid<'_>) -> Option<Aim> {
+    /// What each choice reached, and whether any was behind another; none where a figure is
+    /// missing.
+    fn records<'a>(&self, grid: &Grid<'a>) -> Option<(Vec<(&'a str, Record)>, bool)> {
         let mut records: IndexMap<&str, Record> = IndexMap::new();
         let mut differs = false;
         for cells in grid.values() {
-            let best = self.best(cells.iter().filter_map(|(.., h)| (self.figure)(h)))?;
-            for &(name, colour, headline) in cells {
-                let value = (self.figure)(headline)?;
-                let record = records.entry(name).or_default();
+            let over =
+                |cell: &Cell<'_>| OverSeeds::of(cell.runs.iter().map(|run| (self.figure)(run)));
+            let best = self.best(cells.iter().filter_map(over))?;
+            for cell in cells {
+                let value = over(cell)?;
+                let record = records.entry(cell.choice).or_default();
                 let behind = self.is_better(best, value);
                 differs |= behind;
-                record.colour = colour;
+                record.colour = cell.colour;
                 record.values.push(value);
+                for run in &cell.runs {
+                    record
+                        .by_seed
+                        .entry(run.seed)
+                        .or_default()
+                        .push((self.figure)(run));
+                }
                 record.wins += usize::from(!behind);
                 record.first += usize::from(value == best);
             }
         }
-        let mut ranked: Vec<(&str, Record)> = records.into_iter().collect();
-        if ranked.len() < 2 {
-            return None;
-        }
-        let mean = |record: &Record| {
-            let sum: f64 = record.values.iter().map(|value| value.mean).sum();
-            sum / record.values.len() as f64
-        };
+        (records.len() > 1).then(|| (records.into_iter().collect(), differs))
+    }
+
+    fn judge(&self, grid: &Grid<'_>) -> Option<Aim> {
+        let (mut ranked, differs) = self.records(grid)?;
         let sign = if self.more_is_better { -1.0 } else { 1.0 };
+        let mean = |record: &Record| sign * record.over_conditions().mean;
         ranked.sort_by(|(_, a), (_, b)| {
             let by_wins = (b.wins, b.first).cmp(&(a.wins, a.first));
-            by_wins.then((sign * mean(a)).total_cmp(&(sign * mean(b))))
+            by_wins.then(mean(a).total_cmp(&mean(b)))
         });
         let choice = |(name, record): &(&str, Record)| Choice {
             name: (*name).to_owned(),
             colour: record.colour,
-            figure: self.shown(&record.values),
+            figure: self.shown(record.over_conditions()),
+            range: Some(self.range(&record.values)).filter(|range| range.contains(" to ")),
             wins: record.wins,
         };
         let most = ranked[0].1.wins;
-        let best = ranked.iter().filter(|(_, record)| record.wins == most);
         let mut by_mean: Vec<&(&str, Record)> = ranked.iter().collect();
-        by_mean.sort_by(|a, b| (sign * mean(&a.1)).total_cmp(&(sign * mean(&b.1))));
+        by_mean.sort_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
+        let highest = by_mean[0].0;
+        let best = ranked.iter();
+        let best = best.filter(|(name, record)| record.wins == most || *name == highest);
         let all: Vec<OverSeeds> = ranked.iter().flat_map(|(_, r)| r.values.clone()).collect();
         Some(Aim {
             name: self.aim,
@@ -238,13 +291,9 @@ impl Want {
         })
     }
 
-    /// Mean and interval of one condition, the range of several.
-    fn shown(&self, values: &[OverSeeds]) -> String {
-        let [only] = values else {
-            return self.range(values);
-        };
-        let mean = (self.show)(only.mean, 3);
-        match only.ci95 {
+    fn shown(&self, value: OverSeeds) -> String {
+        let mean = (self.show)(value.mean, 3);
+        match value.ci95 {
             Some(ci) => format!("{mean} ± {}", (self.show)(ci, 2)),
             None => mean,
         }
@@ -283,8 +332,8 @@ pub(crate) fn unknown(results: &[RunResult]) -> Vec<String> {
               below 5 % are taken for none."
             .to_owned(),
         n => format!(
-            "Differences within the intervals: they are 95 % intervals of the mean over {n} seeds, \
-             of one comparison at a time."
+            "Differences within the intervals: they are 95 % intervals of the mean over {n} seeds \
+             (Student’s t), of one comparison at a time."
         ),
     });
     let worlds = labels::worlds(results);
@@ -307,7 +356,7 @@ pub(crate) fn unknown(results: &[RunResult]) -> Vec<String> {
     ));
     if !first.flows.iter().any(|(_, flow)| flow.app == "ping") {
         said.push(
-            "What a packet beside the load would wait: no flow is a `ping`, the latency is that of \
+            "What a packet beside the load would wait: no flow is a ping, the latency is that of \
              the loaded connections themselves."
                 .to_owned(),
         );
@@ -328,47 +377,34 @@ fn list(words: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn over(mean: f64, ci95: Option<f64>) -> OverSeeds {
-        let n = if ci95.is_some() { 3 } else { 1 };
-        OverSeeds {
-            n,
-            mean,
-            sd: ci95,
-            ci95,
-        }
+    /// The runs of a choice in a condition: their goodputs in Mbit/s, by seed from one on.
+    type Goodputs<'a> = (&'a str, &'a [f64]);
+
+    fn runs(choice: &str, condition: &str, goodputs: &[f64]) -> Vec<RunResult> {
+        let run = |(mbit, seed): (&f64, u64)| {
+            let mut run = labels::tests::run(&[("queue.qdisc", choice), ("rtt", condition)]);
+            run.seed = seed;
+            run.aggregate.goodput_bps = mbit * 1e6;
+            run
+        };
+        goodputs.iter().zip(1..).map(run).collect()
     }
 
-    fn headline(median: OverSeeds) -> Headline {
-        Headline {
-            world: WorldName::new("sim"),
-            cell: 0,
-            seeds: 3,
-            latency_of: vec!["probe".to_owned()],
-            median_ms: Some(median),
-            p95_ms: None,
-            goodput_bps: None,
-            jain: None,
-            drop_ratio: None,
-            mark_ratio: None,
+    /// What serves much throughput, by condition.
+    fn judged(conditions: &[&[Goodputs<'_>]]) -> Aim {
+        let mut results = Vec::new();
+        for (condition, list) in ["20ms", "40ms", "80ms"].iter().zip(conditions) {
+            for (choice, goodputs) in *list {
+                results.extend(runs(choice, condition, goodputs));
+            }
         }
-    }
-
-    /// The judgement on medians, each with its interval, by condition and choice.
-    fn judged(conditions: &[&[(&'static str, f64, Option<f64>)]]) -> Aim {
-        let names = ["a", "b", "c"];
-        let lists: Vec<Vec<(&str, Headline)>> = (conditions.iter())
-            .map(|list| {
-                let one = |&(name, mean, ci)| (name, headline(over(mean, ci)));
-                list.iter().map(one).collect()
-            })
-            .collect();
-        let cells = lists.iter().map(|list| {
-            let cells = list.iter().enumerate();
-            let cells = cells.map(|(at, (name, headline))| (*name, at, headline));
-            cells.collect::<Vec<_>>()
-        });
-        let grid: Grid<'_> = names.into_iter().zip(cells).collect();
-        WANTS[0].judge(&grid).expect("there are figures")
+        let [part] = &aims(&results)[..] else {
+            panic!("there is one world")
+        };
+        assert_eq!(part.conditions, conditions.len());
+        let mut list = part.list.iter();
+        let found = list.find(|aim| aim.name == "Much throughput");
+        found.expect("there are goodputs").clone()
     }
 
     fn names(aim: &Aim) -> Vec<&str> {
@@ -377,42 +413,86 @@ mod tests {
 
     #[test]
     fn the_best_and_those_not_told_apart_from_it() {
-        // 4 ± 0.5 and 5 ± 1.5: the intervals together are hypot(0.5, 1.5) = 1.58 > 1.
+        // Three values a step apart have 95 % intervals of 4.3027 / √3 = 2.484 steps.
+        // 9 ± 0.497 and 8 ± 1.49: the intervals together are hypot(0.497, 1.49) = 1.57 > 1.
         let aim = judged(&[&[
-            ("pfifo", 900.0, Some(40.0)),
-            ("fq_pie", 5.0, Some(1.5)),
-            ("fq_codel", 4.0, Some(0.5)),
+            ("pfifo", &[2.0, 3.0, 4.0]),
+            ("fq_pie", &[7.4, 8.0, 8.6]),
+            ("fq_codel", &[8.8, 9.0, 9.2]),
         ]]);
         assert_eq!(names(&aim), ["fq_codel", "fq_pie"]);
-        assert_eq!(aim.best[0].figure, "4.00 ms ± 0.50 ms");
+        assert_eq!(aim.best[0].figure, "9.00 Mbit/s ± 500 kbit/s");
+        assert_eq!(aim.best[0].range, None, "there is one condition");
         assert_eq!(aim.worst.expect("it differs").name, "pfifo");
         // One seed: 5 % of 100 is 5.
-        let aim = judged(&[&[("a", 100.0, None), ("b", 104.0, None), ("c", 106.0, None)]]);
+        let aim = judged(&[&[("a", &[100.0]), ("b", &[96.0]), ("c", &[94.0])]]);
         assert_eq!(names(&aim), ["a", "b"]);
+        assert_eq!(aim.best[0].figure, "100 Mbit/s");
     }
 
     #[test]
     fn what_makes_no_difference_is_said() {
-        let aim = judged(&[&[("a", 4.0, Some(0.0)), ("b", 4.4, Some(0.0))]]);
-        assert_eq!(
-            (names(&aim).len(), aim.worst),
-            (0, None),
-            "half a millisecond matters"
-        );
-        assert_eq!(aim.alike.as_deref(), Some("4.00 ms to 4.40 ms"));
+        let aim = judged(&[&[("a", &[4.0]), ("b", &[3.9])]]);
+        assert_eq!((names(&aim).len(), aim.worst), (0, None));
+        assert_eq!(aim.alike.as_deref(), Some("3.90 Mbit/s to 4.00 Mbit/s"));
     }
 
     #[test]
     fn conditions_are_counted() {
         let aim = judged(&[
-            &[("a", 10.0, None), ("b", 20.0, None)],
-            &[("a", 50.0, None), ("b", 20.0, None)],
-            &[("a", 10.0, None), ("b", 20.0, None)],
+            &[("a", &[50.0]), ("b", &[40.0])],
+            &[("a", &[20.0]), ("b", &[40.0])],
+            &[("a", &[50.0]), ("b", &[40.0])],
         ]);
+        // Both have a mean of 40.
         assert_eq!(names(&aim), ["a"]);
+        let range = aim.best[0].range.as_deref();
         assert_eq!(
-            (aim.best[0].wins, aim.best[0].figure.as_str()),
-            (2, "10.0 ms to 50.0 ms")
+            (aim.best[0].wins, range),
+            (2, Some("20.0 Mbit/s to 50.0 Mbit/s"))
+        );
+    }
+
+    #[test]
+    fn a_seed_is_one_observation_over_all_conditions() {
+        // The seeds' means over the two conditions are 4, 5 and 6, though each condition scatters
+        // by 2: 4.3027 / √3 = 2.484. Of a condition alone it would be twice that.
+        let steady: &[f64] = &[20.0, 20.1, 20.2];
+        let aim = judged(&[
+            &[("a", &[2.0, 4.0, 6.0]), ("b", steady)],
+            &[("a", &[6.0, 6.0, 6.0]), ("b", steady)],
+        ]);
+        let worst = aim.worst.expect("it differs");
+        assert_eq!(worst.figure, "5.00 Mbit/s ± 2.5 Mbit/s");
+        assert_eq!(worst.range.as_deref(), Some("4.00 Mbit/s to 6.00 Mbit/s"));
+        // Scatter that other conditions take back is none.
+        let aim = judged(&[
+            &[("a", &[2.0, 4.0, 6.0]), ("b", steady)],
+            &[("a", &[6.0, 4.0, 2.0]), ("b", steady)],
+        ]);
+        assert_eq!(
+            aim.worst.expect("it differs").figure,
+            "4.00 Mbit/s ± 0 kbit/s"
+        );
+        // A seed that one condition lacks is left out of the interval.
+        let aim = judged(&[
+            &[("a", &[2.0, 4.0]), ("b", steady)],
+            &[("a", &[6.0]), ("b", steady)],
+        ]);
+        assert_eq!(aim.worst.expect("it differs").figure, "4.50 Mbit/s");
+    }
+
+    #[test]
+    fn the_best_mean_is_named_beside_those_that_are_best_more_often() {
+        let aim = judged(&[
+            &[("a", &[10.0]), ("b", &[9.0])],
+            &[("a", &[10.0]), ("b", &[9.0])],
+            &[("a", &[10.0]), ("b", &[30.0])],
+        ]);
+        assert_eq!(names(&aim), ["a", "b"]);
+        assert_eq!(
+            aim.worst, None,
+            "what is named among the best is not the worst"
         );
     }
 }

@@ -39,8 +39,32 @@ pub(crate) fn headlines(results: &[RunResult]) -> Vec<Headline> {
         .collect()
 }
 
+/// Median induced RTT of a run in ms, averaged over its probes.
+pub(crate) fn median_ms(run: &RunResult) -> f64 {
+    run.induced_rtt(Statistic::P50)
+}
+
+/// Its 95th percentile.
+pub(crate) fn p95_ms(run: &RunResult) -> f64 {
+    run.induced_rtt(Statistic::P95)
+}
+
+/// Sum of goodputs of a run in bit/s.
+pub(crate) fn goodput_bps(run: &RunResult) -> f64 {
+    run.aggregate.goodput_bps
+}
+
+/// Jain's index of a run.
+pub(crate) fn jain(run: &RunResult) -> f64 {
+    run.aggregate.jain.unwrap_or(f64::NAN)
+}
+
+/// Dropped over offered packets of a run, all links together.
+pub(crate) fn drop_ratio(run: &RunResult) -> f64 {
+    share(run, |l| l.dropped_packets)
+}
+
 fn headline(group: &[&RunResult], cell: usize) -> Headline {
-    let latency = |statistic| OverSeeds::of(group.iter().map(|run| run.induced_rtt(statistic)));
     let over =
         |value: &dyn Fn(&RunResult) -> f64| OverSeeds::of(group.iter().map(|run| value(run)));
     Headline {
@@ -48,11 +72,11 @@ fn headline(group: &[&RunResult], cell: usize) -> Headline {
         cell,
         seeds: group.len(),
         latency_of: group[0].probes().map(|(name, _)| name.to_owned()).collect(),
-        median_ms: latency(Statistic::P50),
-        p95_ms: latency(Statistic::P95),
-        goodput_bps: over(&|run| run.aggregate.goodput_bps),
-        jain: over(&|run| run.aggregate.jain.unwrap_or(f64::NAN)),
-        drop_ratio: over(&|run| share(run, |l| l.dropped_packets)),
+        median_ms: over(&median_ms),
+        p95_ms: over(&p95_ms),
+        goodput_bps: over(&goodput_bps),
+        jain: over(&jain),
+        drop_ratio: over(&drop_ratio),
         mark_ratio: over(&|run| share(run, |l| l.marked_packets)),
     }
 }

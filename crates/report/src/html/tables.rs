@@ -13,11 +13,13 @@ use sojourn_world::{RunResult, WorldName};
 /// Which choice for which aim, by world.
 pub(super) fn aims(results: &[RunResult]) -> Vec<Value> {
     let choice = |choice: &Choice, all: usize| {
+        let wins = (all > 1).then(|| format!("best in {} of {all}", choice.wins));
         context! {
             name => choice.name.clone(),
             colour => choice.colour % 8,
             figure => unbroken(&choice.figure),
-            wins => if all > 1 { format!("in {} of {all}", choice.wins) } else { String::new() },
+            range => choice.range.as_deref().map(unbroken),
+            wins => wins,
         }
     };
     let parts = aims::aims(results).into_iter().map(|part| {
