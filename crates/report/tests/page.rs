@@ -347,3 +347,24 @@ fn radios_have_a_picture_of_their_network() {
     let file: Value = serde_json::from_str(&summary).expect("it is JSON");
     assert_eq!(file["cells"][0]["radio"]["places_m"][1][0], 25.0);
 }
+
+#[test]
+fn what_nobody_measured_has_no_column() {
+    let mut results = results(&Shape::demo());
+    let columns = [
+        "Median induced RTT</th>",
+        "95th percentile</th>",
+        "Jain’s index</th>",
+    ];
+    let whole = page(&results);
+    assert!(columns.iter().all(|column| whole.contains(column)));
+    for run in &mut results {
+        run.aggregate.jain = None;
+        for (_, flow) in &mut run.flows {
+            flow.induced_rtt.count = 0;
+        }
+    }
+    let page = page(&results);
+    assert!(!columns.iter().any(|column| page.contains(column)));
+    assert!(page.contains("data-of=\"Goodput\""));
+}

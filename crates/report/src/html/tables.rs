@@ -109,9 +109,11 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
         worlds => worlds.len() > 1,
         marked => marked,
         interval => list.iter().any(|h| h.seeds > 1),
+        latency => list.iter().any(|h| h.median_ms.is_some()),
+        fairness => list.iter().any(|h| h.jain.is_some()),
         latency_of => match list.first().map(|h| &h.latency_of[..]) {
             Some([one]) => format!("flow {one}"),
-            Some([]) | None => "no flow (none measured it)".to_owned(),
+            Some([]) | None => "the flows that measure it".to_owned(),
             Some(few) if few.len() <= 4 => format!("flows {} (their mean)", few.join(", ")),
             Some(many) => format!("{} flows (their mean)", many.len()),
         },
