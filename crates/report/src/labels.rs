@@ -107,7 +107,7 @@ pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
 }
 
 /// Queues that have the same colour on every page, by the first word of their strings.
-const OWN_COLOURS: [(&str, usize); 12] = [
+const OWN_COLOURS: [(&str, usize); 13] = [
     ("fq_codel", 0),
     ("red", 1),
     ("codel", 2),
@@ -118,6 +118,7 @@ const OWN_COLOURS: [(&str, usize); 12] = [
     ("cake", 6),
     ("pfifo", 7),
     ("bfifo", 7),
+    ("pfifo_head_drop", 7),
     ("fifo", 7),
     ("droptail", 7),
 ];

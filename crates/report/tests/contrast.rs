@@ -60,3 +60,40 @@ fn text_and_lines_stand_out_in_both_themes() {
         }
     }
 }
+
+/// A colour in Oklab (Ottosson, 2020), where a distance is about what eyes see of it.
+fn oklab(colour: [f64; 3]) -> [f64; 3] {
+    let linear = colour.map(|c| match c {
+        ..=0.04045 => c / 12.92,
+        _ => libm::pow((c + 0.055) / 1.055, 2.4),
+    });
+    let times = |rows: [[f64; 3]; 3], v: [f64; 3]| {
+        rows.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+    };
+    let cones = [
+        [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+        [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+        [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+    ];
+    let axes = [
+        [0.210_454_255_3, 0.793_617_785_0, -0.004_072_046_8],
+        [1.977_998_495_1, -2.428_592_205_0, 0.450_593_709_9],
+        [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
+    ];
+    times(axes, times(cones, linear).map(libm::cbrt))
+}
+
+#[test]
+fn lines_can_be_told_apart_in_both_themes() {
+    for rule in [":root {", ":root[data-theme='dark']"] {
+        let colours = colours(rule);
+        let lines: Vec<_> = (0..8).map(|n| oklab(colours[&*format!("c{n}")])).collect();
+        for (number, a) in lines.iter().enumerate() {
+            for (other, b) in lines.iter().enumerate().skip(number + 1) {
+                let squares: f64 = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum();
+                let far = squares.sqrt();
+                assert!(far >= 0.099, "{rule} c{number} and c{other}: {far:.3}");
+            }
+        }
+    }
+}
