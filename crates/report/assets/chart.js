@@ -182,8 +182,11 @@ S.Chart = class {
     }
     if (this.options.xRange) [x0, x1] = this.options.xRange;
     else if (!this.options.xLog && x0 > 0 && x0 < x1 / 10) x0 = 0;
-    // Markers at the last value need room.
-    if (shown.some((s) => s.everyMark)) x1 += 0.03 * (x1 - x0);
+    // Markers at the first and the last value need room.
+    if (shown.some((s) => s.everyMark)) {
+      const room = 0.03 * (x1 - x0);
+      [x0, x1] = [x0 - room, x1 + room];
+    }
     if (this.zoom) [x0, x1] = this.zoom;
     if (!(x1 > x0)) x1 = x0 + 1;
     if (!S.finite(x0)) [x0, x1] = [0, 1];

@@ -175,7 +175,9 @@ S.Distributions = class {
           ? ` Filled: ${S.worlds[0]}; hollow and dashed: ${S.worlds.slice(1).join(', ')}.`
           : ''),
     });
-    const ends = curves.flatMap((c) => [c.x(0), c.x(c.y.length - 1)]);
+    // The first hundredth would fill half of a logarithmic axis.
+    const starts = curves.map((c) => c.x(c.y.findIndex((share) => share >= 0.01)));
+    const ends = curves.map((c) => c.x(c.y.length - 1));
     const groups = [...new Set(curves.map((c) => c.group))];
     const parent =
       groups.length > 1 ? S.el('div', { class: 'charts' }) : S.el('div', { class: 'charts single' });
@@ -187,7 +189,7 @@ S.Distributions = class {
         xTitle: `${figure.title}, ${figure.unit} (logarithmic)`,
         xUnit: figure.unit,
         xLog: true,
-        xRange: [Math.min(...ends), Math.max(...ends)],
+        xRange: [Math.min(...starts), Math.max(...ends)],
         yMax: 1,
         series: curves.filter((c) => c.group === group),
         height: group ? 240 : 300,

@@ -168,7 +168,7 @@ S.Tradeoff = class {
     const scale = log && width >= 480 ? ' (logarithmic)' : '';
     const about = `median induced RTT, ms${scale}: less to the right`;
     text({ x: middle, y: frame.bottom + 34, 'text-anchor': 'middle' }, about);
-    const turn = `translate(11 ${(frame.top + frame.bottom) / 2}) rotate(-90)`;
+    const turn = `translate(13 ${(frame.top + frame.bottom) / 2}) rotate(-90)`;
     text({ transform: turn, 'text-anchor': 'middle' }, `sum of goodputs, ${unit}`);
     root.append(
       S.svg('line', {
@@ -179,8 +179,11 @@ S.Tradeoff = class {
         y2: frame.bottom,
       }),
     );
-    const taken = [];
-    const marks = this.rows.map((row) => this.mark(root, row, x, y, taken));
+    const marks = this.rows.map((row) => this.mark(root, row, x, y));
+    const taken = marks.map((mark) => [mark.x - 6, mark.x + 6, mark.y + 4]);
+    for (const { row, ...e } of marks) {
+      if (this.rows.length <= 12 && row.world === S.worlds[0]) this.name(root, row, e, taken);
+    }
     P.arrows(
       marks.sort((a, b) => a.x - b.x).map((mark) => mark.group),
       () => this.hide(),
@@ -189,7 +192,7 @@ S.Tradeoff = class {
   }
 
   // The ellipse is that of the points on the paper, so that it is one on a logarithmic axis too.
-  mark(root, row, x, y, taken) {
+  mark(root, row, x, y) {
     const colour = S.colour(S.cellColour(row.cell));
     const hollow = S.worlds.indexOf(row.world) > 0;
     const e = S.ellipse(row.points.map(([px, py]) => [x(px), y(py)]));
@@ -221,22 +224,36 @@ S.Tradeoff = class {
     group.addEventListener('pointerenter', show);
     group.addEventListener('focus', show);
     root.append(group);
-    if (this.rows.length <= 12 && !hollow) this.name(root, row, e, taken);
-    return { group, x: e.x };
+    return { group, row, x: e.x, y: e.y };
   }
 
-  // Names stand beside their points while there is room.
+  // Names stand beside their points, on whichever side there is room.
   name(root, row, e, taken) {
     const wide = row.label.length * 6.6;
-    const right = e.x + 12 + wide < this.plot.clientWidth;
-    const from = right ? e.x + 10 : e.x - 10 - wide;
-    const fits = taken.every(([a, b, at]) => from > b || from + wide < a || Math.abs(at - e.y) > 14);
-    if (!fits) return;
-    taken.push([from, from + wide, e.y]);
+    const sides = [
+      [true, -7],
+      [true, 15],
+      [false, -7],
+      [false, 15],
+    ];
+    const fits = ({ from, y }) =>
+      from >= 0 &&
+      from + wide < this.plot.clientWidth &&
+      taken.every(([a, b, at]) => from > b || from + wide < a || Math.abs(at - y) > 13);
+    const place = sides
+      .map(([right, down]) => ({ from: right ? e.x + 10 : e.x - 10 - wide, right, y: e.y + down }))
+      .find(fits);
+    if (!place) return;
+    taken.push([place.from, place.from + wide, place.y]);
     root.append(
       S.svg(
         'text',
-        { class: 'label', x: right ? e.x + 10 : e.x - 10, y: e.y - 7, 'text-anchor': right ? 'start' : 'end' },
+        {
+          class: 'label',
+          x: place.right ? e.x + 10 : e.x - 10,
+          y: place.y,
+          'text-anchor': place.right ? 'start' : 'end',
+        },
         row.label,
       ),
     );

@@ -113,6 +113,9 @@ S.Trend = class {
     const chosen = others.includes(S.data.choice);
     const rest = (line) => (chosen ? S.facetValues(line.cell, this.field) : line.name);
     const rests = [...new Set([...lines.values()].map(rest))];
+    const { unit: base } = S.quantity(params[0][this.field]);
+    const at = [...lines.values()].flatMap((line) => line.points.map((p) => p[0]));
+    const [factor, xUnit] = S.scale(base, Math.max(...at));
     const series = [...lines.values()].map((line) => {
       const points = line.points.sort((a, b) => a[0] - b[0]);
       const place = rests.indexOf(rest(line));
@@ -120,12 +123,11 @@ S.Trend = class {
         name: S.worlds.length > 1 ? `${line.name} ${line.world}` : line.name,
         index: chosen ? S.cellColour(line.cell) + S.colours * place : place,
         dash: chosen && S.worlds.length === 1 ? S.dashes[place % 4] : S.dash(line.world),
-        x: (i) => points[i][0],
+        x: (i) => points[i][0] / factor,
         y: points.map((p) => p[1]),
         everyMark: true,
       };
     });
-    const xUnit = S.quantity(params[0][this.field]).unit;
     const values = series.flatMap((s) => s.y).filter((v) => v > 0);
     new S.Chart(parent, {
       title,
