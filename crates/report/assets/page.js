@@ -78,6 +78,49 @@ P.arrows = (items, hide) => {
   });
 };
 
+// --- what marks tell ------------------------------------------------------------------------
+
+P.tip = {
+  node: null,
+  show(text, x, y) {
+    if (!this.node) {
+      this.node = P.make('div', { class: 'tip', role: 'status' });
+      document.body.append(this.node);
+    }
+    const { node } = this;
+    node.textContent = text;
+    node.hidden = false;
+    const room = document.documentElement.clientWidth;
+    const left = x + 14 + node.offsetWidth > room ? x - node.offsetWidth - 10 : x + 14;
+    node.style.left = `${Math.max(4, left) + window.scrollX}px`;
+    node.style.top = `${y + 14 + window.scrollY}px`;
+  },
+  hide() {
+    if (this.node) this.node.hidden = true;
+  },
+};
+
+// What the marks of a drawing say of themselves (their <title>), beside the pointer at once instead
+// of after a while; Tab comes to the drawing, arrows go from mark to mark.
+P.tell = (svg) => {
+  const hide = () => P.tip.hide();
+  const marks = [...svg.querySelectorAll('title')].map((title) => {
+    const mark = title.parentNode;
+    const text = title.textContent;
+    title.remove();
+    mark.setAttribute('role', 'img');
+    mark.setAttribute('aria-label', text);
+    mark.addEventListener('pointermove', (event) => P.tip.show(text, event.clientX, event.clientY));
+    mark.addEventListener('focus', () => {
+      const box = mark.getBoundingClientRect();
+      P.tip.show(text, box.right - 8, box.top + box.height / 2);
+    });
+    mark.addEventListener('pointerleave', hide);
+    return mark;
+  });
+  P.arrows(marks, hide);
+};
+
 // --- charts to take away --------------------------------------------------------------------
 
 P.download = (name, blob) => {
@@ -107,7 +150,10 @@ P.styled = (svg, attributes) => {
   const to = [copy, ...copy.querySelectorAll('*')];
   from.forEach((node, i) => {
     const style = window.getComputedStyle(node);
-    for (const name of P.styles) to[i].style.setProperty(name, style.getPropertyValue(name));
+    for (const name of P.styles) {
+      to[i].removeAttribute(name);
+      to[i].style.setProperty(name, style.getPropertyValue(name));
+    }
   });
   for (const [name, value] of Object.entries(attributes)) copy.setAttribute(name, value);
   return copy;

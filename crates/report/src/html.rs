@@ -23,6 +23,7 @@ const TEMPLATE: &str = include_str!("../assets/report.html.j2");
 /// The style of every page.
 pub const STYLE: &str = concat!(
     include_str!("../assets/report.css"),
+    include_str!("../assets/charts.css"),
     include_str!("../assets/tables.css")
 );
 /// What every page has, as a script: `P`.

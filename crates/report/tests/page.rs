@@ -343,6 +343,8 @@ fn radios_have_a_picture_of_their_network() {
     let page = page(&results);
     assert!(page.contains("Network of 2 stations"));
     assert!(page.contains("150 packets, 25.0 % of 200 frames lost"));
+    // The same as a table, for CSV.
+    assert!(page.contains("\t150\t200\t0.2500\">"), "{page}");
     let summary = sojourn_report::summary_json(&info(), &results);
     let file: Value = serde_json::from_str(&summary).expect("it is JSON");
     assert_eq!(file["cells"][0]["radio"]["places_m"][1][0], 25.0);

@@ -71,8 +71,8 @@ fn svg(run: &RunResult, stations: &Stations) -> String {
     let named = stations.places.len() <= MOST_NAMES;
     let name = |index: usize| run.links.get(index).map_or("", |(name, _)| name.as_str());
     let mut out = format!(
-        "<svg viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" aria-label=\"Network of {} \
-         stations\" style=\"width:100%;max-height:30rem\">",
+        "<svg viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"group\" aria-label=\"Network of {} \
+         stations\">",
         stations.places.len()
     );
     for place in stations.places.iter().filter(|_| named) {
@@ -101,9 +101,8 @@ fn svg(run: &RunResult, stations: &Stations) -> String {
         if named {
             let _ = write!(
                 out,
-                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\" \
-                 fill=\"var(--ink)\">{name}</text>",
-                y - 8.0
+                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
+                y - 11.0
             );
         }
     }
@@ -129,24 +128,24 @@ fn arrow<'a>(
     let (aside_x, aside_y) = (-dy / length * 4.0, dx / length * 4.0);
     let width = 1.0 + 5.0 * hop.packets as f64 / most;
     let hue = 210.0 + 150.0 * (2.0 * hop.loss()).min(1.0);
+    let (from, to) = (text(name(hop.from)), text(name(hop.to)));
+    let (packets, frames, loss) = (hop.packets, hop.frames, hop.loss());
     format!(
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" \
-         stroke=\"hsl({hue:.0} 70% 50%)\" stroke-width=\"{width:.1}\" \
-         stroke-opacity=\".8\"><title>{} to {}: {} packets, {:.1} % of \
-         {} frames lost</title></line>",
+         stroke=\"hsl({hue:.0} 70% 50%)\" stroke-width=\"{width:.1}\" stroke-opacity=\".8\" \
+         data-hop=\"{from}\t{to}\t{packets}\t{frames}\t{loss:.4}\">\
+         <title>{from} to {to}: {packets} packets, {:.1} % of {frames} frames lost</title></line>",
         x1 + aside_x,
         y1 + aside_y,
         x2 + aside_x,
         y2 + aside_y,
-        text(name(hop.from)),
-        text(name(hop.to)),
-        hop.packets,
-        100.0 * hop.loss(),
-        hop.frames,
+        100.0 * loss,
     )
 }
 
 /// Names have no such characters, but a file that is read might.
 fn text(name: &str) -> String {
-    name.replace('&', "&amp;").replace('<', "&lt;")
+    name.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
 }
