@@ -27,12 +27,15 @@ for (const chart of document.querySelectorAll('#charts .card')) {
   for (const svg of chart.querySelectorAll('.panels svg')) P.tell(svg);
   choose(chart);
   const title = chart.querySelector('h3').textContent;
+  const alone = chart.querySelectorAll('figure').length === 1;
   for (const figure of chart.querySelectorAll('figure')) {
     const panel = figure.querySelector('figcaption');
     const name = panel ? `${title} ${panel.textContent}` : title;
     const svg = figure.querySelector('svg');
     const number = panels;
     panels += 1;
-    tables.then((all) => figure.append(P.saveMenu(name, () => svg, () => all[number])));
+    // Of one panel the menu stands beside the heading.
+    const place = alone ? chart.querySelector('.chart-head') : figure;
+    tables.then((all) => place.append(P.saveMenu(name, () => svg, () => all[number])));
   }
 }

@@ -23,6 +23,8 @@ const LETTER: f64 = 5.4;
 const FEW: usize = 12;
 /// More points than a screen has columns are drawn as the mean of neighbours.
 const MOST_POINTS: usize = 400;
+/// Where an axis of shares ends that has nothing above 100 per cent, rounding aside.
+const FULL: f64 = 100.5;
 /// How far whiskers alone stretch a logarithmic axis down: four decades below its top.
 const DEPTH: f64 = 1e4;
 
@@ -192,7 +194,7 @@ impl Chart {
     /// One line for every name in any panel, when there are several.
     pub(crate) fn legend(&self) -> Vec<&Line> {
         let mut lines: Vec<&Line> = Vec::new();
-        for line in self.lines() {
+        for line in self.lines().filter(|line| !line.points.is_empty()) {
             if lines.iter().all(|known| known.name != line.name) {
                 lines.push(line);
             }
@@ -258,7 +260,9 @@ impl Chart {
             // Where all happens far above zero, the rest would be empty.
             false if self.kind == ChartKind::Lines && low > 0.5 * high => {
                 let room = (0.15 * (high - low)).max(0.02 * high);
-                (low - room, high + room)
+                let whole = self.y.label.contains('%') && high <= FULL;
+                let top = if whole { FULL } else { f64::INFINITY };
+                (low - room, (high + room).min(top))
             }
             // Bars and lines begin at zero; negative values go below it.
             false => (low.min(0.0), high.max(f64::MIN_POSITIVE) * 1.05),
@@ -348,7 +352,8 @@ impl Chart {
         let mut rows = vec![head];
         for line in &self.panels[panel].lines {
             let point = |dot: &Dot| {
-                let mut row = vec![line.name.clone(), at(&self.x, dot.x), at(&self.y, dot.y)];
+                let name = line.shown_name().to_owned();
+                let mut row = vec![name, at(&self.x, dot.x), at(&self.y, dot.y)];
                 if spread {
                     let (low, high) = dot.y_range;
                     row.extend([low, high, dot.inner.0, dot.inner.1].map(number));

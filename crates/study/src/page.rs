@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// The folder of the study's own files, from which the page can be made again.
 pub const STUDY: &str = "study";
 const OWN_SCRIPT: &str = include_str!("../assets/study.js");
+const OWN_STYLE: &str = include_str!("../assets/study.css");
 const TEMPLATE: &str = include_str!("../assets/study.html.j2");
 
 /// What is shown of a study that was reproduced.
@@ -134,12 +135,13 @@ impl Reproduced<'_> {
             "notes": self.failures,
             "references": self.study.references(),
             "claims": self.claims.iter().map(claim).collect::<Json>(),
-            "charts": self.charts.iter().map(chart).collect::<Json>(),
+            "charts": charts(&self.charts),
             "tables": self.tables,
             "source": info.source,
             // The tables of all panels, in the order of the page.
             "data": packed(&self.charts.iter().flat_map(tables).collect()),
             "style": STYLE,
+            "own_style": OWN_STYLE,
             "script": format!("{SCRIPT}\n{OWN_SCRIPT}"),
         })
     }
@@ -167,23 +169,64 @@ fn tables(chart: &Chart) -> impl Iterator<Item = Json> {
     (0..chart.panels.len()).map(|number| json!(chart.rows(number)))
 }
 
-fn chart(chart: &Chart) -> Json {
-    // Ours has no name where only the reference stands beside it.
-    let legend = chart.legend().into_iter().map(|line| {
-        let name = if line.name.is_empty() {
-            "ours"
-        } else {
-            &line.name
-        };
-        json!({ "id": line.name, "name": name, "key": line.key(chart.kind) })
+/// Charts of one panel in pairs, two a row.
+fn charts(all: &[Chart]) -> Json {
+    let alone = |chart: &Chart| chart.panels.len() == 1 && !chart.is_wide();
+    let rows = all.chunk_by(|a, b| alone(a) && alone(b));
+    let each = rows.flat_map(|row| {
+        let paired = if alone(&row[0]) { row.len() / 2 * 2 } else { 0 };
+        let row = row.iter().enumerate();
+        row.map(move |(place, one)| chart(one, place < paired))
     });
+    each.collect()
+}
+
+fn chart(chart: &Chart, half: bool) -> Json {
+    let legend = chart.legend().into_iter();
+    let legend = legend.map(
+        |line| json!({ "id": line.name, "name": line.shown_name(), "key": line.key(chart.kind) }),
+    );
     let panels = chart.panels.iter().enumerate();
     let panels =
         panels.map(|(number, panel)| json!({ "title": panel.title, "svg": chart.svg(number) }));
     json!({
         "title": chart.title,
         "wide": chart.is_wide(),
+        "half": half,
         "legend": legend.collect::<Json>(),
         "panels": panels.collect::<Json>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::charts;
+    use crate::draw::{Chart, ChartKind, Panel, Scaling};
+
+    fn of_panels(count: usize) -> Chart {
+        let panel = Panel {
+            title: String::new(),
+            lines: Vec::new(),
+        };
+        Chart {
+            title: "t".to_owned(),
+            kind: ChartKind::Lines,
+            x: Scaling::default(),
+            y: Scaling::default(),
+            panels: vec![panel; count],
+        }
+    }
+
+    #[test]
+    fn charts_of_one_panel_stand_in_pairs() {
+        let half = |panels: &[usize]| -> Vec<bool> {
+            let all: Vec<Chart> = panels.iter().map(|count| of_panels(*count)).collect();
+            let made = charts(&all);
+            let each = made.as_array().expect("a list").iter();
+            each.map(|chart| chart["half"] == true).collect()
+        };
+        assert_eq!(half(&[1, 1, 2, 1]), [true, true, false, false]);
+        assert_eq!(half(&[6, 1, 1, 1]), [false, true, true, false]);
+        assert!(half(&[]).is_empty());
+    }
 }

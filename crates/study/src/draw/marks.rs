@@ -39,6 +39,14 @@ impl Line {
         )
     }
 
+    /// Its name for people: ours has none where only the reference stands beside it.
+    pub(crate) fn shown_name(&self) -> &str {
+        match &self.name[..] {
+            "" => "ours",
+            name => name,
+        }
+    }
+
     /// A sample of it for the legend.
     pub(crate) fn key(&self, kind: ChartKind) -> String {
         let mark = match kind {
@@ -210,13 +218,16 @@ fn path(out: &mut String, line: &Line, frame: &Frame, with_gaps: bool) {
         last = x;
         let _ = write!(path, "{step}{:.1} {:.1}", frame.x.at(x), frame.y.at(y));
     }
+    let title = match &line.name[..] {
+        "" => String::new(),
+        name => format!("<title>{}</title>", escaped(name)),
+    };
     let _ = write!(
         out,
         "<path d=\"{path}\" fill=\"none\" stroke=\"var(--c{})\" stroke-width=\"1.6\"{}>\
-         <title>{}</title></path>",
+         {title}</path>",
         line.colour % 8,
         line.stroke.dashes(),
-        escaped(&line.name)
     );
 }
 

@@ -30,7 +30,7 @@ impl Scale {
         } else {
             (on(value) - low) / span
         };
-        self.to.0 + share.clamp(-0.05, 1.05) * (self.to.1 - self.to.0)
+        self.to.0 + share.clamp(-0.02, 1.02) * (self.to.1 - self.to.0)
     }
 
     /// Round numbers in its range.

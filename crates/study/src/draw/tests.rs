@@ -64,7 +64,7 @@ fn a_logarithmic_scale_has_equal_steps_for_equal_factors() {
         assert!((have - want).abs() < 1e-9, "{at:?}");
     }
     // There is no logarithm of zero: it stands at the edge.
-    assert!((scale.at(0.0) + 20.0).abs() < 1e-9);
+    assert!((scale.at(0.0) + 8.0).abs() < 1e-9);
 }
 
 #[test]
@@ -106,6 +106,13 @@ fn every_kind_shows_its_marks() {
     assert_eq!(count(ChartKind::Boxes, "class=\"median\""), 4);
     assert_eq!(count(ChartKind::Scatter, "<path"), 0);
     assert_eq!(count(ChartKind::Map, "class=\"field\""), 4);
+    // What has no name tells nothing.
+    let mut only = chart(ChartKind::Time);
+    for line in &mut only.panels[0].lines {
+        line.name.clear();
+    }
+    assert_eq!(only.svg(0).matches("<title>").count(), 0);
+    assert_eq!(only.rows(0)[1][0], "ours");
     // From 0.5 to 200 on a logarithmic axis: whiskers, boxes and medians in their order.
     let svg = chart(ChartKind::Boxes).svg(0);
     assert!(
@@ -133,8 +140,25 @@ fn one_strip_of_a_name_stands_in_the_legend() {
     chart.panels.push(chart.panels[0].clone());
     assert_eq!(chart.legend().len(), 2);
     assert!(chart.legend()[1].key(ChartKind::Time).contains("dasharray"));
+    // What nobody has measured is not drawn, so that it has no name either.
+    for panel in &mut chart.panels {
+        panel.lines[0].points.clear();
+    }
+    assert_eq!(chart.legend().len(), 1);
     chart.kind = ChartKind::Map;
     assert!(chart.legend().is_empty());
+}
+
+#[test]
+fn what_lies_outside_stays_clear_of_the_names() {
+    let scale = Scale {
+        from: (1.0, 1000.0),
+        to: (164.0, 10.0),
+        log: true,
+    };
+    // The tops of the letters below the axis are seven units from it.
+    assert!(scale.at(1e-9) < 164.0 + 5.0);
+    assert!(scale.at(1e9) > 10.0 - 5.0);
 }
 
 #[test]
