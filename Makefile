@@ -16,7 +16,7 @@ help:
 	@echo 'make test    everything that must hold: format, lints, tests, documentation'
 	@echo 'make python  the Python package: its wheel, and its tests with pandas, polars and pyarrow'
 	@echo 'make playground  the simulator in a page, target/playground/, for any static server'
-	@echo 'make browser the playground, and its tests in headless Chromium'
+	@echo 'make browser the playground and reports, and their tests in headless Chromium'
 	@echo 'make formats scenarios, studies and bridges held to their schemas with taplo'
 	@echo 'make bench   CPU cost beside ns-2 and ns-3, speed of the kernel world (about 15 min)'
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
@@ -89,7 +89,8 @@ playground:
 	@scripts/setup playground
 	@scripts/playground
 
-# The program beside the page has the profile of tests, so that what they have built is built.
+# The program beside the page, whose reports are looked at too, has the profile of tests, so that
+# what they have built is built.
 browser: playground
 	@scripts/setup python
 	@scripts/setup browser
