@@ -7,6 +7,7 @@
 use crate::error::ReportError;
 use crate::packed::{pack, unpack};
 use crate::stored::{Finished, Runs, Stored};
+use sojourn_qdisc::Report;
 use sojourn_world::figure::{Distribution, Part};
 use sojourn_world::{RunResult, ScenarioInfo, Series, WorldName};
 use std::fs;
@@ -124,7 +125,8 @@ pub fn forget(out: &Path) -> Result<(), ReportError> {
     fs::remove_dir(folder).map_err(ReportError::io("remove", folder))
 }
 
-/// Leaves the figures, and the names of the series.
+/// Leaves the figures, and the names of the series, in no more room than they take: there may be
+/// many of them.
 pub fn lighten(run: &mut RunResult) {
     fn part<T: Part>(part: &mut T) {
         for row in T::rows() {
@@ -141,13 +143,24 @@ pub fn lighten(run: &mut RunResult) {
     fn series(list: &mut Vec<Series>) {
         // One without points has no rows in a table.
         list.retain(|series| !series.points.is_empty());
+        list.shrink_to_fit();
         for series in list {
             series.points = Vec::new();
         }
     }
+    fn queue(report: &mut Report) {
+        report.options.shrink_to_fit();
+        report.stats.shrink_to_fit();
+        if let Some(inner) = &mut report.inner {
+            queue(inner);
+        }
+    }
+    run.links.shrink_to_fit();
+    run.flows.shrink_to_fit();
     for (_, link) in &mut run.links {
         part(link);
         series(&mut link.series);
+        queue(&mut link.qdisc);
     }
     for (_, flow) in &mut run.flows {
         part(flow);

@@ -1,6 +1,7 @@
 //! `results.parquet`: every figure, every point, one value a row.
 //!
-//! One row group per run, so that writing needs the memory of one run only. Columns are
+//! A row group holds whole runs, as many as have [`ROWS`] together, so that writing needs the memory
+//! of these only: what a table knows of its row groups stays in memory, 16 kB each. Columns are
 //! described in `docs/results.md`.
 //! Not here: what a run cost (it would differ between two runs of one seed).
 
@@ -22,6 +23,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use rows::Row;
 use sojourn_world::{RunResult, ScenarioInfo};
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -30,6 +32,11 @@ const IDENTITY: [&str; 5] = ["scenario", "world", "cell", "seed", "params"];
 
 /// The key of the file's metadata under which the programs stand that made the runs.
 const PROGRAM: &str = "sojourn.program";
+
+/// Most rows of a row group, unless one run has more.
+const ROWS: usize = 1 << 15;
+/// Rows of a page, about. Who reads one run passes over the pages of others as they are.
+const PAGE_ROWS: usize = 1 << 12;
 
 /// Writes the table of `results`.
 ///
@@ -55,17 +62,16 @@ pub(crate) fn write(
         labels::programs(results).map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_data_page_row_count_limit(PAGE_ROWS)
         .set_created_by("sojourn".to_owned())
         .set_key_value_metadata(program)
         .build();
     let mut file = SerializedFileWriter::new(to, Arc::new(schema(&fields)?), Arc::new(properties))?;
-    let numbers = labels::cell_numbers(results);
-    for (index, number) in numbers.into_iter().enumerate() {
-        let run = runs.get(index)?;
-        let mut group = file.next_row_group()?;
-        write_run(&mut group, info, &run, number, &fields)?;
-        group.close()?;
+    let mut group = Group::new(info, &fields);
+    for (index, cell) in labels::cell_numbers(results).into_iter().enumerate() {
+        group.add(&mut file, runs.get(index)?, cell)?;
     }
+    group.write(&mut file)?;
     file.close()?;
     Ok(())
 }
@@ -118,70 +124,134 @@ fn schema(fields: &IndexSet<&str>) -> Result<Type, ReportError> {
         .build()?)
 }
 
-/// The columns of a row group, in the schema's order.
-struct Columns<'a, 'b, W: Write + Send> {
-    group: &'a mut SerializedRowGroupWriter<'b, W>,
+/// Runs that wait for their row group.
+struct Group<'a> {
+    info: &'a ScenarioInfo,
+    fields: &'a IndexSet<&'a str>,
+    /// Each with the number of its cell.
+    runs: Vec<(Cow<'a, RunResult>, i32)>,
     rows: usize,
 }
 
-impl<W: Write + Send> Columns<'_, '_, W> {
-    /// The next column; of one whose fields may be empty, `levels` are 1 where there is a value.
-    fn next<T: DataType>(
-        &mut self,
-        values: &[T::T],
-        levels: Option<&[i16]>,
-    ) -> Result<(), ReportError> {
-        let column = self.group.next_column()?;
-        let mut column = column.expect("the schema has a column for every call");
-        column.typed::<T>().write_batch(values, levels, None)?;
-        Ok(column.close()?)
-    }
-
-    /// The same value in every row.
-    fn constant<T: DataType>(&mut self, value: T::T) -> Result<(), ReportError> {
-        self.next::<T>(&vec![value; self.rows], None)
-    }
-
-    /// The same text, or nothing, in every row.
-    fn parameter(&mut self, value: Option<&str>) -> Result<(), ReportError> {
-        let values = value.map(|value| vec![ByteArray::from(value); self.rows]);
-        let levels = vec![i16::from(value.is_some()); self.rows];
-        self.next::<ByteArrayType>(&values.unwrap_or_default(), Some(&levels))
-    }
-
-    fn numbers(&mut self, values: impl Iterator<Item = Option<f64>>) -> Result<(), ReportError> {
-        let mut levels = Vec::with_capacity(self.rows);
-        let mut present = Vec::with_capacity(self.rows);
-        for value in values {
-            let value = value.filter(|v| v.is_finite());
-            levels.push(i16::from(value.is_some()));
-            present.extend(value);
+impl<'a> Group<'a> {
+    const fn new(info: &'a ScenarioInfo, fields: &'a IndexSet<&'a str>) -> Self {
+        Self {
+            info,
+            fields,
+            runs: Vec::new(),
+            rows: 0,
         }
-        self.next::<DoubleType>(&present, Some(&levels))
+    }
+
+    /// Adds a run, after a row group of those before it where it has no room beside them.
+    fn add(
+        &mut self,
+        file: &mut SerializedFileWriter<impl Write + Send>,
+        run: Cow<'a, RunResult>,
+        cell: usize,
+    ) -> Result<(), ReportError> {
+        let rows = rows::count(&run);
+        if self.rows + rows > ROWS {
+            self.write(file)?;
+        }
+        self.rows += rows;
+        self.runs
+            .push((run, i32::try_from(cell).unwrap_or(i32::MAX)));
+        Ok(())
+    }
+
+    /// Writes the row group of those that wait, if any do.
+    fn write(
+        &mut self,
+        file: &mut SerializedFileWriter<impl Write + Send>,
+    ) -> Result<(), ReportError> {
+        if self.runs.is_empty() {
+            return Ok(());
+        }
+        let runs = self.runs.iter();
+        let runs = runs.map(|(run, cell)| (run.as_ref(), *cell, rows::of(run)));
+        let runs: Vec<Written<'_>> = runs.collect();
+        let mut group = file.next_row_group()?;
+        write_group(&mut group, self.info, &runs, self.fields)?;
+        group.close()?;
+        self.runs.clear();
+        self.rows = 0;
+        Ok(())
     }
 }
 
-fn write_run<W: Write + Send>(
+/// A run, the number of its cell, and its rows.
+type Written<'a> = (&'a RunResult, i32, Vec<Row<'a>>);
+
+/// The columns of a row group, in the schema's order.
+struct Columns<'a, 'b, W: Write + Send> {
+    group: &'a mut SerializedRowGroupWriter<'b, W>,
+    runs: &'a [Written<'a>],
+}
+
+impl<W: Write + Send> Columns<'_, '_, W> {
+    /// The next column: of each run its values, and of one whose fields may be empty levels, which
+    /// are 1 where there is a value.
+    fn next<T: DataType>(
+        &mut self,
+        of: impl Fn(&Written<'_>) -> (Vec<T::T>, Option<Vec<i16>>),
+    ) -> Result<(), ReportError> {
+        let column = self.group.next_column()?;
+        let mut column = column.expect("the schema has a column for every call");
+        for run in self.runs {
+            let (values, levels) = of(run);
+            let column = column.typed::<T>();
+            column.write_batch(&values, levels.as_deref(), None)?;
+        }
+        Ok(column.close()?)
+    }
+
+    /// The same value in every row of a run.
+    fn constant<T: DataType>(
+        &mut self,
+        of: impl Fn(&RunResult, i32) -> T::T,
+    ) -> Result<(), ReportError> {
+        self.next::<T>(|(run, cell, rows)| (vec![of(run, *cell); rows.len()], None))
+    }
+
+    /// A parameter, or nothing, in every row of a run.
+    fn parameter(&mut self, field: &str) -> Result<(), ReportError> {
+        self.next::<ByteArrayType>(|(run, _, rows)| {
+            let value = run.params.iter().find(|(key, _)| key == field);
+            let values = value.map(|(_, value)| vec![bytes(value); rows.len()]);
+            let levels = vec![i16::from(value.is_some()); rows.len()];
+            (values.unwrap_or_default(), Some(levels))
+        })
+    }
+
+    /// The rows' numbers, where they are finite.
+    fn numbers(&mut self, of: fn(&Row<'_>) -> Option<f64>) -> Result<(), ReportError> {
+        self.next::<DoubleType>(|(_, _, rows)| {
+            let values = rows.iter().map(|row| of(row).filter(|v| v.is_finite()));
+            let levels = values.clone().map(|value| i16::from(value.is_some()));
+            (values.clone().flatten().collect(), Some(levels.collect()))
+        })
+    }
+}
+
+fn bytes(text: &str) -> ByteArray {
+    ByteArray::from(text)
+}
+
+fn write_group<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     info: &ScenarioInfo,
-    run: &RunResult,
-    number: usize,
+    runs: &[Written<'_>],
     fields: &IndexSet<&str>,
 ) -> Result<(), ReportError> {
-    let rows = rows::of(run);
-    let mut columns = Columns {
-        group,
-        rows: rows.len(),
-    };
-    let text = |text: &str| ByteArray::from(text);
-    columns.constant::<ByteArrayType>(text(&info.name))?;
-    columns.constant::<ByteArrayType>(text(run.world.as_str()))?;
-    columns.constant::<Int32Type>(i32::try_from(number).unwrap_or(i32::MAX))?;
-    columns.constant::<Int64Type>(run.seed.cast_signed())?;
-    columns.constant::<ByteArrayType>(text(&labels::params_text(&run.params)))?;
+    let mut columns = Columns { group, runs };
+    columns.constant::<ByteArrayType>(|_, _| bytes(&info.name))?;
+    columns.constant::<ByteArrayType>(|run, _| bytes(run.world.as_str()))?;
+    columns.constant::<Int32Type>(|_, cell| cell)?;
+    columns.constant::<Int64Type>(|run, _| run.seed.cast_signed())?;
+    columns.constant::<ByteArrayType>(|run, _| bytes(&labels::params_text(&run.params)))?;
     for field in fields {
-        let value = run.params.iter().find(|(key, _)| key == *field);
-        columns.parameter(value.map(|(_, value)| value.as_str()))?;
+        columns.parameter(field)?;
     }
     let texts: [for<'r> fn(&'r Row<'_>) -> &'r str; 5] = [
         |row| row.kind,
@@ -191,11 +261,11 @@ fn write_run<W: Write + Send>(
         |row| row.unit.word(),
     ];
     for text in texts {
-        columns.next::<ByteArrayType>(&shared(rows.iter().map(text)), None)?;
+        columns.next::<ByteArrayType>(|(_, _, rows)| (shared(rows.iter().map(text)), None))?;
     }
-    columns.numbers(rows.iter().map(|row| row.q))?;
-    columns.numbers(rows.iter().map(|row| row.t))?;
-    columns.numbers(rows.iter().map(|row| Some(row.value)))
+    columns.numbers(|row| row.q)?;
+    columns.numbers(|row| row.t)?;
+    columns.numbers(|row| Some(row.value))
 }
 
 /// The texts of a column. Rows in a row mostly have the same one, which they share.

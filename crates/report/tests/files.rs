@@ -3,10 +3,12 @@
 mod common;
 
 use common::{Shape, info, results};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 use sojourn_report::{ReportError, Runs, SUMMARY, TABLE, merge, pack, summary_json, unpack, write};
 use sojourn_world::{Distribution, RunResult};
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -176,6 +178,20 @@ fn the_same_results_give_the_same_bytes_even_when_rebuilt() {
     }
 }
 
+/// What a table knows of its row groups stays in memory.
+#[test]
+fn small_runs_share_a_row_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let results = results(&Shape::demo());
+    write(dir.path(), &info(), &results, &[]).unwrap();
+    let table = File::open(dir.path().join(TABLE)).unwrap();
+    let table = SerializedFileReader::new(table).unwrap();
+    let groups = table.metadata().row_groups();
+    let rows: Vec<i64> = groups.iter().map(RowGroupMetaData::num_rows).collect();
+    assert!(rows.len() < results.len(), "{rows:?}");
+    assert!(rows.iter().all(|rows| *rows <= 1 << 15), "{rows:?}");
+}
+
 #[test]
 fn no_results_at_all_are_fine() {
     let dir = tempfile::tempdir().unwrap();
@@ -252,10 +268,12 @@ fn damaged_files_are_refused_by_name_and_reason() {
     let reason = refusal(dir.path());
     assert!(reason.contains("results.parquet is damaged"), "{reason}");
 
-    // A byte in the middle of a page.
+    // The page that says which run a row is of.
     fresh();
     let mut bytes = fs::read(&table).unwrap();
-    for byte in &mut bytes[100..160] {
+    let at = bytes.windows(6).position(|window| window == b"queue=");
+    let at = at.expect("its texts stand as they are");
+    for byte in &mut bytes[at..at + 6] {
         *byte ^= 0x55;
     }
     fs::write(&table, bytes).unwrap();

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,10 +127,17 @@ impl Read for Piece {
     }
 }
 
-/// A table, and in which of its row groups each run is.
+/// A table, and where in its row groups each run is.
 struct Groups<R: ChunkReader> {
     file: SerializedFileReader<R>,
-    runs: Vec<(Run, Vec<usize>)>,
+    runs: Vec<(Run, Vec<Stretch>)>,
+}
+
+/// Rows of a row group.
+#[derive(Clone, Debug)]
+struct Stretch {
+    group: usize,
+    rows: Range<usize>,
 }
 
 impl<R: ChunkReader> fmt::Debug for Groups<R> {
@@ -149,25 +157,31 @@ impl<R: ChunkReader + 'static> Groups<R> {
                 return Err(Damage::Twice(run));
             }
         }
-        for number in 0..file.num_row_groups() {
-            let group = file.get_row_group(number);
-            let names = group.and_then(|group| Names::of(&*group));
+        for group in 0..file.num_row_groups() {
+            let names = file.get_row_group(group);
+            let names = names.and_then(|group| Names::of(&*group));
+            let number = group;
             let names = names.map_err(|error| Damage::Group { number, error })?;
-            for i in names.beginnings() {
-                let run = names.run(i)?;
+            let mut beginnings = names.beginnings().peekable();
+            while let Some(first) = beginnings.next() {
+                let end = beginnings.peek().copied().unwrap_or(names.seed.len());
+                let rows = first..end;
+                let run = names.run(first)?;
                 match runs.get_mut(&run) {
                     None => return Err(Damage::Unknown(run)),
-                    Some((_, groups)) if groups.last() == Some(&number) => {}
-                    Some((_, groups)) => groups.push(number),
+                    Some((_, stretches)) => stretches.push(Stretch { group, rows }),
                 }
             }
         }
-        if let Some((run, _)) = runs.iter().find(|(_, (_, groups))| groups.is_empty()) {
+        let mut all = runs.iter();
+        if let Some((run, _)) = all.find(|(_, (_, stretches))| stretches.is_empty()) {
             return Err(Damage::Lacking(run.clone()));
         }
         let mut runs: Vec<_> = runs.into_iter().collect();
         runs.sort_by_key(|(_, (number, _))| *number);
-        let runs = runs.into_iter().map(|(run, (_, groups))| (run, groups));
+        let runs = runs
+            .into_iter()
+            .map(|(run, (_, stretches))| (run, stretches));
         Ok(Self {
             file,
             runs: runs.collect(),
@@ -175,20 +189,14 @@ impl<R: ChunkReader + 'static> Groups<R> {
     }
 
     fn fill(&self, number: usize, run: &mut RunResult) -> Result<(), Damage> {
-        let (name, groups) = &self.runs[number];
-        for &number in groups {
-            let group = self.file.get_row_group(number);
-            let read = group.and_then(|group| Ok((Names::of(&*group)?, Rows::of(&*group)?)));
-            let (names, rows) = read.map_err(|error| Damage::Group { number, error })?;
-            let mut is_its = false;
-            let mut beginnings = names.beginnings().peekable();
-            for i in 0..names.seed.len() {
-                if beginnings.next_if_eq(&i).is_some() {
-                    is_its = names.run(i)? == *name;
-                }
-                if is_its {
-                    add(run, &rows.row(i)?)?;
-                }
+        let (_, stretches) = &self.runs[number];
+        for Stretch { group, rows } in stretches {
+            let read = self.file.get_row_group(*group);
+            let read = read.and_then(|group| Rows::of(&*group, rows));
+            let number = *group;
+            let read = read.map_err(|error| Damage::Group { number, error })?;
+            for row in 0..rows.len() {
+                add(run, &read.row(row)?)?;
             }
         }
         Ok(())
@@ -204,10 +212,12 @@ struct Names {
 
 impl Names {
     fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
+        let rows = usize::try_from(group.metadata().num_rows())
+            .map_err(|_| ParquetError::General("a negative number of rows".to_owned()))?;
         Ok(Self {
-            seed: full(column::<Int64Type>(group, "seed")?, "seed")?,
-            world: text(group, "world")?,
-            params: text(group, "params")?,
+            seed: full(column::<Int64Type>(group, "seed", &(0..rows))?, "seed")?,
+            world: text(group, "world", &(0..rows))?,
+            params: text(group, "params", &(0..rows))?,
         })
     }
 
@@ -236,15 +246,15 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(group: &dyn RowGroupReader) -> Result<Self, ParquetError> {
-        let number = |name| column::<DoubleType>(group, name);
+    fn of(group: &dyn RowGroupReader, rows: &Range<usize>) -> Result<Self, ParquetError> {
+        let number = |name| column::<DoubleType>(group, name, rows);
         Ok(Self {
             texts: [
-                text(group, "kind")?,
-                text(group, "name")?,
-                text(group, "metric")?,
-                text(group, "stat")?,
-                text(group, "unit")?,
+                text(group, "kind", rows)?,
+                text(group, "name", rows)?,
+                text(group, "metric", rows)?,
+                text(group, "stat", rows)?,
+                text(group, "unit", rows)?,
             ],
             numbers: [number("q")?, number("t")?, number("value")?],
         })
@@ -270,8 +280,12 @@ impl Rows {
     }
 }
 
-fn text(group: &dyn RowGroupReader, name: &str) -> Result<Vec<ByteArray>, ParquetError> {
-    full(column::<ByteArrayType>(group, name)?, name)
+fn text(
+    group: &dyn RowGroupReader,
+    name: &str,
+    rows: &Range<usize>,
+) -> Result<Vec<ByteArray>, ParquetError> {
+    full(column::<ByteArrayType>(group, name, rows)?, name)
 }
 
 fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {
@@ -279,9 +293,11 @@ fn full<T>(column: Vec<Option<T>>, name: &str) -> Result<Vec<T>, ParquetError> {
     values.ok_or_else(|| ParquetError::General(format!("column `{name}` has empty fields")))
 }
 
+/// A column's fields in these rows of a row group.
 fn column<T: DataType>(
     group: &dyn RowGroupReader,
     name: &str,
+    rows: &Range<usize>,
 ) -> Result<Vec<Option<T::T>>, ParquetError> {
     let schema = group.metadata().schema_descr();
     let place = schema.columns().iter().position(|c| c.name() == name);
@@ -292,15 +308,16 @@ fn column<T: DataType>(
         let reason = format!("column `{name}` has another type");
         return Err(ParquetError::General(reason));
     }
-    let rows = usize::try_from(group.metadata().num_rows())
-        .map_err(|_| ParquetError::General("a negative number of rows".to_owned()))?;
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(place)?);
+    reader.skip_records(rows.start)?;
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    loop {
-        let (read, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    let mut left = rows.len();
+    while left > 0 {
+        let (read, _, _) = reader.read_records(left, Some(&mut levels), None, &mut values)?;
         if read == 0 {
             break;
         }
+        left -= read;
     }
     let max = descr.max_def_level();
     let mut values = values.into_iter();
@@ -312,8 +329,8 @@ fn column<T: DataType>(
             .map(|here| if here { values.next() } else { None })
             .collect()
     };
-    if column.len() != rows {
-        let reason = format!("column `{name}` has {} of {rows} rows", column.len());
+    if column.len() != rows.len() {
+        let reason = format!("column `{name}` lacks {left} of {} rows", rows.len());
         return Err(ParquetError::General(reason));
     }
     Ok(column)

@@ -42,6 +42,21 @@ impl<'a> Row<'a> {
     }
 }
 
+/// How many rows a run has at most.
+pub(super) fn count(run: &RunResult) -> usize {
+    fn part<T: Part>(part: &T, list: &[Series]) -> usize {
+        let figures = T::rows().map(|row| match row.content(part) {
+            Some(Content::Spread(d)) => d.cdf.len() + Statistic::ALL.len(),
+            scalar => usize::from(scalar.is_some()),
+        });
+        figures.sum::<usize>() + list.iter().map(|series| series.points.len()).sum::<usize>()
+    }
+    let links = run.links.iter();
+    let links = links.map(|(_, link)| part(link, &link.series) + link.qdisc.stats.len());
+    let flows = run.flows.iter().map(|(_, flow)| part(flow, &flow.series));
+    links.chain(flows).sum::<usize>() + part(&run.aggregate, &[])
+}
+
 pub(super) fn of(run: &RunResult) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for (name, link) in &run.links {
