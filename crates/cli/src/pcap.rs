@@ -117,6 +117,20 @@ pub(crate) struct Capturing<'a> {
     pub(crate) whole: Mutex<Vec<(TempPath, PathBuf)>>,
 }
 
+/// Captures that are whole, and where they will stand.
+pub(crate) struct Captures(Vec<(TempPath, PathBuf)>);
+
+impl Captures {
+    /// Puts them in their places.
+    pub(crate) fn keep(self) -> io::Result<()> {
+        for (temporary, path) in self.0 {
+            let kept = temporary.persist(&path);
+            kept.map_err(|refused| cannot_write(&path, &refused.error))?;
+        }
+        Ok(())
+    }
+}
+
 impl Capturing<'_> {
     /// Whether the names mean something in every cell.
     pub(crate) fn check(&self) -> Result<(), WrongInput> {
@@ -129,14 +143,10 @@ impl Capturing<'_> {
         Ok(())
     }
 
-    /// Puts the captures of all runs that are over in their places; those of others are gone.
-    pub(crate) fn keep(&mut self) -> io::Result<()> {
-        let whole = self.whole.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for (temporary, path) in std::mem::take(whole) {
-            let kept = temporary.persist(&path);
-            kept.map_err(|refused| cannot_write(&path, &refused.error))?;
-        }
-        Ok(())
+    /// The captures of all runs that are over; those of others are gone.
+    pub(crate) fn whole(self) -> Captures {
+        let whole = self.whole.into_inner();
+        Captures(whole.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The file of a point: `run-3-down.pcapng`, `run-3-down-in.pcapng`.

@@ -2,7 +2,7 @@
 
 use crate::figures;
 use crate::out::check_out;
-use crate::pcap::Capturing;
+use crate::pcap::{Captures, Capturing};
 use crate::progress::Bar;
 use crate::shard::Shard;
 use crate::signal::stop_on_signal;
@@ -288,7 +288,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
             return Ok(interrupted(args.out.is_some()));
         }
     }
-    finish(args, &info, runs, &failures, &mut capturing)
+    let captures = capturing.into_iter().flatten().map(Capturing::whole);
+    let captures: Vec<Captures> = captures.collect();
+    // Nobody asks for cells any more, which take as much memory as what is written now.
+    drop(parts);
+    drop(cells);
+    finish(args, &info, runs, &failures, captures)
 }
 
 /// Says what is left of runs that were interrupted. Returns the exit status.
@@ -308,7 +313,7 @@ fn finish(
     info: &ScenarioInfo,
     runs: Vec<Finished>,
     failures: &[String],
-    capturing: &mut [Option<Capturing<'_>>],
+    captures: Vec<Captures>,
 ) -> anyhow::Result<u8> {
     let (figures, rest) = &Rest::of(runs);
     for failure in failures {
@@ -324,8 +329,8 @@ fn finish(
                 .and_then(|()| forget(dir))
                 .with_context(|| format!("--out {}", dir.display()))?;
             clear(dir, &Results::Scenario(info.name.clone()))?;
-            for capturing in capturing.iter_mut().flatten() {
-                capturing.keep().context("--pcap")?;
+            for captures in captures {
+                captures.keep().context("--pcap")?;
             }
         }
         print(&args.show(info, figures))?;

@@ -104,7 +104,10 @@ impl Resolver<'_> {
             .as_ref()
             .map(|network| self.flows(file, network, seed));
         let changes = network.as_ref().map(|network| self.changes(file, network));
-        let (network, flows, changes) = (network?, flows?, changes?);
+        let (mut network, mut flows, changes) = (network?, flows?, changes?);
+        // There may be a hundred thousand cells.
+        network.interfaces.shrink_to_fit();
+        flows.shrink_to_fit();
         (self.problems.len() == before).then(|| Cell {
             scenario: file.name.0.clone(),
             params: params.to_vec(),
