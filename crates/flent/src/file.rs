@@ -13,6 +13,9 @@ const DATE: &str = "2000-01-01T00:00:00.000000Z";
 /// The same as seconds since 1970.
 const EPOCH: f64 = 946_684_800.0;
 
+/// From as many steps before a measurement Flent interpolates towards it.
+const MOST_STEPS: usize = 5;
+
 /// A run that no test of Flent's fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
@@ -147,8 +150,24 @@ fn ping(name: String, flow: &FlowResult, times: &[f64]) -> Named {
         raw: raw.collect(),
         name,
         unit: "ms",
-        values,
+        values: interpolated(values),
     }
+}
+
+/// Values with those between filled in as Flent does: a ping every 200 ms on a grid of 100 ms would
+/// else be points without a line.
+fn interpolated(mut values: Vec<Option<f64>>) -> Vec<Option<f64>> {
+    let there = values.iter().enumerate();
+    let there: Vec<(usize, f64)> = there.filter_map(|(at, v)| Some((at, (*v)?))).collect();
+    for pair in there.windows(2) {
+        let [(from, first), (to, last)] = [pair[0], pair[1]];
+        let begin = (from + 1).max(to.saturating_sub(MOST_STEPS));
+        for (at, value) in values.iter_mut().enumerate().take(to).skip(begin) {
+            let share = (at - from) as f64 / (to - from) as f64;
+            *value = Some(first + share * (last - first));
+        }
+    }
+    values
 }
 
 /// The series that Flent computes of the others.
@@ -264,4 +283,24 @@ fn zipped(document: &Value) -> Vec<u8> {
     let text = serde_json::to_vec(document).expect("JSON values always serialise");
     let written = file.write_all(&text).and_then(|()| file.finish());
     written.expect("a vector takes all bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interpolated;
+
+    #[test]
+    fn gaps_are_filled_from_five_steps_before_their_end() {
+        let short = vec![None, Some(20.0), None, None, None, None, Some(30.0), None];
+        let filled = [20.0, 22.0, 24.0, 26.0, 28.0, 30.0].map(Some);
+        let mut expected = vec![None];
+        expected.extend(filled);
+        expected.push(None);
+        assert_eq!(interpolated(short), expected);
+        let mut long = vec![None; 9];
+        (long[0], long[8]) = (Some(20.0), Some(28.0));
+        let mut expected = long.clone();
+        expected.splice(3..8, [23.0, 24.0, 25.0, 26.0, 27.0].map(Some));
+        assert_eq!(interpolated(long), expected);
+    }
 }
