@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -15,10 +16,13 @@ class Bar:
         if shown is None:
             shown = _in_notebook() or sys.stderr.isatty()
         if shown:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
-                return
+            # A notebook without ipywidgets has a bar of text, of which tqdm need not complain.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    from tqdm.auto import tqdm
+                except ImportError:
+                    return
             self._bar = tqdm(total=total, unit=unit)
 
     def tell(self, simulated_ms: int, done: int) -> None:

@@ -2,6 +2,8 @@
 
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -127,3 +129,18 @@ def test_worlds_of_the_program_say_when_it_is_missing(
     monkeypatch.delenv("SOJOURN_PROGRAM", raising=False)
     with pytest.raises(sojourn.RunError, match="not in the PATH"):
         sojourn.run(home, world="kernel")
+
+
+def test_a_notebook_without_widgets_has_a_bar_of_text_alone(one_flow: Path) -> None:
+    program = f"""
+import sys, types
+class ZMQInteractiveShell: pass
+sys.modules["ipykernel.zmqshell"] = types.ModuleType("zmqshell")
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = ZMQInteractiveShell
+sys.modules["ipywidgets"] = None
+import sojourn
+sojourn.run({str(one_flow)!r}, duration="2s", warmup="1s")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "3/3" in ran.stderr and "Warning" not in ran.stderr
