@@ -159,9 +159,13 @@ class Results:
         """The page with charts and all figures; a notebook shows it in place."""
         return Report(self._native.html())
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write ``report.html``, ``results.parquet`` and ``summary.json``, as the program does."""
-        self._native.write(os.fspath(folder))
+    def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write ``report.html``, ``results.parquet`` and ``summary.json``, as the program does.
+
+        A folder with results of another scenario or of a study is refused with a `RunError`, unless
+        ``overwrite`` replaces them.
+        """
+        self._native.write(os.fspath(folder), overwrite)
 
     def to_flent(
         self, folder: str | os.PathLike[str], base: str | os.PathLike[str] = "."

@@ -44,9 +44,13 @@ class Reproduction:
         """The page with claims, charts and tables; a notebook shows it in place."""
         return Report(self._native.html)
 
-    def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write the folder that ``sojourn reproduce --out`` writes."""
-        self._native.write(os.fspath(folder))
+    def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the folder that ``sojourn reproduce --out`` writes.
+
+        A folder with results of another study or of a scenario is refused with a `RunError`, unless
+        ``overwrite`` replaces them.
+        """
+        self._native.write(os.fspath(folder), overwrite)
 
     def __repr__(self) -> str:
         passed = self.count("pass")

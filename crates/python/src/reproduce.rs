@@ -1,10 +1,10 @@
 //! Published studies, run in the simulator and held against their claims.
 
 use crate::error;
-use crate::results::Results;
+use crate::results::{Results, into};
 use crate::run::{Far, aside, jobs};
 use pyo3::prelude::*;
-use sojourn_batch::{Cost, StudyRuns, check_out, clear};
+use sojourn_batch::{Cost, Results as Owner, StudyRuns, check_out, clear};
 use sojourn_kernel::Kernel;
 use sojourn_live::Live;
 use sojourn_report::{Folder, Rest, forget};
@@ -60,10 +60,12 @@ impl Reproduced {
     }
 
     /// Writes the folder that `sojourn reproduce --out` writes.
-    fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, dir: PathBuf, overwrite: bool) -> PyResult<()> {
         let results = self.results.get();
-        let written = py.detach(|| self.pages.write(&dir, results.info(), results.all()));
-        written.map_err(|error| error::report(py, &error))
+        let owner = Owner::Study(results.info().name.clone());
+        into(py, &dir, &owner, overwrite, || {
+            self.pages.write(&dir, results.info(), results.all())
+        })
     }
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn reproduce(
     let choice = study.choose(&claims, quick);
     let choice = choice.map_err(|unknown| error::run(py, &unknown.to_string()))?;
     let (out, resume, overwrite) = out;
-    let owner = sojourn_batch::Results::Study(study.name.clone());
+    let owner = Owner::Study(study.name.clone());
     if let Some(dir) = &out {
         check_out(dir, &owner, overwrite).map_err(|error| error::batch(py, &error))?;
     }

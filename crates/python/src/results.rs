@@ -4,10 +4,11 @@ use crate::error;
 use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sojourn_batch::{Results as Owner, check_out, clear};
 use sojourn_flent::data_file;
 use sojourn_frame::{flows, links, runs, series};
 use sojourn_report::{
-    Finished, Merged, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
+    Finished, Merged, ReportError, Rest, Runs, html_of, merge, pack, reading, unpack, write_runs,
 };
 use sojourn_scenario::Scenario;
 use sojourn_world::{RunResult, ScenarioInfo, Source};
@@ -127,9 +128,11 @@ impl Results {
     }
 
     /// Writes the folder that `sojourn run --out` writes.
-    fn write(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| write_runs(&dir, &self.info, self.all(), &self.notes));
-        written.map_err(|error| error::report(py, &error))
+    fn write(&self, py: Python<'_>, dir: PathBuf, overwrite: bool) -> PyResult<()> {
+        let owner = Owner::Scenario(self.info.name.clone());
+        into(py, &dir, &owner, overwrite, || {
+            write_runs(&dir, &self.info, self.all(), &self.notes)
+        })
     }
 
     /// Writes a data file of Flent's for each run; `base` is the folder from which the scenario
@@ -188,6 +191,22 @@ impl Results {
             passing: passing.collect(),
         })
     }
+}
+
+/// Writes results into a folder, if it may have them, and clears it of what was there before.
+pub(crate) fn into(
+    py: Python<'_>,
+    dir: &Path,
+    owner: &Owner,
+    overwrite: bool,
+    write: impl FnOnce() -> Result<(), ReportError> + Send,
+) -> PyResult<()> {
+    let written = py.detach(|| {
+        check_out(dir, owner, overwrite)?;
+        write()?;
+        clear(dir, owner)
+    });
+    written.map_err(|error| error::batch(py, &error))
 }
 
 /// Reads folders that `sojourn run --out` has written, side by side.

@@ -100,6 +100,21 @@ def test_folders_are_those_of_the_program(results: sojourn.Results, tmp_path: Pa
         sojourn.load(tmp_path)
 
 
+def test_a_folder_of_another_scenario_is_left_alone(home: sojourn.Scenario, tmp_path: Path) -> None:
+    results = sojourn.run(home, duration="2s", warmup="1s")
+    other = sojourn.run(home, name="other", duration="2s", warmup="1s")
+    results.write(tmp_path)
+    results.write(tmp_path)
+    (tmp_path / "run-1-up.pcapng").write_bytes(b"")
+    with pytest.raises(sojourn.RunError, match="results of scenario `home`.*overwrite=True"):
+        other.write(tmp_path)
+    assert sojourn.load(tmp_path).name == "home"
+    assert (tmp_path / "run-1-up.pcapng").exists()
+    other.write(tmp_path, overwrite=True)
+    assert sojourn.load(tmp_path).name == "other"
+    assert not (tmp_path / "run-1-up.pcapng").exists()
+
+
 def test_notebooks_show_results(results: sojourn.Results) -> None:
     page = results._repr_html_()
     assert "<th>dumbbell.rtt_ms</th>" in page

@@ -99,6 +99,13 @@ def test_folders_of_others_are_left_alone(small: Path, tmp_path: Path, one_flow:
     with pytest.raises(sojourn.RunError, match="holds no results of study `small`"):
         sojourn.reproduce(small, out=out, overwrite=True, resume=True)
     assert (out / "summary.json").read_bytes() == summary
+    found = sojourn.reproduce(small, seeds=1)
+    with pytest.raises(sojourn.RunError, match="one-flow.*overwrite=True"):
+        found.write(out)
+    assert (out / "summary.json").read_bytes() == summary
+    found.write(out, overwrite=True)
+    with pytest.raises(sojourn.RunError, match="results of study `small`.*overwrite=True"):
+        sojourn.run(one_flow, duration="2s", warmup="1s").write(out)
     found = sojourn.reproduce(small, seeds=1, out=out, overwrite=True)
     assert len(sojourn.load(out)) == len(found.results) == 2
 
