@@ -13,6 +13,8 @@ pub(crate) struct ByNode<T> {
     nodes: Vec<u32>,
     /// In the same order.
     entries: Vec<T>,
+    /// Place of the one that was looked up last to be changed: most often that is wanted again.
+    last: usize,
 }
 
 impl<T> ByNode<T> {
@@ -21,12 +23,16 @@ impl<T> ByNode<T> {
         Self {
             nodes: Vec::new(),
             entries: Vec::new(),
+            last: 0,
         }
     }
 
     /// Where a node's entry is, or belongs.
     #[inline]
     fn place(&self, node: u32) -> Result<usize, usize> {
+        if self.nodes.get(self.last) == Some(&node) {
+            return Ok(self.last);
+        }
         self.nodes.binary_search(&node)
     }
 
@@ -37,7 +43,8 @@ impl<T> ByNode<T> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, node: u32) -> Option<&mut T> {
-        self.place(node).ok().map(|place| &mut self.entries[place])
+        self.last = self.place(node).ok()?;
+        Some(&mut self.entries[self.last])
     }
 
     /// A node's entry; `new` makes it if it has none.
@@ -48,6 +55,7 @@ impl<T> ByNode<T> {
             self.entries.insert(place, new());
             place
         });
+        self.last = place;
         &mut self.entries[place]
     }
 

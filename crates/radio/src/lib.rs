@@ -14,6 +14,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod air;
 mod aodv;
 mod arp;
@@ -22,13 +23,15 @@ mod phy;
 mod profile;
 mod station;
 mod timers;
+mod upper;
 
-pub use air::{Air, Frame, FrameKind, Outgoing, Taken, Upper};
+pub use air::Air;
 pub use aodv::{Aodv, AodvParams, Lost, Message, Outbox};
 pub use arp::{Arp, ArpMessage, Resolution};
 pub use phy::{Neighbour, Neighbours, Place};
 pub use profile::{Profile, Propagation, Rules};
 pub use station::Counts;
+pub use upper::{Frame, FrameKind, Outgoing, Taken, Upper};
 
 #[cfg(test)]
 mod tests;

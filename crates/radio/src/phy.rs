@@ -74,18 +74,6 @@ impl Neighbours {
         &self.lists[station as usize]
     }
 
-    /// Lends out those that hear a station, who has none until they are given back.
-    #[inline]
-    pub(crate) fn lend(&mut self, station: u32) -> Vec<Neighbour> {
-        core::mem::take(&mut self.lists[station as usize])
-    }
-
-    /// Takes back what [`Neighbours::lend`] has lent.
-    #[inline]
-    pub(crate) fn give_back(&mut self, station: u32, neighbours: Vec<Neighbour>) {
-        self.lists[station as usize] = neighbours;
-    }
-
     /// Where a station is.
     pub fn place(&self, station: u32) -> Place {
         self.places[station as usize]

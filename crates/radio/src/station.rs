@@ -1,6 +1,6 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
-use crate::air::{Frame, FrameKind, Outgoing};
+use crate::upper::{Frame, FrameKind, Outgoing};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -49,6 +49,13 @@ pub(crate) struct Answer {
     pub(crate) due: Time,
     /// How long the medium stays reserved after it.
     pub(crate) reserves: Span,
+}
+
+/// How long a station lets the medium be idle before slots count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spaces {
+    pub(crate) difs: Span,
+    pub(crate) eifs: Span,
 }
 
 #[derive(Debug)]
@@ -177,18 +184,41 @@ impl<P> Station<P> {
     /// When it has to do something next.
     #[inline]
     pub(crate) fn due(&self, slot: Span) -> Time {
-        if matches!(self.phase, Phase::Sending(_)) {
-            return self.own_until;
+        match self.phase {
+            Phase::Sending(_) => return self.own_until,
+            Phase::Awaiting(_) => return self.patience,
+            Phase::Free => {}
         }
         let answer = self.answer.as_ref().map_or(Time::MAX, |answer| answer.due);
-        if matches!(self.phase, Phase::Awaiting(_)) {
-            return self.patience;
-        }
         let due = answer.min(self.asks);
         if self.backing_off && !self.halted {
             return due.min(self.backoff_end(slot));
         }
         due
+    }
+
+    /// How long the medium has to be idle before its slots count.
+    #[inline]
+    pub(crate) fn space(&self, spaces: &Spaces) -> Span {
+        if self.erred { spaces.eifs } else { spaces.difs }
+    }
+
+    /// Lets a halted backoff count again, if nothing stands in the way. Returns whether it does.
+    #[inline]
+    pub(crate) fn resume(&mut self, now: Time, spaces: &Spaces) -> bool {
+        let resumes = self.backing_off && self.halted && self.is_free();
+        if resumes {
+            self.counts_from = self.idle_since().max(now) + self.space(spaces);
+            self.halted = false;
+        }
+        resumes
+    }
+
+    /// Has nothing to send any more, and the window of the beginning.
+    #[inline]
+    pub(crate) fn forget(&mut self, window: u32) {
+        (self.packet, self.short, self.long) = (None, 0, 0);
+        self.window = window;
     }
 
     /// The medium becomes busy at `at`: slots that are over count no more. Returns whether a

@@ -1,9 +1,9 @@
 //! When each station has to do something: the earliest is at hand.
 //!
 //! A tree of fours: the times of four stations are side by side, above them the earliest of each
-//! four with its station, and so on. An event moves the times of several neighbours, which lie in
-//! few groups, so that what is above a group is brought up to date when the earliest of all is
-//! asked for, once for all of them.
+//! four with its station, and so on. An event moves the times of several neighbours, one after the
+//! other, which lie in few groups, so that what is above a group is brought up to date when another
+//! one is changed or the earliest of all is asked for: once for all that move in it.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,14 +11,8 @@ use sojourn_units::Time;
 
 /// Times side by side: two comparisons, and one between their winners.
 const GROUP: usize = 4;
-
-/// The times of some stations.
-#[derive(Clone, Debug)]
-struct Group {
-    times: [Time; GROUP],
-    /// Whether what is above them is older.
-    is_stale: bool,
-}
+/// In the place of a group.
+const NONE: u32 = u32::MAX;
 
 /// The earliest of some groups, and whose they are.
 #[derive(Clone, Debug)]
@@ -31,12 +25,12 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// By station.
-    groups: Vec<Group>,
+    groups: Vec<[Time; GROUP]>,
     /// Above them level by level, up to one node.
     levels: Vec<Vec<Node>>,
-    /// Groups that have changed.
-    stale: Vec<u32>,
-    /// The station with the earliest time of all, the lowest of equals, when nothing is stale.
+    /// The group that has changed since what is above it was brought up to date, or [`NONE`].
+    stale: u32,
+    /// The station with the earliest time of all, the lowest of equals, but for that group.
     first: (u32, Time),
 }
 
@@ -53,14 +47,10 @@ impl Timers {
             };
             levels.push(vec![node; length]);
         }
-        let group = Group {
-            times: [Time::MAX; GROUP],
-            is_stale: false,
-        };
         Self {
-            groups: vec![group; groups],
+            groups: vec![[Time::MAX; GROUP]; groups],
             levels,
-            stale: Vec::with_capacity(groups),
+            stale: NONE,
             first: (0, Time::MAX),
         }
     }
@@ -68,29 +58,37 @@ impl Timers {
     /// Sets the time of a station.
     #[inline]
     pub(crate) fn set(&mut self, station: u32, time: Time) {
-        let group = &mut self.groups[station as usize / GROUP];
-        group.times[station as usize % GROUP] = time;
-        if !group.is_stale {
-            group.is_stale = true;
-            self.stale.push(station / GROUP as u32);
+        let group = station / GROUP as u32;
+        if group != self.stale {
+            if self.stale != NONE {
+                self.catch_up();
+            }
+            self.stale = group;
         }
+        self.groups[group as usize][station as usize % GROUP] = time;
     }
 
     /// The station with the earliest time, the lowest one of equals.
     #[inline]
     pub(crate) fn first(&mut self) -> (u32, Time) {
-        while let Some(group) = self.stale.pop() {
-            self.first = self.winner(group as usize);
+        if self.stale != NONE {
+            self.first = self.winner();
+            self.stale = NONE;
         }
         self.first
     }
 
-    /// Brings what is above a group up to date. Returns the winner of all.
+    /// Apart from [`Timers::set`], which is in many places.
+    #[inline(never)]
+    fn catch_up(&mut self) {
+        self.first = self.winner();
+    }
+
+    /// Brings what is above the group that has changed up to date. Returns the winner of all.
     #[inline]
-    fn winner(&mut self, mut place: usize) -> (u32, Time) {
-        let group = &mut self.groups[place];
-        group.is_stale = false;
-        let (own, mut time) = earliest(&group.times);
+    fn winner(&mut self) -> (u32, Time) {
+        let mut place = self.stale as usize;
+        let (own, mut time) = earliest(&self.groups[place]);
         let mut station = (place * GROUP + own) as u32;
         for level in &mut self.levels {
             let node = &mut level[place / GROUP];

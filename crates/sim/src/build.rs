@@ -1,6 +1,7 @@
 //! From a cell to the engine that runs it: links, pipes, routes, endpoints.
 
 use crate::access::AccessLinks;
+use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, MAX_OWNERS};
 use crate::change::Changes;
@@ -97,6 +98,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
                     Some(mesh) => Forwarding::Mesh(mesh),
                     None => Forwarding::Table(layout.table),
                 },
+                arrivals: Arrivals::new(),
                 mail: VecDeque::new(),
                 access: access.map(|rate| AccessLinks::new(rate, ways)),
                 tapped: None,

@@ -96,11 +96,24 @@ impl Source {
 /// scheduling, then source, in the low half. The order is unique, so the source never decides.
 type Key = u128;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Calendar {
     near: Heap,
     far: Heap,
+    /// The least key of both: every event asks for it twice.
+    top: Key,
     scheduled: u64,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            near: Heap::default(),
+            far: Heap::default(),
+            top: Key::MAX,
+            scheduled: 0,
+        }
+    }
 }
 
 impl Calendar {
@@ -122,20 +135,20 @@ impl Calendar {
         let low = (self.scheduled << Source::BITS) | u64::from(source.0);
         let time = u128::from(time.as_nanos()) << 1;
         // While a wire's event is being handled, what is scheduled for that time comes after it.
-        let last = source.0 >> INDEX_BITS == Source::WIRE || self.top() >> 64 == time | 1;
+        let last = source.0 >> INDEX_BITS == Source::WIRE || self.top >> 64 == time | 1;
         ((time | u128::from(last)) << 64) | u128::from(low)
     }
 
-    /// The least key of both heaps.
+    /// The first event has gone or moved.
     #[inline]
-    fn top(&self) -> Key {
-        self.near.top().min(self.far.top())
+    fn look(&mut self) {
+        self.top = self.near.top().min(self.far.top());
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Time, Source)> {
-        let key = self.top();
+        let key = self.top;
         if key == Key::MAX {
             return None;
         }
@@ -149,12 +162,14 @@ impl Calendar {
     pub(crate) fn push(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
         self.heap(source).push(key);
+        self.top = self.top.min(key);
     }
 
     /// Takes the first event, of `source`, away.
     #[inline]
     pub(crate) fn pop_first(&mut self, source: Source) {
         self.heap(source).pop();
+        self.look();
     }
 
     /// Moves the first event, of `source`, to `time`.
@@ -162,6 +177,7 @@ impl Calendar {
     pub(crate) fn move_first(&mut self, time: Time, source: Source) {
         let key = self.key(time, source);
         self.heap(source).sink(key);
+        self.look();
     }
 }
 

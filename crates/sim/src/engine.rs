@@ -179,7 +179,7 @@ impl Engine {
             Owner::Routing => self.net.routing_event(now),
             Owner::Autorate => self.net.autorate_event(now),
         };
-        if !self.net.passage.mail.is_empty() {
+        if self.net.passage.has_mail() {
             self.settle(now);
         }
         let calendar = &mut self.net.passage.calendar;

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod arrivals;
 mod autorate;
 mod build;
 mod calendar;

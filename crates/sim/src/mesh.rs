@@ -15,8 +15,6 @@ const HEADERS: u16 = 28;
 /// Something to be done once whoever has found it is through.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mail {
-    /// A packet has come to a station.
-    Arrived { from: u32, to: u32, packet: Packet },
     /// A packet is to be queued at a station; of the routing protocol, before all others.
     Queue { station: u32, packet: Packet },
     /// Routing has lost a packet.

@@ -1,5 +1,6 @@
 //! The network between hosts: a packet from its sender's access link to its receiver.
 
+use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
 use crate::change::Changes;
 use crate::forwarding::Forwarding;
@@ -62,24 +63,24 @@ impl Net {
     /// Does what the last event has left to be done over a radio, until a packet has come to its
     /// host, or nothing is left.
     pub(crate) fn settle(&mut self, now: Time) -> Option<Packet> {
+        while let Some(Arrival { from, to, packet }) = self.passage.arrivals.pop() {
+            let mut packet = packet;
+            let passage = &mut self.passage;
+            let Forwarding::Mesh(mesh) = &mut passage.forwarding else {
+                return None;
+            };
+            match mesh.arrived((from, to), &mut packet, now, &mut passage.mail) {
+                Arrived::Host => return Some(packet),
+                Arrived::Relay => self.offer(to as usize, packet, now),
+                Arrived::Nowhere => {}
+            }
+        }
         while let Some(mail) = self.passage.mail.pop_front() {
             let passage = &mut self.passage;
             let Forwarding::Mesh(mesh) = &mut passage.forwarding else {
                 return None;
             };
             match mail {
-                Mail::Arrived {
-                    from,
-                    to,
-                    mut packet,
-                } => {
-                    let mail = &mut passage.mail;
-                    match mesh.arrived((from, to), &mut packet, now, mail) {
-                        Arrived::Host => return Some(packet),
-                        Arrived::Relay => self.offer(to as usize, packet, now),
-                        Arrived::Nowhere => {}
-                    }
-                }
                 Mail::Queue { station, packet } => {
                     if mesh.resolve(station, &packet, now, &mut passage.mail) {
                         self.queue(station as usize, packet, now);

@@ -1,6 +1,7 @@
 //! What media work on: interfaces, packets under way, where these go, and the calendar.
 
 use crate::access::AccessLinks;
+use crate::arrivals::Arrivals;
 use crate::autorate::Autorates;
 use crate::calendar::{Calendar, Owner, Source};
 use crate::forwarding::{Forwarding, Leg, Next};
@@ -19,7 +20,9 @@ pub(crate) struct Passage {
     pub(crate) forwarding: Forwarding,
     /// The hosts' access links, if their rate is limited.
     pub(crate) access: Option<AccessLinks>,
-    /// What is to be done after the event that goes on; only radios have any.
+    /// What has come over a radio.
+    pub(crate) arrivals: Arrivals,
+    /// What is to be done after the event that goes on, and after what has arrived; only radios have any.
     pub(crate) mail: VecDeque<Mail>,
     /// Who wants to see packets; seldom anybody.
     pub(crate) tapped: Option<Box<Tapped>>,
@@ -28,6 +31,12 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
+    /// Whether the event that goes on has left something to be done over a radio.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        self.arrivals.any_due() || !self.mail.is_empty()
+    }
+
     /// Packets in queues and under way; a radio's few are left out.
     pub(crate) fn packets(&self) -> usize {
         let waiting = self.interfaces.iter().map(Interface::waiting);

@@ -4,9 +4,9 @@
 //! that has come through is handed on after the way through its station; what becomes of the packet
 //! then is forwarding's business ([`crate::mesh`]).
 
+use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
 use crate::interface::Taken;
-use crate::mesh::Mail;
 use crate::packet::{Addressee, Packet};
 use crate::passage::Passage;
 use sojourn_qdisc::Packet as _;
@@ -14,7 +14,6 @@ use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile
 use sojourn_random::Stream;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Hop, Radio as Spec, RadioEvent, Stations};
-use std::collections::VecDeque;
 
 pub(crate) struct Radio {
     air: Air<Packet>,
@@ -23,10 +22,6 @@ pub(crate) struct Radio {
     medium: u32,
     /// Bytes of link header in a packet's length, which a radio has none of.
     link_header: u32,
-    /// What has come through, by the time at which it is handed on.
-    delivered: VecDeque<(Time, Mail)>,
-    /// The first of these times; `Time::MAX` for none.
-    hands_on: Time,
     /// By sender: what it has sent to whom.
     hops: Vec<Vec<Hop>>,
     /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
@@ -44,8 +39,6 @@ impl Radio {
             air: Air::new(spec.profile, spec.places(), dice),
             medium: medium as u32,
             link_header: cell.link_header.into(),
-            delivered: VecDeque::new(),
-            hands_on: Time::MAX,
             hops: vec![Vec::new(); spec.places().len()],
             armed: Time::MAX,
         }
@@ -73,13 +66,7 @@ impl Radio {
         }
         let (air, mut above) = self.split(passage);
         let due = air.run(now, &mut above).unwrap_or(Time::MAX);
-        while self.hands_on <= now {
-            if let Some((_, mail)) = self.delivered.pop_front() {
-                passage.mail.push_back(mail);
-            }
-            self.hands_on = self.delivered.front().map_or(Time::MAX, |(at, _)| *at);
-        }
-        self.armed = due.min(self.hands_on);
+        self.armed = due.min(passage.arrivals.let_go(now));
         (self.armed < Time::MAX).then_some(self.armed)
     }
 
@@ -100,8 +87,6 @@ impl Radio {
         let above = Above {
             passage,
             profile: &self.profile,
-            delivered: &mut self.delivered,
-            hands_on: &mut self.hands_on,
             hops: &mut self.hops,
             link_header: self.link_header,
         };
@@ -113,8 +98,6 @@ impl Radio {
 struct Above<'a> {
     passage: &'a mut Passage,
     profile: &'a Profile,
-    delivered: &'a mut VecDeque<(Time, Mail)>,
-    hands_on: &'a mut Time,
     hops: &'a mut [Vec<Hop>],
     link_header: u32,
 }
@@ -173,14 +156,8 @@ impl Upper for Above<'_> {
         if packet.told_to() != Some(Addressee::All) {
             self.hop(from, to).packets += 1;
         }
-        *self.hands_on = (*self.hands_on).min(at);
-        let mail = (at, Mail::Arrived { from, to, packet });
-        if self.delivered.back().is_none_or(|(last, _)| *last <= at) {
-            self.delivered.push_back(mail);
-        } else {
-            let place = self.delivered.partition_point(|(other, _)| *other <= at);
-            self.delivered.insert(place, mail);
-        }
+        let arrivals = &mut self.passage.arrivals;
+        arrivals.add(at, Arrival { from, to, packet });
     }
 
     fn fail(&mut self, station: u32, to: u32, packet: Packet, now: Time) {
@@ -196,7 +173,9 @@ impl Upper for Above<'_> {
 
     fn sent(&mut self, frame: &Frame<'_, Packet>) {
         if let Some(tapped) = &mut self.passage.tapped {
-            tapped.on_air(frame.from, frame, self.profile, None);
+            // A copy, so that the frame itself stays in registers.
+            let frame = *frame;
+            tapped.on_air(frame.from, &frame, self.profile, None);
         }
         if let (FrameKind::Data, Some(to)) = (frame.kind, frame.to) {
             self.hop(frame.from, to).frames += 1;

@@ -1,0 +1,354 @@
+//! The access of stations to a medium, one by one: what each does with packets, answers and what
+//! it hears. Nothing here asks who hears a station, or begins a frame: that is the medium's.
+//!
+//! Source: IEEE 802.11-2007 clause 9.2 (backoff and its freezing, ACK, CTS, retries, EIFS); ns-2.35
+//! where [`Rules::Ns2`] says so.
+
+use crate::phy::Neighbour;
+use crate::profile::{ACK, Profile, RTS, Rules};
+use crate::station::{Answer, Hearing, Phase, Spaces, Station};
+use crate::timers::Timers;
+use crate::upper::{FrameKind, Outgoing, Taken, Upper};
+use alloc::vec::Vec;
+use sojourn_random::Stream;
+use sojourn_units::{Span, Time};
+
+/// All stations of a medium, with its constants.
+#[derive(Debug)]
+pub(crate) struct Access<P> {
+    pub(crate) profile: Profile,
+    pub(crate) spaces: Spaces,
+    /// Airtime of an ACK, which is that of a CTS.
+    pub(crate) ack: Span,
+    pub(crate) rts: Span,
+    /// Bytes of the last data frame, whether it was to all, and its airtime.
+    aired: (u32, bool, Span),
+    /// How long a station waits for an answer after its own frame.
+    pub(crate) patience: Span,
+    pub(crate) stations: Vec<Station<P>>,
+    /// When each station has to do something.
+    pub(crate) timers: Timers,
+}
+
+/// A frame that ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ending {
+    pub(crate) from: u32,
+    pub(crate) frame: u64,
+    pub(crate) kind: FrameKind,
+    pub(crate) to: Option<u32>,
+    /// How long it reserves the medium from now on.
+    pub(crate) reserves: Span,
+    pub(crate) now: Time,
+}
+
+/// ns-2's allowance for the way of a frame.
+const NS2_PROPAGATION: Span = Span::from_micros(2);
+
+impl<P: Copy> Access<P> {
+    /// Of so many stations; `dice` makes the stream of each.
+    pub(crate) fn new(
+        profile: Profile,
+        stations: usize,
+        mut dice: impl FnMut(usize) -> Stream,
+    ) -> Self {
+        let ack = profile.airtime(ACK, profile.basic_rate);
+        let patience = match profile.rules {
+            Rules::Ns2 => profile.sifs + ack + NS2_PROPAGATION * 2,
+            // aSIFSTime + aSlotTime + aPHY-RX-START-Delay; a frame heard by then is waited for.
+            Rules::Standard => profile.sifs + profile.slot + profile.preamble,
+        };
+        let station = |index| Station::new(profile.cw_min, dice(index));
+        Self {
+            spaces: Spaces {
+                difs: profile.difs(),
+                eifs: profile.eifs(),
+            },
+            ack,
+            rts: profile.airtime(RTS, profile.basic_rate),
+            aired: (0, true, profile.airtime(0, profile.basic_rate)),
+            patience,
+            stations: (0..stations).map(station).collect(),
+            timers: Timers::new(stations),
+            profile,
+        }
+    }
+
+    /// Something about a station has changed that may move what it has to do.
+    #[inline]
+    pub(crate) fn arm(&mut self, station: u32) {
+        let due = self.stations[station as usize].due(self.profile.slot);
+        self.timers.set(station, due);
+    }
+
+    /// Takes the next packet and begins to wait for its turn.
+    pub(crate) fn fetch(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        let taken = upper.take(station, now);
+        let own = &mut self.stations[station as usize];
+        own.asks = Time::MAX;
+        let packet = match taken {
+            Taken::Packet(packet) => packet,
+            Taken::NotBefore(at) => {
+                own.asks = at;
+                return;
+            }
+            Taken::Nothing => return,
+        };
+        (own.packet, own.delivered) = (Some(packet), false);
+        if own.backing_off || matches!(own.phase, Phase::Awaiting(_)) {
+            return;
+        }
+        let rules = self.profile.rules;
+        if rules == Rules::Standard && own.is_free() && own.idle_since() <= now {
+            // Idle: after DIFS at once (9.2.5.1).
+            (own.backing_off, own.halted, own.slots) = (true, false, 0);
+            own.counts_from = (own.idle_since() + own.space(&self.spaces)).max(now);
+            return;
+        }
+        self.back_off(station, now);
+    }
+
+    /// Draws a backoff, which counts from DIFS after the medium is idle.
+    pub(crate) fn back_off(&mut self, station: u32, now: Time) {
+        let own = &mut self.stations[station as usize];
+        let values = match self.profile.rules {
+            Rules::Ns2 => own.window,
+            Rules::Standard => own.window + 1,
+        };
+        own.slots = own.dice.below(values.max(1).into()) as u32;
+        (own.backing_off, own.halted) = (true, true);
+        own.resume(now, &self.spaces);
+    }
+
+    pub(crate) fn needs_rts(&self, bytes: u32) -> bool {
+        self.profile.rts_above.is_some_and(|above| bytes > above)
+    }
+
+    /// Airtime of a data frame of so many bytes: most often that of the one before.
+    pub(crate) fn data_airtime(&mut self, bytes: u32, to_all: bool) -> Span {
+        if (bytes, to_all) == (self.aired.0, self.aired.1) {
+            return self.aired.2;
+        }
+        let rate = if to_all {
+            self.profile.basic_rate
+        } else {
+            self.profile.data_rate
+        };
+        let airtime = self.profile.airtime(bytes, rate);
+        self.aired = (bytes, to_all, airtime);
+        airtime
+    }
+
+    /// Airtime of a station's frame of this kind.
+    fn airtime(&mut self, station: u32, kind: FrameKind) -> Span {
+        let packet = self.stations[station as usize].packet.as_ref();
+        match (kind, packet) {
+            (FrameKind::Data, Some(&Outgoing { bytes, to, .. })) => {
+                self.data_airtime(bytes, to.is_none())
+            }
+            (FrameKind::Rts, _) => self.rts,
+            _ => self.ack,
+        }
+    }
+
+    /// Shows a frame that ends to those who look on, if it comes through to a neighbour.
+    #[cold]
+    pub(crate) fn show(
+        &mut self,
+        ending: &Ending,
+        neighbour: &Neighbour,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let at = ending.now + neighbour.delay;
+        let other = &self.stations[neighbour.station as usize];
+        let comes_through = other.frame == ending.frame
+            && other.hearing == Hearing::Clear
+            && !other.is_sending_at(at);
+        if comes_through {
+            let airtime = self.airtime(ending.from, ending.kind);
+            let sender = &self.stations[ending.from as usize];
+            let frame = sender.sent(ending.from, ending.kind, at - airtime, airtime);
+            upper.received(neighbour.station, &frame, neighbour.power);
+        }
+    }
+
+    /// A frame ends at one of those that hear it.
+    #[inline]
+    pub(crate) fn heard(
+        &mut self,
+        ending: &Ending,
+        neighbour: &Neighbour,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let &Ending { from, to, now, .. } = ending;
+        let station = neighbour.station;
+        let is_meant = to == Some(station);
+        let other = &mut self.stations[station as usize];
+        if other.frame != ending.frame {
+            // Another frame goes on here, or went over this one.
+            if is_meant && ending.kind == FrameKind::Data {
+                self.collided(from, now, upper);
+            }
+            return;
+        }
+        let at = now + neighbour.delay;
+        (other.frame, other.heard_until) = (0, at);
+        if other.is_sending_at(at) {
+            return;
+        }
+        match other.hearing {
+            Hearing::Clear if is_meant => {
+                other.erred = false;
+                self.reached(ending, station, at, upper);
+            }
+            Hearing::Clear => {
+                other.erred = false;
+                if to.is_some() {
+                    other.reserved = other.reserved.max(at + ending.reserves);
+                } else if let Some(packet) = self.stations[from as usize].packet {
+                    upper.deliver(from, station, packet.packet, at + self.profile.relay);
+                }
+            }
+            hearing => {
+                match self.profile.rules {
+                    Rules::Ns2 => other.reserved = other.reserved.max(at + self.spaces.eifs),
+                    Rules::Standard => {
+                        other.erred = neighbour.decodes || hearing == Hearing::Collided;
+                    }
+                }
+                if is_meant && ending.kind == FrameKind::Data && hearing == Hearing::Collided {
+                    self.collided(from, now, upper);
+                }
+            }
+        }
+        // A frame that is not for it changes nothing but its backoff.
+        let other = &mut self.stations[station as usize];
+        if other.resume(now, &self.spaces) || is_meant {
+            self.timers.set(station, other.due(self.profile.slot));
+        }
+    }
+
+    /// A data frame of a station was lost at its addressee, which hears another frame.
+    fn collided(&mut self, from: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        self.stations[from as usize].counts.collided += 1;
+        upper.collided(from, now);
+    }
+
+    /// A frame has come to its addressee.
+    #[inline]
+    fn reached(
+        &mut self,
+        ending: &Ending,
+        station: u32,
+        at: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let (kind, from) = (ending.kind, ending.from);
+        let own = &mut self.stations[station as usize];
+        match kind {
+            FrameKind::Data => self.received(from, station, at, upper),
+            FrameKind::Rts => {
+                // Only where the medium is not reserved (9.2.5.7).
+                if own.reserved <= at && own.answer.is_none() && own.phase == Phase::Free {
+                    let reserves = ending.reserves - (self.ack + self.profile.sifs);
+                    self.owe(station, (FrameKind::Cts, from, reserves), at);
+                }
+            }
+            FrameKind::Ack if own.phase == Phase::Awaiting(FrameKind::Ack) => {
+                own.phase = Phase::Free;
+                self.done(station, ending.now, upper);
+            }
+            FrameKind::Cts if own.phase == Phase::Awaiting(FrameKind::Cts) => {
+                (own.phase, own.short) = (Phase::Free, 0);
+                let reserves = self.profile.sifs + self.ack;
+                self.owe(station, (FrameKind::Data, from, reserves), at);
+            }
+            FrameKind::Ack | FrameKind::Cts => {}
+        }
+    }
+
+    /// Something is to be sent a SIFS from now.
+    fn owe(&mut self, station: u32, (kind, to, reserves): (FrameKind, u32, Span), at: Time) {
+        let slot = self.profile.slot;
+        let own = &mut self.stations[station as usize];
+        own.halt(at, slot);
+        own.answer = Some(Answer {
+            kind,
+            to,
+            due: at + self.profile.sifs,
+            reserves,
+        });
+    }
+
+    /// A packet has come to its addressee, which says so and hands it on.
+    fn received(&mut self, from: u32, station: u32, at: Time, upper: &mut impl Upper<Packet = P>) {
+        if self.stations[station as usize].answer.is_some() {
+            return;
+        }
+        self.owe(station, (FrameKind::Ack, from, Span::ZERO), at);
+        let sender = &mut self.stations[from as usize];
+        if sender.delivered {
+            self.stations[station as usize].counts.duplicates += 1;
+            return;
+        }
+        sender.delivered = true;
+        if let Some(packet) = sender.packet {
+            upper.deliver(from, station, packet.packet, at + self.profile.relay);
+        }
+    }
+
+    /// A packet is done with: backoff before the next one.
+    pub(crate) fn done(&mut self, station: u32, now: Time, upper: &mut impl Upper<Packet = P>) {
+        self.stations[station as usize].forget(self.profile.cw_min);
+        self.back_off(station, now);
+        upper.finished(station, now);
+        self.fetch(station, now, upper);
+    }
+
+    /// No answer came in time.
+    pub(crate) fn unanswered(
+        &mut self,
+        station: u32,
+        awaited: FrameKind,
+        now: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let own = &mut self.stations[station as usize];
+        if self.profile.rules == Rules::Standard && own.frame != 0 && own.heard_until > now {
+            own.patience = own.heard_until;
+            return;
+        }
+        own.phase = Phase::Free;
+        // An answer of its own that had to wait goes first.
+        if let Some(answer) = &mut own.answer {
+            answer.due = answer.due.max(now + self.profile.sifs);
+        }
+        let Some(packet) = own.packet else {
+            return;
+        };
+        let after_rts = awaited == FrameKind::Ack && self.needs_rts(packet.bytes);
+        let own = &mut self.stations[station as usize];
+        let (count, most) = if after_rts {
+            (&mut own.long, self.profile.long_retries)
+        } else {
+            (&mut own.short, self.profile.short_retries)
+        };
+        *count += 1;
+        if *count < most {
+            own.window = (own.window * 2 + 1).min(self.profile.cw_max);
+            return self.back_off(station, now);
+        }
+        own.counts.given_up += 1;
+        own.forget(self.profile.cw_min);
+        if let Some(to) = packet.to {
+            upper.fail(station, to, packet.packet, now);
+        }
+        upper.finished(station, now);
+        if self.profile.rules == Rules::Standard {
+            self.back_off(station, now);
+        }
+        if self.stations[station as usize].packet.is_none() {
+            self.fetch(station, now, upper);
+        }
+    }
+}
