@@ -66,25 +66,19 @@ foreach {from to bytes rate} $o(flows) {
     $ns at 0 "$cbr start"
     lappend sinks $sink
 }
-proc cpu {} {
-    set file [open /proc/self/stat]
-    regsub {^.*\) } [read $file] {} fields
-    close $file
-    expr {([lindex $fields 11] + [lindex $fields 12]) / 100.0}
-}
+source [file join [file dirname [info script]] cost.tcl]
+
 proc finish {} {
     global sinks before started
-    set cpu [expr {[cpu] - $before}]
+    set cpu [expr {[cpuSeconds] - $before}]
     set wall [expr {([clock clicks -milliseconds] - $started) / 1000.0}]
     set packets 0
     foreach sink $sinks { incr packets [$sink set npkts_] }
-    set file [open /proc/self/status]
-    regexp {VmHWM:\s+(\d+)} [read $file] - peak
     puts "{\"packets\": $packets, \"cpu_s\": $cpu, \"wall_s\": $wall,\
-        \"peak_mib\": [expr {$peak / 1024.0}]}"
+        \"peak_mib\": [peakMiB]}"
     exit 0
 }
 $ns at $o(duration) finish
-set before [cpu]
+set before [cpuSeconds]
 set started [clock clicks -milliseconds]
 $ns run
