@@ -56,7 +56,7 @@ impl<P: Copy> Access<P> {
         let patience = match profile.rules {
             Rules::Ns2 => profile.sifs + ack + NS2_PROPAGATION * 2,
             // aSIFSTime + aSlotTime + aPHY-RX-START-Delay; a frame heard by then is waited for.
-            Rules::Standard => profile.sifs + profile.slot + profile.preamble,
+            Rules::Standard => profile.sifs + profile.slot + profile.receive_start(),
         };
         let station = |index| Station::new(profile.cw_min, dice(index));
         Self {

@@ -131,9 +131,9 @@ impl Profile {
         1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000,
     ];
 
-    /// Whether frames of DSSS and CCK have the short preamble.
-    pub fn has_short_preamble(&self) -> bool {
-        self.preamble < LONG_PREAMBLE
+    /// Whether frames of DSSS and CCK have the short preamble at a rate.
+    pub fn has_short_preamble(&self, rate: Rate) -> bool {
+        !Self::is_ofdm(rate) && self.preamble_at(rate) < LONG_PREAMBLE
     }
 
     /// Whether a rate is one of OFDM (802.11g).
@@ -168,7 +168,25 @@ impl Profile {
             // The PLCP header says whole microseconds.
             Rules::Standard => (bits * 1_000_000).div_ceil(bps) * 1000,
         };
-        self.preamble + Span::from_nanos(nanos)
+        self.preamble_at(rate) + Span::from_nanos(nanos)
+    }
+
+    /// Preamble and PLCP header of DSSS and CCK at a rate: a short one has 1 Mbit/s in ns-2 alone
+    /// (clause 18.2.2.2).
+    fn preamble_at(&self, rate: Rate) -> Span {
+        match self.rules {
+            Rules::Standard if rate.as_bps() <= 1_000_000 => self.preamble.max(LONG_PREAMBLE),
+            _ => self.preamble,
+        }
+    }
+
+    /// How long an answer has begun when the PHY tells of it (aPHY-RX-START-Delay: 17.4.4, 18.3.3).
+    pub fn receive_start(&self) -> Span {
+        if Self::is_ofdm(self.basic_rate) {
+            Span::from_micros(25)
+        } else {
+            self.preamble_at(self.basic_rate)
+        }
     }
 
     /// Time that an idle medium must stay idle before backoff counts.
@@ -185,7 +203,11 @@ impl Profile {
             _ if Self::is_ofdm(self.basic_rate) => self.airtime(ACK, Rate::from_bps(6_000_000)),
             Rules::Standard => LONG_PREAMBLE + Span::from_micros(bits),
             Rules::Ns2 => {
-                let header = if self.has_short_preamble() { 120 } else { 192 };
+                let header = if self.preamble < LONG_PREAMBLE {
+                    120
+                } else {
+                    192
+                };
                 self.preamble + self.preamble * bits / header
             }
         };
@@ -251,6 +273,11 @@ mod tests {
             ..short
         };
         assert_eq!(standard_short.eifs(), Span::from_micros(364));
+        let airtime = |mbps| standard_short.airtime(14, Rate::from_bps(mbps));
+        // Only 1 Mbit/s has the long one.
+        let short = [1_000_000, 2_000_000, 11_000_000].map(airtime);
+        assert_eq!(short, [192 + 112, 96 + 56, 96 + 11].map(Span::from_micros));
+        assert_eq!(standard_short.receive_start(), Span::from_micros(96));
         let standard = Profile::STANDARD_B;
         let rate = Rate::from_bps(11_000_000);
         assert_eq!(standard.airtime(1064, rate), Span::from_micros(192 + 774));
@@ -261,6 +288,7 @@ mod tests {
             Span::from_micros(20 + 224 + 6)
         );
         assert_eq!(g.airtime(14, g.basic_rate), Span::from_micros(20 + 24 + 6));
+        assert_eq!(g.receive_start(), Span::from_micros(25));
         assert_eq!(g.difs(), Span::from_micros(28));
         assert_eq!(g.eifs(), Span::from_micros(10 + 28 + 50));
     }

@@ -36,7 +36,7 @@ pub(crate) fn radiotap<P>(
     out.extend(len.to_le_bytes());
     out.extend(present.to_le_bytes());
     out.extend((frame.start.as_nanos() / 1000).to_le_bytes());
-    out.push(if profile.has_short_preamble() { 2 } else { 0 });
+    out.push(if profile.has_short_preamble(rate) { 2 } else { 0 });
     out.push((rate.as_bps() / 500_000) as u8);
     out.extend(((profile.frequency / 1e6) as u16).to_le_bytes());
     // In the 2 GHz band, CCK or OFDM.

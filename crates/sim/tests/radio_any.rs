@@ -286,7 +286,7 @@ impl<'a> Heard<'a> {
 fn patience(profile: &Profile) -> Span {
     match profile.rules {
         Rules::Ns2 => Span::from_micros(4),
-        Rules::Standard => profile.slot + profile.preamble,
+        Rules::Standard => profile.slot + profile.receive_start(),
     }
 }
 
