@@ -36,13 +36,24 @@ pub(crate) fn radiotap<P>(
     out.extend(len.to_le_bytes());
     out.extend(present.to_le_bytes());
     out.extend((frame.start.as_nanos() / 1000).to_le_bytes());
-    out.push(if profile.has_short_preamble(rate) { 2 } else { 0 });
+    out.push(if profile.has_short_preamble(rate) {
+        2
+    } else {
+        0
+    });
     out.push((rate.as_bps() / 500_000) as u8);
-    out.extend(((profile.frequency / 1e6) as u16).to_le_bytes());
+    out.extend(channel(profile.frequency).to_le_bytes());
     // In the 2 GHz band, CCK or OFDM.
     let modulation: u16 = if Profile::is_ofdm(rate) { 0x40 } else { 0x20 };
     out.extend((0x80 | modulation).to_le_bytes());
     out.extend(received.map(|dbm| dbm.max(-128.0) as i8 as u8));
+}
+
+/// Middle in MHz of the channel, 1 to 13, that is nearest to a carrier frequency: profiles have
+/// ns-2's 2.4 GHz, which is none.
+fn channel(frequency: f64) -> u16 {
+    let mhz = (frequency / 1e6).clamp(2412.0, 2472.0) as u16;
+    2412 + (mhz - 2412 + 2) / 5 * 5
 }
 
 /// Writes the header of the MAC.
@@ -175,8 +186,12 @@ mod tests {
         let mut out = Vec::new();
         radiotap(&mut out, &frame, &Profile::NS2_B, Some(-54.6));
         assert_eq!(out[..8], [0, 0, 23, 0, 0x2f, 0, 0, 0]);
-        // 1 Mbit/s, 2400 MHz, CCK, -54 dBm.
-        assert_eq!(out[16..], [0, 2, 0x60, 0x09, 0xa0, 0, 202]);
+        // 1 Mbit/s, 2412 MHz, CCK, -54 dBm.
+        assert_eq!(out[16..], [0, 2, 0x6c, 0x09, 0xa0, 0, 202]);
+        assert_eq!(
+            [2.4e9, 2.414e9, 2.415e9, 3e9].map(channel),
+            [2412, 2412, 2417, 2472]
+        );
         out.clear();
         header(&mut out, &frame, 3);
         assert_eq!(out, [0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 2]);
