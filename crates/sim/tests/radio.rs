@@ -74,6 +74,24 @@ fn a_node_that_comes_later_is_found() {
     }
 }
 
+/// From both ends at the same instant, over three hops: each end's questions collide at the relays
+/// with the other's, unless they wait a random time.
+#[test]
+fn sources_that_ask_at_one_time_are_answered() {
+    for profile in [Profile::NS2_B, Profile::STANDARD_B, Profile::STANDARD_G] {
+        let aodv = Routing::Aodv(AodvParams::RFC);
+        let network = network(profile, common::radio::row(3, 25.0), aodv, "pfifo limit 50");
+        let flow = |name, ends| steps(name, ends, (700, 0.1), (Span::ZERO, None));
+        let flows = vec![flow("forth", [0, 3]), flow("back", [3, 0])];
+        let cell = Cell::new("both", network, flows, Span::from_secs(20));
+        let result = run(&cell);
+        for name in ["forth", "back"] {
+            let loss = flow_of(&result, name).loss_ratio.expect("it is UDP");
+            assert!(loss < 0.1, "{name}: {loss}");
+        }
+    }
+}
+
 #[test]
 fn queues_of_all_kinds_keep_their_accounts_over_radios() {
     let queues = [
@@ -137,8 +155,12 @@ fn tcp_waits_for_questions_to_be_repeated() {
             ..Flow::new("tcp", Transport::Tcp(Config::default()), Bulk)
         };
         let network = chain(3, Routing::Aodv(params), "pfifo limit 50");
-        let result = run(&Cell::new("tcp", network, vec![bulk], Span::from_secs(60)));
-        flow_of(&result, "tcp").goodput.as_bps() as f64 / 1e6
+        let mut cell = Cell::new("tcp", network, vec![bulk], Span::from_secs(60));
+        let mbps = (1..=5).map(|seed| {
+            cell.seed = seed;
+            flow_of(&run(&cell), "tcp").goodput.as_bps() as f64 / 1e6
+        });
+        mbps.sum::<f64>() / 5.0
     };
     let traversal = Span::from_millis(10);
     let sooner = AodvParams {
@@ -147,7 +169,8 @@ fn tcp_waits_for_questions_to_be_repeated() {
     };
     let got = [AodvParams::RFC, AodvParams::NS2, sooner].map(carried);
     println!(
-        "Mbit/s with aodv, aodv-ns2, and aodv with a quarter of the traversal time: {got:.2?}"
+        "Mbit/s with aodv, aodv-ns2, and aodv with a quarter of the traversal time, means of five \
+         seeds: {got:.2?}"
     );
     let [rfc, ns2, sooner] = got;
     assert!((0.6..0.85).contains(&rfc), "{rfc}");

@@ -31,7 +31,8 @@ pub struct AodvParams {
     pub retries: u32,
     /// Silence after that.
     pub silence: Span,
-    /// Questions that are passed on wait a random time below this.
+    /// Questions that are passed on wait a random time below this; by the RFC's rules a node's own
+    /// do too.
     pub jitter: Span,
     /// Packets that wait at their source for a route, at most.
     pub buffer: usize,

@@ -174,7 +174,12 @@ impl<D: Copy> Aodv<D> {
             asked: now,
         });
         self.schedule(self.again(until), Due::Search { node, target });
-        out.control(node, message, None);
+        match params.rules {
+            Rules::Ns2 => out.control(node, message, None),
+            // Those who ask at one time, and cannot hear each other or find the medium idle, would
+            // collide then and with every repetition (RFC 5148 section 5.2).
+            Rules::Standard => self.tell_all(node, message, now),
+        }
     }
 
     /// No answer has come.
