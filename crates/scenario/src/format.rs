@@ -200,7 +200,7 @@ table! {
         qdisc: Option<Queue>,
         /// Who decides where packets go. Default `static`.
         routing: Option<RoutingWord>,
-        /// Longest hop of static routes. Default: as far as the radio reaches.
+        /// Longest hop of static routes, not above `range`. Default: as far as the radio reaches.
         hop: Option<Length>,
         /// Time between AODV's hello messages. Default: there are none, the MAC tells of broken
         /// links.
@@ -212,19 +212,20 @@ table! {
         arp: Option<bool>,
         /// Distance up to which frames can be received. Default 30 m.
         range: Option<Length>,
-        /// Distance up to which frames are heard, not below `range`. Default 66 m.
+        /// Distance up to which frames are heard, not below `range`. Default: 2.2 times that.
         sense: Option<Length>,
         /// How power falls with distance. Default `two-ray`.
         propagation: Option<PropagationWord>,
         /// A frame that is received survives one that is weaker by so many dB, 0 to 100. Default
         /// 10.
         capture_db: Option<Factor>,
-        /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s, or one of 802.11g. Default: the
-        /// profile's.
+        /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s; with `standard-802.11g` also 6, 9, 12, 18,
+        /// 24, 36, 48 or 54. Default: the profile's.
         data_rate: Option<Speed>,
         /// Rate of ACKs and of frames to all. Default: the profile's.
         basic_rate: Option<Speed>,
-        /// Preamble of 802.11b. Default `long`.
+        /// Preamble of 802.11b. By the standard a frame at 1 Mbit/s always has the long one. Default
+        /// `long`.
         preamble: Option<PreambleWord>,
         /// Data frames longer than this, in bytes with their header, follow an RTS. Default: none.
         rts_above: Option<u32>,
@@ -232,8 +233,8 @@ table! {
         attempts: Option<u32>,
         /// Smallest contention window in slots, 1 to 1023. Default: the profile's.
         cw_min: Option<u32>,
-        /// Nodal delay that counts as missed above it: time in the queue and until the next packet
-        /// leaves. Default: none.
+        /// Nodal delay that counts as missed above it: time from the queue's entrance to the ACK.
+        /// Default: none.
         nodal_deadline: Option<Duration>,
     }
 }

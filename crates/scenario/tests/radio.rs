@@ -22,7 +22,7 @@ app = { kind = "steps", size = 1000, rate = "1.8mbit", then = [{ at = "5s", fact
 "#;
 
 /// Changes of the good scenario, each with what is said of it.
-const MISTAKES: [(&str, &str, &str); 14] = [
+const MISTAKES: [(&str, &str, &str); 17] = [
     (
         "hops = 2",
         "hops = 0",
@@ -46,7 +46,22 @@ const MISTAKES: [(&str, &str, &str); 14] = [
     (
         "routing = \"aodv-ns2\"",
         "data_rate = \"7mbit\"",
-        "radio.data_rate: IEEE 802.11 has no rate of 7Mbit",
+        "radio.data_rate: IEEE 802.11b has no rate of 7Mbit",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "basic_rate = \"6mbit\"",
+        "it has 1Mbit, 2Mbit, 5500Kbit, 11Mbit; of `standard-802.11g` it is one",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "capture_db = 101",
+        "radio.capture_db: 101 is not a number from 0 to 100",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "routing = \"static\"\nhop = \"31m\"",
+        "radio.hop: must not be above the range of 30 m",
     ),
     (
         "routing = \"aodv-ns2\"",

@@ -26,6 +26,12 @@ impl Resolver<'_> {
         }
         let profile = self.profile(table);
         let routing = self.routing(table);
+        if let Some(profile) = &profile
+            && table.hop.is_some_and(|hop| hop.0 > profile.range)
+        {
+            let message = format!("must not be above the range of {} m", profile.range);
+            return self.refuse("radio.hop", message);
+        }
         let (names, places) = self.stations(file, table)?;
         self.check_places(&names, &places, (file, table));
         let nodes = file.node.as_deref().unwrap_or_default();
@@ -183,7 +189,11 @@ impl Resolver<'_> {
         profile.propagation =
             (table.propagation).map_or(profile.propagation, PropagationWord::value);
         if let Some(decibels) = table.capture_db {
-            profile.capture = Profile::ratio(decibels.0.min(100.0));
+            if decibels.0 > 100.0 {
+                let message = format!("{} is not a number from 0 to 100", decibels.0);
+                self.complain("radio.capture_db", message);
+            }
+            profile.capture = Profile::ratio(decibels.0);
         }
         for (path, given, rate) in [
             ("radio.data_rate", table.data_rate, &mut profile.data_rate),
@@ -194,7 +204,7 @@ impl Resolver<'_> {
             ),
         ] {
             if let Some(given) = given {
-                *rate = self.rate(path, given.0)?;
+                *rate = self.rate(path, given.0, table.profile)?;
             }
         }
         profile.preamble = table.preamble.map_or(profile.preamble, PreambleWord::value);
@@ -211,16 +221,28 @@ impl Resolver<'_> {
         (self.problems.len() == before).then_some(profile)
     }
 
-    /// A rate that the standard has.
-    fn rate(&mut self, path: &str, rate: Rate) -> Option<Rate> {
-        if Profile::RATES
-            .iter()
-            .any(|kbps| kbps * 1000 == rate.as_bps())
-        {
+    /// A rate that the standard of the profile has.
+    fn rate(&mut self, path: &str, rate: Rate, profile: Option<ProfileWord>) -> Option<Rate> {
+        let known = Profile::RATES.map(|kbps| Rate::from_bps(kbps * 1000));
+        let (standard, has): (_, fn(Rate) -> bool) = match profile {
+            Some(ProfileWord::StandardG) => ("802.11g", |_| true),
+            _ => ("802.11b", |rate| !Profile::is_ofdm(rate)),
+        };
+        let its: Vec<Rate> = known.into_iter().filter(|rate| has(*rate)).collect();
+        if its.contains(&rate) {
             return Some(rate);
         }
-        let known = Profile::RATES.map(|kbps| show_rate(Rate::from_bps(kbps * 1000)));
-        let message = format!("IEEE 802.11 has no rate of {}", show_rate(rate));
-        self.advise(path, message, format!("it has {}", known.join(", ")))
+        let its = its
+            .into_iter()
+            .map(show_rate)
+            .collect::<Vec<_>>()
+            .join(", ");
+        let message = format!("IEEE {standard} has no rate of {}", show_rate(rate));
+        let help = if known.contains(&rate) {
+            format!("it has {its}; of `standard-802.11g` it is one")
+        } else {
+            format!("it has {its}")
+        };
+        self.advise(path, message, help)
     }
 }
