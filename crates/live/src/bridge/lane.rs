@@ -7,6 +7,7 @@ use super::delay::DelayStage;
 use super::delays::Delays;
 use super::flows::FlowTable;
 use super::frame::{Frame, Pool};
+use super::gather::Gather;
 use super::observer::{Observer, Point};
 use super::plan::{Built, LINK_HEADER, Plan};
 use super::side::Side;
@@ -23,10 +24,6 @@ use std::sync::Arc;
 /// Longest standstill of this process that is made up for. A queue that could not be served for
 /// longer (we were stopped, the machine slept) has lost that time, as a link that was down.
 const LONGEST_LAG: Span = Span::from_millis(100);
-
-/// Segments of a super-packet that leave together become one again if the link takes no longer than
-/// this for them: as long as for 64 KiB at 1 Gbit/s, above which they would not have been cut.
-const JOINED: Span = Span::from_micros(500);
 
 /// Memory that frames hold which wait behind the queue for an interface that takes no more, apart
 /// from those that were on their way and those that passed the queue at the look at which that was
@@ -59,8 +56,7 @@ pub(crate) struct Lane {
     impairment: Option<Impairment>,
     /// Frames to be sent now.
     pub(crate) ready: VecDeque<Frame>,
-    /// When the first segment of the last of them was due.
-    last_since: Time,
+    gather: Gather,
     /// Memory of what the queue has given since the interface last took all that was ready.
     given: usize,
     /// The interface has not taken all that was ready.
@@ -154,7 +150,7 @@ impl Lane {
             labels: direction.labels.clone(),
             circuits: direction.circuits.clone(),
             ready: VecDeque::new(),
-            last_since: Time::ZERO,
+            gather: Gather::default(),
             given: 0,
             is_blocked: false,
             lost: Tally::default(),
@@ -314,8 +310,8 @@ impl Lane {
         }
     }
 
-    /// Moves what is due by `until` to `ready`, to be sent `now`. Segments of a super-packet that
-    /// are still one after the other are joined; nothing waits for that.
+    /// Moves what is due by `until` to `ready`, to be sent `now`. Segments of a super-packet are
+    /// [joined](Gather); nothing waits for that.
     pub(crate) fn release<O: Observer>(
         &mut self,
         until: Time,
@@ -323,15 +319,13 @@ impl Lane {
         pool: &mut Pool,
         observer: &mut O,
     ) {
+        let may_overtake = self.line.reorder != Reorder::Never;
+        self.gather.begin(self.ready.len(), may_overtake);
         while let Some((due, frame)) = self.stage.release(until) {
             observer.frame(Point::Sent, self.side, now, &frame);
-            let last = self.ready.back_mut();
-            if due - self.last_since <= JOINED && last.is_some_and(|last| last.join(&frame)) {
-                pool.give(frame);
-                continue;
+            if let Some(joined) = self.gather.add(frame, due, &mut self.ready) {
+                pool.give(joined);
             }
-            self.last_since = due;
-            self.ready.push_back(frame);
         }
     }
 

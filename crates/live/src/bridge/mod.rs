@@ -17,6 +17,7 @@ mod error;
 mod flows;
 mod following;
 mod frame;
+mod gather;
 mod lane;
 mod observer;
 mod onlookers;

@@ -15,6 +15,7 @@ use super::{Bytes, Frame, HEAD, Inner, Own, Parsed, Pool, VnetHeader};
 use sojourn_qdisc::Packet;
 use sojourn_wire::{Segment, can_be_cut, join_segment, write_segment};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest headers of a segment: Ethernet with two tags, IPv6, and TCP with all options, are 122.
 const HEADERS: usize = 128;
@@ -29,6 +30,8 @@ pub(super) struct Whole {
     count: u16,
     /// What was left to the hardware.
     vnet: VnetHeader,
+    /// What was noted with the last of its parts.
+    note: AtomicU64,
 }
 
 /// Segments of a super-packet that follow each other.
@@ -138,6 +141,7 @@ impl Pool {
             headers: len,
             count,
             vnet: whole.vnet,
+            note: AtomicU64::new(0),
         };
         whole.bytes = Bytes::Part(Part {
             whole: self.take_whole(shared),
@@ -149,6 +153,21 @@ impl Pool {
 }
 
 impl Frame {
+    /// Of a part, what was noted with one of the same super-packet; 0: nothing yet.
+    pub(crate) fn noted(&self) -> Option<u64> {
+        match &self.0.bytes {
+            Bytes::Part(part) => Some(part.whole.note.load(Ordering::Relaxed)),
+            _ => None,
+        }
+    }
+
+    /// Notes a number with the super-packet that this is part of.
+    pub(crate) fn note(&self, number: u64) {
+        if let Bytes::Part(part) = &self.0.bytes {
+            part.whole.note.store(number, Ordering::Relaxed);
+        }
+    }
+
     /// Has `next` follow in the same super-packet, if it is the next part of the one that this is
     /// part of, and differs in nothing that all segments of one have in common. Tells whether it
     /// did: then `next` is not needed any more.

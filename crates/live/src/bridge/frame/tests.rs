@@ -70,7 +70,12 @@ fn tcp(payload: usize) -> Vec<u8> {
     bytes
 }
 
-fn receive(pool: &mut Pool, bytes: &[u8], vnet: VnetHeader, tag: Option<VlanTag>) -> Frame {
+pub(in super::super) fn receive(
+    pool: &mut Pool,
+    bytes: &[u8],
+    vnet: VnetHeader,
+    tag: Option<VlanTag>,
+) -> Frame {
     let mut frame = Frame::from_bytes(pool, bytes, Time::ZERO).unwrap();
     frame.filled(bytes.len(), vnet, tag, Time::ZERO);
     frame
