@@ -8,7 +8,7 @@ mod rig;
 mod stamped;
 mod tags;
 
-pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured};
+pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured, undisturbed};
 pub use stamped::Stamped;
 pub use tags::tag_what_leaves;
 
