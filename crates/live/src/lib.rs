@@ -17,6 +17,8 @@ mod fail_open;
 mod host;
 mod interface;
 mod lab;
+mod moderation;
+mod napi;
 mod nat;
 mod ordered;
 mod packet_socket;

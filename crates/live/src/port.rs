@@ -173,4 +173,8 @@ impl FramePort for Port {
     fn is_alone(&self) -> bool {
         either!(self, is_alone)
     }
+
+    fn moderate(&mut self, is_on: bool) {
+        either!(self, moderate, is_on);
+    }
 }

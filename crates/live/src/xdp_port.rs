@@ -12,6 +12,8 @@ use crate::btf;
 use crate::checksum;
 use crate::clock::Clock;
 use crate::interface::{Interface, Offloads, has_address};
+use crate::moderation::Moderation;
+use crate::napi::Napis;
 use crate::sys::{self, Layout, META, Redirect, Request, TAGGED, XdpSocket};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use sojourn_units::Time;
@@ -68,6 +70,8 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> XdpRefusal {
 
 /// An interface whose frames all come here, until this is dropped or the process ends.
 pub(crate) struct XdpPort {
+    /// Of instances that are there as long as the program is.
+    moderation: Option<Moderation>,
     /// Before the sockets, so that none is missing while frames are handed over.
     redirect: Redirect,
     sockets: Vec<XdpSocket>,
@@ -126,9 +130,17 @@ impl XdpPort {
             sockets.push(socket);
         }
         let promiscuous = promiscuous(interface.index).map_err(failed("make it promiscuous"))?;
+        let napis = Napis::open().ok();
+        let napis = napis.filter(|napis| instances(napis, interface).is_empty());
         let redirect = Redirect::new(interface.index, &fds, function);
+        let redirect = redirect.map_err(failed("attach an XDP program"))?;
+        let moderation = napis.and_then(|napis| {
+            let ours = instances(&napis, interface);
+            Moderation::of(napis, ours).ok()
+        });
         Ok(Self {
-            redirect: redirect.map_err(failed("attach an XDP program"))?,
+            moderation,
+            redirect,
             sockets,
             fds,
             _promiscuous: promiscuous,
@@ -185,6 +197,11 @@ impl XdpPort {
         }
         len > self.longest.min(self.sockets[0].longest())
     }
+}
+
+/// Its NAPI instances, if the kernel tells them.
+fn instances(napis: &Napis, interface: &Interface) -> Vec<u32> {
+    napis.of(interface.index).unwrap_or_default()
 }
 
 /// A packet socket to which nothing comes, and which makes the interface promiscuous.
@@ -285,5 +302,11 @@ impl FramePort for XdpPort {
 
     fn is_alone(&self) -> bool {
         true
+    }
+
+    fn moderate(&mut self, is_on: bool) {
+        if let Some(moderation) = &self.moderation {
+            moderation.set(is_on);
+        }
     }
 }

@@ -80,4 +80,8 @@ pub trait FramePort {
     fn is_alone(&self) -> bool {
         false
     }
+
+    /// Lets the interface hand frames over in batches from now on, or each as it comes, if it can
+    /// do that.
+    fn moderate(&mut self, _is_on: bool) {}
 }

@@ -18,33 +18,72 @@ const LONGEST_SLEEP: Span = Span::from_millis(50);
 /// [busy](Load).
 const SHORTEST_TURN: Span = Span::from_micros(50);
 
-/// Frames in so long a time that make the thread busy: 40 000 a second.
-const BUSY: u64 = 2;
+/// Frames in a second, over so long a time, that make the thread busy.
+const BUSY: u64 = 40_000;
+
+/// Frames in a second, over a [`SPELL`], from which it is [a flood](Load), and below which it ends.
+const FLOOD: [u64; 2] = [200_000, 100_000];
+const SPELL: Span = Span::from_millis(10);
+/// The time between two looks in a flood.
+const FLOOD_TURN: Span = Span::from_micros(100);
 
 /// Whether so many frames come that waking up for each costs more than it brings: the sender a call
 /// to this thread, this thread a look at all that may have woken it. While it is busy it looks
-/// every [`SHORTEST_TURN`], as an interface does with moderated interrupts.
+/// every [`SHORTEST_TURN`], as an interface does with moderated interrupts; in a flood, as one that
+/// adapts them to the load, less often, and lets interfaces gather frames too.
 #[derive(Debug, Default)]
 pub(super) struct Load {
     /// Since when frames are counted, and how many there were.
+    recent: Count,
+    is_busy: bool,
+    spell: Count,
+    is_flood: bool,
+}
+
+/// Frames since a time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
     since: Time,
     frames: u64,
-    is_busy: bool,
+}
+
+impl Count {
+    /// Adds those of a look at `now`. Yields how many there were a second, and begins anew, when
+    /// so long a time has passed.
+    fn add(&mut self, frames: usize, now: Time, least: Span) -> Option<u64> {
+        self.frames += frames as u64;
+        let passed = now - self.since;
+        if passed < least {
+            return None;
+        }
+        let nanos = self.frames.saturating_mul(1_000_000_000);
+        *self = Self {
+            since: now,
+            frames: 0,
+        };
+        Some(nanos / passed.as_nanos())
+    }
 }
 
 impl Load {
-    /// At a look at `now` so many frames were taken in.
-    fn add(&mut self, frames: usize, now: Time) {
-        self.frames += frames as u64;
-        let passed = now - self.since;
-        if passed >= SHORTEST_TURN {
-            let [came, least] = [(self.frames, SHORTEST_TURN), (BUSY, passed)]
-                .map(|(frames, span)| frames.saturating_mul(span.as_nanos()));
-            *self = Self {
-                since: now,
-                frames: 0,
-                is_busy: came >= least,
-            };
+    /// At a look at `now` so many frames were taken in. Tells whether a flood has begun or ended.
+    fn add(&mut self, frames: usize, now: Time) -> bool {
+        if let Some(pace) = self.recent.add(frames, now, SHORTEST_TURN) {
+            self.is_busy = pace >= BUSY;
+        }
+        let was_flood = self.is_flood;
+        if let Some(pace) = self.spell.add(frames, now, SPELL) {
+            self.is_flood = pace >= FLOOD[usize::from(was_flood)];
+        }
+        self.is_flood != was_flood
+    }
+
+    /// The shortest time between two looks.
+    fn turn(&self) -> Span {
+        if self.is_flood {
+            FLOOD_TURN
+        } else {
+            SHORTEST_TURN
         }
     }
 }
@@ -68,8 +107,12 @@ impl Worker {
             self.rest(wait)?;
             return Ok(clock.now());
         }
-        let next = now + SHORTEST_TURN;
-        self.load.add(wait.taken, now);
+        if self.load.add(wait.taken, now) {
+            for port in &mut self.engine.ports {
+                port.moderate(self.load.is_flood);
+            }
+        }
+        let next = now + self.load.turn();
         // If it is the interface's own queue that is full, sockets do not know.
         if wait.blocked || self.load.is_busy {
             clock.sleep_until(next);
@@ -163,5 +206,26 @@ mod tests {
         // A burst after a silence, and every 30 µs.
         assert_eq!(busy(&[(5000, 60), (30, 1)]), [false, false]);
         assert!(!busy(&[(30, 1); 100]).contains(&true));
+    }
+
+    #[test]
+    fn a_flood_begins_and_ends_with_its_load() {
+        let (mut load, mut now) = (Load::default(), Time::ZERO + Span::from_secs(1));
+        let mut look = |frames, looks| {
+            let mut changes = 0;
+            for _ in 0..looks {
+                now += Span::from_micros(50);
+                changes += u32::from(load.add(frames, now));
+            }
+            (load.is_flood, changes, load.turn())
+        };
+        // 180 000 a second are none, 220 000 are, and 120 000 still.
+        assert_eq!(look(9, 1000), (false, 0, SHORTEST_TURN));
+        assert_eq!(look(11, 400), (true, 1, FLOOD_TURN));
+        assert_eq!(look(6, 1000), (true, 0, FLOOD_TURN));
+        assert_eq!(look(4, 400), (false, 1, SHORTEST_TURN));
+        // Nor is a burst of 1 ms.
+        look(0, 1000);
+        assert_eq!(look(60, 20), (false, 0, SHORTEST_TURN));
     }
 }
