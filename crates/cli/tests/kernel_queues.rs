@@ -6,6 +6,7 @@
 mod common;
 
 use common::guest::{run, text};
+use sojourn_qdisc::{Report, Value};
 use sojourn_world::RunResult;
 use std::fs;
 use tempfile::TempDir;
@@ -61,6 +62,56 @@ fn the_kernels_own_queues_take_the_same_strings() {
     assert!(result.flows[1].1.goodput.as_bps() > 3_000_000);
 }
 
+/// What a queue says of its marks, in all its tins.
+fn own_marks(queue: &Report) -> i64 {
+    let fields = queue.stats.iter().flat_map(|field| match &field.value {
+        Value::Groups(groups) => groups.iter().flatten().collect(),
+        _ => vec![field],
+    });
+    let marks = fields.filter(|field| matches!(&*field.name, "marked" | "ecn_mark"));
+    let marks = marks.filter_map(|field| match field.value {
+        Value::Int(marks) => Some(marks),
+        _ => None,
+    });
+    marks.sum()
+}
+
+/// They mark packets where they lie, so that who heard one before the queue sees the mark too.
+#[test]
+fn marks_of_the_kernels_own_queues_are_counted_by_the_queues() {
+    let queues = [
+        "red limit 400000 min 5000 max 15000 avpkt 1000 burst 9 probability 0.1 bandwidth 4mbit ecn",
+        "codel ecn",
+        "fq_codel",
+        "pie ecn",
+        "fq_pie ecn",
+        "cake",
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = format!("dumbbell.down.qdisc={queues:?}");
+    let more = [
+        "--queues",
+        "kernel",
+        "--sweep",
+        &sweep,
+        "--set",
+        "tcp.ecn=true",
+        "--set",
+        "warmup=0s",
+    ];
+    let output = run(dir.path(), 4, &more).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let merged = sojourn_report::merge(&[dir.path().join("out")]).unwrap();
+    let results = merged.whole().unwrap();
+    assert_eq!(results.len(), queues.len());
+    for (result, queue) in results.iter().zip(queues) {
+        let (_, down) = &result.links[1];
+        let marks = own_marks(&down.qdisc);
+        assert!(marks > 0, "{queue}: {down:?}");
+        assert_eq!(down.marked_packets, marks as u64, "{queue}");
+    }
+}
+
 #[test]
 fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path() {
     let dir = tempfile::tempdir().unwrap();
@@ -80,7 +131,7 @@ fn the_kernels_own_queues_change_in_mid_run_and_packet_pairs_see_the_whole_path(
         .iter()
         .find(|field| field.name == "target");
     // The kernel counts in units of 1024 ns.
-    assert_eq!(target.unwrap().value, sojourn_qdisc::Value::Int(8999));
+    assert_eq!(target.unwrap().value, Value::Int(8999));
     // 1 s with 4 Mbit/s, 1.5 s with 2, and a full link all the time.
     let bits = down.dequeued_bytes as f64 * 8.0 / 7e6;
     assert!((0.9..1.01).contains(&bits), "{bits}");
@@ -135,8 +186,7 @@ fn the_kernel_throws_away_what_waits_in_a_queue_that_becomes_another_one() {
     let gone = down.dequeued_packets + down.dropped_packets;
     assert!(down.offered_packets.abs_diff(gone) < 60, "{down:?}");
     let stat = |name| down.qdisc.stats.iter().find(|field| field.name == name);
-    let Some(sojourn_qdisc::Value::Int(drops)) = stat("drops").map(|field| field.value.clone())
-    else {
+    let Some(Value::Int(drops)) = stat("drops").map(|field| field.value.clone()) else {
         panic!("{:?}", down.qdisc);
     };
     // Beside CAKE's own there are those that waited: the queue was full of them.

@@ -1,21 +1,24 @@
 //! Queues of the kernel's own, from the same specs: what `tc -batch` is told, and what it tells.
 //!
-//! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`; `struct tcmsg` and
-//! `struct tc_stats` of `linux/rtnetlink.h` and `linux/pkt_sched.h`.
+//! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`. What a queue counts
+//! while it runs is read in `counters.rs`.
 //!
 //! A spec's text is tc's already, so that it is handed over as it is. What only we have is found in
 //! the spec and refused by its name.
+
+mod counters;
+
+pub(crate) use counters::{Counted, Counters};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use serde_json::Value as Json;
 use sojourn_qdisc::{
-    AckFilter, Aim, Aimed, Backlog, CodelLaw, Field, FlowParts, HtbParams, Isolation, PieLaw,
-    Policy, RedParams, RedUnit, RedWeight, Report, Spec, Value,
+    AckFilter, Aim, Aimed, CodelLaw, Field, FlowParts, HtbParams, Isolation, PieLaw, Policy,
+    RedParams, RedUnit, RedWeight, Report, Spec, Value,
 };
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
@@ -481,77 +484,6 @@ fn field(name: &str, json: &Json) -> Option<Field> {
     };
     let name = Cow::Owned(name.to_owned());
     Some(Field { name, value })
-}
-
-/// A queue's counters, read at once: one message there and one back.
-pub(crate) struct Counters {
-    socket: Socket,
-    index: u32,
-}
-
-/// What they say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
-    /// Packets dropped so far.
-    pub(crate) dropped: u32,
-    /// What is held.
-    pub(crate) backlog: Backlog,
-}
-
-impl Counters {
-    /// Those of the queue [`LEAF`] at a device of the calling thread's namespace.
-    pub(crate) fn open(index: u32) -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Self { socket, index })
-    }
-
-    pub(crate) fn read(&self) -> io::Result<Counted> {
-        const GET: u16 = 38; // RTM_GETQDISC
-        // Without NLM_F_ECHO the answer goes to a multicast group alone.
-        const REQUEST_ECHO: u16 = 1 | 8;
-        // `struct nlmsghdr`, `struct tcmsg`.
-        let mut message = Vec::with_capacity(36);
-        message.extend(36_u32.to_ne_bytes());
-        message.extend(GET.to_ne_bytes());
-        message.extend(REQUEST_ECHO.to_ne_bytes());
-        message.extend([0; 12]);
-        message.extend(self.index.to_ne_bytes());
-        message.extend((u32::from(LEAF) << 16).to_ne_bytes());
-        message.extend([0; 8]);
-        self.socket.send(&message, 0)?;
-        let (answer, _) = self.socket.recv_from_full()?;
-        counted(&answer).ok_or_else(|| io::Error::other("the kernel does not count a queue"))
-    }
-}
-
-/// The `TCA_STATS` of an answer.
-fn counted(answer: &[u8]) -> Option<Counted> {
-    const HEADERS: usize = 36;
-    const STATS: u16 = 3;
-    let mut rest = answer.get(HEADERS..)?;
-    loop {
-        let (head, _) = rest.split_at_checked(4)?;
-        let len = usize::from(u16::from_ne_bytes([head[0], head[1]]));
-        let kind = u16::from_ne_bytes([head[2], head[3]]);
-        if kind == STATS {
-            // Bytes (64 bits), then words: packets, drops, overlimits, two rates, packets and
-            // bytes held.
-            let word = |number: usize| -> Option<u32> {
-                let at = 4 + 8 + 4 * number;
-                Some(u32::from_ne_bytes(rest.get(at..at + 4)?.try_into().ok()?))
-            };
-            return Some(Counted {
-                dropped: word(1)?,
-                backlog: Backlog {
-                    packets: word(5)?.into(),
-                    bytes: word(6)?.into(),
-                },
-            });
-        }
-        rest = rest.get(len.next_multiple_of(4).max(4)..)?;
-    }
 }
 
 #[cfg(test)]

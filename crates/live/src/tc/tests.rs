@@ -177,18 +177,3 @@ fn a_traced_link_has_an_end_before_its_queue_and_one_behind_it() {
         ]
     );
 }
-
-#[test]
-fn counters_are_found_among_attributes() {
-    let mut answer = vec![0; 36];
-    answer.extend([8, 0, 1, 0, b'p', b'i', b'e', 0]);
-    answer.extend([44, 0, 3, 0]);
-    answer.extend(9_u64.to_ne_bytes());
-    for word in [1_u32, 7, 0, 0, 0, 3, 4000] {
-        answer.extend(word.to_ne_bytes());
-    }
-    let found = counted(&answer).unwrap();
-    assert_eq!(found.dropped, 7);
-    assert_eq!((found.backlog.packets, found.backlog.bytes), (3, 4000));
-    assert_eq!(counted(&answer[..44]), None);
-}

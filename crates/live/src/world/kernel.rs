@@ -30,7 +30,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use rustix::time::ClockId;
-use sojourn_qdisc::{DropReason, Ecn, Packet as _, Spec};
+use sojourn_qdisc::{DropReason, Packet as _, Spec};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
@@ -521,23 +521,19 @@ impl<'a> Watch<'a> {
         } = *heard;
         self.links.frame(point, side, at, frame);
         let identity = identity(frame);
-        let marked = frame.ecn() == Ecn::Ce;
         let waiting = &mut self.offered[side as usize];
         match point {
             Point::Offered => {
                 self.frames += 1;
                 self.links.offered(side, at, frame.len());
                 if let Some(identity) = identity {
-                    waiting.insert(identity, at, marked);
+                    waiting.insert(identity, at);
                 }
             }
             Point::Dequeued => {
                 let offered = identity.and_then(|identity| waiting.take(identity));
-                let (since, before) = offered.unwrap_or((at, marked));
+                let since = offered.unwrap_or(at);
                 self.links.dequeued(side, at, frame.len(), at - since);
-                if marked && !before {
-                    self.links.marked(side, at, frame.len());
-                }
             }
             Point::Left | Point::Sent => {}
         }
@@ -556,6 +552,9 @@ impl<'a> Watch<'a> {
             let last = std::mem::replace(&mut self.counted[side as usize], new);
             for _ in 0..new.dropped.wrapping_sub(last.dropped) {
                 self.links.dropped(side, between, 0, DropReason::Tail);
+            }
+            for _ in 0..new.marked.wrapping_sub(last.marked) {
+                self.links.marked(side, between, 0);
             }
             self.links.backlog(side, now, new.backlog);
             self.offered[side as usize].forget(new.backlog.packets);

@@ -10,20 +10,20 @@ use sojourn_units::Time;
 /// Packets beyond those that a queue holds that may have come after one which is remembered.
 const SPARE: usize = 1 << 16;
 
-/// Packets by their identity: when they came, and whether they were marked already.
+/// Packets by their identity: when they came.
 #[derive(Default)]
 pub(super) struct Offered {
-    new: HashMap<u64, (Time, bool)>,
+    new: HashMap<u64, Time>,
     /// Those before, fewer than will be forgotten together.
-    old: HashMap<u64, (Time, bool)>,
+    old: HashMap<u64, Time>,
 }
 
 impl Offered {
-    pub(super) fn insert(&mut self, identity: u64, at: Time, marked: bool) {
-        self.new.insert(identity, (at, marked));
+    pub(super) fn insert(&mut self, identity: u64, at: Time) {
+        self.new.insert(identity, at);
     }
 
-    pub(super) fn take(&mut self, identity: u64) -> Option<(Time, bool)> {
+    pub(super) fn take(&mut self, identity: u64) -> Option<Time> {
         let Self { new, old } = self;
         new.remove(&identity).or_else(|| old.remove(&identity))
     }
@@ -51,9 +51,9 @@ mod tests {
         let held = 1000;
         // Of a million packets every second one is dropped, the others wait behind `held` more.
         for number in 0..1_000_000 {
-            offered.insert(number, at(number), number % 3 == 0);
+            offered.insert(number, at(number));
             if let Some(left) = number.checked_sub(2 * held).filter(|left| left % 2 == 0) {
-                assert_eq!(offered.take(left), Some((at(left), left % 3 == 0)));
+                assert_eq!(offered.take(left), Some(at(left)));
             }
             if number % 500 == 0 {
                 offered.forget(held);
@@ -62,14 +62,14 @@ mod tests {
             assert!(remembered <= 2 * (SPARE + 1500), "{remembered}");
         }
         assert_eq!(offered.take(1), None);
-        assert_eq!(offered.take(999_999), Some((at(999_999), true)));
+        assert_eq!(offered.take(999_999), Some(at(999_999)));
     }
 
     #[test]
     fn a_packet_is_seen_again_once() {
         let mut offered = Offered::default();
-        offered.insert(7, at(1), false);
-        assert_eq!(offered.take(7), Some((at(1), false)));
+        offered.insert(7, at(1));
+        assert_eq!(offered.take(7), Some(at(1)));
         assert_eq!(offered.take(7), None);
     }
 }
