@@ -86,10 +86,14 @@ fn a_lower_utilisation_and_delay_are_met_over_every_aqm() {
         let (_, highest) = range(&values(&link, "target", 1.0, 120.0));
         assert!(highest <= 5.0, "{aqm}: {highest}");
         assert!(link.sojourn.p50 < 5.0, "{aqm}: {}", link.sojourn.p50);
-        // Moments above 5 ms are told, and PIE has some.
+        // A drop tells that the queue stayed above 5 ms since the one before. PIE's come by lot also in
+        // quick succession, which of eight seeds' samples 5 to 24 of 600 show; the others' do not.
         let unmet = values(&link, "unmet", 60.0, 120.0);
-        let told = unmet.iter().filter(|&&value| value != 0.0).count();
-        assert!(20 * told < unmet.len(), "{aqm}: {told} of {}", unmet.len());
+        let told = unmet.iter().filter(|&&value| value == 2.0).count();
+        let most = if aqm == "pie" { unmet.len() / 20 } else { 0 };
+        assert!(told <= most, "{aqm}: {told} of {}", unmet.len());
+        assert!(unmet.iter().all(|&value| value == 0.0 || value == 2.0));
+        assert!(link.sojourn.p95 < 6.0, "{aqm}: {}", link.sojourn.p95);
     }
 }
 
