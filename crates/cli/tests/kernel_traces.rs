@@ -30,8 +30,8 @@ fn trace() -> String {
     text
 }
 
-/// Datagrams of two sizes, neither of which fills whole opportunities, that nothing holds back. Every
-/// 2240 µs from 20 µs on and every 3700 from 7050 on: never at a whole millisecond, where the
+/// Datagrams of two sizes, neither of which fills whole opportunities, that nothing holds back.
+/// Every 2240 µs from 20 µs on and every 3700 from 7050 on: never at a whole millisecond, where the
 /// opportunities are. A packet that comes at the very time of one waits for it in the simulator; in
 /// the kernel, where apps' timers are 1 to 4 µs late, it finds it gone.
 fn scenario(queue: &str, more: &str) -> String {
@@ -95,8 +95,8 @@ fn down(result: &RunResult) -> &LinkResult {
     &result.links[1].1
 }
 
-/// The same frames pass every point in both worlds, one by one, up to the microseconds by which an app's
-/// timer and the link's two come late.
+/// The same frames pass every point in both worlds, one by one, up to the microseconds by which an
+/// app's timer and the link's two come late.
 fn agree(simulated: &Path, real: &Path) {
     for point in POINTS {
         let (a, b) = (passed(simulated, point), passed(real, point));

@@ -1,7 +1,7 @@
 //! Queues of the kernel's own, from the same specs: what `tc -batch` is told, and what it tells.
 //!
-//! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`. What a queue counts
-//! while it runs is read in `counters.rs`.
+//! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`. What a queue
+//! counts while it runs is read in `counters.rs`.
 //!
 //! A spec's text is tc's already, so that it is handed over as it is. What only we have is found in
 //! the spec and refused by its name.

@@ -86,8 +86,9 @@ fn a_lower_utilisation_and_delay_are_met_over_every_aqm() {
         let (_, highest) = range(&values(&link, "target", 1.0, 120.0));
         assert!(highest <= 5.0, "{aqm}: {highest}");
         assert!(link.sojourn.p50 < 5.0, "{aqm}: {}", link.sojourn.p50);
-        // A drop tells that the queue stayed above 5 ms since the one before. PIE's come by lot also in
-        // quick succession, which of eight seeds' samples 5 to 24 of 600 show; the others' do not.
+        // A drop tells that the queue stayed above 5 ms since the one before. PIE's come by lot
+        // also in quick succession, which of eight seeds' samples 5 to 24 of 600 show; the others'
+        // do not.
         let unmet = values(&link, "unmet", 60.0, 120.0);
         let told = unmet.iter().filter(|&&value| value == 2.0).count();
         let most = if aqm == "pie" { unmet.len() / 20 } else { 0 };

@@ -1,10 +1,11 @@
 //! What a queue of the kernel's counts, read at once: one message there and one back.
 //!
-//! Source: `struct tcmsg` and `struct tc_stats` of `linux/rtnetlink.h` and `linux/pkt_sched.h`, where the
-//! queues' own statistics stand too (`tc_red_xstats` and its like, `TCA_CAKE_STATS_TIN_STATS`).
+//! Source: `struct tcmsg` and `struct tc_stats` of `linux/rtnetlink.h` and `linux/pkt_sched.h`,
+//! where the queues' own statistics stand too (`tc_red_xstats` and its like,
+//! `TCA_CAKE_STATS_TIN_STATS`).
 //!
-//! Marks are counted here and not seen in packets: a queue marks them where they lie, and a socket that
-//! heard a packet before the queue has the same bytes.
+//! Marks are counted here and not seen in packets: a queue marks them where they lie, and a socket
+//! that heard a packet before the queue has the same bytes.
 
 use super::LEAF;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
