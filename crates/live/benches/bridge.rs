@@ -7,7 +7,9 @@
 //!
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
 //! receiver share the machine's processors, so a figure is of all three; the kernel's bridge
-//! under the same load is what it compares with. Rounds are interleaved, medians are printed.
+//! under the same load is what it compares with. Processor time is this process's, interrupts that
+//! come in its time included; `machine` is that of the whole machine, which tells something where
+//! nothing else runs. Rounds are interleaved, medians are printed.
 #![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
 #[path = "../tests/common/mod.rs"]
@@ -36,6 +38,9 @@ struct Carried {
     per_second: f64,
     /// Processor time of this process for each frame of 1514 bytes or datagram carried, in ns.
     cpu_ns: f64,
+    /// The same of the whole machine, which is to do nothing else: an interrupt is in no process's
+    /// time that comes while a processor idles.
+    machine_ns: f64,
     /// Of datagrams that were sent, those in a hundred that did not arrive.
     lost: f64,
 }
@@ -43,6 +48,22 @@ struct Carried {
 fn cpu_ns() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// Time in which the machine's processors were not idle (`proc_stat(5)`, in hundredths of a second),
+/// since it was `idle_ns` at `start`.
+fn busy_ns(start: Instant, before: f64) -> f64 {
+    let processors = thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
+    processors * start.elapsed().as_secs_f64() * 1e9 - (idle_ns() - before)
+}
+
+fn idle_ns() -> f64 {
+    let table = std::fs::read_to_string("/proc/stat").expect("Linux has it");
+    let all = table.lines().next().expect("a line for all processors");
+    // After the name: user, nice, system, idle, waiting for a disk.
+    let idle = all.split_whitespace().skip(4).take(2);
+    idle.map(|ticks| ticks.parse::<f64>().expect("a number") * 1e7)
+        .sum()
 }
 
 /// One bulk connection with the kernel's defaults, offloads and all.
@@ -64,7 +85,7 @@ fn bulk(link: &Link) -> Carried {
                 }
             }
         });
-        let (start, cpu, block) = (Instant::now(), cpu_ns(), vec![0; 1 << 16]);
+        let (idle, start, cpu, block) = (idle_ns(), Instant::now(), cpu_ns(), vec![0; 1 << 16]);
         let mut sent = 0;
         while start.elapsed() < LENGTH {
             sender.write_all(&block).expect("bytes are taken");
@@ -75,6 +96,7 @@ fn bulk(link: &Link) -> Carried {
         Carried {
             per_second: rate * 8.0,
             cpu_ns: (cpu_ns() - cpu) / (sent as f64 / 1448.0),
+            machine_ns: busy_ns(start, idle) / (sent as f64 / 1448.0),
             lost: 0.0,
         }
     })
@@ -102,7 +124,7 @@ fn flood(link: &Link, payload: usize) -> Carried {
         .send(&datagram[..payload])
         .expect("ARP finds the way");
     thread::sleep(Duration::from_millis(100));
-    let (before, start, cpu) = (arrived(), Instant::now(), cpu_ns());
+    let (before, idle, start, cpu) = (arrived(), idle_ns(), Instant::now(), cpu_ns());
     let sent = undisturbed(|| {
         let mut sent = 0;
         while start.elapsed() < LENGTH {
@@ -115,11 +137,12 @@ fn flood(link: &Link, payload: usize) -> Carried {
     });
     let lasted = start.elapsed().as_secs_f64();
     thread::sleep(Duration::from_millis(100));
-    let (carried, cpu) = (arrived() - before, cpu_ns() - cpu);
+    let (carried, cpu, busy) = (arrived() - before, cpu_ns() - cpu, busy_ns(start, idle));
     drop(sink);
     Carried {
         per_second: carried / lasted,
         cpu_ns: cpu / carried,
+        machine_ns: busy / carried,
         lost: 100.0 * (1.0 - carried / sent),
     }
 }
@@ -203,49 +226,35 @@ fn main() {
 
 /// Medians, and processor time to that of the kernel's bridge.
 fn print_table(cases: &[(&str, Option<BridgeConfig>)], rounds: &[Vec<[Carried; 3]>]) {
-    let heading = |words: [&str; 12]| {
-        let [name, rest @ ..] = words;
-        let rest = rest.map(|word| format!("{word:>9}")).join(" ");
-        println!("{name:24} {rest}");
-    };
-    heading([
-        "",
-        "TCP",
-        "CPU",
-        "to the",
-        "100-byte",
-        "CPU",
-        "to the",
-        "lost",
-        "1514-byte",
-        "CPU",
-        "to the",
-        "lost",
-    ]);
-    heading([
-        "",
-        "Gbit/s",
-        "ns/1514 B",
-        "kernel",
-        "kframes/s",
-        "ns/frame",
-        "kernel",
-        "%",
-        "kframes/s",
-        "ns/frame",
-        "kernel",
-        "%",
-    ]);
+    let cpu = |unit| [["CPU", unit], ["to the", "kernel"], ["machine", unit]];
+    let mut headings = vec![["TCP", "Gbit/s"]];
+    headings.extend(cpu("ns/1514 B"));
+    for size in ["100-byte", "1514-byte"] {
+        headings.push([size, "kframes/s"]);
+        headings.extend(cpu("ns/frame"));
+        headings.push(["lost", "%"]);
+    }
+    for line in 0..2 {
+        print!("{:23}", "");
+        for heading in &headings {
+            print!(" {:>9}", heading[line]);
+        }
+        println!();
+    }
     for (case, (name, _)) in cases.iter().enumerate() {
         let figure = |case: usize, load: usize, of: fn(&Carried) -> f64| {
             median(rounds[case].iter().map(|round| of(&round[load])).collect())
         };
-        print!("{name:24}");
+        print!("{name:23}");
         for (load, unit, digits) in [(0, 1e9, 2), (1, 1e3, 0), (2, 1e3, 0)] {
             let cpu = figure(case, load, |carried| carried.cpu_ns);
             let kernel = figure(0, load, |carried| carried.cpu_ns);
+            let machine = figure(case, load, |carried| carried.machine_ns);
             let rate = figure(case, load, |carried| carried.per_second) / unit;
-            print!(" {rate:9.digits$} {cpu:9.0} {:9.2}", cpu / kernel);
+            print!(
+                " {rate:9.digits$} {cpu:9.0} {:9.2} {machine:9.0}",
+                cpu / kernel
+            );
             if load > 0 {
                 print!(" {:9.2}", figure(case, load, |carried| carried.lost));
             }
