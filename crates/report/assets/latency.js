@@ -1,6 +1,16 @@
 'use strict';
-// Distributions: box plots and cumulative curves, of one flow or link in all cells, or of all
-// flows or links in one cell.
+// Distributions of latencies: box plots and cumulative curves, of one flow or link in all cells, or
+// of all flows or links in one cell.
+
+// The figures that there are, the one that says most first.
+S.LATENCIES = [
+  'induced_rtt_ms',
+  'rtt_ms',
+  'delay_ms',
+  'sojourn_ms',
+  'nodal_delay_ms',
+  'mac_delay_ms',
+];
 
 S.Distributions = class {
   constructor() {
@@ -9,9 +19,9 @@ S.Distributions = class {
       S.by('distributions').hidden = true;
       return;
     }
-    const induced = this.things.filter((t) => t.key === 'induced_rtt_ms');
-    const probe = induced.find((t) => t.app === 'ping') || induced[0] || this.things[0];
-    this.key = probe.key;
+    this.key = S.LATENCIES.find((key) => this.things.some((t) => t.key === key));
+    const first = this.things.filter((t) => t.key === this.key);
+    const probe = first.find((t) => t.app === 'ping') || first[0];
     this.name = probe.name;
     this.cell = 0;
     this.mode = S.data.cells.length > 1 ? 'cells' : 'names';
@@ -19,7 +29,7 @@ S.Distributions = class {
     this.draw();
   }
 
-  // Whatever has a distribution anywhere, in the order of the scenario.
+  // Whatever has a distribution of latencies anywhere, in the order of the scenario.
   collect() {
     const things = new Map();
     for (const run of S.data.runs) {
@@ -28,7 +38,7 @@ S.Distributions = class {
         ['links', 'link'],
       ]) {
         for (const item of run[part]) {
-          for (const key of Object.keys(item.cdf)) {
+          for (const key of Object.keys(item.cdf).filter((k) => S.LATENCIES.includes(k))) {
             const id = `${key}/${item.name}`;
             if (!things.has(id))
               things.set(id, { part, kind, key, name: item.name, app: item.app });
@@ -40,8 +50,7 @@ S.Distributions = class {
   }
 
   drawBar() {
-    const keys = new Set(this.things.map((t) => t.key));
-    const order = ['induced_rtt_ms', 'rtt_ms', 'delay_ms', 'sojourn_ms'].filter((k) => keys.has(k));
+    const order = S.LATENCIES.filter((key) => this.things.some((t) => t.key === key));
     const kindOf = (key) => this.things.find((t) => t.key === key).kind;
     const names = this.things.filter((t) => t.key === this.key).map((t) => t.name);
     if (!names.includes(this.name)) [this.name] = names;

@@ -6,6 +6,8 @@ use common::{Shape, info, results};
 use flate2::read::DeflateDecoder;
 use serde_json::Value;
 use sojourn_report::html;
+use sojourn_units::Unit;
+use sojourn_world::figure::{Kind, Shape as FigureShape, figures};
 use sojourn_world::{Distribution, Hop, Place, RunResult, Series, Stations, WorldName};
 
 fn page(results: &[RunResult]) -> String {
@@ -82,6 +84,22 @@ fn every_part_that_the_script_looks_for_is_there() {
         let count = |text: &str| page.matches(text).count();
         let open = count(&format!("<{element}>")) + count(&format!("<{element} "));
         assert_eq!(open, count(&format!("</{element}>")), "<{element}>");
+    }
+}
+
+/// The section of latencies offers distributions that there are, among them all times of a link.
+#[test]
+fn latencies_are_figures() {
+    let page = page(&results(&Shape::demo()));
+    let from = page.find("S.LATENCIES = [").expect("the script has a list");
+    let list = &page[from..from + page[from..].find(']').unwrap()];
+    let offered: Vec<&str> = list.split('\'').skip(1).step_by(2).collect();
+    let spreads = || figures().filter(|figure| figure.shape == FigureShape::Distribution);
+    for key in &offered {
+        assert!(spreads().any(|figure| figure.key == *key), "{key}");
+    }
+    for figure in spreads().filter(|f| f.kind == Kind::Link && f.unit == Unit::Ms) {
+        assert!(offered.contains(&figure.key), "{}", figure.key);
     }
 }
 
