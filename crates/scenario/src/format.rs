@@ -224,8 +224,8 @@ table! {
         data_rate: Option<Speed>,
         /// Rate of ACKs and of frames to all. Default: the profile's.
         basic_rate: Option<Speed>,
-        /// Preamble of 802.11b. By the standard a frame at 1 Mbit/s always has the long one. Default
-        /// `long`.
+        /// Preamble of 802.11b. By the standard a frame at 1 Mbit/s always has the long one.
+        /// Default `long`.
         preamble: Option<PreambleWord>,
         /// Data frames longer than this, in bytes with their header, follow an RTS. Default: none.
         rts_above: Option<u32>,

@@ -22,7 +22,8 @@ pub(crate) struct Passage {
     pub(crate) access: Option<AccessLinks>,
     /// What has come over a radio.
     pub(crate) arrivals: Arrivals,
-    /// What is to be done after the event that goes on, and after what has arrived; only radios have any.
+    /// What is to be done after the event that goes on, and after what has arrived; only radios
+    /// have any.
     pub(crate) mail: VecDeque<Mail>,
     /// Who wants to see packets; seldom anybody.
     pub(crate) tapped: Option<Box<Tapped>>,
