@@ -35,8 +35,6 @@ const PROGRAM: &str = "sojourn.program";
 
 /// Most rows of a row group, unless one run has more.
 const ROWS: usize = 1 << 15;
-/// Rows of a page, about. Who reads one run passes over the pages of others as they are.
-const PAGE_ROWS: usize = 1 << 12;
 
 /// Writes the table of `results`.
 ///
@@ -62,7 +60,6 @@ pub(crate) fn write(
         labels::programs(results).map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_data_page_row_count_limit(PAGE_ROWS)
         .set_created_by("sojourn".to_owned())
         .set_key_value_metadata(program)
         .build();
