@@ -59,6 +59,13 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         };
         return side_by_side(file, out, args.overwrite);
     }
+    if let Some(file) = args.dirs.iter().find(|path| path.is_file()) {
+        let file = file.display();
+        bail!(WrongInput(format!(
+            "{file}: is a file; a report is of folders that `sojourn run --out` has written, or of \
+             one .flent.gz, and `sojourn fit` takes captures"
+        )));
+    }
     check_folder(out)?;
     let mut told = Vec::new();
     for dir in &args.dirs {

@@ -241,4 +241,9 @@ fn a_report_sets_the_measurement_beside_its_line() {
         let output = sojourn(arguments, dir);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
     }
+    std::fs::write(dir.join("up.pcapng"), "").unwrap();
+    let output = sojourn(&["report", "up.pcapng", "--out", "b"], dir);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("up.pcapng: is a file"), "{error}");
 }
