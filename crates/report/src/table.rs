@@ -1,8 +1,8 @@
 //! `results.parquet`: every figure, every point, one value a row.
 //!
-//! A row group holds whole runs, as many as have [`ROWS`] together, so that writing needs the memory
-//! of these only: what a table knows of its row groups stays in memory, 16 kB each. Columns are
-//! described in `docs/results.md`.
+//! A row group holds whole runs, as many as have [`ROWS`] together, so that writing needs the
+//! memory of these only: what a table knows of its row groups stays in memory, 16 kB each. Columns
+//! are described in `docs/results.md`.
 //! Not here: what a run cost (it would differ between two runs of one seed).
 
 mod read;
