@@ -159,17 +159,37 @@ fn red_spreads_its_drops_evenly() {
             gap = 0;
         }
     }
-    // Uniform (method 2 of the paper). After a hit the count starts at 1, so the distance is
-    // uniform over 1..=99: mean 50, standard deviation 28.6 (geometric would have 99.5).
-    assert_eq!(gaps[1..].iter().max(), Some(&99));
-    assert!((mean(&gaps) - 50.0).abs() < 1.0, "{}", mean(&gaps));
+    // Uniform over 1..=100, as the number drawn in a hundred: mean 50.5, standard deviation 28.9
+    // (geometric would have 99.5).
+    assert_eq!(gaps[1..].iter().max(), Some(&100));
+    assert!((mean(&gaps) - 50.5).abs() < 1.0, "{}", mean(&gaps));
     let squares: f64 = gaps
         .iter()
-        .map(|g| f64::from(*g) - 50.0)
+        .map(|g| f64::from(*g) - 50.5)
         .map(|off| off * off)
         .sum();
     let deviation = (squares / gaps.len() as f64).sqrt();
-    assert!((deviation - 28.6).abs() < 0.5, "{deviation}");
+    assert!((deviation - 28.9).abs() < 0.5, "{deviation}");
+}
+
+/// The first packet above the threshold draws and is not hit; fifty more at 0.1 % pass 0.05 of the
+/// way. At 1 % the next one is at 51 times that, 0.51: of the numbers beyond 0.05 that is 0.46 in
+/// 0.95, or 920 of 1900. By a lot for each packet it would be one in 49, or 39.
+#[test]
+fn red_draws_once_for_a_distance() {
+    let mut early = 0;
+    for seed in 0..2000 {
+        let mut red = Red::new(red_params(), Stream::named(seed, "red"));
+        let mut state = RedState::default();
+        let mut hits = |length, times: usize| {
+            let mut arrive = || red.arrive(&mut state, bytes(length), PLAIN, at(1));
+            (0..times).filter(|_| arrive() == Verdict::Drop).count()
+        };
+        if hits(33_000, 51) == 0 {
+            early += hits(60_000, 1);
+        }
+    }
+    assert!((830..1010).contains(&early), "{early}");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn pie_probabilities(law: PieLaw, first: u64, table: &str) {
 }
 
 #[test]
-fn red_follows_the_paper_packet_by_packet() {
+fn red_follows_linux_packet_by_packet() {
     let params = RedParams {
         unit: RedUnit::Packets,
         min: 5,

@@ -9,12 +9,13 @@
 //! at the next arrival; meanwhile the average is constant or decays by the idle rule, so the
 //! result is the same as with a timer.
 //!
-//! Differs from Linux: the average and its idle decay are exact, not shifts and a table; the
-//! distance between two marks is uniform by the paper's `p/(1 - count·p)`, where Linux draws one
-//! number per distance (the same distribution while the probability stands still); a drop into an
-//! empty queue does not end its idle time.
-//! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in
-//! the paper and in Linux.
+//! The distance between two marks is drawn once, as in Linux, and compared with the probability of
+//! the moment; with `wait` or `bytemode`, rules of ns-2's, it is the paper's `p/(1 - count·p)` at
+//! each packet, which is the same while the probability stands still.
+//!
+//! Differs from Linux: the average and its idle decay are exact, not shifts and a table; a drop
+//! into an empty queue does not end its idle time.
+//! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in the paper and in Linux.
 //!
 //! Not here: the hard limit, which the queue enforces.
 
@@ -68,6 +69,8 @@ pub struct RedState {
     /// Packets since the last mark or drop, while the average is over the lower threshold; with
     /// `bytemode` mean packets.
     count: Option<f64>,
+    /// The share of the longest distance at which the next one is hit.
+    drawn: f64,
     idle: Idle,
     next_adapt: Time,
 }
@@ -255,11 +258,27 @@ impl Red {
         }
     }
 
-    /// Makes the distance between two hits uniform (section 7 of the paper, method 2): from 1 to
-    /// 1/probability, or with `wait` from there to twice that; then the first packet counts too, as
-    /// in ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a
-    /// packet of twice the mean is twice as likely to be hit.
+    /// Whether a packet between the thresholds is hit. The distance between two is uniform from 1
+    /// to 1/probability, and counts from the first packet above the lower threshold (Linux
+    /// `red_action`).
     fn is_hit(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
+        if self.params.wait || self.params.bytemode {
+            return self.is_hit_by_lot(state, packet, probability);
+        }
+        let count = state.count.map(|before| before + 1.0);
+        let hit = count.is_some_and(|count| count * probability >= state.drawn);
+        if hit || count.is_none() {
+            state.drawn = self.dice.unit();
+        }
+        state.count = Some(if hit { 0.0 } else { count.unwrap_or(0.0) });
+        hit
+    }
+
+    /// The same by a lot for each packet (section 7 of the paper, method 2): at a distance from 1
+    /// to 1/probability, or with `wait` from there to twice that; then the first packet counts too,
+    /// as in ns-2 and ns-3, and is not hit. With `bytemode` the distance counts mean packets, and a
+    /// packet of twice the mean is twice as likely to be hit.
+    fn is_hit_by_lot(&mut self, state: &mut RedState, packet: Facts, probability: f64) -> bool {
         let weight = if self.params.bytemode {
             f64::from(packet.len) / f64::from(self.params.avpkt.max(1))
         } else {
@@ -345,7 +364,8 @@ impl Aqm for Red {
                 }
             }
             Zone::Above => {
-                state.count = Some(0.0);
+                let by_lot = self.params.wait || self.params.bytemode;
+                state.count = by_lot.then_some(0.0);
                 self.signal(packet, true)
             }
         };

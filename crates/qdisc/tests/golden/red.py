@@ -1,7 +1,8 @@
 """RED's average and the fate of every arrival.
 
-Source: Floyd and Jacobson 1993, figure 2 (average, idle time, uniform distances between drops),
-with the gentle slope between max and 2 max (Floyd 2000). Thresholds in packets: min 5, max 15,
+Source: Floyd and Jacobson 1993, figure 2 (average, idle time); Linux `red_action` (the distance between
+drops is drawn once, from the first packet over min on, and held to the probability of each packet);
+the gentle slope between max and 2 max (Floyd 2000). Thresholds in packets: min 5, max 15,
 limit 35, weight 0.02, max_p 0.1, mean packet 1000 bytes at 8 Mbit/s (1 ms). Packets of 1000 bytes
 arrive every 0.9 ms for 400 packets, then in bursts of 30 every 40 ms (the queue idles between
 them), then every 0.3 ms (overload: the gentle slope), then after 1 s
@@ -36,7 +37,7 @@ def arrivals():
 
 def main():
     dice = Stream(7, "red")
-    queue, avg, count, idle_since = 0, 0.0, -1, None
+    queue, avg, count, drawn, idle_since = 0, 0.0, -1, None, None
     departure = 1_000_000
     print("time_ns,average,fate")
     for now in arrivals():
@@ -58,11 +59,12 @@ def main():
                 pb = MAXP * (avg - MIN) / (MAX - MIN)
             else:
                 pb = MAXP + (1 - MAXP) * (avg - MAX) / MAX
-            rest = 1 - count * pb
-            if rest <= 0 or dice.unit() < pb / rest:
-                fate, count = "early", 0
+            if count == 0:
+                drawn = dice.unit()
+            elif count * pb >= drawn:
+                fate, count, drawn = "early", 0, dice.unit()
         elif avg >= 2 * MAX:
-            fate, count = "forced", 0
+            fate, count = "forced", -1
         else:
             count = -1
         if fate == "pass":
