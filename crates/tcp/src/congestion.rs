@@ -136,6 +136,10 @@ pub trait CongestionControl: Debug {
     /// 64 random bits for what the control decides by lot.
     fn seed(&mut self, _bits: u64) {}
 
+    /// An ACK of `acked` more segments has come; none for a duplicate. Before recovery looks at it,
+    /// which may end by it, and before [`CongestionControl::on_ack`].
+    fn on_ack_arrival(&mut self, _acked: u32, _now: Time) {}
+
     /// The handshake is over; `rtt` is its round trip, if it was measured.
     fn on_established(&mut self, _rtt: Option<Span>, _now: Time) {}
 
@@ -232,6 +236,9 @@ impl CongestionControl for Control {
     }
     fn on_established(&mut self, rtt: Option<Span>, now: Time) {
         each!(self, control => control.on_established(rtt, now));
+    }
+    fn on_ack_arrival(&mut self, acked: u32, now: Time) {
+        each!(self, control => control.on_ack_arrival(acked, now));
     }
     fn on_ack(&mut self, ack: &AckEvent) {
         each!(self, control => control.on_ack(ack));

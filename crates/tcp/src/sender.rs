@@ -205,6 +205,7 @@ impl Sender {
             spared,
             window: self.control.window(),
             windows: self.control.buffered_windows(),
+            largest_window: self.largest_window,
             mss: self.mss,
             most: self.send_buffer,
         });

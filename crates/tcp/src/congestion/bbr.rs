@@ -18,10 +18,10 @@ pub(super) use base::{Base, MIN_WINDOW, Version};
 use filter::MaxFilter;
 pub(super) use filter::{MARGIN, offload_unit};
 
-/// 2/ln 2, as Linux rounds it (2885/1000): doubles the rate every round trip.
-const HIGH_GAIN: f64 = 2.885;
-/// Its inverse (Linux: 1000/2885): undoes the queue of startup in one round trip.
-const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+/// 2/ln 2 in Linux's units of 1/256, rounded up: doubles the rate every round trip.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+/// Its inverse, rounded down: undoes the queue of startup in one round trip.
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// Window in bandwidth-delay products while probing for bandwidth.
 const WINDOW_GAIN: f64 = 2.0;
 /// Probe, drain, then cruise for six phases of one shortest RTT each.

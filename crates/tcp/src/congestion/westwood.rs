@@ -3,19 +3,22 @@
 //! enhanced transport over wireless links", MobiCom 2001, and Grieco and Mascolo, "Performance
 //! evaluation and comparison of Westwood+, New Reno and Vegas", ACM CCR 34(2), 2004: one sample
 //! a round trip, `ssthresh = BWE·RTTmin`.
-//! As Linux: congestion halves the window as Reno's, and `BWE·RTTmin` becomes window and threshold
-//! when recovery ends, which may raise them; samples last at least 50 ms and pass two low-pass
-//! filters of 7/8; the shortest RTT is forgotten at a timeout. Rates are whole bytes a tick,
-//! times whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
-//! Difference: delivered bytes are counted as they are, not reckoned from duplicate ACKs.
+//! As Linux: congestion halves the window as Reno's, and `BWE·RTTmin` becomes window
+//! and threshold when recovery ends, which may raise them; samples last at least 50 ms, longer than
+//! the last round trip, from the handshake on, and pass two low-pass filters of 7/8; a duplicate
+//! ACK counts as a segment, and what such have counted is not counted again when it is
+//! acknowledged; the shortest RTT is forgotten at a timeout. Rates are whole bytes a tick, times
+//! whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
 
 use super::{AckEvent, Congestion, CongestionControl, Window};
 use crate::config::Config;
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 
 const TICK: u64 = 1_000_000;
 /// Shortest time over which the bandwidth is measured, in ticks.
 const MIN_INTERVAL: u64 = 50;
+/// The round trip before there is one, in ticks: no measurement ends before the first two ACKs.
+const INITIAL_RTT: u64 = 20_000;
 
 /// Bytes a tick, filtered twice.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,12 +45,18 @@ pub struct Westwood {
     mss: u16,
     bandwidth: Bandwidth,
     /// In ticks.
-    rtt: Option<u64>,
-    rtt_min: Option<u64>,
+    rtt: u64,
+    rtt_min: u64,
+    /// The next ACK makes the last round trip the shortest.
+    forget_min: bool,
     /// The episode that runs began with a loss or a mark and without a timeout.
     reducing: bool,
-    /// When the running measurement began, and what had been delivered then.
-    since: Option<(Time, u64)>,
+    /// When the running measurement began.
+    since: Time,
+    /// Bytes that it has counted.
+    counted: u64,
+    /// Bytes counted by duplicate ACKs that no ACK has covered yet.
+    ahead: u64,
 }
 
 impl Westwood {
@@ -57,33 +66,51 @@ impl Westwood {
             window: Window::new(config),
             mss: config.mss.max(1),
             bandwidth: Bandwidth::default(),
-            rtt: None,
-            rtt_min: None,
+            rtt: INITIAL_RTT,
+            rtt_min: INITIAL_RTT,
+            forget_min: true,
             reducing: false,
-            since: None,
+            since: Time::ZERO,
+            counted: 0,
+            ahead: 0,
         }
     }
 
-    fn measure(&mut self, ack: &AckEvent) {
-        if let Some(rtt) = ack.rtt {
-            let ticks = rtt.as_nanos().div_ceil(TICK);
-            self.rtt = Some(ticks);
-            self.rtt_min = Some(self.rtt_min.map_or(ticks, |least| least.min(ticks)));
-        }
+    /// Ends the measurement if it has lasted, and begins to count anew.
+    fn measure(&mut self, acked: u32, now: Time) {
         let tick = |time: Time| time.as_nanos() / TICK;
-        let (since, delivered) = *self.since.get_or_insert((ack.now, ack.delivered_total));
-        let elapsed = tick(ack.now) - tick(since);
-        if self.rtt.is_none_or(|rtt| elapsed <= rtt.max(MIN_INTERVAL)) {
-            return;
+        let elapsed = tick(now) - tick(self.since);
+        if elapsed > self.rtt.max(MIN_INTERVAL) {
+            self.bandwidth.filter(self.counted / elapsed);
+            self.counted = 0;
+            self.since = now;
         }
-        let bytes = ack.delivered_total.saturating_sub(delivered);
-        self.bandwidth.filter(bytes / elapsed);
-        self.since = Some((ack.now, ack.delivered_total));
+        self.counted += self.counts(u64::from(acked) * u64::from(self.mss));
+        if core::mem::take(&mut self.forget_min) {
+            self.rtt_min = self.rtt;
+        }
+        self.rtt_min = self.rtt_min.min(self.rtt);
+    }
+
+    /// What an ACK of so many bytes tells of what has arrived.
+    fn counts(&mut self, acked: u64) -> u64 {
+        let segment = u64::from(self.mss);
+        if acked == 0 {
+            self.ahead += segment;
+            segment
+        } else if acked == segment {
+            segment
+        } else if self.ahead >= acked {
+            self.ahead -= acked;
+            segment
+        } else {
+            acked - core::mem::take(&mut self.ahead)
+        }
     }
 
     /// BWE·RTTmin in segments, at least 2.
     fn target(&self) -> u32 {
-        let bytes = self.bandwidth.twice * self.rtt_min.unwrap_or(0);
+        let bytes = self.bandwidth.twice * self.rtt_min;
         u32::try_from(bytes / u64::from(self.mss))
             .unwrap_or(u32::MAX)
             .max(2)
@@ -99,8 +126,19 @@ impl CongestionControl for Westwood {
         self.window.ssthresh
     }
 
+    fn on_established(&mut self, _rtt: Option<Span>, now: Time) {
+        self.since = now;
+    }
+
+    fn on_ack_arrival(&mut self, acked: u32, now: Time) {
+        self.measure(acked, now);
+    }
+
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.measure(ack);
+        if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_micros() > 0) {
+            let micros = Span::from_micros(rtt.as_micros());
+            self.rtt = micros.as_nanos().div_ceil(TICK);
+        }
         self.window.reno(ack);
     }
 
@@ -113,7 +151,7 @@ impl CongestionControl for Westwood {
         };
         self.window.reduce(ssthresh, why, in_flight);
         if why == Congestion::Timeout {
-            self.rtt_min = self.rtt;
+            self.forget_min = true;
         }
     }
 
@@ -129,8 +167,6 @@ impl CongestionControl for Westwood {
     }
 
     fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
-        // Idle time is no measurement.
-        self.since = None;
         self.window.idle_restart(timeouts, restart);
     }
 

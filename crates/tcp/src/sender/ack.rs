@@ -120,6 +120,7 @@ impl Sender {
             let prior = rate.map(|rate| rate.prior_delivered);
             self.adapt_reorder_window(facts.dsack_end > 0, prior);
         }
+        self.control.on_ack_arrival(out.acked, now);
         self.recovery.prefer_new = false;
         self.end_tail_probe(facts, out, now);
         // Re-arm also when SACKs come from segments sent after the head (else a lost

@@ -2,8 +2,11 @@
 //!
 //! Such an app fills the buffer, waits until a third of it is free (Linux `sk_stream_is_writeable`)
 //! and fills it again; the last segment of each write carries PSH (`tcp_push`), which a receiver
-//! that has been read empty answers at once (`tcp_cleanup_rbuf`). The buffer is memory, which grows
-//! with the window (`tcp_sndbuf_expand`), and a segment takes more of it than its bytes.
+//! that has been read empty answers at once (`tcp_cleanup_rbuf`). It writes 64 KiB a call, as the
+//! apps of the live world; of the end of a call that the next one goes on from nobody hears, but
+//! within it a segment more than half of the largest window behind its beginning carries PSH
+//! (`forced_push`), as it does while a connection begins. The buffer is memory, which grows with
+//! the window (`tcp_sndbuf_expand`), and a segment takes more of it than its bytes.
 //! Source: Linux 6.1, `tcp_input.c`, `tcp.c`, `sock.h`; figures hold for 64-bit machines.
 
 /// What a segment's `sk_buff` takes beside its data, bytes.
@@ -15,9 +18,11 @@ const SK_BUFF: u64 = 256;
 /// Linux `TCP_INIT_CWND`, the least window that the buffer is made for; and the largest that we
 /// make it for.
 const WINDOWS: (u32, u32) = (10, 1 << 20);
-/// Writes that end beyond what has been sent; a window in flight leaves one and a half in the
-/// buffer, in pieces of at least a third of it, but for a window that has just shrunk.
-const AHEAD: usize = 4;
+/// What an app writes in one call, bytes.
+const CALL: u64 = 64 << 10;
+/// Segments with PSH beyond what has been sent; a window in flight leaves one and a half in the
+/// buffer, in writes of at least a third of it, but for a window that has just shrunk.
+const AHEAD: usize = 6;
 
 /// What the buffer is asked to hold.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,8 @@ pub(super) struct Demand {
     pub(super) mss: u16,
     /// The most that the buffer may hold, bytes of data.
     pub(super) most: u64,
+    /// The largest window that the peer has offered, bytes.
+    pub(super) largest_window: u64,
 }
 
 /// Room for data that `sacked` segments give back while the buffer holds them still: what SACK
@@ -77,18 +84,15 @@ impl Writes {
         }
         let room = self.room + demand.spared;
         if demand.written <= demand.una + room {
-            self.end = self.end.max(demand.written);
+            self.write_through(demand.written, demand);
             self.waiting = false;
             return (self.end, 0);
         }
         if !self.waiting || demand.una + demand.spared + self.room / 3 * 2 >= self.end {
             self.waiting = true;
             // The last segment is taken whole, if there is any room left for it.
-            self.end = self.end.max(demand.una + room.div_ceil(mss) * mss);
-            if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
-                *place = self.end;
-                self.pending += 1;
-            }
+            self.write_through(demand.una + room.div_ceil(mss) * mss, demand);
+            self.push(self.end);
         }
         let ask = if self.room < demand.most {
             0
@@ -98,7 +102,39 @@ impl Writes {
         (self.end, ask.max(demand.una + demand.spared + 1))
     }
 
-    /// Where the first write ends that has not been sent whole; [`u64::MAX`] if none is known.
+    /// Writes up to `end`, call by call.
+    fn write_through(&mut self, end: u64, demand: &Demand) {
+        let (mss, start) = (u64::from(demand.mss), self.end);
+        let half = demand.largest_window / 2;
+        // Nothing is known of the peer before the handshake's end.
+        if half > 0 && half < CALL {
+            let mut call = start;
+            while call < end && usize::from(self.pending) < AHEAD {
+                let next = call.saturating_add(CALL);
+                let mut pushed = call;
+                loop {
+                    pushed = start + ((pushed + half - start) / mss + 1) * mss;
+                    if pushed > next || pushed >= end || usize::from(self.pending) == AHEAD {
+                        break;
+                    }
+                    self.push(pushed);
+                }
+                call = next;
+            }
+        }
+        self.end = self.end.max(end);
+    }
+
+    /// The segment that ends here carries PSH.
+    fn push(&mut self, end: u64) {
+        if let Some(place) = self.ends.get_mut(usize::from(self.pending)) {
+            *place = end;
+            self.pending += 1;
+        }
+    }
+
+    /// Where the first segment with PSH ends that has not been sent whole; [`u64::MAX`] if none is
+    /// known.
     pub(super) fn next_end(&self) -> u64 {
         match self.pending {
             0 => u64::MAX,
@@ -129,6 +165,7 @@ mod tests {
         windows: 2,
         mss: 1448,
         most: 1 << 30,
+        largest_window: 1 << 30,
     };
 
     /// Twenty segments of 2304 bytes are 46080 bytes of memory; the 21st segment of 2216 bytes
@@ -146,6 +183,40 @@ mod tests {
             }
         }
         assert_eq!(ends[..5], [21, 29, 37, 45, 53]);
+    }
+
+    /// Half of 65 160 bytes is more than 22 segments, 64 KiB more than 45: the first call pushes
+    /// its 23rd, the second none in the seven that fit into the buffer, the third its 23rd again.
+    #[test]
+    fn half_of_the_largest_window_is_pushed_within_a_call() {
+        let demand = Demand {
+            windows: 5,
+            largest_window: 65_160,
+            ..ENDLESS
+        };
+        let mut writes = Writes::default();
+        let mut ends = Vec::new();
+        for una in 0..110 {
+            let una = una * 1448;
+            writes.fill(&Demand { una, ..demand });
+            if writes.next_end() <= una + 14_480 {
+                ends.push(writes.next_end() / 1448);
+                writes.send_through(una + 14_480);
+            }
+        }
+        assert_eq!(ends, [23, 52, 70, 88, 106]);
+        let half = 20 * 1448;
+        let mut writes = Writes::default();
+        writes.fill(&Demand {
+            windows: 12,
+            largest_window: 2 * half,
+            ..ENDLESS
+        });
+        // Of 124.7 segments; the second call begins after 45.3, the third after 90.5.
+        assert_eq!(
+            writes.ends.map(|end| end / 1448),
+            [21, 42, 66, 87, 111, 125]
+        );
     }
 
     /// 1448 of 2216 bytes are data: 2 x 20 x 2304 bytes of memory hold 60 220.

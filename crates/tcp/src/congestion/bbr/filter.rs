@@ -59,7 +59,8 @@ const OFFLOAD_MAX: u32 = 127;
 /// Bytes a second that startup begins with.
 pub(crate) fn initial_rate(config: &Config, gain: f64, rtt: Option<Span>) -> f64 {
     let rtt = rtt.unwrap_or(NOMINAL_RTT).max(Span::from_micros(1));
-    gain * f64::from(config.initial_window.max(1)) * f64::from(config.mss) / rtt.as_secs_f64()
+    let window = f64::from(config.initial_window.max(1)) * f64::from(config.mss);
+    gain * MARGIN * window / rtt.as_secs_f64()
 }
 
 /// Segments that are sent at once at `rate` bytes a second (Linux `tcp_tso_autosize`). Here they

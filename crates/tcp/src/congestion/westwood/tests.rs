@@ -12,8 +12,8 @@ fn deliver(control: &mut Westwood, from: u64, millis: u64, rtt: u64) -> Time {
     for i in from..from + millis {
         now = Time::ZERO + Span::from_millis(i);
         let mut event = ack(now, Span::from_millis(rtt));
-        event.delivered_total = (i + 1) * MSS;
         event.may_grow = false;
+        control.on_ack_arrival(1, now);
         control.on_ack(&event);
     }
     now
@@ -50,7 +50,8 @@ fn recovery_leaves_bandwidth_times_shortest_rtt() {
     control.on_congestion(Congestion::Timeout, 0, now);
     control.on_recovery_end(now);
     assert_eq!((control.window(), control.ssthresh()), (1, 60));
-    assert_eq!(control.rtt_min, Some(150));
+    control.on_ack_arrival(1, now);
+    assert_eq!(control.rtt_min, 150);
 }
 
 /// The estimate may be above the window.
@@ -77,10 +78,41 @@ fn short_round_trips_are_pooled() {
     deliver(&mut control, 51, 1, 5);
     assert_eq!(control.bandwidth.twice, MSS);
     let now = Time::ZERO + Span::from_millis(52);
-    let mut event = ack(now, Span::from_micros(5001));
-    event.delivered_total = 52 * MSS;
-    control.on_ack(&event);
-    assert_eq!((control.rtt, control.rtt_min), (Some(6), Some(5)));
+    control.on_ack(&ack(now, Span::from_micros(5001)));
+    assert_eq!(control.rtt, 6);
+    control.on_ack_arrival(1, now);
+    assert_eq!(control.rtt_min, 5);
+}
+
+/// The first measurement begins with the handshake: the ten segments of the initial window are
+/// acknowledged within 10 ms at 100 ms. The first ACK knows no round trip, the second ends it: one
+/// segment in 101 ms, and the slow start after it is seen late.
+#[test]
+fn the_first_measurement_is_the_first_segment() {
+    let mut control = Westwood::new(&Config::default());
+    control.on_established(None, Time::ZERO);
+    deliver(&mut control, 100, 10, 100);
+    assert_eq!(control.bandwidth.twice, MSS / 101);
+    assert_eq!(control.counted, 9 * MSS);
+}
+
+/// Five duplicate ACKs count five segments. The ACK of three, of which one was the hole, counts
+/// one and leaves two of them; the last one covers four, of which two are new.
+#[test]
+fn duplicates_are_counted_once() {
+    let mut control = Westwood::new(&Config::default());
+    control.on_established(None, Time::ZERO);
+    for _ in 0..5 {
+        control.on_ack_arrival(0, Time::ZERO);
+    }
+    assert_eq!((control.counted, control.ahead), (5 * MSS, 5 * MSS));
+    for (acked, counted, ahead) in [(3, 6, 2), (1, 7, 2), (4, 9, 0)] {
+        control.on_ack_arrival(acked, Time::ZERO);
+        assert_eq!(
+            (control.counted, control.ahead),
+            (counted * MSS, ahead * MSS)
+        );
+    }
 }
 
 #[test]
