@@ -90,10 +90,16 @@ fn a_lower_utilisation_and_delay_are_met_over_every_aqm() {
         // also in quick succession, which of eight seeds' samples 5 to 24 of 600 show; the others'
         // do not.
         let unmet = values(&link, "unmet", 60.0, 120.0);
-        let told = unmet.iter().filter(|&&value| value == 2.0).count();
+        let told: Vec<f64> = unmet.iter().copied().filter(|value| *value > 0.0).collect();
         let most = if aqm == "pie" { unmet.len() / 20 } else { 0 };
-        assert!(told <= most, "{aqm}: {told} of {}", unmet.len());
-        assert!(unmet.iter().all(|&value| value == 0.0 || value == 2.0));
+        assert!(
+            told.len() <= most,
+            "{aqm}: {} of {}",
+            told.len(),
+            unmet.len()
+        );
+        // Two is the delay.
+        assert!(told.iter().all(|value| near(*value, 2.0, 1e-9)), "{aqm}");
         assert!(link.sojourn.p95 < 6.0, "{aqm}: {}", link.sojourn.p95);
     }
 }

@@ -15,7 +15,8 @@
 //!
 //! Differs from Linux: the average and its idle decay are exact, not shifts and a table; a drop
 //! into an empty queue does not end its idle time.
-//! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in the paper and in Linux.
+//! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in
+//! the paper and in Linux.
 //!
 //! Not here: the hard limit, which the queue enforces.
 
