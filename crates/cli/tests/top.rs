@@ -202,8 +202,11 @@ fn who_is_no_bridge_is_not_believed() {
 /// `sojourn top` on a terminal of its own, with its process number in the file `pid`.
 fn on_a_terminal(dir: &Path, words: &str) -> (Child, BufReader<ChildStdout>) {
     let program = env!("CARGO_BIN_EXE_sojourn");
-    let command =
-        format!("stty rows 24 cols 80; echo $$ > pid; exec {program} top --socket control {words}");
+    // Under nohup, which tests may be run with, a hangup would be none.
+    let command = format!(
+        "stty rows 24 cols 80; echo $$ > pid; exec env --default-signal=HUP {program} top \
+         --socket control {words}"
+    );
     let mut script = Command::new("script");
     script.args(["-q", "-e", "-c", &command, "/dev/null"]);
     script.current_dir(dir).env("TERM", "xterm");
