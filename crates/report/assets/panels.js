@@ -54,6 +54,10 @@ S.choice = (title, items, chosen, onchange) => {
 
 S.cellColour = (cell) => S.data.colours[cell];
 
+// That of the first cell with the same choice, for pictures whose points bear their names.
+S.choiceColour = (cell) =>
+  S.cellColour(S.data.cells.findIndex((_, other) => S.choiceOf(other) === S.choiceOf(cell)));
+
 S.cellItems = () => S.data.cells.map((label, i) => [`${i}`, label]);
 
 // [end of first interval, interval, values] as a series of a chart; times at interval ends.

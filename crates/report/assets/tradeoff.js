@@ -91,7 +91,7 @@ S.Tradeoff = class {
     const seen = new Map();
     for (const row of this.rows) {
       const name = S.choiceOf(row.cell);
-      if (!seen.has(name)) seen.set(name, S.cellColour(row.cell));
+      if (!seen.has(name)) seen.set(name, S.choiceColour(row.cell));
     }
     return S.el(
       'p',
@@ -193,7 +193,7 @@ S.Tradeoff = class {
 
   // The ellipse is that of the points on the paper, so that it is one on a logarithmic axis too.
   mark(root, row, x, y) {
-    const colour = S.colour(S.cellColour(row.cell));
+    const colour = S.colour(S.choiceColour(row.cell));
     const hollow = S.worlds.indexOf(row.world) > 0;
     const e = S.ellipse(row.points.map(([px, py]) => [x(px), y(py)]));
     const group = S.svg('g', { role: 'img', 'aria-label': this.text(row) });

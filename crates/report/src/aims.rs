@@ -233,10 +233,13 @@ impl Want {
             let best = self.best(cells.iter().filter_map(over))?;
             for cell in cells {
                 let value = over(cell)?;
-                let record = records.entry(cell.choice).or_default();
+                // Where each cell has a colour of its own, the choice has that of its first.
+                let record = records.entry(cell.choice).or_insert_with(|| Record {
+                    colour: cell.colour,
+                    ..Record::default()
+                });
                 let behind = self.is_better(best, value);
                 differs |= behind;
-                record.colour = cell.colour;
                 record.values.push(value);
                 for run in &cell.runs {
                     record
@@ -444,6 +447,8 @@ mod tests {
             &[("a", &[20.0]), ("b", &[40.0])],
             &[("a", &[50.0]), ("b", &[40.0])],
         ]);
+        // Of the six cells each has a colour of its own.
+        assert_eq!(aim.best[0].colour, 0);
         // Both have a mean of 40.
         assert_eq!(names(&aim), ["a"]);
         let range = aim.best[0].range.as_deref();
