@@ -20,7 +20,7 @@ pub enum FrameKind {
 pub struct Outgoing<P> {
     /// The packet.
     pub packet: P,
-    /// Bytes of its frame ([`Profile::frame`]).
+    /// Bytes of its frame ([`Profile::frame`](crate::profile::Profile::frame)).
     pub bytes: u32,
     /// To whom; None: to all that can receive it.
     pub to: Option<u32>,
