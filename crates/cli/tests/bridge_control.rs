@@ -23,18 +23,23 @@ fn passes(link: &Link) {
     assert_eq!(exchange(link), PASSES);
 }
 
+/// A bridge that has printed more than a pipe holds, 64 KiB, and that nobody has read.
+fn unread(link: &Link) -> Running {
+    let process = bridge(link, "a1 b1 --up cake --down cake", Path::new("."));
+    for _ in 0..200 {
+        process.signal("USR1");
+        thread::sleep(Duration::from_millis(2));
+    }
+    process
+}
+
 #[test]
 fn nobody_need_read_what_the_bridge_prints() {
     if !available() {
         return;
     }
     let link = Link::new();
-    let mut process = bridge(&link, "a1 b1 --up cake --down cake", Path::new("."));
-    // A pipe holds 64 KiB.
-    for _ in 0..200 {
-        process.signal("USR1");
-        thread::sleep(Duration::from_millis(2));
-    }
+    let mut process = unread(&link);
     passes(&link);
     process.close_output();
     for _ in 0..3 {
@@ -52,11 +57,7 @@ fn it_ends_though_nobody_reads() {
         return;
     }
     let link = Link::new();
-    let mut process = bridge(&link, "a1 b1 --up cake --down cake", Path::new("."));
-    for _ in 0..200 {
-        process.signal("USR1");
-        thread::sleep(Duration::from_millis(2));
-    }
+    let mut process = unread(&link);
     process.signal("INT");
     assert!(process.ends_by_itself());
 }
