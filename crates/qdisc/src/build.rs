@@ -240,6 +240,7 @@ impl<P: Packet + 'static> Container<P> for Flows<'_> {
         let (mtu, hash, parts) = (setting.mtu, setting.dice("hash"), flows.parts);
         let sharing = Sharing {
             isolation: parts.isolation,
+            set_associative: parts.set_associative,
             ack_filter: parts.ack_filter,
             nat: parts.nat,
             link_header: setting.link_header,
@@ -249,11 +250,8 @@ impl<P: Packet + 'static> Container<P> for Flows<'_> {
         let dice = setting.dice("quantum");
         if parts == FlowParts::NONE {
             Box::new(FlowQueue::new(flows, mtu, hash, aqm).of(policy))
-        } else if parts.set_associative {
-            let sharing = HostFair::<true>::new(sharing, dice);
-            Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, sharing).of(policy))
         } else {
-            let sharing = HostFair::<false>::new(sharing, dice);
+            let sharing = HostFair::new(sharing, dice);
             Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, sharing).of(policy))
         }
     }

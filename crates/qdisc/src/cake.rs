@@ -239,6 +239,7 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         let params = self.params;
         let sharing = Sharing {
             isolation: params.isolation,
+            set_associative: true,
             ack_filter: params.ack_filter,
             nat: params.nat,
             link: params.link,

@@ -262,7 +262,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[inline]
     fn classify(&mut self, packet: &P, now: Time) -> u32 {
         let hash = self.policy.hash(packet, self.perturbation);
-        if F::ASSOCIATIVE {
+        if self.policy.is_associative() {
             return self.associate(hash, now);
         }
         let bucket = self.bucket(hash);

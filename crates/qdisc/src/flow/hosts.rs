@@ -63,6 +63,8 @@ impl Isolation {
 pub struct Sharing {
     /// Between whom.
     pub isolation: Isolation,
+    /// A flow may stand in any of the buckets of its set. Stays as it is while there are flows.
+    pub set_associative: bool,
     /// Which acknowledgements are dropped.
     pub ack_filter: AckFilter,
     /// Take the addresses inside a network address translation.
@@ -211,10 +213,9 @@ impl HostFlow {
     }
 }
 
-/// Host isolation, ACK filter, link-layer sizes and, unless told otherwise, set-associative
-/// hashing.
+/// Host isolation, ACK filter, link-layer sizes and set-associative hashing.
 #[derive(Clone, Debug)]
-pub struct HostFair<const ASSOCIATIVE: bool = true> {
+pub struct HostFair {
     sharing: Sharing,
     /// Hosts of the flow whose share was asked for last, and that share, while their loads stay.
     latest: ((u16, u16), u16),
@@ -228,7 +229,7 @@ pub struct HostFair<const ASSOCIATIVE: bool = true> {
     mean_share: Option<u32>,
 }
 
-impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
+impl HostFair {
     /// `dice` settle fractions of a byte.
     pub fn new(sharing: Sharing, dice: Stream) -> Self {
         Self {
@@ -292,10 +293,9 @@ impl<const ASSOCIATIVE: bool> HostFair<ASSOCIATIVE> {
     }
 }
 
-impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
+impl FlowPolicy for HostFair {
     type Flow = HostFlow;
 
-    const ASSOCIATIVE: bool = ASSOCIATIVE;
     const SHARES_QUANTUM: bool = true;
     const CHARGES_DROPS: bool = true;
 
@@ -317,6 +317,11 @@ impl<const ASSOCIATIVE: bool> FlowPolicy for HostFair<ASSOCIATIVE> {
             }
             _ => inside.map_or_else(|| packet.flow_hash(perturbation), |inside| inside.flow),
         }
+    }
+
+    #[inline]
+    fn is_associative(&self) -> bool {
+        self.sharing.set_associative
     }
 
     #[inline]
@@ -424,7 +429,7 @@ mod tests {
     /// By hand: 65535, a half of it, a third. 2000 flows are more than the table has.
     #[test]
     fn a_share_follows_the_flows_that_stand() {
-        let mut policy: HostFair = HostFair::new(Sharing::default(), Stream::named(1, "quantum"));
+        let mut policy = HostFair::new(Sharing::default(), Stream::named(1, "quantum"));
         let mut flows = [HostFlow::default(); 2000];
         for flow in &mut flows {
             policy.joined(flow);

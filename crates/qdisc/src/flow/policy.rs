@@ -10,9 +10,6 @@ pub trait FlowPolicy: Send {
     /// What the policy keeps of a flow.
     type Flow: Default + Clone + Debug + Send;
 
-    /// Whether a flow may stand in any of the buckets of its set.
-    const ASSOCIATIVE: bool = false;
-
     /// Whether a flow's share of the quantum depends on other flows.
     const SHARES_QUANTUM: bool = false;
 
@@ -24,6 +21,12 @@ pub trait FlowPolicy: Send {
     #[inline]
     fn hash<P: Packet>(&mut self, packet: &P, perturbation: u64) -> u32 {
         packet.flow_hash(perturbation)
+    }
+
+    /// Whether a flow may stand in any of the buckets of its set.
+    #[inline]
+    fn is_associative(&self) -> bool {
+        false
     }
 
     /// Whether an emptied new flow waits for a round of the old ones (RFC 8290 section 4.2).

@@ -76,7 +76,11 @@ fn who_waits_has_paid_when_it_comes_back() {
         ..FlowParams::default()
     };
     let cobalt = Cobalt::new(CobaltParams::default(), Stream::named(1, "blue"));
-    let policy = <HostFair>::new(Sharing::default(), Stream::named(1, "quantum"));
+    let sharing = Sharing {
+        set_associative: true,
+        ..Sharing::default()
+    };
+    let policy = HostFair::new(sharing, Stream::named(1, "quantum"));
     let hash = Stream::named(1, "hash");
     let mut queue = FlowQueue::with_policy(params, 1514, hash, cobalt, policy);
     for packet in 0..600_u32 {

@@ -118,7 +118,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     /// The flow of a bucket joins the round, or leaves it.
     #[inline]
     pub(super) fn set_busy(&mut self, bucket: u32, is_busy: bool) {
-        if F::ASSOCIATIVE
+        if self.policy.is_associative()
             && let Some(set) = self.sets.get_mut((bucket / WAYS) as usize)
         {
             let bit = 1 << (bucket % WAYS);
