@@ -27,7 +27,14 @@ impl<T: Read> Read for Option<T> {
 /// "... is X, not Y", the usual complaint about a type.
 pub fn wrong_type(node: &Node, path: &str, wanted: &str) -> Problem {
     let message = format!("expected {wanted}, found {}", node.value.kind());
-    Problem::new(node.at, path, message)
+    let problem = Problem::new(node.at, path, message);
+    match node.value {
+        // Nothing of a line is a list: whoever writes one wants to compare.
+        Value::Array(_) if path.starts_with("dumbbell.") => problem.help(format!(
+            "several are run one after the other by `\"{path}\" = [...]` in [sweep]"
+        )),
+        _ => problem,
+    }
 }
 
 /// The value as it is, to be read later.

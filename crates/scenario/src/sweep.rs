@@ -252,10 +252,13 @@ fn fields(entry: &Entry, above: &str, table: &str, problems: &mut Problems) -> V
     Vec::new()
 }
 
-/// The value as TOML.
+/// The value as TOML; of a text with commas each part.
 fn quoted(node: &Node) -> String {
-    match node.value {
-        Value::Text(_) => format!("\"{}\"", node.text),
+    match &node.value {
+        Value::Text(text) => {
+            let parts = text.split(',').map(|part| format!("\"{}\"", part.trim()));
+            parts.collect::<Vec<_>>().join(", ")
+        }
         _ => node.text.clone(),
     }
 }

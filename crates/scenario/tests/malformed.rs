@@ -358,11 +358,27 @@ const CASES: &[Case] = &[
            | for example: \"dumbbell.qdisc\" = [\"pfifo\", \"fq_codel\"]"],
     ),
     (
+        "rtt = \"40ms\"",
+        "rtt = [\"40ms\", \"80ms\"]",
+        &[
+            "test.toml:7:7: dumbbell.rtt: expected a string such as \"40ms\", found an array \
+             | several are run one after the other by `\"dumbbell.rtt\" = [...]` in [sweep]",
+        ],
+    ),
+    (
         "[dumbbell]",
         "[sweep]\ndumbbell.qdisc = \"pie\"\n[dumbbell]",
         &[
             "test.toml:7:18: sweep: `dumbbell.qdisc` needs a list of values, found a string \
            | \"dumbbell.qdisc\" = [\"pie\"]",
+        ],
+    ),
+    (
+        "[dumbbell]",
+        "[sweep]\ndumbbell.qdisc = \"pie, fq_pie\"\n[dumbbell]",
+        &[
+            "test.toml:7:18: sweep: `dumbbell.qdisc` needs a list of values, found a string \
+             | \"dumbbell.qdisc\" = [\"pie\", \"fq_pie\"]",
         ],
     ),
     (
