@@ -8,6 +8,7 @@ mod scale;
 
 use scale::{Scale, Ticks};
 use sojourn_report::significant;
+use sojourn_units::typeset;
 use std::fmt::Write as _;
 
 /// Least width of a panel.
@@ -396,7 +397,7 @@ impl Chart {
         }
         let mut named: Ticks = Vec::new();
         for place in places {
-            let name = number(place);
+            let name = typeset(&number(place));
             let room = (name.chars().count() as f64 + 1.0) * LETTER;
             if named
                 .last()

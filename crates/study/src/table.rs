@@ -3,6 +3,7 @@
 use crate::claims::{Cells, Evaluator, Expr, Place, Quantity};
 use crate::plan::{DifferencePlan, NumberedPlan, TablePlan, ValuesPlan, name, places, rows};
 use crate::study::{Outcomes, Study};
+use sojourn_units::typeset;
 use sojourn_world::{ByWorld, WorldName};
 
 /// A table: medians over the seeds.
@@ -134,7 +135,8 @@ impl Study {
             let mut values = vec![show(reference.as_ref())];
             values.extend(ours.iter().map(|ours| show(ours.as_ref())));
             values.extend(off.iter().map(|off| {
-                off.map_or_else(|| NONE.into(), |off| format!("{:+.1} %", off * 100.0))
+                let share = |off: f64| typeset(&format!("{:+.1}", off * 100.0)) + " %";
+                off.map_or_else(|| NONE.into(), share)
             }));
             let notable = off.iter().flatten().any(|off| off.abs() > plan.above);
             values.push(if notable {

@@ -26,4 +26,4 @@ pub use notation::{
 };
 pub use rate::{Rate, TxClock, TxPace};
 pub use time::{Span, Time};
-pub use unit::Unit;
+pub use unit::{Unit, typeset};

@@ -51,6 +51,16 @@ const GIVEN: [(&str, Unit, f64); 9] = [
     ("packets", Unit::Packets, 1.0),
 ];
 
+/// A number as people read it: with a minus sign (U+2212) in a hyphen's place, and without a sign
+/// where all its digits are zero. Programs read the number as it was.
+pub fn typeset(number: &str) -> String {
+    match number.strip_prefix(['-', '+']) {
+        Some(size) if !size.contains(|c| matches!(c, '1'..='9')) => size.into(),
+        Some(size) if number.starts_with('-') => format!("\u{2212}{size}"),
+        _ => number.into(),
+    }
+}
+
 impl Unit {
     /// The unit that stands so in results. An empty name is [`Unit::None`].
     pub fn of_name(name: &str) -> Option<Self> {
@@ -90,7 +100,7 @@ impl Unit {
         }
     }
 
-    /// A value with three to four digits and its unit.
+    /// A value with three to four digits and its unit, to be read by people.
     pub fn show(self, value: f64) -> String {
         self.show_finer(value, 0)
     }
@@ -99,15 +109,14 @@ impl Unit {
     /// 99.9% is not 100 %. Beyond four more they are as good as equal.
     pub fn show_apart<const N: usize>(self, values: [f64; N]) -> [String; N] {
         let shown = |more| values.map(|value| self.show_finer(value, more));
-        let tells_apart = |shown: &[String; N]| {
+        let tells_apart = |more: &usize| {
             // `100.0` and `100` are one number.
-            let number = |i: usize| shown[i].split(' ').next()?.parse::<f64>().ok();
+            let number = |i: usize| self.number(values[i], *more).parse::<f64>().ok();
             let pairs = (0..N).flat_map(|i| (i + 1..N).map(move |j| (i, j)));
             { pairs }
                 .all(|(i, j)| values[i].to_bits() == values[j].to_bits() || number(i) != number(j))
         };
-        let mut finer = (0..=4).map(shown);
-        finer.find(tells_apart).unwrap_or_else(|| shown(4))
+        shown((0..4).find(tells_apart).unwrap_or(4))
     }
 
     /// With so many more digits behind the point.
@@ -115,6 +124,15 @@ impl Unit {
         if !value.is_finite() {
             return "no value".into();
         }
+        let number = typeset(&self.number(value, more));
+        match self.on_axis_name() {
+            "" => number,
+            unit => format!("{number} {unit}"),
+        }
+    }
+
+    /// The number alone, as Rust writes it.
+    fn number(self, value: f64, more: usize) -> String {
         let value = self.on_axis(value);
         let digits = match value.abs() {
             a if a >= 100.0 => 0,
@@ -122,17 +140,13 @@ impl Unit {
             a if a >= 1.0 || a == 0.0 => 2,
             _ => 3,
         };
-        let number = format!("{value:.*}", digits + more);
-        match self.on_axis_name() {
-            "" => number,
-            unit => format!("{number} {unit}"),
-        }
+        format!("{value:.*}", digits + more)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Unit;
+    use super::{Unit, typeset};
 
     #[test]
     fn values_are_shown_with_their_unit() {
@@ -142,6 +156,8 @@ mod tests {
             (Unit::Bps, 12_345_678.0, "12.3 Mbit/s"),
             (Unit::Kbps, 0.5, "0.500 kbit/s"),
             (Unit::Segments, 123.4, "123 segments"),
+            (Unit::Ms, -2.5, "\u{2212}2.50 ms"),
+            (Unit::Share, -0.000_001, "0.000 %"),
             (Unit::Ms, f64::NAN, "no value"),
         ] {
             assert_eq!(unit.show(value), shown);
@@ -155,6 +171,21 @@ mod tests {
         // As everywhere where three digits tell them apart, and where nothing can.
         assert_eq!(Unit::Ms.show_apart([1.0, 2.0]), ["1.00 ms", "2.00 ms"]);
         assert_eq!(Unit::Ms.show_apart([1.0, 1.0]), ["1.00 ms", "1.00 ms"]);
+        let below = Unit::Ms.show_apart([-5.001, -5.0]);
+        assert_eq!(below, ["\u{2212}5.001 ms", "\u{2212}5.000 ms"]);
+    }
+
+    #[test]
+    fn people_read_a_minus_sign() {
+        for (number, shown) in [
+            ("-1.5", "\u{2212}1.5"),
+            ("-0.0", "0.0"),
+            ("+0.0", "0.0"),
+            ("+0.1", "+0.1"),
+            ("12", "12"),
+        ] {
+            assert_eq!(typeset(number), shown);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What stands inside a panel's axes.
 
 use super::{Chart, ChartKind, Dot, Frame, Line, Stroke, escaped, number, text, thinned};
+use sojourn_units::typeset;
 use std::fmt::Write as _;
 
 /// Points of a series that are so many times as far apart as usual have others missing between.
@@ -69,7 +70,7 @@ impl Line {
     /// What a pointer that rests on a point is told.
     fn told(&self, dot: &Dot) -> String {
         let value = match &dot.text[..] {
-            "" => number(dot.y),
+            "" => typeset(&number(dot.y)),
             text => text.to_owned(),
         };
         let told = match &self.name[..] {

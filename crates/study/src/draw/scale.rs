@@ -1,6 +1,7 @@
 //! From data to pixels, and round numbers on the way.
 
 use super::number;
+use sojourn_units::typeset;
 
 /// Places on an axis with their names.
 pub(super) type Ticks = Vec<(f64, String)>;
@@ -41,7 +42,8 @@ impl Scale {
         } else {
             even(low, high)
         };
-        list.into_iter().map(|tick| (tick, number(tick))).collect()
+        let named = |tick| (tick, typeset(&number(tick)));
+        list.into_iter().map(named).collect()
     }
 }
 
