@@ -1,5 +1,6 @@
 //! `sojourn rtt`: round-trip times between two points from captures made there.
 
+use crate::figures::plain;
 use crate::table::Table;
 use crate::{FAILED, WrongInput, print};
 use clap::Args;
@@ -309,7 +310,7 @@ fn csv(flows: &[Flow]) -> String {
         let [there, back] = flow.matched;
         let _ = write!(text, "{},{a},{b},{there},{back}", flow.protocol());
         for value in flow.statistics() {
-            let _ = write!(text, ",{value}");
+            let _ = write!(text, ",{}", plain(value));
         }
         text.push('\n');
     }
