@@ -66,7 +66,8 @@ fn links_and_base_rtts_between_those_of_the_study_behave_alike() {
             }
             let asked = median(&aqm, "dash", "app.rr_kbps");
             assert!(asked >= 506.0, "{cell}: {asked}");
-            // The median may be the best quality there is behind both.
+            // Not of medians: behind the FIFO at 18/3 the link down is not full, and a seed may have the
+            // best quality there too (docs/studies/home-broadband.md).
             let [asked, before] = [&aqm, &fifo].map(|of| figure(of, "dash", "app.rr_kbps", "mean"));
             assert!(asked > before, "{cell}: {asked} {before}");
         }
