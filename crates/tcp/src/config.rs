@@ -67,6 +67,9 @@ pub struct VegasConfig {
     pub gamma: f64,
     /// Double only every other round trip, as the paper and ns-2. Default off, as Linux.
     pub alternate_slow_start: bool,
+    /// Reckon what waits by the shortest round trip, in whole segments, as Linux; the paper and
+    /// ns-2 by the measured one. Default on.
+    pub by_base: bool,
 }
 
 impl VegasConfig {
@@ -76,6 +79,7 @@ impl VegasConfig {
         beta: 3.0,
         gamma: 1.0,
         alternate_slow_start: true,
+        by_base: false,
     };
 }
 
@@ -86,6 +90,7 @@ impl Default for VegasConfig {
             beta: 4.0,
             gamma: 1.0,
             alternate_slow_start: false,
+            by_base: true,
         }
     }
 }

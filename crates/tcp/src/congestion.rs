@@ -82,6 +82,17 @@ pub struct AckEvent {
     pub may_grow: bool,
 }
 
+/// What an ACK says before it is known what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct AckArrival {
+    /// When it arrived.
+    pub now: Time,
+    /// Segments newly acknowledged cumulatively; none for a duplicate.
+    pub acked: u32,
+    /// Round trip of the newest acknowledged segment, if it was sent once.
+    pub rtt: Option<Span>,
+}
+
 /// Why the window must shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
@@ -136,9 +147,9 @@ pub trait CongestionControl: Debug {
     /// 64 random bits for what the control decides by lot.
     fn seed(&mut self, _bits: u64) {}
 
-    /// An ACK of `acked` more segments has come; none for a duplicate. Before recovery looks at it,
-    /// which may end by it, and before [`CongestionControl::on_ack`].
-    fn on_ack_arrival(&mut self, _acked: u32, _now: Time) {}
+    /// An ACK has come. Before recovery looks at it, which may end by it, and before
+    /// [`CongestionControl::on_ack`].
+    fn on_ack_arrival(&mut self, _arrival: &AckArrival) {}
 
     /// The handshake is over; `rtt` is its round trip, if it was measured.
     fn on_established(&mut self, _rtt: Option<Span>, _now: Time) {}
@@ -237,8 +248,8 @@ impl CongestionControl for Control {
     fn on_established(&mut self, rtt: Option<Span>, now: Time) {
         each!(self, control => control.on_established(rtt, now));
     }
-    fn on_ack_arrival(&mut self, acked: u32, now: Time) {
-        each!(self, control => control.on_ack_arrival(acked, now));
+    fn on_ack_arrival(&mut self, arrival: &AckArrival) {
+        each!(self, control => control.on_ack_arrival(arrival));
     }
     fn on_ack(&mut self, ack: &AckEvent) {
         each!(self, control => control.on_ack(ack));
@@ -365,7 +376,8 @@ impl Window {
         }
     }
 
-    /// The threshold that remembers the window when it is lowered for want of use.
+    /// The threshold that remembers the window when it is lowered for want of use, or by delay
+    /// (Linux `tcp_current_ssthresh`).
     fn remember(&mut self) {
         let kept = (u64::from(self.segments) * 3 / 4) as u32;
         self.ssthresh = self.ssthresh.max(kept);

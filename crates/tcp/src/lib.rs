@@ -10,8 +10,9 @@
 //!
 //! Known differences from Linux:
 //! - Apps read at once, so an ACK never waits for a reader; a busy host's ACKs come in bunches.
-//! - The delayed-ACK time is constant; Linux adapts it between 40 and 200 ms to the gaps seen.
-//!   Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
+//! - Timers have no ticks (Linux: 1 to 10 ms; docs/tcp-grid.md shows where it matters).
+//! - A receiver that holds ACKs back and sees a third block begin acknowledges at once with that
+//!   block in it; Linux without, and holds the news of it.
 //! - No segmentation offload and no limit on what a host queues below TCP (TSQ): every segment
 //!   goes out as soon as the window allows it.
 #![no_std]
@@ -41,8 +42,8 @@ mod tests;
 
 pub use config::{Algorithm, Config, DelayedAck, Ns2Agent, RtoRule, SlowStart, VegasConfig};
 pub use congestion::{
-    AckEvent, Bbr, Bbr3, Compound, Congestion, CongestionControl, Cubic, Dctcp, HyStart,
-    HyStartPlusPlus, INFINITE, Reno, Vegas, Westwood,
+    AckArrival, AckEvent, Bbr, Bbr3, Compound, Congestion, CongestionControl, Cubic, Dctcp,
+    HyStart, HyStartPlusPlus, INFINITE, Reno, Vegas, Westwood,
 };
 pub use connection::{Connection, Received, Transmit};
 pub use info::{Counters, Info, State};

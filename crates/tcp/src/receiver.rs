@@ -384,7 +384,7 @@ impl Receiver {
             if self.sack {
                 self.grow(segment.payload, false);
             }
-            self.acknowledge_gap(now);
+            self.acknowledge_gap(rtt.srtt(), now);
             return Arrival::default();
         }
         self.measure(segment);
@@ -442,7 +442,7 @@ impl Receiver {
         if quick || full || (filled_gap && self.store.is_empty()) {
             self.ack_now = true;
         } else if filled_gap {
-            self.acknowledge_gap(now);
+            self.acknowledge_gap(srtt, now);
         } else if write_ends && self.reading {
             self.ack_now = true;
         } else {
@@ -467,8 +467,9 @@ impl Receiver {
         }
     }
 
-    /// Something is missing: tell the sender, but not for each of many segments.
-    fn acknowledge_gap(&mut self, now: Time) {
+    /// Something is missing: tell the sender, but not for each of many segments. `srtt`: zero if
+    /// nothing of ours has been acknowledged yet.
+    fn acknowledge_gap(&mut self, srtt: Span, now: Time) {
         let quick = self.quick > 0 && !self.interactive;
         let holds = self.sack && !self.delay_max.is_zero() && self.held_sacks < MAX_HELD_SACKS;
         if quick || !holds {
@@ -486,7 +487,8 @@ impl Receiver {
         }
         self.held_sacks += 1;
         if self.held_sacks == 1 {
-            let delay = (self.window.rtt() / 20).min(SACK_DELAY) + SACK_SLACK;
+            let rtt = if srtt.is_zero() { Span::MAX } else { srtt };
+            let delay = (self.window.rtt().min(rtt) / 20).min(SACK_DELAY) + SACK_SLACK;
             self.ack_at = self.ack_at.min(now + delay);
         }
     }

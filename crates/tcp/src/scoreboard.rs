@@ -232,9 +232,9 @@ impl Scoreboard {
         self.lost
     }
 
-    /// Whether a retransmission is in flight.
-    pub(crate) fn retransmitting(&self) -> bool {
-        self.retransmitted > 0
+    /// Retransmissions in flight.
+    pub(crate) fn retransmissions(&self) -> u32 {
+        self.retransmitted
     }
 
     /// When the oldest segment was last sent.
@@ -301,15 +301,20 @@ impl Scoreboard {
         at
     }
 
-    /// Notes that a record has arrived for the first time.
-    fn deliver(&mut self, id: u64, out: &mut Outcome) {
+    /// The highest SACKed record plus one; zero if none was.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest[0]
+    }
+
+    /// Notes that a record has arrived for the first time; `highest`: of those SACKed before.
+    fn deliver(&mut self, id: u64, highest: u64, out: &mut Outcome) {
         let record = *self.get(id);
         let again = record.has(EVER_RETRANSMITTED);
         out.delivered += 1;
         out.delivered_bytes += u64::from(record.len);
         if !again {
             out.original_delivered |= record.end() <= out.frto_limit;
-            out.reordered |= id + 1 < self.highest[0];
+            out.reordered |= id + 1 < highest;
         }
         let later = |sent: Time, end: u64| {
             record.sent > sent || (record.sent == sent && record.end() > end)
@@ -339,8 +344,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes everything below `una`.
-    pub(crate) fn ack_through(&mut self, una: u64, out: &mut Outcome) {
+    /// Removes everything below `una`; `highest`: of the records SACKed before this ACK.
+    pub(crate) fn ack_through(&mut self, una: u64, highest: u64, out: &mut Outcome) {
         while self.first < self.next {
             let id = self.first;
             let record = *self.get(id);
@@ -357,7 +362,7 @@ impl Scoreboard {
             if record.has(SACKED) {
                 self.sacked -= 1;
             } else {
-                self.deliver(id, out);
+                self.deliver(id, highest, out);
                 if !record.has(EVER_RETRANSMITTED) {
                     let first = out.acked_sent.map_or(record.sent, |(first, _)| first);
                     out.acked_sent = Some((first, record.sent));
@@ -389,7 +394,7 @@ impl Scoreboard {
     }
 
     fn sack_one(&mut self, id: u64, out: &mut Outcome) {
-        self.deliver(id, out);
+        self.deliver(id, self.highest[0], out);
         let record = self.get_mut(id);
         let flags = record.flags;
         let sent = record.sent;
@@ -517,9 +522,9 @@ impl Scoreboard {
         }
     }
 
-    /// A retransmission timeout: everything that has not arrived is lost, except what RACK
-    /// would still wait for (`window`; none without RACK). Walks the window.
-    pub(crate) fn mark_all_lost(&mut self, now: Time, window: Option<Span>) {
+    /// A retransmission timeout: everything that has not arrived is lost, except what was sent
+    /// less than RACK's round trip ago (`rack`: whether that counts). Walks the window.
+    pub(crate) fn mark_all_lost(&mut self, now: Time, rack: bool) {
         self.reno_sacked = 0;
         if self.head().is_some_and(|id| self.get(id).has(SACKED)) {
             self.forget_sacks();
@@ -529,9 +534,7 @@ impl Scoreboard {
         self.lost_again.clear();
         for id in self.first..self.next {
             let record = self.get(id);
-            let young = window.is_some_and(|window| {
-                id != self.first && record.sent + (self.rack.rtt + window) > now
-            });
+            let young = rack && id != self.first && record.sent + self.rack.rtt > now;
             if young && !record.has(LOST) {
                 continue;
             }

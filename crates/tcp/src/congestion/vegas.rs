@@ -2,13 +2,14 @@
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
 //! Internet", IEEE JSAC 13(8), 1995, section 4. `Diff` is in segments:
 //! (expected − actual)·BaseRTT = window·(RTT − BaseRTT)/RTT, with the round's shortest RTT.
-//! As Linux: judged once a round trip if there were more than two samples, else as Reno; leaving
-//! slow start, the window falls to what fills the path without a queue, and one; losses halve
-//! the window as Reno, and until they are repaired Vegas is Reno. BaseRTT is forgotten after an
-//! idle timeout (Linux: whenever nothing was in flight, which small windows make frequent).
-//! Differences: Linux divides by BaseRTT instead of RTT, which overstates long queues; the
-//! paper's early retransmission at the first duplicate ACK and its cut by a quarter are the
-//! sender's matter and left out.
+//! As Linux: `Diff` is window·(RTT − BaseRTT)/BaseRTT in whole segments, more than the paper's
+//! where the queue is long; judged once a round trip if there were more than two samples, else as
+//! Reno; leaving slow start, the window falls to what fills the path without a queue, and one;
+//! losses halve the window as Reno, until they are repaired Vegas is Reno, and the next judgement
+//! comes a round trip later. Whether the window is used does not matter. BaseRTT is forgotten
+//! whenever nothing was in flight.
+//! Differences: the paper's early retransmission at the first duplicate ACK and its cut by a
+//! quarter are the sender's matter and left out.
 
 use super::{AckEvent, Congestion, CongestionControl, Window};
 use crate::config::{Config, VegasConfig};
@@ -24,13 +25,17 @@ const MIN_WINDOW: u32 = 2;
 pub struct Vegas {
     window: Window,
     thresholds: VegasConfig,
-    /// Shortest round trip of the connection since it was last idle.
+    /// Shortest round trip since nothing was in flight.
     base_rtt: Option<Span>,
     round_min: Option<Span>,
     samples: u32,
     /// Slow start pauses in this round, for a comparison in peace.
     pausing: bool,
     repairing: bool,
+    /// Losses are repaired: a round begins with this ACK.
+    restart: bool,
+    /// What is delivered when the round ends; none until a recovery has begun one.
+    round_end: Option<u64>,
 }
 
 impl Vegas {
@@ -44,7 +49,45 @@ impl Vegas {
             samples: 0,
             pausing: false,
             repairing: false,
+            restart: false,
+            round_end: None,
         }
+    }
+
+    /// Nothing that was measured counts any more.
+    fn forget(&mut self) {
+        self.base_rtt = None;
+        self.round_min = None;
+        self.samples = 0;
+    }
+
+    /// Whether this ACK ends a round.
+    fn ends_round(&mut self, ack: &AckEvent) -> bool {
+        if core::mem::take(&mut self.restart) {
+            self.round_end = Some(ack.delivered_total);
+            self.start_round();
+            return false;
+        }
+        let ends = match (self.round_end, ack.rate) {
+            (Some(end), Some(rate)) => rate.prior_delivered >= end,
+            _ => ack.round_start,
+        };
+        if ends && self.round_end.is_some() {
+            self.round_end = Some(ack.delivered_total);
+        }
+        ends
+    }
+
+    /// `Diff`: segments in the queue by a round's RTT.
+    fn queued(&self, rtt: Span, base: Span) -> f64 {
+        let segments = u64::from(self.window.segments);
+        if self.thresholds.by_base {
+            // Linux has microseconds, and no zero.
+            let (rtt, base) = (rtt.as_micros() + 1, base.as_micros() + 1);
+            return (segments * (rtt - base) / base) as f64;
+        }
+        let rtt_nanos = rtt.as_nanos().max(1) as f64;
+        segments as f64 * (rtt - base).as_nanos() as f64 / rtt_nanos
     }
 
     fn measure(&mut self, rtt: Span) {
@@ -60,30 +103,30 @@ impl Vegas {
     }
 
     /// Compares expected and actual throughput of the round that ends.
-    fn judge(&mut self, ack: &AckEvent) {
+    fn judge(&mut self) {
         let (Some(rtt), Some(base)) = (self.round_min, self.base_rtt) else {
             return;
         };
-        let segments = f64::from(self.window.segments);
-        let rtt_nanos = rtt.as_nanos().max(1) as f64;
-        let queued = segments * (rtt - base).as_nanos() as f64 / rtt_nanos;
+        let queued = self.queued(rtt, base);
         if self.window.in_slow_start() {
             if queued > self.thresholds.gamma {
-                let fitting = (segments * base.as_nanos() as f64 / rtt_nanos) as u32 + 1;
+                let share = base.as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
+                let fitting = (f64::from(self.window.segments) * share) as u32 + 1;
                 self.shrink_to(self.window.segments.min(fitting));
             }
         } else if queued > self.thresholds.beta {
             self.shrink_to(self.window.segments - 1);
-        } else if queued < self.thresholds.alpha && ack.window_limited {
+        } else if queued < self.thresholds.alpha {
             self.window.segments += 1;
         }
+        self.window.remember();
     }
 
     /// A smaller window, from which slow start does not begin again.
     fn shrink_to(&mut self, segments: u32) {
         let window = &mut self.window;
         window.segments = segments.max(MIN_WINDOW);
-        window.ssthresh = window.ssthresh.min(window.segments - 1).max(2);
+        window.ssthresh = window.ssthresh.min(window.segments).max(2);
     }
 }
 
@@ -107,15 +150,15 @@ impl CongestionControl for Vegas {
             return;
         }
         let slow_start = self.window.in_slow_start();
-        if ack.round_start {
+        if self.ends_round(ack) {
             if self.samples >= MIN_SAMPLES {
-                self.judge(ack);
+                self.judge();
             } else if !slow_start {
                 self.window.reno(ack);
             }
             self.start_round();
         }
-        if self.window.in_slow_start() && !self.pausing && ack.window_limited {
+        if self.window.in_slow_start() && !self.pausing {
             self.window.slow_start(ack.delivered);
         }
     }
@@ -127,18 +170,22 @@ impl CongestionControl for Vegas {
 
     fn on_recovery_end(&mut self, _now: Time) {
         self.repairing = false;
+        self.restart = true;
     }
 
     fn on_undo(&mut self) {
         self.repairing = false;
+        self.restart = true;
         self.window.undo();
     }
 
-    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
+    fn on_transmit_start(&mut self, _idle: Span, _now: Time) {
         // The route may have changed meanwhile.
-        self.base_rtt = None;
-        self.round_min = None;
-        self.samples = 0;
+        self.forget();
+        self.restart = true;
+    }
+
+    fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         self.window.idle_restart(timeouts, restart);
     }
 

@@ -7,17 +7,19 @@
 //! and threshold when recovery ends, which may raise them; samples last at least 50 ms, longer than
 //! the last round trip, from the handshake on, and pass two low-pass filters of 7/8; a duplicate
 //! ACK counts as a segment, and what such have counted is not counted again when it is
-//! acknowledged; the shortest RTT is forgotten at a timeout. Rates are whole bytes a tick, times
-//! whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
+//! acknowledged; the first ACK counts as a duplicate. The shortest RTT is forgotten at a timeout.
+//! Rates are whole bytes a tick, times whole ticks rounded up, with ticks of 1 ms (`HZ` 1000).
+//! Not here: an ACK that header prediction takes counts whole. The last one of a recovery, where it
+//! would matter, is not predicted: its window is smaller, by what the app has not read yet.
 
-use super::{AckEvent, Congestion, CongestionControl, Window};
+use super::{AckArrival, AckEvent, Congestion, CongestionControl, Window};
 use crate::config::Config;
 use sojourn_units::{Span, Time};
 
 const TICK: u64 = 1_000_000;
 /// Shortest time over which the bandwidth is measured, in ticks.
 const MIN_INTERVAL: u64 = 50;
-/// The round trip before there is one, in ticks: no measurement ends before the first two ACKs.
+/// The round trip before there is one, in ticks.
 const INITIAL_RTT: u64 = 20_000;
 
 /// Bytes a tick, filtered twice.
@@ -47,6 +49,8 @@ pub struct Westwood {
     /// In ticks.
     rtt: u64,
     rtt_min: u64,
+    /// No ACK has come yet.
+    first: bool,
     /// The next ACK makes the last round trip the shortest.
     forget_min: bool,
     /// The episode that runs began with a loss or a mark and without a timeout.
@@ -68,6 +72,7 @@ impl Westwood {
             bandwidth: Bandwidth::default(),
             rtt: INITIAL_RTT,
             rtt_min: INITIAL_RTT,
+            first: true,
             forget_min: true,
             reducing: false,
             since: Time::ZERO,
@@ -77,15 +82,24 @@ impl Westwood {
     }
 
     /// Ends the measurement if it has lasted, and begins to count anew.
-    fn measure(&mut self, acked: u32, now: Time) {
+    fn measure(&mut self, arrival: &AckArrival) {
+        if let Some(rtt) = arrival.rtt.filter(|rtt| rtt.as_micros() > 0) {
+            let micros = Span::from_micros(rtt.as_micros());
+            self.rtt = micros.as_nanos().div_ceil(TICK);
+        }
         let tick = |time: Time| time.as_nanos() / TICK;
-        let elapsed = tick(now) - tick(self.since);
+        let elapsed = tick(arrival.now) - tick(self.since);
         if elapsed > self.rtt.max(MIN_INTERVAL) {
             self.bandwidth.filter(self.counted / elapsed);
             self.counted = 0;
-            self.since = now;
+            self.since = arrival.now;
         }
-        self.counted += self.counts(u64::from(acked) * u64::from(self.mss));
+        let acked = if core::mem::take(&mut self.first) {
+            0
+        } else {
+            u64::from(arrival.acked) * u64::from(self.mss)
+        };
+        self.counted += self.counts(acked);
         if core::mem::take(&mut self.forget_min) {
             self.rtt_min = self.rtt;
         }
@@ -130,15 +144,11 @@ impl CongestionControl for Westwood {
         self.since = now;
     }
 
-    fn on_ack_arrival(&mut self, acked: u32, now: Time) {
-        self.measure(acked, now);
+    fn on_ack_arrival(&mut self, arrival: &AckArrival) {
+        self.measure(arrival);
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        if let Some(rtt) = ack.rtt.filter(|rtt| rtt.as_micros() > 0) {
-            let micros = Span::from_micros(rtt.as_micros());
-            self.rtt = micros.as_nanos().div_ceil(TICK);
-        }
         self.window.reno(ack);
     }
 

@@ -55,7 +55,7 @@ proptest! {
                     una += usize::from(part) * flight / 1000;
                     // A receiver acknowledges all that is in order.
                     una += model[una..].iter().take_while(|one| one.sacked).count();
-                    board.ack_through(una as u64 * LEN, &mut out);
+                    board.ack_through(una as u64 * LEN, board.highest(), &mut out);
                 }
                 Step::Sack(at, len) if flight > 1 => {
                     // The head is not SACKed: it would be acknowledged.
@@ -89,7 +89,7 @@ proptest! {
                     model[at].resent = true;
                 },
                 Step::Timeout => {
-                    board.mark_all_lost(Time::ZERO, None);
+                    board.mark_all_lost(Time::ZERO, false);
                     for one in model[una..].iter_mut().filter(|one| !one.sacked) {
                         *one = Model { lost: true, ..Model::default() };
                     }
@@ -143,4 +143,25 @@ fn a_burst_of_losses_is_found_as_the_sacks_come() {
         board.resend(id, Time::ZERO, &Stamp::default());
     }
     assert_eq!((board.next_lost(), board.in_flight()), (None, 10_000));
+}
+
+/// Sent at 0, 45, 60 and 80 ms; the third is SACKed at 110 ms, 50 ms after it was sent. A timeout at
+/// 110 ms finds the head lost whatever its age, the second after 65 ms, and the last one, sent
+/// 30 ms ago, still on its way.
+#[test]
+fn a_timeout_leaves_what_was_sent_within_a_round_trip() {
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    let mut board = Scoreboard::new(true);
+    for (index, millis) in [0, 45, 60, 80].into_iter().enumerate() {
+        let start = index as u64 * LEN;
+        board.push(start, LEN as u16, false, at(millis), &Stamp::default());
+    }
+    let mut out = Outcome {
+        now: at(110),
+        ..Outcome::default()
+    };
+    board.sack(2 * LEN, 3 * LEN, &mut out);
+    board.mark_all_lost(at(110), true);
+    let lost: Vec<bool> = (0..4).map(|id| board.get(id).has(LOST)).collect();
+    assert_eq!(lost, [true, true, false, false]);
 }

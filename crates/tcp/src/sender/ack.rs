@@ -2,7 +2,7 @@
 //! Source: RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883 (DSACK), RFC 7323 (RTT by timestamps).
 
 use super::{Recovery, Sender};
-use crate::congestion::{AckEvent, CongestionControl};
+use crate::congestion::{AckArrival, AckEvent, CongestionControl};
 use crate::rate::RateSample;
 use crate::scoreboard::Outcome;
 use crate::segment::Flags;
@@ -80,15 +80,17 @@ impl Sender {
         };
         let prior_head = self.board.oldest_sent();
         let duplicates = self.board.sacked();
-        self.board.ack_through(ack, &mut out);
+        let highest = self.board.highest();
         self.una = ack;
+        if segment.sack_count > 0 && self.sack {
+            self.read_sacks(segment, isn, prior_una, &mut facts, &mut out);
+        }
+        // Last: the round trip that RACK waits is the last one seen, of what fills a gap.
+        self.board.ack_through(ack, highest, &mut out);
         if !self.sack && out.acked > 0 {
             // One of them was the hole; the others had been counted by duplicate ACKs.
             out.delivered = out.acked.saturating_sub(duplicates).max(1);
             self.board.remove_duplicates(out.acked);
-        }
-        if segment.sack_count > 0 && self.sack {
-            self.read_sacks(segment, isn, prior_una, &mut facts, &mut out);
         }
         self.finish_ack(&mut facts, &out, prior_una, prior_in_flight, prior_head)
     }
@@ -120,7 +122,11 @@ impl Sender {
             let prior = rate.map(|rate| rate.prior_delivered);
             self.adapt_reorder_window(facts.dsack_end > 0, prior);
         }
-        self.control.on_ack_arrival(out.acked, now);
+        self.control.on_ack_arrival(&AckArrival {
+            now,
+            acked: out.acked,
+            rtt: newest_rtt,
+        });
         self.recovery.prefer_new = false;
         self.end_tail_probe(facts, out, now);
         // Re-arm also when SACKs come from segments sent after the head (else a lost
@@ -178,6 +184,7 @@ impl Sender {
         out: &mut Outcome,
     ) {
         let blocks = segment.sack_blocks();
+        let mut fresh = [(0, 0); 3];
         for (index, block) in blocks.iter().enumerate() {
             let start = seq::offset(isn, block.start, self.una);
             let end = seq::offset(isn, block.end, self.una);
@@ -192,8 +199,13 @@ impl Sender {
                 continue;
             }
             if end > self.una {
-                self.board.sack(start.max(self.una), end, out);
+                fresh[index] = (start.max(self.una), end);
             }
+        }
+        // In the order of sending, or what one ACK reports would seem to have been reordered.
+        fresh.sort_unstable();
+        for (start, end) in fresh.into_iter().filter(|&(_, end)| end > 0) {
+            self.board.sack(start, end, out);
         }
     }
 

@@ -160,28 +160,32 @@ impl Sender {
             }
             Recovery::Loss => {
                 self.process_loss(facts, out, now);
-                if self.recovery.state == Recovery::Loss || self.recovery.state == Recovery::Open {
-                    self.detect(facts, now);
-                }
-                if self.recovery.state == Recovery::Open && self.time_to_recover() {
-                    self.enter_recovery(facts.ece, now);
-                }
-            }
-            _ => {
-                if facts.advanced {
-                    self.board.reset_duplicates();
-                }
-                self.count_duplicate(facts);
-                if self.undo.all_duplicates() && self.recovery.state != Recovery::Reduced {
-                    self.undo_reduction(false);
-                }
+                let resent = self.board.retransmissions();
                 self.detect(facts, now);
-                if self.time_to_recover() {
-                    self.enter_recovery(facts.ece, now);
-                } else {
-                    self.try_to_open(facts, now);
+                // What was sent again is lost again: one more reduction, and a fast recovery.
+                if self.recovery.state == Recovery::Open || self.board.retransmissions() < resent {
+                    self.judge(facts, now);
                 }
             }
+            _ => self.judge(facts, now),
+        }
+    }
+
+    /// Outside of an episode: is there reason to begin one?
+    fn judge(&mut self, facts: &mut Facts, now: Time) {
+        if facts.advanced {
+            self.board.reset_duplicates();
+        }
+        self.count_duplicate(facts);
+        let calm = matches!(self.recovery.state, Recovery::Open | Recovery::Disorder);
+        if calm && self.undo.all_duplicates() {
+            self.undo_reduction(false);
+        }
+        self.detect(facts, now);
+        if self.time_to_recover() {
+            self.enter_recovery(facts.ece, now);
+        } else {
+            self.try_to_open(facts, now);
         }
     }
 
@@ -241,7 +245,7 @@ impl Sender {
             return false;
         }
         self.recovery.reordering = true;
-        if self.board.retransmitting() {
+        if self.board.retransmissions() > 0 {
             // Their ACKs must not be mistaken for those of the originals.
             return true;
         }
@@ -326,7 +330,7 @@ impl Sender {
 
     /// Nothing forces a recovery: react to a mark, or note disorder.
     fn try_to_open(&mut self, facts: &Facts, now: Time) {
-        if !self.board.retransmitting() && self.board.lost() == 0 {
+        if self.board.retransmissions() == 0 && self.board.lost() == 0 {
             self.undo.first_sent = None;
         }
         if facts.ece {
@@ -335,7 +339,7 @@ impl Sender {
         if self.recovery.state != Recovery::Reduced {
             let disorder = self.board.sacked() > 0
                 || self.board.lost() > 0
-                || self.board.retransmitting()
+                || self.board.retransmissions() > 0
                 || self.undo.marker.is_some();
             self.recovery.state = if disorder {
                 Recovery::Disorder
@@ -364,7 +368,7 @@ impl Sender {
         if ece {
             self.undo.clear();
         } else {
-            self.undo.start(self.una, self.board.retransmitting());
+            self.undo.start(self.una, self.board.retransmissions() > 0);
         }
         if !self.recovery.reducing() {
             self.begin_reduction(Congestion::Loss, now);

@@ -171,15 +171,16 @@ impl Sender {
 
     fn on_reorder_timer(&mut self, now: Time) {
         let before = self.board.in_flight();
-        self.lost_by_timer += self.detect_by_time(now).0;
-        if self.board.in_flight() < before {
-            if self.recovery.state != Recovery::Recovering {
-                self.enter_recovery(false, now);
-            }
-            self.reduce(1, self.board.lost(), false);
+        // What must wait longer waits for the next ACK.
+        let window = self.reorder_window();
+        let (newly, _) = self.board.judge_by_time(now, window);
+        self.lost_by_timer += newly;
+        if self.board.in_flight() < before && self.recovery.state != Recovery::Recovering {
+            self.enter_recovery(false, now);
+            self.reduce(1, newly, false);
         }
-        if !self.timer.is_armed() {
-            self.rearm(now);
+        if let Some(at) = self.oldest_timeout() {
+            self.timer.set(Kind::Retransmission, at.max(now));
         }
     }
 
@@ -193,12 +194,11 @@ impl Sender {
         let reduce = matches!(self.recovery.state, Recovery::Open | Recovery::Disorder)
             || self.recovery.high <= self.una
             || (self.recovery.state == Recovery::Loss && self.recovery.timeouts == 0);
-        let wait = self.rack.then(|| self.reorder_window());
         let lost = self.board.lost();
-        self.board.mark_all_lost(now, wait);
+        self.board.mark_all_lost(now, self.rack);
         self.lost_by_timer += self.board.lost().saturating_sub(lost);
         if reduce {
-            self.undo.start(self.una, self.board.retransmitting());
+            self.undo.start(self.una, self.board.retransmissions() > 0);
         }
         let why = if reduce {
             crate::Congestion::Timeout

@@ -477,3 +477,98 @@ fn the_round_trip_of_a_retransmission_counts_for_the_shortest() {
     assert_eq!(pair.ends[A].info().counters.retransmitted, 1);
     assert_eq!(pair.ends[A].info().min_rtt, Some(millis(20)));
 }
+
+/// Slow start over a short buffer: every second segment is lost, and the receiver's held ACKs
+/// report several blocks, the newest first. Nothing comes out of order on this path, and nothing
+/// seems to.
+#[test]
+fn blocks_that_come_together_are_no_reordering() {
+    let config = Config {
+        receive_window: 1 << 30,
+        receive_window_max: 1 << 30,
+        ..Config::default()
+    };
+    let mut pair = Pair::new(&config, millis(25));
+    pair.limit(sojourn_units::Rate::from_bps(40_000_000), 50);
+    pair.ends[A].write(2_000_000);
+    pair.run_to(2_000_000, Span::from_secs(60))
+        .expect("it arrives");
+    let counters = pair.ends[A].info().counters;
+    assert!(pair.overflowed > 20, "{counters:?}");
+    assert_eq!(counters.reordered, 0, "{counters:?}");
+}
+
+/// 0..9 are lost, and so is the probe of 9. The timeout sends 0 again, its ACK releases 1 and 2, and
+/// 1 is lost once more: the SACK of 2 proves it, and what was a timeout goes on as a fast recovery
+/// (Linux `tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`), not with another timeout.
+#[test]
+fn a_retransmission_lost_after_a_timeout_starts_a_recovery() {
+    const LOST: [(u64, u32); 12] = [
+        (0, 0),
+        (1, 0),
+        (2, 0),
+        (3, 0),
+        (4, 0),
+        (5, 0),
+        (6, 0),
+        (7, 0),
+        (8, 0),
+        (9, 0),
+        (9, 1),
+        (1, 1),
+    ];
+    let config = Config {
+        rack: true,
+        frto: false,
+        ..reno()
+    };
+    let pair = run(&config, &LOST, 10, 3000);
+    let counters = pair.ends[A].info().counters;
+    assert_eq!(pair.delivered[B], 10_000);
+    assert_eq!((counters.timeouts, counters.fast_recoveries), (1, 1));
+}
+
+/// 4 to 11 leave in pairs at 200, 203, 205 and 206 ms. At 300 ms one ACK covers 4 and 5 and
+/// reports 8 to 10. The round trip that RACK waits is that of 5, 100 ms and not the 94 ms of 10:
+/// 6 and 7 have 3 ms left.
+#[test]
+fn what_is_acknowledged_in_order_says_how_long_rack_waits() {
+    let config = Config {
+        rack: true,
+        initial_window: 4,
+        ..reno()
+    };
+    let mut answer = None;
+    let mut pair = Pair::with_script(&config, millis(50), Box::new(|_, _, _, _| Fate::Pass));
+    pair.record();
+    pair.ends[A].write(100_000);
+    pair.run_until(Time::ZERO + millis(150));
+    let log = pair.log.take().expect("it is kept");
+    for (_, side, sent, _) in log {
+        if side == B && sent.segment.payload == 0 {
+            answer = Some(sent.segment);
+        }
+    }
+    let answer = answer.expect("the ACK of the fourth segment");
+    let first = answer.ack.wrapping_sub(4 * u32::from(MSS));
+    let number = |segment: u32| first.wrapping_add(segment * u32::from(MSS));
+    let a = &mut pair.ends[A];
+    let drain = |a: &mut crate::Connection, now| while a.poll_transmit(now).is_some() {};
+    for (segment, at) in [(1, 200), (2, 203), (3, 205), (4, 206)] {
+        let now = Time::ZERO + millis(at);
+        let mut ack = answer;
+        ack.ack = number(segment);
+        a.receive(&ack, false, now);
+        drain(a, now);
+    }
+    let mut ack = answer;
+    ack.ack = number(6);
+    ack.sack_count = 1;
+    ack.sack[0] = crate::SackBlock {
+        start: number(8),
+        end: number(11),
+    };
+    a.receive(&ack, false, Time::ZERO + millis(300));
+    let info = a.info();
+    assert_eq!((info.sacked, info.lost), (3, 0), "{info:?}");
+}

@@ -62,7 +62,7 @@ fn slow_start_ends_at_what_fills_the_pipe() {
     assert_eq!(control.window(), 64);
     round(&mut control, &mut now, rtt_at(64), |_, _| {});
     round(&mut control, &mut now, rtt_at(64), |_, _| {});
-    assert!(control.ssthresh() < control.window());
+    assert!(control.ssthresh() <= control.window());
     // Doubled once more while the first full round was measured, 128·50/64 = 100, and one.
     assert_eq!(control.window(), 101);
 }
@@ -124,4 +124,51 @@ fn delay_alone_never_takes_the_last_two_segments() {
     }
     // Two segments give too few samples to judge: then it creeps as Reno does.
     assert!((2..=3).contains(&control.window()));
+}
+
+/// 60 segments at 150 ms over a base of 100: 20 wait by the paper, 30 by Linux, in whole segments
+/// (7 at 139 ms: 2.73 are 2).
+#[test]
+fn linux_reckons_by_the_shortest_round_trip() {
+    let millis = Span::from_millis;
+    let queued = |window, rtt, thresholds| vegas(window, 2, thresholds).queued(rtt, BASE);
+    let paper = queued(60, millis(150), VegasConfig::NS2);
+    assert!((paper - 20.0).abs() < 1e-9, "{paper}");
+    for (window, rtt, expected) in [(60, 150, 29), (7, 139, 2)] {
+        let linux = queued(window, millis(rtt), VegasConfig::default());
+        // A microsecond more in both: 60·50000/100001 is just below 30.
+        assert!(
+            (linux - f64::from(expected)).abs() < 1e-9,
+            "{linux} at {rtt} ms"
+        );
+    }
+}
+
+/// After a recovery the round begins with the ACK that ended it: judged when what was sent after it
+/// is acknowledged, not when the running round ends.
+#[test]
+fn a_recovery_begins_a_round() {
+    let mut control = vegas(60, 2, VegasConfig::default());
+    control.measure(BASE);
+    let event = |at: u64, total: u64, prior: u64| {
+        let mut event =
+            crate::congestion::events::ack(Time::ZERO + Span::from_millis(at), BASE * 2);
+        event.delivered_total = total;
+        event.rate = Some(crate::RateSample {
+            delivered: total - prior,
+            interval: BASE,
+            prior_delivered: prior,
+            app_limited: false,
+            retransmitted: false,
+        });
+        event.round_start = true;
+        event
+    };
+    control.on_recovery_end(Time::ZERO);
+    for at in 0..10 {
+        control.on_ack(&event(at, 1000 + at, 900 + at));
+        assert_eq!(control.window(), 60, "{at}");
+    }
+    control.on_ack(&event(100, 1100, 1000));
+    assert_eq!(control.window(), 59);
 }

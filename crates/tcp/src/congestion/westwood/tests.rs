@@ -6,6 +6,15 @@ use sojourn_units::Span;
 
 const MSS: u64 = 1448;
 
+/// An ACK of so many segments that says nothing of the round trip.
+fn arrival(acked: u32, now: Time) -> AckArrival {
+    AckArrival {
+        now,
+        acked,
+        rtt: None,
+    }
+}
+
 /// One segment acknowledged a millisecond for `millis`, with this RTT.
 fn deliver(control: &mut Westwood, from: u64, millis: u64, rtt: u64) -> Time {
     let mut now = Time::ZERO;
@@ -13,7 +22,10 @@ fn deliver(control: &mut Westwood, from: u64, millis: u64, rtt: u64) -> Time {
         now = Time::ZERO + Span::from_millis(i);
         let mut event = ack(now, Span::from_millis(rtt));
         event.may_grow = false;
-        control.on_ack_arrival(1, now);
+        control.on_ack_arrival(&AckArrival {
+            rtt: event.rtt,
+            ..arrival(1, now)
+        });
         control.on_ack(&event);
     }
     now
@@ -50,7 +62,7 @@ fn recovery_leaves_bandwidth_times_shortest_rtt() {
     control.on_congestion(Congestion::Timeout, 0, now);
     control.on_recovery_end(now);
     assert_eq!((control.window(), control.ssthresh()), (1, 60));
-    control.on_ack_arrival(1, now);
+    control.on_ack_arrival(&arrival(1, now));
     assert_eq!(control.rtt_min, 150);
 }
 
@@ -78,22 +90,27 @@ fn short_round_trips_are_pooled() {
     deliver(&mut control, 51, 1, 5);
     assert_eq!(control.bandwidth.twice, MSS);
     let now = Time::ZERO + Span::from_millis(52);
-    control.on_ack(&ack(now, Span::from_micros(5001)));
-    assert_eq!(control.rtt, 6);
-    control.on_ack_arrival(1, now);
-    assert_eq!(control.rtt_min, 5);
+    control.on_ack_arrival(&AckArrival {
+        rtt: Some(Span::from_micros(5001)),
+        ..arrival(1, now)
+    });
+    assert_eq!((control.rtt, control.rtt_min), (6, 5));
 }
 
 /// The first measurement begins with the handshake: the ten segments of the initial window are
-/// acknowledged within 10 ms at 100 ms. The first ACK knows no round trip, the second ends it: one
-/// segment in 101 ms, and the slow start after it is seen late.
+/// acknowledged within 10 ms at 100 ms, each a round trip after the handshake, so that none ends
+/// it. The next window's first ACK does: ten segments in 200 ms.
 #[test]
-fn the_first_measurement_is_the_first_segment() {
+fn the_first_measurement_is_the_initial_window() {
     let mut control = Westwood::new(&Config::default());
     control.on_established(None, Time::ZERO);
-    deliver(&mut control, 100, 10, 100);
-    assert_eq!(control.bandwidth.twice, MSS / 101);
-    assert_eq!(control.counted, 9 * MSS);
+    for millis in 100..110 {
+        deliver(&mut control, millis, 1, millis);
+    }
+    assert_eq!(control.bandwidth.twice, 0);
+    deliver(&mut control, 200, 1, 100);
+    assert_eq!(control.bandwidth.twice, 10 * MSS / 200);
+    assert_eq!(control.counted, MSS);
 }
 
 /// Five duplicate ACKs count five segments. The ACK of three, of which one was the hole, counts
@@ -103,11 +120,11 @@ fn duplicates_are_counted_once() {
     let mut control = Westwood::new(&Config::default());
     control.on_established(None, Time::ZERO);
     for _ in 0..5 {
-        control.on_ack_arrival(0, Time::ZERO);
+        control.on_ack_arrival(&arrival(0, Time::ZERO));
     }
     assert_eq!((control.counted, control.ahead), (5 * MSS, 5 * MSS));
     for (acked, counted, ahead) in [(3, 6, 2), (1, 7, 2), (4, 9, 0)] {
-        control.on_ack_arrival(acked, Time::ZERO);
+        control.on_ack_arrival(&arrival(acked, Time::ZERO));
         assert_eq!(
             (control.counted, control.ahead),
             (counted * MSS, ahead * MSS)
