@@ -49,6 +49,8 @@ pub struct AckEvent {
     pub delivered: u32,
     /// Segments found lost since the last ACK.
     pub lost: u32,
+    /// Of these, what this ACK showed; the others were a timer's (Linux `rs->losses`).
+    pub lost_by_ack: u32,
     /// Round trip of the newest acknowledged segment, if it was sent once.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time.

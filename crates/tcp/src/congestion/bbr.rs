@@ -159,7 +159,7 @@ impl Bbr {
         let in_flight = self.at_departure(ack.prior_in_flight, ack);
         let due = if gain > 1.0 {
             // Probe until the queue would show, or something is lost.
-            full && (ack.lost > 0 || in_flight >= self.inflight(gain))
+            full && (ack.lost_by_ack > 0 || in_flight >= self.inflight(gain))
         } else if gain < 1.0 {
             full || in_flight <= self.inflight(1.0)
         } else {

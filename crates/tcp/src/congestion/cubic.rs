@@ -14,7 +14,8 @@ const C: f64 = 0.4;
 const BETA: f64 = 717.0 / 1024.0;
 /// RFC 9438 section 4.3: 3·(1 − beta)/(1 + beta). The RFC goes on with 1 when the window before
 /// the loss is reached again; Linux does not.
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Its inverse is 15 eighths there (`beta_scale`), which makes 0.533 of the RFC's 0.529.
+const ALPHA: f64 = 8.0 / 15.0;
 /// The growth is worked out anew when the window has changed, or after this time.
 const HOLD: Span = Span::from_nanos(1_000_000_000 / 32);
 /// Samples this soon after a reduction still show the old queue.

@@ -10,6 +10,7 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         acked: 1,
         delivered: 1,
         lost: 0,
+        lost_by_ack: 0,
         rtt: Some(rtt),
         srtt: rtt,
         min_rtt: rtt,

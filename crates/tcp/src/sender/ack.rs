@@ -294,6 +294,7 @@ impl Sender {
             acked: out.acked,
             delivered: facts.delivered,
             lost: facts.newly_lost + core::mem::take(&mut self.lost_by_timer),
+            lost_by_ack: facts.newly_lost,
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min().unwrap_or(Span::ZERO),

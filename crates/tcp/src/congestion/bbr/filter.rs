@@ -129,8 +129,8 @@ impl Repair {
     /// Adapts the window to this ACK. Returns whether a recovery has just begun, and with it a
     /// round.
     pub(crate) fn modulate(&mut self, window: &mut u32, ack: &AckEvent) -> bool {
-        if ack.lost > 0 {
-            *window = window.saturating_sub(ack.lost).max(1);
+        if ack.lost_by_ack > 0 {
+            *window = window.saturating_sub(ack.lost_by_ack).max(1);
         }
         let before = core::mem::replace(&mut self.seen, self.losses);
         let entered = self.losses == Losses::Repaired && before != Losses::Repaired;

@@ -82,7 +82,7 @@ impl Policer {
         }
         if !self.sampling {
             // Not before the first loss: until then the bucket has tokens.
-            if ack.lost > 0 {
+            if ack.lost_by_ack > 0 {
                 self.start_interval(ack);
                 self.sampling = true;
             }
@@ -92,7 +92,7 @@ impl Policer {
         let limited = ack.rate.is_some_and(|rate| rate.app_limited);
         if limited || self.rounds > MAX_ROUNDS {
             self.reset(ack);
-        } else if self.rounds >= MIN_ROUNDS && ack.lost > 0 {
+        } else if self.rounds >= MIN_ROUNDS && ack.lost_by_ack > 0 {
             self.end_interval(ack, mss);
         }
         false
@@ -143,6 +143,7 @@ mod tests {
                 let mut event = ack(self.now, Span::from_millis(100));
                 event.delivered_total = self.bytes;
                 event.lost = if index == 0 { lost } else { 0 };
+                event.lost_by_ack = event.lost;
                 policer.note_losses(&event);
                 released |= policer.on_ack(&event, MSS, index == 0, true);
             }

@@ -216,9 +216,27 @@ fn lose(control: &mut Bbr, path: &mut Path) {
     path.delivered += MSS;
     let mut event = ack(path.now, RTT);
     event.delivered_total = path.delivered;
-    event.lost = 3;
+    (event.lost, event.lost_by_ack) = (3, 3);
     event.in_flight = 87;
     control.on_ack(&event);
+}
+
+/// What a timer found lost takes nothing from the window with the next ACK: Linux counts what that
+/// ACK shows (`rs->losses`). 210 segments stay at their target; 205 grow by what is delivered.
+#[test]
+fn what_a_timer_finds_lost_does_not_shrink_the_window() {
+    let window = |lost_by_ack| {
+        let (mut control, mut path) = steady();
+        path.now += Span::from_millis(1);
+        path.delivered += MSS;
+        let mut event = ack(path.now, RTT);
+        event.delivered_total = path.delivered;
+        (event.lost, event.lost_by_ack) = (5, lost_by_ack);
+        event.in_flight = 90;
+        control.on_ack(&event);
+        control.window()
+    };
+    assert_eq!((window(0), window(5)), (210, 206));
 }
 
 /// Packet conservation for a round, then the window of before the loss.

@@ -32,6 +32,7 @@ impl Path {
             event.prior_in_flight = self.in_flight + 1;
             event.in_flight = self.in_flight;
             event.lost = u32::from(i > segments - lost);
+            event.lost_by_ack = event.lost;
             event.marked = u32::from(self.marked);
             event.rate = Some(RateSample {
                 delivered: segments * MSS,

@@ -50,8 +50,8 @@ fn follows_the_cubic_function() {
 }
 
 /// Small windows and short round trips: the window is Reno's with beta 0.7, section 4.3:
-/// alpha = 3·0.3/1.7 = 0.529 segments a round trip, and as in Linux no more later: from 14,
-/// 11 round trips make 5.8 and 31 make 16.4.
+/// alpha = 8/15 = 0.533 segments a round trip, and as in Linux no more later: from 14, 11 round
+/// trips make 5.9 and 31 make 16.5.
 #[test]
 fn is_friendly_to_reno_where_the_cubic_is_slow() {
     let mut control = cubic(20, SlowStart::Standard);
