@@ -174,6 +174,10 @@ impl FramePort for Port {
         either!(self, is_alone)
     }
 
+    fn gathers(&self) -> bool {
+        either!(self, gathers)
+    }
+
     fn moderate(&mut self, is_on: bool) {
         either!(self, moderate, is_on);
     }

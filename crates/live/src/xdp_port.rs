@@ -131,13 +131,10 @@ impl XdpPort {
         }
         let promiscuous = promiscuous(interface.index).map_err(failed("make it promiscuous"))?;
         let napis = Napis::open().ok();
-        let napis = napis.filter(|napis| instances(napis, interface).is_empty());
+        let napis = napis.filter(|napis| napis.of(interface.index).is_ok_and(|ids| ids.is_empty()));
         let redirect = Redirect::new(interface.index, &fds, function);
         let redirect = redirect.map_err(failed("attach an XDP program"))?;
-        let moderation = napis.and_then(|napis| {
-            let ours = instances(&napis, interface);
-            Moderation::of(napis, ours).ok()
-        });
+        let moderation = napis.and_then(|napis| Moderation::of(napis, interface.index).ok());
         Ok(Self {
             moderation,
             redirect,
@@ -197,11 +194,6 @@ impl XdpPort {
         }
         len > self.longest.min(self.sockets[0].longest())
     }
-}
-
-/// Its NAPI instances, if the kernel tells them.
-fn instances(napis: &Napis, interface: &Interface) -> Vec<u32> {
-    napis.of(interface.index).unwrap_or_default()
 }
 
 /// A packet socket to which nothing comes, and which makes the interface promiscuous.
@@ -302,6 +294,10 @@ impl FramePort for XdpPort {
 
     fn is_alone(&self) -> bool {
         true
+    }
+
+    fn gathers(&self) -> bool {
+        self.moderation.as_ref().is_some_and(Moderation::is_on)
     }
 
     fn moderate(&mut self, is_on: bool) {

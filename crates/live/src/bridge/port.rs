@@ -84,4 +84,9 @@ pub trait FramePort {
     /// Lets the interface hand frames over in batches from now on, or each as it comes, if it can
     /// do that.
     fn moderate(&mut self, _is_on: bool) {}
+
+    /// Whether it hands frames over in batches by now.
+    fn gathers(&self) -> bool {
+        false
+    }
 }

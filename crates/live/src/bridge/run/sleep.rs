@@ -30,7 +30,8 @@ const FLOOD_TURN: Span = Span::from_micros(100);
 /// Whether so many frames come that waking up for each costs more than it brings: the sender a call
 /// to this thread, this thread a look at all that may have woken it. While it is busy it looks
 /// every [`SHORTEST_TURN`], as an interface does with moderated interrupts; in a flood, as one that
-/// adapts them to the load, less often, and lets interfaces gather frames too.
+/// adapts them to the load, less often. Interfaces that can gather frames do so in a flood instead,
+/// and wake it up for all that they have gathered.
 #[derive(Debug, Default)]
 pub(super) struct Load {
     /// Since when frames are counted, and how many there were.
@@ -78,6 +79,21 @@ impl Load {
         self.is_flood != was_flood
     }
 
+    /// As [`add`](Self::add), and has the ports gather frames as long as there is a flood.
+    fn look<P: FramePort>(&mut self, frames: usize, now: Time, ports: &mut [P; 2]) {
+        if self.add(frames, now) {
+            for port in ports {
+                port.moderate(self.is_flood);
+            }
+        }
+    }
+
+    /// Whether frames that arrive are to wait for the next look. Not in a flood that the ports
+    /// gather: then they come seldom enough.
+    fn sleeps<P: FramePort>(&self, ports: &[P; 2]) -> bool {
+        self.is_busy && !(self.is_flood && ports.iter().all(P::gathers))
+    }
+
     /// The shortest time between two looks.
     fn turn(&self) -> Span {
         if self.is_flood {
@@ -107,17 +123,14 @@ impl Worker {
             self.rest(wait)?;
             return Ok(clock.now());
         }
-        if self.load.add(wait.taken, now) {
-            for port in &mut self.engine.ports {
-                port.moderate(self.load.is_flood);
-            }
-        }
+        self.load.look(wait.taken, now, &mut self.engine.ports);
         let next = now + self.load.turn();
         // If it is the interface's own queue that is full, sockets do not know.
-        if wait.blocked || self.load.is_busy {
+        let sleeps = self.load.sleeps(&self.engine.ports);
+        if wait.blocked || sleeps {
             clock.sleep_until(next);
         }
-        if wait.blocked || !self.load.is_busy {
+        if wait.blocked || !sleeps {
             let until = wait.until.max(next);
             self.rest(Wait { until, ..wait })?;
         }
@@ -173,6 +186,11 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bridge::{Frame, Pool, PortCounters};
+    use crate::clock::Clock;
+    use std::collections::VecDeque;
+    use std::io;
+    use std::os::fd::OwnedFd;
 
     /// Whether it is busy after each of these looks: µs since the last, and frames.
     fn busy(looks: &[(u64, usize)]) -> Vec<bool> {
@@ -227,5 +245,65 @@ mod tests {
         // Nor is a burst of 1 ms.
         look(0, 1000);
         assert_eq!(look(60, 20), (false, 0, SHORTEST_TURN));
+    }
+
+    /// A port that only notes whether it is to gather frames, and does.
+    #[derive(Default)]
+    struct Noting {
+        told: Vec<bool>,
+        can: bool,
+    }
+
+    impl FramePort for Noting {
+        fn receive(&mut self, _: &mut Pool, _: &Clock, _: &mut Vec<Frame>) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn send(&mut self, _: &mut Pool, _: &mut VecDeque<Frame>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn fds(&self) -> &[OwnedFd] {
+            &[]
+        }
+
+        fn counters(&mut self) -> PortCounters {
+            PortCounters::default()
+        }
+
+        fn moderate(&mut self, is_on: bool) {
+            self.told.push(is_on);
+        }
+
+        fn gathers(&self) -> bool {
+            self.can && self.told.last() == Some(&true)
+        }
+    }
+
+    /// What both ports are told, and whether it sleeps after the last look.
+    fn look_at(ports: &mut [Noting; 2], frames: usize, load: &mut Load, now: &mut Time) -> bool {
+        for _ in 0..400 {
+            *now += Span::from_micros(50);
+            load.look(frames, *now, ports);
+        }
+        load.sleeps(ports)
+    }
+
+    #[test]
+    fn in_a_flood_ports_gather_frames_and_wake_it_up() {
+        let (mut load, mut now) = (Load::default(), Time::ZERO + Span::from_secs(1));
+        let mut ports = [Noting::default(), Noting::default()];
+        ports[0].can = true;
+        let mut sleeps = |ports: &mut _, frames| look_at(ports, frames, &mut load, &mut now);
+        assert!(sleeps(&mut ports, 9));
+        // Frames of the other one would wake it up one by one.
+        assert!(sleeps(&mut ports, 11));
+        ports[1].can = true;
+        assert!(!sleeps(&mut ports, 11));
+        assert!(sleeps(&mut ports, 4));
+        assert!(!sleeps(&mut ports, 0));
+        for port in ports {
+            assert_eq!(port.told, [true, false]);
+        }
     }
 }
