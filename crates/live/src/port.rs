@@ -6,7 +6,7 @@ use crate::bridge::{
 use crate::clock::Clock;
 use crate::interface::Interface;
 use crate::packet_socket::PacketSocket;
-use crate::xdp_port::XdpPort;
+use crate::xdp_port::{self, XdpPort};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
@@ -86,7 +86,8 @@ pub(crate) fn open(
             Some("several workers share AF_PACKET".to_owned())
         }
         PortChoice::Xdp | PortChoice::Auto => {
-            match open_xdp(interfaces, config.port == PortChoice::Auto) {
+            let needs_zero_copy = config.port == PortChoice::Auto;
+            match xdp_port::open(interfaces, needs_zero_copy, &mut pools[0]) {
                 Ok(ports) => {
                     let zero_copy = ports.iter().all(XdpPort::is_zero_copy);
                     let ports = ports.map(|port| Port::Xdp(Box::new(port)));
@@ -115,17 +116,6 @@ pub(crate) fn open(
     }
     let ports = opened.into_iter().map(|ports| ports.map(Port::Packet));
     Ok((ports.collect(), PortState::Packet { refused }))
-}
-
-/// Both through AF_XDP, or why not.
-fn open_xdp(interfaces: [&Interface; 2], needs_zero_copy: bool) -> Result<[XdpPort; 2], String> {
-    let longest = interfaces.map(|interface| interface.mtu);
-    let longest = longest[0].max(longest[1]);
-    let [left, right] = interfaces.map(|interface| {
-        let opened = XdpPort::open(interface, longest, needs_zero_copy);
-        opened.map_err(|why| format!("`{}`: {why}", interface.name))
-    });
-    Ok([left?, right?])
 }
 
 impl Port {

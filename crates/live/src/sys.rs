@@ -12,7 +12,7 @@ pub(crate) use batch::{Control, receive, send};
 pub(crate) use bpf::{Gate, META, Redirect, TAGGED};
 pub(crate) use interface::{Request, names};
 pub use signals::{Signal, Signals};
-pub(crate) use xdp::{Layout, Partial, XdpSocket};
+pub(crate) use xdp::{Arrived, Chunk, Layout, Partial, SEND_AT, XdpSocket, XdpSockets};
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;

@@ -2,10 +2,12 @@
 //! of them, and they come and go through rings in shared memory.
 //!
 //! There is a socket for each queue that the interface receives from; frames leave through the
-//! first, so that they stay in order. What the kernel would do for a packet socket is done here:
-//! VLAN tags held beside a frame are told by the program, as is the time of arrival; partial
-//! checksums are found by [`checksum`]. Super-packets do not come: a driver makes none for a
-//! program, and veth's other end cuts its own.
+//! first, so that they stay in order. All sockets of a bridge share their memory, so that a frame
+//! leaves from where it was received, and only the kernel copies it, where a driver has no
+//! zero-copy. What the kernel would do for a packet socket is done here: VLAN tags held beside a
+//! frame are told by the program, as is the time of arrival; partial checksums are found by
+//! [`checksum`]. Super-packets do not come: a driver makes none for a program, and veth's other end
+//! cuts its own.
 
 use crate::bridge::{BATCH, Frame, FramePort, Pool, PortCounters, VlanTag};
 use crate::btf;
@@ -14,7 +16,9 @@ use crate::clock::Clock;
 use crate::interface::{Interface, Offloads, has_address};
 use crate::moderation::Moderation;
 use crate::napi::Napis;
-use crate::sys::{self, Layout, META, Redirect, Request, TAGGED, XdpSocket};
+use crate::sys::{
+    self, Chunk, Layout, META, Redirect, Request, SEND_AT, TAGGED, XdpSocket, XdpSockets,
+};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use sojourn_units::Time;
 use std::collections::VecDeque;
@@ -68,6 +72,112 @@ fn failed(doing: &'static str) -> impl FnOnce(io::Error) -> XdpRefusal {
     move |error| XdpRefusal::Failed { doing, error }
 }
 
+/// Opens both interfaces, whose frames go from one to the other and are in the pool of the one
+/// that they come from: they come here from now on. With `needs_zero_copy` it is refused where the
+/// kernel copies frames.
+///
+/// # Errors
+/// Which interface refuses it, and why.
+pub(crate) fn open(
+    interfaces: [&Interface; 2],
+    needs_zero_copy: bool,
+    pools: &mut [Pool; 2],
+) -> Result<[XdpPort; 2], String> {
+    let longest = interfaces[0].mtu.max(interfaces[1].mtu);
+    let by = |side: usize| move |why| format!("`{}`: {why}", interfaces[side].name);
+    let queues = |side| queues(interfaces[side]).map_err(by(side));
+    let queues = [queues(0)?, queues(1)?];
+    let layout = layout(longest).map_err(by(0))?;
+    let bound = bind(interfaces, queues, layout).or_else(|(side, why)| {
+        // One has zero-copy, the other has not.
+        let copies = Layout {
+            copies: true,
+            ..layout
+        };
+        if needs_zero_copy {
+            return Err((side, why));
+        }
+        bind(interfaces, queues, copies)
+    });
+    let (sockets, mut chunks) = bound.map_err(|(side, why)| by(side)(why))?;
+    for (side, sockets) in sockets.iter().enumerate() {
+        if needs_zero_copy && !sockets.iter().all(XdpSocket::is_zero_copy) {
+            return Err(by(side)(XdpRefusal::Copies));
+        }
+    }
+    let [of_left, of_right] = &mut *pools;
+    of_left.add_chunks(chunks.drain(..chunks_of(queues[0]) as usize));
+    of_right.add_chunks(chunks);
+    let [left, right] = sockets;
+    let left = XdpPort::new(interfaces[0], left, of_left).map_err(by(0));
+    let right = XdpPort::new(interfaces[1], right, of_right).map_err(by(1));
+    match (left, right) {
+        (Ok(left), Ok(right)) => Ok([left, right]),
+        (Err(why), _) | (_, Err(why)) => {
+            for pool in pools {
+                pool.chunks().clear();
+            }
+            Err(why)
+        }
+    }
+}
+
+/// The queues that an interface receives from, if it can be had.
+fn queues(interface: &Interface) -> Result<u32, XdpRefusal> {
+    let name = &interface.name;
+    if has_address(name) {
+        return Err(XdpRefusal::Address);
+    }
+    if Offloads::on(name).is_ok_and(|on| on.rx_vlan) {
+        return Err(XdpRefusal::Tags);
+    }
+    let asked = Request::about(name).map(|mut asked| asked.receive_queues());
+    asked.map_err(failed("ask for its queues"))
+}
+
+/// For packets of up to `longest` bytes.
+fn layout(longest: u32) -> Result<Layout, XdpRefusal> {
+    let layouts = CHUNKS.map(|chunk| Layout {
+        chunk,
+        receive: RECEIVE,
+        send: SEND,
+        copies: false,
+    });
+    let fits = |layout: &Layout| longest + AROUND <= layout.longest();
+    layouts.into_iter().find(fits).ok_or(XdpRefusal::Mtu {
+        mtu: longest,
+        most: layouts[1].longest() - AROUND,
+    })
+}
+
+/// Chunks for the frames that come in by so many queues.
+fn chunks_of(queues: u32) -> u32 {
+    queues * RECEIVE + SEND
+}
+
+/// Sockets of both interfaces, and the chunks of their memory.
+type Bound = ([Vec<XdpSocket>; 2], Vec<Chunk>);
+
+/// A socket for each queue of both interfaces; or which of the two refuses it, and why.
+fn bind(
+    interfaces: [&Interface; 2],
+    queues: [u32; 2],
+    layout: Layout,
+) -> Result<Bound, (usize, XdpRefusal)> {
+    let chunks = queues.map(chunks_of).iter().sum();
+    let refusal = |doing, side| move |error| (side, failed(doing)(error));
+    let opened = XdpSockets::new(layout, chunks);
+    let (mut sockets, chunks) = opened.map_err(refusal("make memory for AF_XDP", 0))?;
+    let mut of_both = [Vec::new(), Vec::new()];
+    for (side, of_side) in of_both.iter_mut().enumerate() {
+        for queue in 0..queues[side] {
+            let socket = sockets.open(interfaces[side].index, queue);
+            of_side.push(socket.map_err(refusal("open an AF_XDP socket", side))?);
+        }
+    }
+    Ok((of_both, chunks))
+}
+
 /// An interface whose frames all come here, until this is dropped or the process ends.
 pub(crate) struct XdpPort {
     /// Of instances that are there as long as the program is.
@@ -88,46 +198,21 @@ pub(crate) struct XdpPort {
 }
 
 impl XdpPort {
-    /// From now on all frames of the interface come here. `longest` is the longest packet of this
-    /// interface and of the one that its frames go to. With `needs_zero_copy` it is refused where
-    /// the kernel copies frames.
-    pub(crate) fn open(
+    /// From now on all frames of an interface come here, whose `sockets` these are. Chunks to
+    /// receive into are the pool's.
+    fn new(
         interface: &Interface,
-        longest: u32,
-        needs_zero_copy: bool,
+        mut sockets: Vec<XdpSocket>,
+        pool: &mut Pool,
     ) -> Result<Self, XdpRefusal> {
-        let name = &interface.name;
-        if has_address(name) {
-            return Err(XdpRefusal::Address);
-        }
-        if Offloads::on(name).is_ok_and(|on| on.rx_vlan) {
-            return Err(XdpRefusal::Tags);
-        }
-        let layouts = CHUNKS.map(|chunk| Layout {
-            chunk,
-            receive: RECEIVE,
-            send: SEND,
-        });
-        let fits = |layout: &Layout| longest + AROUND <= layout.longest();
-        let Some(layout) = layouts.into_iter().find(fits) else {
-            let most = layouts[1].longest() - AROUND;
-            return Err(XdpRefusal::Mtu { mtu: longest, most });
-        };
         let function = btf::kernel_function(TAG_FUNCTION).ok().flatten();
         let function = function.ok_or(XdpRefusal::Function)?;
-        let asked = Request::about(name).map(|mut asked| asked.receive_queues());
-        let queues = asked.map_err(failed("ask for its queues"))?;
-        let (mut sockets, mut fds) = (Vec::new(), Vec::new());
-        for queue in 0..queues {
-            let opened = XdpSocket::open(layout);
-            let mut socket = opened.map_err(failed("open an AF_XDP socket"))?;
-            let bound = socket.bind(interface.index, queue);
-            bound.map_err(failed("bind an AF_XDP socket"))?;
-            if needs_zero_copy && !socket.is_zero_copy() {
-                return Err(XdpRefusal::Copies);
-            }
-            fds.push(socket.fd().map_err(failed("keep an AF_XDP socket"))?);
-            sockets.push(socket);
+        let fds = sockets.iter().map(XdpSocket::fd);
+        let fds: Vec<OwnedFd> = fds
+            .collect::<io::Result<_>>()
+            .map_err(failed("keep a socket"))?;
+        for socket in &mut sockets {
+            socket.fill(pool.chunks());
         }
         let promiscuous = promiscuous(interface.index).map_err(failed("make it promiscuous"))?;
         let napis = Napis::open().ok();
@@ -141,7 +226,7 @@ impl XdpPort {
             sockets,
             fds,
             _promiscuous: promiscuous,
-            name: name.clone(),
+            name: interface.name.clone(),
             longest: interface.mtu + AROUND,
             first: 0,
             in_vain: 0,
@@ -169,20 +254,31 @@ impl XdpPort {
         self.sockets.iter().try_for_each(XdpSocket::error)
     }
 
-    /// Puts as many of the first frames as there is room for among those to be sent.
-    fn put(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) {
-        while let Some(frame) = frames.front() {
+    /// Puts as many of the first frames as there is room for among those to be sent. Tells how many
+    /// are done with.
+    fn put(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> usize {
+        let before = frames.len();
+        while self.sockets[0].has_room()
+            && let Some(frame) = frames.pop_front()
+        {
             if self.is_too_long(frame.size()) {
                 self.counters.refused += 1;
-            } else if self.sockets[0].put(frame.parts(), frame.partial_checksum()) {
-                self.counters.sent += 1;
-            } else {
-                return;
-            }
-            if let Some(frame) = frames.pop_front() {
                 pool.give(frame);
+                continue;
+            }
+            let (len, partial) = (frame.size() as usize, frame.partial_checksum());
+            match pool.give_for_chunk(frame, SEND_AT) {
+                Ok((chunk, start)) => {
+                    self.sockets[0].put(chunk, start, len, partial);
+                    self.counters.sent += 1;
+                }
+                Err(frame) => {
+                    frames.push_front(frame);
+                    break;
+                }
             }
         }
+        before - frames.len()
     }
 
     /// Whether a frame is longer than the interface sends. Its MTU may have grown.
@@ -234,19 +330,29 @@ impl FramePort for XdpPort {
         self.first = (self.first + 1) % self.sockets.len();
         let (later, sooner) = self.sockets.split_at_mut(self.first);
         for socket in sooner.iter_mut().chain(later) {
-            total += socket.receive(BATCH - total, |meta, bytes| {
-                let (arrived, tag) = read_meta(meta, clock, now);
-                let Some(mut frame) = Frame::received(pool, bytes, tag, arrived) else {
+            let already = total;
+            for _ in 0..socket.fetch(BATCH - total) {
+                let Some(arrived) = socket.take() else {
+                    break;
+                };
+                total += 1;
+                let len = arrived.len as u64;
+                let (at, tag) = read_meta(arrived.meta(), clock, now);
+                let Some(mut frame) = Frame::placed(pool, arrived, tag, at) else {
                     counters.no_buffer += 1;
-                    counters.no_buffer_bytes += bytes.len() as u64;
-                    return;
+                    counters.no_buffer_bytes += len;
+                    continue;
                 };
                 counters.received += 1;
                 if let Some(partial) = checksum::partial(frame.parts()[0], frame.parsed()) {
                     frame.leave_checksum(partial);
                 }
                 into.push(frame);
-            });
+            }
+            if total > already {
+                socket.taken();
+                socket.fill(pool.chunks());
+            }
         }
         if self.sockets.len() > 1 {
             into[before..].sort_by_key(Frame::arrived);
@@ -260,12 +366,15 @@ impl FramePort for XdpPort {
     }
 
     fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()> {
+        self.sockets[0].take_back(pool.chunks());
         while !frames.is_empty() {
-            self.put(pool, frames);
-            match self.sockets[0].send() {
-                Ok(true) => {}
+            let done = self.put(pool, frames);
+            let sent = self.sockets[0].send();
+            self.sockets[0].take_back(pool.chunks());
+            match sent {
+                Ok(true) if done > 0 => {}
                 // The driver is busy.
-                Ok(false) => break,
+                Ok(_) => break,
                 // The interface is down; what is in the ring leaves when it is up again.
                 Err(_) => {
                     self.counters.refused += frames.len() as u64;

@@ -5,6 +5,8 @@ mod common;
 
 use common::{Link, Net, Raw, frame, plain, tag_what_leaves};
 use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, NoObserver, PortChoice, PortState};
+use sojourn_units::Rate;
+use sojourn_world::LineRate;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
@@ -134,6 +136,34 @@ fn tcp_and_udp_pass_with_partial_checksums() {
         // No super-packets: each frame is one segment.
         assert!(stats.output.sent > data.len() as u64 / 1448);
     }
+}
+
+/// More wait in the queue than there is memory for where they were received.
+#[test]
+fn what_waits_long_leaves_as_it_came() {
+    let link = Link::new();
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let mut config = xdp();
+    config.up.qdisc = "pfifo limit 5000".parse().expect("a qdisc");
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(20_000_000));
+    let frames: Vec<_> = (0..2000_u16)
+        .map(|number| {
+            let len = 100 + usize::from(number) % 200;
+            frame(0x88b5, &[&number.to_be_bytes()[..], &pattern(len)].concat())
+        })
+        .collect();
+    let ((), stats) = link.bridged(config, || {
+        for sent in &frames {
+            left.send(sent);
+        }
+        for sent in &frames {
+            assert_eq!(
+                right.receive(|got| got[12..14] == sent[12..14]).as_ref(),
+                Some(sent)
+            );
+        }
+    });
+    assert_eq!(stats.up.output.sent, frames.len() as u64);
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Frames in memory, and what a queue may know of them. [`pool`] has the memory, [`cut`] has
-//! segments of super-packets as parts of what was received.
+//! Frames in memory, and what a queue may know of them. [`pool`] has the memory, [`placed`] has
+//! frames in that of AF_XDP, [`cut`] segments of super-packets as parts of what was received.
 
 use crate::sys::Partial;
 use cut::Part;
+use placed::Placed;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
 use sojourn_wire::{
@@ -55,6 +56,8 @@ enum Bytes {
     Nowhere,
     /// In memory of its own.
     Own(Own),
+    /// In memory that it was received into by others.
+    Placed(Placed),
     /// In a super-packet that was cut, but for its headers.
     Part(Part),
 }
@@ -108,8 +111,12 @@ impl Frame {
         }
         // A segment fits into the first part.
         let copied = self.copy_front(&mut own.head[usize::from(own.start)..]);
-        let [_, beyond, _] = self.parts();
+        let [front, beyond, _] = self.parts();
         if copied < inner.size as usize {
+            let beyond = front
+                .get(copied..)
+                .filter(|rest| !rest.is_empty())
+                .unwrap_or(beyond);
             let mut tail = pool.take_tail(beyond.len());
             tail[..beyond.len()].copy_from_slice(beyond);
             own.tail = Some(tail);
@@ -167,6 +174,7 @@ impl Frame {
         let front = inner.front();
         match &inner.bytes {
             Bytes::Nowhere => [&[]; 3],
+            Bytes::Placed(_) => [front, &[], &[]],
             Bytes::Own(own) => {
                 let rest = inner.size as usize - front.len();
                 [
@@ -256,6 +264,9 @@ impl Inner {
                 let room = &own.head[usize::from(own.start)..];
                 &room[..room.len().min(self.size as usize)]
             }
+            Bytes::Placed(placed) => {
+                &placed.chunk.bytes()[placed.start..placed.start + self.size as usize]
+            }
             Bytes::Part(part) => part.headers(&self.parsed),
         }
     }
@@ -265,6 +276,7 @@ impl Inner {
         let front = match &mut self.bytes {
             Bytes::Nowhere => &mut [],
             Bytes::Own(own) => &mut own.head[usize::from(own.start)..],
+            Bytes::Placed(placed) => &mut placed.chunk.bytes_mut()[placed.start..],
             Bytes::Part(part) => part.headers_mut(&self.parsed),
         };
         (front, &mut self.parsed)
@@ -278,14 +290,20 @@ impl Inner {
     }
 
     fn put_tag_back(&mut self, tag: VlanTag) {
-        let Bytes::Own(own) = &mut self.bytes else {
-            return;
+        let room = match &mut self.bytes {
+            Bytes::Own(own) => {
+                own.start -= TAG as u16;
+                &mut own.head[usize::from(own.start)..]
+            }
+            Bytes::Placed(placed) => {
+                placed.start -= TAG;
+                &mut placed.chunk.bytes_mut()[placed.start..]
+            }
+            Bytes::Nowhere | Bytes::Part(_) => return,
         };
-        let head = &mut own.head;
-        head.copy_within(HEADROOM..HEADROOM + 12, HEADROOM - TAG);
-        head[HEADROOM + 8..HEADROOM + 10].copy_from_slice(&tag.protocol.to_be_bytes());
-        head[HEADROOM + 10..HEADROOM + 12].copy_from_slice(&tag.tci.to_be_bytes());
-        own.start = (HEADROOM - TAG) as u16;
+        room.copy_within(TAG..TAG + 12, 0);
+        room[12..14].copy_from_slice(&tag.protocol.to_be_bytes());
+        room[14..16].copy_from_slice(&tag.tci.to_be_bytes());
         self.size += TAG as u32;
         // Offsets in the header count from the start of the frame, which moved.
         if self.vnet.flags & VnetHeader::NEEDS_CSUM != 0 {
@@ -324,6 +342,7 @@ impl Packet for Frame {
         let bytes = match &self.0.bytes {
             Bytes::Nowhere => 0,
             Bytes::Own(own) => own.memory(),
+            Bytes::Placed(placed) => placed.memory(),
             Bytes::Part(part) => part.memory(),
         };
         (HANDLE + bytes) as u32
@@ -403,6 +422,7 @@ impl Packet for Frame {
 
 mod cut;
 mod offload;
+mod placed;
 mod pool;
 #[cfg(test)]
 pub(super) mod tests;

@@ -46,6 +46,11 @@ impl Mapping {
         self.start
     }
 
+    /// Its number of bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// What lies at `offset`; none when it does not lie inside, or is not aligned.
     pub(super) fn at<T>(&self, offset: u64, count: usize) -> Option<NonNull<T>> {
         let offset = usize::try_from(offset).ok()?;

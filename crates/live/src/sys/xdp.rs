@@ -2,28 +2,27 @@
 //! in chunks, and four rings through which they go to the kernel and come back.
 
 use super::bpf::META;
-use super::mapping::Mapping;
 use crate::checksum;
+use chunk::{Memory, XDP_PACKET_HEADROOM};
+use ring::Ring;
 use rustix::io::Errno;
 use rustix::net::sockopt::{
     set_xdp_rx_ring_size, set_xdp_tx_ring_size, set_xdp_umem_completion_ring_size,
     set_xdp_umem_fill_ring_size, set_xdp_umem_reg, xdp_mmap_offsets, xdp_options, xdp_statistics,
 };
 use rustix::net::xdp::{
-    SocketAddrXdp, SocketAddrXdpFlags, XdpOptionsFlags, XdpRingOffset, XdpUmemReg, XdpUmemRegFlags,
+    SocketAddrXdp, SocketAddrXdpFlags, SocketAddrXdpWithSharedUmem, XdpOptionsFlags, XdpUmemReg,
+    XdpUmemRegFlags,
 };
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send, socket_with,
 };
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
-/// Room before a frame that the kernel leaves for programs.
-const XDP_PACKET_HEADROOM: usize = 256;
-/// Where a frame to be sent begins in its chunk, behind what is said of it.
-const SEND_AT: usize = 64;
+/// Where a frame to be sent may begin in its chunk, behind what is said of it.
+pub(crate) const SEND_AT: usize = 64;
 /// `struct xsk_tx_metadata`: flags, then what is asked for.
 const TX_METADATA: usize = 24;
 /// `XDP_UMEM_TX_METADATA_LEN`, Linux 6.11: memory has room for it.
@@ -34,6 +33,9 @@ const XDP_TX_METADATA: u32 = 1 << 1;
 /// `XDP_MAX_TX_SKB_BUDGET`, Linux 6.17: most frames that one system call sends.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
+/// Bytes of a frame that have its headers, as a rule.
+const HEADERS: u32 = 128;
+
 /// `struct xdp_desc`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -43,111 +45,20 @@ struct Descriptor {
     options: u32,
 }
 
-/// A ring shared with the kernel, which has its other end.
-struct Ring<T> {
-    _memory: Mapping,
-    producer: NonNull<AtomicU32>,
-    consumer: NonNull<AtomicU32>,
-    flags: NonNull<AtomicU32>,
-    entries: NonNull<T>,
-    size: u32,
-    /// Our index, and the kernel's as we last saw it.
-    ours: u32,
-    theirs: u32,
-}
+/// A partial checksum: where its sum begins in the frame, and where it stands from there on.
+pub(crate) type Partial = (u16, u16);
 
-// SAFETY: the pointers lead into the ring's own mapping, which belongs to no thread.
-unsafe impl<T: Send> Send for Ring<T> {}
-
-impl<T: Copy> Ring<T> {
-    /// The kernel's ring of `size` entries, a power of two, at `page`.
-    fn map(fd: &OwnedFd, page: u64, size: u32, offset: &XdpRingOffset) -> io::Result<Self> {
-        let len = offset.desc as usize + size as usize * size_of::<T>();
-        let memory = Mapping::of(fd, page, len)?;
-        let word = |at| memory.at(at, 1);
-        let parts = word(offset.producer)
-            .zip(word(offset.consumer))
-            .zip(offset.flags.and_then(word))
-            .zip(memory.at(offset.desc, size as usize));
-        let Some((((producer, consumer), flags), entries)) = parts else {
-            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
-        };
-        Ok(Self {
-            _memory: memory,
-            producer,
-            consumer,
-            flags,
-            entries,
-            size,
-            ours: 0,
-            theirs: 0,
-        })
-    }
-
-    /// A word of the ring.
-    fn word(place: &NonNull<AtomicU32>) -> &AtomicU32 {
-        // SAFETY: it lies in the mapping, which lives as long as the ring that `place` is of.
-        unsafe { place.as_ref() }
-    }
-
-    fn needs_wakeup(&self) -> bool {
-        Self::word(&self.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
-    }
-
-    /// As the producer: whether there is room for one more.
-    fn has_room(&mut self) -> bool {
-        if self.ours.wrapping_sub(self.theirs) == self.size {
-            self.theirs = Self::word(&self.consumer).load(Ordering::Acquire);
-        }
-        self.ours.wrapping_sub(self.theirs) != self.size
-    }
-
-    /// As the producer, where there is room: one more entry, to be seen with the next `produced`.
-    fn put(&mut self, entry: T) {
-        let place = (self.ours & (self.size - 1)) as usize;
-        // SAFETY: masked, so inside; the kernel does not read it before `produced`.
-        unsafe { self.entries.add(place).write(entry) };
-        self.ours = self.ours.wrapping_add(1);
-    }
-
-    fn produced(&self) {
-        Self::word(&self.producer).store(self.ours, Ordering::Release);
-    }
-
-    /// As the producer: entries that the kernel has not taken.
-    fn waiting(&mut self) -> u32 {
-        self.theirs = Self::word(&self.consumer).load(Ordering::Acquire);
-        self.ours.wrapping_sub(self.theirs)
-    }
-
-    /// As the consumer: the next entry.
-    fn take(&mut self) -> Option<T> {
-        if self.ours == self.theirs {
-            self.theirs = Self::word(&self.producer).load(Ordering::Acquire);
-            if self.ours == self.theirs {
-                return None;
-            }
-        }
-        let place = (self.ours & (self.size - 1)) as usize;
-        // SAFETY: masked, so inside; the kernel has written it and does not touch it again before
-        // `consumed`.
-        let entry = unsafe { self.entries.add(place).read() };
-        self.ours = self.ours.wrapping_add(1);
-        Some(entry)
-    }
-
-    fn consumed(&self) {
-        Self::word(&self.consumer).store(self.ours, Ordering::Release);
-    }
-}
-
-/// How much memory a socket has: chunks of `chunk` bytes, 2048 or 4096, of which the kernel
-/// receives into `receive`, and `send` are for sending; both powers of two.
+/// What the sockets of a bridge have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
+    /// Bytes of a chunk, 2048 or 4096.
     pub(crate) chunk: u32,
+    /// Chunks that the kernel receives into, for each socket, and frames under way to be sent; both
+    /// powers of two.
     pub(crate) receive: u32,
     pub(crate) send: u32,
+    /// Whether drivers are not to be asked for zero-copy.
+    pub(crate) copies: bool,
 }
 
 impl Layout {
@@ -157,53 +68,85 @@ impl Layout {
     }
 }
 
-/// A partial checksum: where its sum begins in the frame, and where it stands from there on.
-pub(crate) type Partial = (u16, u16);
-
-/// A socket with its memory and its rings.
-pub(crate) struct XdpSocket {
-    fd: OwnedFd,
-    memory: Mapping,
-    layout: Layout,
-    fill: Ring<u64>,
-    completion: Ring<u64>,
-    rx: Ring<Descriptor>,
-    tx: Ring<Descriptor>,
-    /// Where chunks for sending begin that are not under way.
-    free: Vec<u64>,
-    /// Whether the kernel finishes checksums.
-    finishes: bool,
-    is_zero_copy: bool,
+/// A frame that has arrived.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) chunk: Chunk,
+    /// Where it begins in the chunk, and its bytes.
+    pub(crate) start: usize,
+    pub(crate) len: usize,
 }
 
-impl XdpSocket {
-    /// A socket with its memory, not yet bound.
-    pub(crate) fn open(layout: Layout) -> io::Result<Self> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let fd = socket_with(AddressFamily::XDP, SocketType::RAW, flags, None)?;
-        let Layout {
-            chunk,
-            receive,
-            send,
-        } = layout;
-        let len = chunk as usize * (receive + send) as usize;
-        let memory = Mapping::zeros(len)?;
+impl Arrived {
+    /// What the program has written before it, all zero if it could not.
+    pub(crate) fn meta(&self) -> [u8; META] {
+        let before = self.chunk.bytes().get(..self.start);
+        before
+            .and_then(<[u8]>::last_chunk)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let bytes = self.chunk.bytes().get(self.start..self.start + self.len);
+        bytes.unwrap_or_default()
+    }
+}
+
+/// The sockets of a bridge, on one memory.
+pub(crate) struct XdpSockets {
+    layout: Layout,
+    memory: Arc<Memory>,
+    /// The one that the memory was registered with, bound before any other.
+    first: Option<OwnedFd>,
+    /// Whether the kernel finishes checksums of what is sent from a copy.
+    finishes: bool,
+}
+
+impl XdpSockets {
+    /// None so far, with `chunks` of memory, which nobody has yet.
+    pub(crate) fn new(layout: Layout, chunks: u32) -> io::Result<(Self, Vec<Chunk>)> {
+        let (memory, chunks) = Memory::new(layout.chunk, chunks)?;
+        let sockets = Self {
+            layout,
+            memory,
+            first: None,
+            finishes: false,
+        };
+        Ok((sockets, chunks))
+    }
+
+    /// Registers the memory.
+    fn register(&mut self, fd: &OwnedFd) -> io::Result<()> {
+        let memory = &self.memory;
         let register = |flags, tx_metadata_len| {
             let region = XdpUmemReg {
                 addr: memory.start().as_ptr() as u64,
-                len: len as u64,
-                chunk_size: chunk,
+                len: memory.len() as u64,
+                chunk_size: self.layout.chunk,
                 headroom: 0,
                 flags: XdpUmemRegFlags::from_bits_retain(flags),
                 tx_metadata_len,
             };
-            set_xdp_umem_reg(&fd, region)
+            set_xdp_umem_reg(fd, region)
         };
         // An older kernel does not know what that is.
-        let finishes = register(XDP_UMEM_TX_METADATA_LEN, TX_METADATA as u32).is_ok();
-        if !finishes {
+        self.finishes = register(XDP_UMEM_TX_METADATA_LEN, TX_METADATA as u32).is_ok();
+        if !self.finishes {
             register(0, 0)?;
         }
+        Ok(())
+    }
+
+    /// One more, at a queue of an interface. The first decides whether all are without copies.
+    pub(crate) fn open(&mut self, interface: u32, queue: u32) -> io::Result<XdpSocket> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = socket_with(AddressFamily::XDP, SocketType::RAW, flags, None)?;
+        if self.first.is_none() {
+            self.register(&fd)?;
+        }
+        let Layout { receive, send, .. } = self.layout;
         set_xdp_umem_fill_ring_size(&fd, receive)?;
         set_xdp_umem_completion_ring_size(&fd, send)?;
         set_xdp_rx_ring_size(&fd, receive)?;
@@ -214,38 +157,65 @@ impl XdpSocket {
         let offsets = xdp_mmap_offsets(&fd)?;
         let rx = libc::XDP_PGOFF_RX_RING.cast_unsigned();
         let tx = libc::XDP_PGOFF_TX_RING.cast_unsigned();
-        let mut opened = Self {
+        let mut socket = XdpSocket {
             fill: Ring::map(&fd, libc::XDP_UMEM_PGOFF_FILL_RING, receive, &offsets.fr)?,
             completion: Ring::map(&fd, libc::XDP_UMEM_PGOFF_COMPLETION_RING, send, &offsets.cr)?,
             rx: Ring::map(&fd, rx, receive, &offsets.rx)?,
             tx: Ring::map(&fd, tx, send, &offsets.tx)?,
-            fd,
-            memory,
-            layout,
-            free: (receive..receive + send)
-                .map(|place| u64::from(place) * u64::from(chunk))
-                .collect(),
-            finishes,
+            memory: Arc::clone(&self.memory),
+            lent: 0,
+            finishes: false,
             is_zero_copy: false,
+            fd,
         };
-        for place in 0..receive {
-            opened.fill.put(u64::from(place) * u64::from(chunk));
-        }
-        opened.fill.produced();
-        Ok(opened)
+        self.bind(&socket.fd, interface, queue)?;
+        let options = xdp_options(&socket.fd)?;
+        socket.is_zero_copy = options.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY);
+        // What a driver can finish is its own affair.
+        socket.finishes = self.finishes && !socket.is_zero_copy;
+        Ok(socket)
     }
 
-    /// Binds it to a queue of an interface, without copies where the driver can do that.
-    pub(crate) fn bind(&mut self, interface: u32, queue: u32) -> io::Result<()> {
-        let flags = SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP;
-        bind(&self.fd, &SocketAddrXdp::new(flags, interface, queue))?;
-        let options = xdp_options(&self.fd)?;
-        self.is_zero_copy = options.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY);
-        // What a driver can finish is its own affair.
-        self.finishes &= !self.is_zero_copy;
+    /// Binds one. Flags are those of the first.
+    fn bind(&mut self, fd: &OwnedFd, interface: u32, queue: u32) -> io::Result<()> {
+        if let Some(first) = &self.first {
+            let flags = SocketAddrXdpFlags::XDP_SHARED_UMEM;
+            let address = SocketAddrXdpWithSharedUmem {
+                addr: SocketAddrXdp::new(flags, interface, queue),
+                shared_umem_fd: first.as_fd(),
+            };
+            return Ok(bind(fd, &address)?);
+        }
+        let mut flags = SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP;
+        flags.set(SocketAddrXdpFlags::XDP_COPY, self.layout.copies);
+        bind(fd, &SocketAddrXdp::new(flags, interface, queue))?;
+        self.first = Some(fd.try_clone()?);
         Ok(())
     }
+}
 
+/// A socket with its rings.
+pub(crate) struct XdpSocket {
+    fd: OwnedFd,
+    memory: Arc<Memory>,
+    fill: Ring<u64>,
+    completion: Ring<u64>,
+    rx: Ring<Descriptor>,
+    tx: Ring<Descriptor>,
+    /// Chunks that the kernel has.
+    lent: u32,
+    /// Whether the kernel finishes checksums.
+    finishes: bool,
+    is_zero_copy: bool,
+}
+
+impl Drop for XdpSocket {
+    fn drop(&mut self) {
+        self.memory.forget(self.lent);
+    }
+}
+
+impl XdpSocket {
     /// Whether the interface reads and writes its memory without a copy.
     pub(crate) fn is_zero_copy(&self) -> bool {
         self.is_zero_copy
@@ -253,7 +223,7 @@ impl XdpSocket {
 
     /// The longest frame that it can send.
     pub(crate) fn longest(&self) -> u32 {
-        self.layout.chunk - SEND_AT as u32
+        self.memory.chunk_len() - SEND_AT as u32
     }
 
     /// What becomes readable.
@@ -261,89 +231,93 @@ impl XdpSocket {
         self.fd.try_clone()
     }
 
-    /// The bytes of a chunk that is ours, as far as they lie in memory.
-    fn bytes(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
-        let start = self.memory.at::<u8>(address, len)?;
-        // SAFETY: it lies in the mapping, and chunks that are ours are not touched by the kernel.
-        // `self` is borrowed as long as the slice lives, so there is no second one.
-        Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) })
-    }
-
-    /// Shows up to `most` frames that have arrived, oldest first, with what the program has
-    /// written before them, all zero if it could not. Returns how many there were.
-    pub(crate) fn receive(
-        &mut self,
-        most: usize,
-        mut each: impl FnMut([u8; META], &[u8]),
-    ) -> usize {
-        let mut count = 0;
-        while count < most
-            && let Some(Descriptor { address, len, .. }) = self.rx.take()
+    /// Has the kernel receive into as many of these chunks as it has room for.
+    pub(crate) fn fill(&mut self, chunks: &mut Vec<Chunk>) {
+        while self.fill.has_room()
+            && let Some(chunk) = chunks.pop()
         {
-            count += 1;
-            let (before, len) = (address.saturating_sub(META as u64), len as usize);
-            if let Some(bytes) = self.bytes(before, META + len)
-                && let Some((meta, frame)) = bytes.split_first_chunk_mut::<META>()
-            {
-                each(std::mem::take(meta), frame);
-            }
-            let chunk = u64::from(self.layout.chunk);
-            self.fill.put(address / chunk * chunk);
+            self.fill.put(chunk.lend_empty());
+            self.lent += 1;
         }
-        if count > 0 {
-            self.rx.consumed();
-            self.fill.produced();
-            if self.fill.needs_wakeup() {
-                // Whatever it says, there is nothing to be read here.
-                let _ = recv(&self.fd, &mut [0_u8; 0][..], RecvFlags::DONTWAIT);
-            }
+        self.fill.produced();
+        if self.fill.needs_wakeup() {
+            // Whatever it says, there is nothing to be read here.
+            let _ = recv(&self.fd, &mut [0_u8; 0][..], RecvFlags::DONTWAIT);
         }
-        count
     }
 
-    /// Puts a frame in parts among those to be sent; tells whether there was room.
-    pub(crate) fn put(&mut self, parts: [&[u8]; 3], partial: Option<Partial>) -> bool {
-        if self.free.is_empty() {
-            self.take_back();
+    /// Has the processor fetch up to `most` frames that have arrived, to be [taken](Self::take):
+    /// whole where the kernel has copied them, on another core as a rule, and will copy them again
+    /// when they are sent; else their headers. Yields how many.
+    pub(crate) fn fetch(&mut self, most: usize) -> usize {
+        let waiting = self.rx.ready().min(most as u32);
+        for place in 0..waiting {
+            let Descriptor { address, len, .. } = self.rx.peek(place);
+            let len = if self.is_zero_copy {
+                HEADERS.min(len)
+            } else {
+                len
+            };
+            self.memory.fetch(address, len);
         }
-        let len: usize = parts.iter().map(|part| part.len()).sum();
-        if !self.tx.has_room() || SEND_AT + len > self.layout.chunk as usize {
-            return false;
-        }
-        let Some(chunk) = self.free.pop() else {
-            return false;
-        };
-        let finishes = self.finishes;
-        let bytes = self.bytes(chunk, SEND_AT + len);
-        let bytes = bytes.expect("chunks for sending lie in memory");
-        let (before, frame) = bytes.split_at_mut(SEND_AT);
-        let mut at = 0;
-        for part in parts {
-            frame[at..at + part.len()].copy_from_slice(part);
-            at += part.len();
-        }
-        let left_over = partial.filter(|_| finishes);
-        if let Some((start, offset)) = left_over {
-            let metadata = &mut before[SEND_AT - TX_METADATA..];
+        waiting as usize
+    }
+
+    /// The next frame that has arrived.
+    pub(crate) fn take(&mut self) -> Option<Arrived> {
+        let Descriptor { address, len, .. } = self.rx.take()?;
+        let chunk = self.memory.returned(address)?;
+        self.lent -= 1;
+        Some(Arrived {
+            start: (address % chunk.len() as u64) as usize,
+            len: len as usize,
+            chunk,
+        })
+    }
+
+    /// Says that what was taken was taken.
+    pub(crate) fn taken(&self) {
+        self.rx.consumed();
+    }
+
+    /// Whether there is room for one more frame among those to be sent.
+    pub(crate) fn has_room(&mut self) -> bool {
+        self.tx.has_room()
+    }
+
+    /// Puts the `len` bytes from `start` on among those to be sent, where there is room. `start` is
+    /// at least [`SEND_AT`].
+    pub(crate) fn put(
+        &mut self,
+        mut chunk: Chunk,
+        start: usize,
+        len: usize,
+        partial: Option<Partial>,
+    ) {
+        let (before, frame) = chunk.bytes_mut().split_at_mut(start);
+        let left_over = partial.filter(|_| self.finishes);
+        if let Some((sum, offset)) = left_over {
+            let metadata = &mut before[start - TX_METADATA..];
             metadata[..8].copy_from_slice(&XDP_TXMD_FLAGS_CHECKSUM.to_ne_bytes());
-            metadata[8..10].copy_from_slice(&start.to_ne_bytes());
+            metadata[8..10].copy_from_slice(&sum.to_ne_bytes());
             metadata[10..12].copy_from_slice(&offset.to_ne_bytes());
         } else if let Some(partial) = partial {
-            checksum::finish(frame, partial);
+            checksum::finish(&mut frame[..len], partial);
         }
         self.tx.put(Descriptor {
-            address: chunk + SEND_AT as u64,
+            address: chunk.lend_frame(start),
             len: len as u32,
             options: left_over.map_or(0, |_| XDP_TX_METADATA),
         });
-        true
+        self.lent += 1;
     }
 
-    /// Chunks whose frames have been sent.
-    fn take_back(&mut self) {
+    /// Takes chunks back whose frames have been sent.
+    pub(crate) fn take_back(&mut self, into: &mut Vec<Chunk>) {
         while let Some(address) = self.completion.take() {
-            let chunk = u64::from(self.layout.chunk);
-            self.free.push(address / chunk * chunk);
+            let chunk = self.memory.returned(address);
+            self.lent -= chunk.iter().len() as u32;
+            into.extend(chunk);
         }
         self.completion.consumed();
     }
@@ -384,3 +358,8 @@ impl XdpSocket {
         [counted.rx_dropped + full, counted.tx_invalid_descs]
     }
 }
+
+mod chunk;
+mod ring;
+
+pub(crate) use chunk::Chunk;

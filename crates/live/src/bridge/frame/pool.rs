@@ -2,6 +2,7 @@
 
 use super::cut::Whole;
 use super::{Bytes, Frame, HEAD, HEADROOM, Head, Inner, Own, Parsed, TAIL, VnetHeader};
+use crate::sys::Chunk;
 use sojourn_units::Time;
 use std::sync::Arc;
 
@@ -34,8 +35,10 @@ pub struct Pool {
     /// What parts of super-packets share, without bytes.
     spare_wholes: Vec<Arc<Whole>>,
     pub(super) spare_bytes: usize,
+    /// Of AF_XDP's memory, for frames that are placed there.
+    pub(super) chunks: Vec<Chunk>,
     out: usize,
-    bytes: usize,
+    pub(super) bytes: usize,
     limit: usize,
     /// Bytes that have gone back to the allocator.
     freed: u64,
@@ -50,6 +53,7 @@ impl Pool {
             spare_wholes: Vec::new(),
             spare_tails: std::array::from_fn(|_| Vec::new()),
             spare_bytes: 0,
+            chunks: Vec::new(),
             out: 0,
             bytes: 0,
             limit: limit.saturating_mul(FRAME),
@@ -165,6 +169,10 @@ impl Pool {
         match std::mem::replace(&mut frame.0.bytes, Bytes::Nowhere) {
             Bytes::Nowhere => {}
             Bytes::Own(own) => self.give_own(own),
+            Bytes::Placed(placed) => {
+                self.bytes -= placed.memory();
+                self.chunks.push(placed.chunk);
+            }
             Bytes::Part(part) => {
                 let mut whole = part.into_whole();
                 // Parts come back to one pool, one after the other, so that one is the last.
