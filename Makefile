@@ -57,7 +57,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
 		scripts/demo scripts/dash/run.py scripts/dash/video.py \
-		benches/peers/run.py benches/instructions.py benches/kernel.py
+		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint

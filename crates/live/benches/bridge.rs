@@ -3,7 +3,10 @@
 //! ```sh
 //! cargo bench -p sojourn-live --bench bridge                 # as root, about 90 s
 //! cargo bench -p sojourn-live --bench bridge -- cake pfifo   # beside the kernel's, those
+//! cargo bench -p sojourn-live --bench bridge -- 1514 cake    # of the loads tcp, 100 and 1514 one
 //! ```
+//!
+//! `--alone` leaves the kernel's bridge out, unless it is named, and `--once` has one round.
 //!
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
 //! receiver share the machine's processors, so a figure is of all three; the kernel's bridge
@@ -44,6 +47,17 @@ struct Carried {
     /// Of datagrams that were sent, those in a hundred that did not arrive.
     lost: f64,
 }
+
+/// Of a load that is left out.
+const UNKNOWN: Carried = Carried {
+    per_second: f64::NAN,
+    cpu_ns: f64::NAN,
+    machine_ns: f64::NAN,
+    lost: f64::NAN,
+};
+
+/// Names of the loads.
+const LOADS: [&str; 3] = ["tcp", "100", "1514"];
 
 fn cpu_ns() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
@@ -148,10 +162,25 @@ fn flood(link: &Link, payload: usize) -> Carried {
 }
 
 /// All loads through a bridge of ours, or without one through the kernel's.
-fn round(config: Option<BridgeConfig>) -> [Carried; 3] {
+fn round(config: Option<BridgeConfig>, loads: [bool; 3]) -> [Carried; 3] {
     let link = Link::new();
     let [small, large] = PAYLOADS;
-    let all = || [bulk(&link), flood(&link, small), flood(&link, large)];
+    let [tcp, of_small, of_large] = loads;
+    let all = || {
+        [
+            if tcp { bulk(&link) } else { UNKNOWN },
+            if of_small {
+                flood(&link, small)
+            } else {
+                UNKNOWN
+            },
+            if of_large {
+                flood(&link, large)
+            } else {
+                UNKNOWN
+            },
+        ]
+    };
     let Some(config) = config else {
         link.middle
             .ip("link add br9 type bridge forward_delay 0 mcast_snooping 0
@@ -199,14 +228,30 @@ fn cases() -> Vec<(&'static str, Option<BridgeConfig>)> {
             Some(ours("cake bandwidth 10gbit", &LineRate::Infinite)),
         ),
     ];
-    let words: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| !word.starts_with('-'))
+    let words: Vec<String> = given()
+        .filter(|word| !word.starts_with('-') && !LOADS.contains(&word.as_str()))
         .collect();
+    let is_alone = given().any(|word| word == "--alone");
     cases.retain(|(name, config)| {
-        config.is_none() || words.is_empty() || words.iter().any(|word| name.contains(word))
+        let is_always = config.is_none() && !is_alone;
+        is_always || words.is_empty() || words.iter().any(|word| name.contains(word))
     });
     cases
+}
+
+/// What the program was given.
+fn given() -> impl Iterator<Item = String> {
+    std::env::args().skip(1)
+}
+
+/// The loads that the program was given, or all.
+fn loads() -> [bool; 3] {
+    let named = LOADS.map(|load| given().any(|word| word == load));
+    if named == [false; 3] {
+        [true; 3]
+    } else {
+        named
+    }
 }
 
 fn main() {
@@ -214,11 +259,12 @@ fn main() {
     if std::env::args().any(|word| word == "--test") {
         return;
     }
-    let cases = cases();
+    let (cases, loads) = (cases(), loads());
     let mut rounds: Vec<Vec<[Carried; 3]>> = vec![Vec::new(); cases.len()];
-    for _ in 0..ROUNDS {
+    let is_once = given().any(|word| word == "--once");
+    for _ in 0..if is_once { 1 } else { ROUNDS } {
         for (case, rounds) in cases.iter().zip(&mut rounds) {
-            rounds.push(round(case.1.clone()));
+            rounds.push(round(case.1.clone(), loads));
         }
     }
     print_table(&cases, &rounds);
