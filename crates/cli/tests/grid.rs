@@ -18,15 +18,21 @@ fn grid(file: &str) -> PathBuf {
         .join(file)
 }
 
-/// Use in % and mean time in the queue in ms of every cell, under its parameters.
-fn simulated() -> Vec<([String; 4], f64, f64)> {
+/// What the program says of a scenario, run with these options.
+fn summary(file: &str, options: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_sojourn"))
         .args(["run", "--json"])
-        .arg(grid("tcp.toml"))
+        .args(options)
+        .arg(grid(file))
         .output()
         .expect("the program has been built");
     assert!(output.status.success(), "{output:?}");
-    let summary: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+/// Use in % and mean time in the queue in ms of every cell, under its parameters.
+fn simulated() -> Vec<([String; 4], f64, f64)> {
+    let summary = summary("tcp.toml", &[]);
     let cells = summary["cells"].as_array().expect("a list");
     let number = |value: &Value| value.as_f64().expect("a number");
     cells
@@ -114,13 +120,7 @@ fn figures(cell: &Value) -> [f64; 5] {
 #[test]
 fn flows_started_apart_agree_with_the_kernel() {
     const SEEDS: usize = 6;
-    let output = Command::new(env!("CARGO_BIN_EXE_sojourn"))
-        .args(["run", "--json", "--seeds", &SEEDS.to_string()])
-        .arg(grid("starts.toml"))
-        .output()
-        .expect("the program has been built");
-    assert!(output.status.success(), "{output:?}");
-    let summary: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let summary = summary("starts.toml", &["--seeds", &SEEDS.to_string()]);
     let cells = summary["cells"].as_array().expect("a list");
     let measured = fs::read_to_string(grid("starts.csv")).expect("it stands beside the scenario");
     let rows = measured.lines().filter(|line| !line.starts_with('#'));

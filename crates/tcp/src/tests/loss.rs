@@ -222,24 +222,19 @@ fn a_lost_last_segment_is_repaired_by_the_probe() {
     assert_eq!(pair.ends[A].info().counters.timeouts, 0);
 }
 
+/// A whole window of ten that is lost, and these segments by the number of their transmission.
+fn first_ten_and(more: &[(u64, u32)]) -> &'static [(u64, u32)] {
+    let window = (0..10).map(|segment| (segment, 0));
+    let lost: Vec<_> = window.chain(more.iter().copied()).collect();
+    lost.leak()
+}
+
 /// A whole window and the first retransmission are lost. After the handshake RTO = 300 ms
 /// (RFC 6298): timeouts at 400 and, doubled, 1000 ms; then slow start from one segment.
 #[test]
 fn timeouts_back_off_and_slow_start_begins_at_one() {
-    const ALL: &[(u64, u32)] = &[
-        (0, 0),
-        (1, 0),
-        (2, 0),
-        (3, 0),
-        (4, 0),
-        (5, 0),
-        (6, 0),
-        (7, 0),
-        (8, 0),
-        (9, 0),
-        (0, 1),
-    ];
-    let pair = run(&reno(), ALL, 10, 5000);
+    let lost = first_ten_and(&[(0, 1)]);
+    let pair = run(&reno(), lost, 10, 5000);
     assert_eq!(sent_at(&pair, 100), range(0, 9));
     assert_eq!(pair.trace(MSS)[10..12], [(400, 0, true), (1000, 0, true)]);
     assert_eq!(sent_at(&pair, 1100), [-1, -2]);
@@ -503,26 +498,13 @@ fn blocks_that_come_together_are_no_reordering() {
 /// (Linux `tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`), not with another timeout.
 #[test]
 fn a_retransmission_lost_after_a_timeout_starts_a_recovery() {
-    const LOST: [(u64, u32); 12] = [
-        (0, 0),
-        (1, 0),
-        (2, 0),
-        (3, 0),
-        (4, 0),
-        (5, 0),
-        (6, 0),
-        (7, 0),
-        (8, 0),
-        (9, 0),
-        (9, 1),
-        (1, 1),
-    ];
     let config = Config {
         rack: true,
         frto: false,
         ..reno()
     };
-    let pair = run(&config, &LOST, 10, 3000);
+    let lost = first_ten_and(&[(9, 1), (1, 1)]);
+    let pair = run(&config, lost, 10, 3000);
     let counters = pair.ends[A].info().counters;
     assert_eq!(pair.delivered[B], 10_000);
     assert_eq!((counters.timeouts, counters.fast_recoveries), (1, 1));
