@@ -7,8 +7,7 @@ mod common;
 use common::process::{Running, bridge, program};
 use common::rig::{Link, available, devices, exchange, offload};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 use std::thread;
 use std::time::Duration;
@@ -69,13 +68,6 @@ fn a_name_says_nothing_about_who_made_a_bridge() {
     process.interrupt();
     assert_eq!(devices(&link), before, "it stays");
     assert_eq!(exchange(&link), PASSES, "through the user's own");
-}
-
-/// Where the claims of the link's middle are.
-fn state(link: &Link) -> PathBuf {
-    let namespace = || fs::metadata("/proc/thread-self/ns/net").expect("it has a file");
-    let inode = link.middle.run(|| namespace().ino());
-    PathBuf::from(format!("/run/sojourn/net-{inode}"))
 }
 
 /// Whether an address is still there.
@@ -142,7 +134,10 @@ fn what_a_killed_bridge_changed_is_undone() {
     start(&link).interrupt();
     assert!(is_on());
     assert_eq!(devices(&link), before);
-    assert!(!state(&link).exists(), "nor is an empty folder left");
+    assert!(
+        !link.middle.claims().exists(),
+        "nor is an empty folder left"
+    );
     // And so does nobody's successor.
     start(&link).kill();
     let told = output(&link, "bridge --restore");
@@ -152,7 +147,7 @@ fn what_a_killed_bridge_changed_is_undone() {
     assert!(told.contains("offloads are on again"), "{told}");
     assert!(told.contains("the kernel bridge is removed"), "{told}");
     assert!(is_on());
-    assert!(!state(&link).exists());
+    assert!(!link.middle.claims().exists());
     assert_eq!(devices(&link), before);
 }
 

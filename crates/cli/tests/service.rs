@@ -6,8 +6,10 @@ mod common;
 
 use common::process::{Running, ctl, program};
 use common::rig::{Link, available, exchange};
-use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use sojourn_live::STATE;
+use std::fs::{self, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -133,13 +135,9 @@ fn the_unit_exposes_little() {
     assert!(level.is_some_and(|level: f64| level < 3.0), "{text}");
 }
 
-/// The unit's capabilities are enough, for a user that has nothing else.
-#[test]
-fn root_is_not_needed() {
+/// The program with the unit's capabilities, for a user that has nothing else.
+fn as_nobody(dir: &Path, link: &Link) -> Command {
     const NOBODY: u32 = 65534;
-    if !available() {
-        return;
-    }
     let (_, unit) = unit();
     let ambient = unit
         .lines()
@@ -150,24 +148,15 @@ fn root_is_not_needed() {
         .map(|cap| format!("+{}", cap.trim_start_matches("CAP_").to_lowercase()))
         .collect();
     let caps = caps.join(",");
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
     chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
-    fs::write(
-        dir.join("bridge.toml"),
-        format!("{FILE}fail_open = \"require\"\n"),
-    )
-    .unwrap();
-    let link = Link::new();
-    // As RuntimeDirectory= makes it; here it is shared with root's bridges of other namespaces.
-    let namespace = link
-        .middle
-        .run(|| fs::metadata("/proc/thread-self/ns/net").unwrap().ino());
-    let state = PathBuf::from(format!("/run/sojourn/net-{namespace}"));
-    fs::create_dir_all(&state).unwrap();
-    chown(&state, Some(NOBODY), Some(NOBODY)).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions("/run/sojourn", mode).unwrap();
+    // As RuntimeDirectory= makes it; here it is shared with root's bridges of other namespaces,
+    // the last of which may remove the folder around it in between.
+    let state = link.middle.claims();
+    while let Err(error) = fs::create_dir_all(state) {
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+    chown(state, Some(NOBODY), Some(NOBODY)).unwrap();
+    fs::set_permissions(STATE, Permissions::from_mode(0o755)).unwrap();
     // The program itself may stand where nobody may look.
     let copy = dir.join("sojourn");
     fs::copy(env!("CARGO_BIN_EXE_sojourn"), &copy).unwrap();
@@ -181,12 +170,24 @@ fn root_is_not_needed() {
     command.arg(format!("--inh-caps=-all,{caps}"));
     command.arg(format!("--ambient-caps=-all,{caps}"));
     command.arg(format!("--bounding-set=-all,{caps}"));
+    command.arg(copy).current_dir(dir);
     command
-        .arg(copy)
-        .args(["bridge", "--config", "bridge.toml"])
-        .current_dir(dir);
-    let command = command.stdout(Stdio::piped());
-    let mut process = link.middle.run(|| Running::start(command));
+}
+
+#[test]
+fn root_is_not_needed() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let file = format!("{FILE}fail_open = \"require\"\n");
+    fs::write(dir.join("bridge.toml"), file).unwrap();
+    let link = Link::new();
+    let mut command = as_nobody(dir, &link);
+    command.args(["bridge", "--config", "bridge.toml"]);
+    command.stdout(Stdio::piped());
+    let mut process = link.middle.run(|| Running::start(&mut command));
     let ready = process.first_line();
     assert!(
         ready.contains("kernel bridge `sojourn0` takes over"),
@@ -194,5 +195,26 @@ fn root_is_not_needed() {
     );
     assert_eq!(exchange(&link), [100, 0, 100, 0]);
     process.interrupt();
-    let _ = fs::remove_dir(&state);
+}
+
+#[test]
+fn what_root_has_left_is_not_nobodys() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let mut command = as_nobody(dir.path(), &link);
+    let claim = link.middle.claims().join("a1");
+    fs::write(&claim, "{}").unwrap();
+    fs::set_permissions(&claim, Permissions::from_mode(0o600)).unwrap();
+    command.args(["bridge", "a1", "b1"]);
+    let output = link.middle.run(|| command.output()).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let expected = format!(
+        "sojourn: `a1` bears the claim {} of user 0; `sojourn bridge --restore` as that user \
+         undoes what was left there\n",
+        claim.display()
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), expected);
 }

@@ -113,12 +113,23 @@ impl Claim {
     /// Claims an interface of the calling thread's namespace.
     ///
     /// # Errors
-    /// When a living bridge has it, by its process.
+    /// When a living bridge has it, by its process; when another user's killed one has left it.
     pub(crate) fn take(interface: &Interface) -> Result<Self, BridgeError> {
         let name = &interface.name;
         let what = format!("claim `{name}` in {STATE}");
         let path = folder().doing(&what)?.join(name);
-        let Some(file) = lock_in_folder(&path).doing(&what)? else {
+        let locked = lock_in_folder(&path).map_err(|error| {
+            let denied = error.kind() == io::ErrorKind::PermissionDenied;
+            match fs::metadata(&path) {
+                Ok(there) if denied => BridgeError::ClaimOfOther {
+                    interface: name.clone(),
+                    claim: path.clone(),
+                    user: there.uid(),
+                },
+                _ => BridgeError::io(&what, error),
+            }
+        });
+        let Some(file) = locked? else {
             let holder = File::open(&path).map(|file| read(&file)["process"].as_u64());
             return Err(BridgeError::Claimed {
                 interface: name.clone(),

@@ -3,6 +3,7 @@
 use crate::fail_open::FailOpenError;
 use sojourn_world::BeyondWorkers;
 use std::io;
+use std::path::PathBuf;
 
 /// A sentence for the user, with what would help.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,20 @@ pub enum BridgeError {
         interface: String,
         /// That bridge's process, if it is known.
         holder: Option<u64>,
+    },
+    /// Another user's bridge was killed and has left its claim.
+    #[error(
+        "`{interface}` bears the claim {} of user {user}; `sojourn bridge --restore` as that user \
+         undoes what was left there",
+        .claim.display()
+    )]
+    ClaimOfOther {
+        /// The interface.
+        interface: String,
+        /// The file that only that user can read.
+        claim: PathBuf,
+        /// Who that is.
+        user: u32,
     },
     /// A kernel bridge that cannot be the way round forwards between the interfaces.
     #[error(
@@ -91,6 +106,9 @@ impl BridgeError {
             | Self::NotEthernet(name)
             | Self::Down(name)
             | Self::Claimed {
+                interface: name, ..
+            }
+            | Self::ClaimOfOther {
                 interface: name, ..
             } => Some(name),
             _ => None,

@@ -11,10 +11,12 @@ use sojourn_live::Live;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +65,31 @@ pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
 /// A network namespace held by an open file.
 pub struct Net {
     handle: File,
+    claims: Arc<Claims>,
+}
+
+/// Where bridges leave what they claim in a namespace. The kernel gives a namespace's number to a
+/// later one, so whatever killed bridges have left goes with the namespace.
+struct Claims(PathBuf);
+
+impl Claims {
+    fn of(handle: &File) -> Self {
+        let number = handle.metadata().expect("an open file has them").ino();
+        let claims = Self(Path::new(sojourn_live::STATE).join(format!("net-{number}")));
+        // Of a test that was killed itself.
+        claims.remove();
+        claims
+    }
+
+    fn remove(&self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        self.remove();
+    }
 }
 
 impl Net {
@@ -81,7 +108,8 @@ impl Net {
         })
         .join()
         .expect("the namespace is made");
-        Self { handle }
+        let claims = Arc::new(Claims::of(&handle));
+        Self { handle, claims }
     }
 
     /// Runs `work` on a thread inside.
@@ -102,6 +130,11 @@ impl Net {
         // SAFETY: the descriptor is an open namespace.
         let result = unsafe { libc::setns(self.handle.as_raw_fd(), libc::CLONE_NEWNET) };
         assert_eq!(result, 0, "setns: {}", io::Error::last_os_error());
+    }
+
+    /// Where bridges that live here keep their claims.
+    pub fn claims(&self) -> &Path {
+        &self.claims.0
     }
 
     /// A path that leads here, for `ip link set … netns`.
@@ -168,7 +201,8 @@ impl Link {
     pub fn beside(&self) -> Self {
         let (client, server) = (Net::new(), Net::new());
         let handle = self.middle.handle.try_clone().expect("one more descriptor");
-        let middle = Net { handle };
+        let claims = Arc::clone(&self.middle.claims);
+        let middle = Net { handle, claims };
         for (device, net, end) in [("a2", &client, "a0"), ("b2", &server, "b0")] {
             let there = net.path();
             middle.ip(&format!(
