@@ -82,6 +82,8 @@ fn found(dir: &Path, files: &[&Path], more: &[&str]) -> DocumentMut {
     assert!(output.status.success(), "{error}");
     assert_eq!(error, "", "nothing but the scenario is printed");
     let text = String::from_utf8(output.stdout).expect("a scenario is text");
+    // With `--nocapture`: the figures that `docs/fit.md` quotes.
+    println!("{text}");
     std::fs::write(dir.join("found.toml"), &text).expect("the folder is the test's own");
     let check = sojourn(&["check", "found.toml"], dir);
     assert!(check.status.success(), "{text}");

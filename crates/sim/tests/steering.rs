@@ -1,5 +1,6 @@
 //! AQM Steering before a link with TCP behind it, under other policies, round trips and loads than
-//! those of its study. All at 100 Mbit/s: what is asked is a matter of shares and times.
+//! those of its study. All at 100 Mbit/s: what is asked is a matter of shares and times. With
+//! `--nocapture` the figures are printed that `docs/studies/steering.md` quotes.
 
 mod common;
 use common::*;
@@ -50,6 +51,12 @@ fn used(link: &LinkResult) -> f64 {
     link.utilisation.expect("it has a rate")
 }
 
+/// Says what the page about the study quotes.
+fn tell(what: &str, link: &LinkResult) {
+    let used = 100.0 * used(link);
+    println!("{what}: {used:.2} % used, p95 {:.2} ms", link.sojourn.p95);
+}
+
 fn series<'a>(link: &'a LinkResult, metric: &str) -> &'a Series {
     let found = link.series.iter().find(|series| series.metric == metric);
     found.expect("recorded")
@@ -82,6 +89,7 @@ fn a_lower_utilisation_and_delay_are_met_over_every_aqm() {
             &format!("steer util 90% delay 5ms over {aqm} limit 5000"),
             cubic(9),
         ));
+        tell(&format!("90 %, 5 ms over {aqm}"), &link);
         assert!(used(&link) >= 0.9, "{aqm}: {}", used(&link));
         let (_, highest) = range(&values(&link, "target", 1.0, 120.0));
         assert!(highest <= 5.0, "{aqm}: {highest}");
@@ -112,6 +120,7 @@ fn half_the_link_is_left_free_under_a_ceiling_of_half() {
         // The virtual queue's rate has a time constant of 20 s.
         (cell.duration, cell.warmup) = (ms(240_000), ms(120_000));
         let link = up(&cell);
+        tell(&format!("ceiling 50 % over {aqm}"), &link);
         assert!((0.4..=0.5).contains(&used(&link)), "{aqm}: {}", used(&link));
         assert!(link.sojourn.p95 < 1.0, "{aqm}: {}", link.sojourn.p95);
         assert!(!values(&link, "virtual_rate", 120.0, 240.0).is_empty());
@@ -132,6 +141,7 @@ fn short_and_long_round_trips_and_reno_use_the_link() {
             flows,
         ));
         let what = format!("{algorithm:?} at {rtt} ms");
+        tell(&what, &link);
         assert!(used(&link) >= 0.99, "{what}: {}", used(&link));
         assert!(link.sojourn.p95 < 30.0, "{what}: {}", link.sojourn.p95);
         // The longer the way, the deeper the queue swings, and the more of it must stay; on a short
@@ -185,6 +195,7 @@ fn a_policy_that_cannot_be_met_says_so_and_stands_still() {
         let flows = long(1, Algorithm::Cubic, ms(100));
         let steering = format!("steer util 99% delay 1ms over {aqm} limit 5000");
         let link = up(&cell(&steering, flows));
+        tell(&format!("1 ms, one flow over {aqm}"), &link);
         assert!(used(&link) < 0.99, "{aqm}: {}", used(&link));
         // A single flow's bursts may also keep the delay above a millisecond for a while.
         assert!(
@@ -240,6 +251,7 @@ fn bursts_beside_long_flows_leave_the_policy_met() {
         "steer util 99% delay 30ms over gsp limit 5000",
         flows,
     ));
+    tell("bursts beside long flows", &link);
     assert!(used(&link) >= 0.99, "{}", used(&link));
     assert!(link.sojourn.p95 < 30.0, "{}", link.sojourn.p95);
 }
