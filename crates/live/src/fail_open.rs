@@ -14,11 +14,6 @@ use crate::clock::Clock;
 use crate::interface::{Interface, has_address};
 use crate::lab::netlink::Netlink;
 use crate::sys::Gate;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkPayload};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{
-    BridgeStpState, InfoBridge, InfoData, InfoKind, LinkAttribute, LinkInfo, LinkMessage,
-};
 use sojourn_units::Time;
 use std::io;
 use thiserror::Error;
@@ -202,9 +197,8 @@ pub(crate) fn remove_own(own: &OwnBridge) -> bool {
 
 /// Whether there is a bridge of this index and alias.
 fn is_own(netlink: &mut Netlink, own: &OwnBridge) -> bool {
-    let alias = LinkAttribute::IfAlias(own.alias.clone());
-    let link = get(netlink, own.index);
-    link.is_ok_and(|link| link.attributes.contains(&alias))
+    let link = netlink.link(own.index);
+    link.is_ok_and(|link| link.alias() == Some(&own.alias))
 }
 
 /// The name of the bridge to which both interfaces belong, if there is one.
@@ -245,46 +239,19 @@ fn remember(claims: &mut [Claim], own: Option<&OwnBridge>) -> Result<(), FailOpe
     remembered.map_err(FailOpenError::of("remember the bridge"))
 }
 
-/// A message about the link with this index.
-fn about(index: u32) -> LinkMessage {
-    let mut link = LinkMessage::default();
-    link.header.index = index;
-    link
-}
-
-fn get(netlink: &mut Netlink, index: u32) -> io::Result<LinkMessage> {
-    match netlink.request(RouteNetlinkMessage::GetLink(about(index)), NLM_F_REQUEST)? {
-        NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) => Ok(link),
-        _ => Err(io::Error::other("an unexpected netlink answer")),
-    }
-}
-
 /// What the interface is enslaved to.
 fn master_of(netlink: &mut Netlink, interface: &Interface) -> Result<Option<u32>, FailOpenError> {
-    let link = get(netlink, interface.index)
-        .map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
-    let mut attributes = link.attributes.iter();
-    Ok(attributes.find_map(|attribute| match attribute {
-        LinkAttribute::Controller(index) => Some(*index),
-        _ => None,
-    }))
+    let link = netlink.link(interface.index);
+    let link = link.map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
+    Ok(link.master())
 }
 
 /// The name of the master, which must be a bridge.
 fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, FailOpenError> {
-    let link = get(netlink, index).map_err(FailOpenError::of("ask about the bridge"))?;
-    let mut name = String::new();
-    let mut is_bridge = false;
-    for attribute in link.attributes {
-        match attribute {
-            LinkAttribute::IfName(text) => name = text,
-            LinkAttribute::LinkInfo(info) => {
-                is_bridge |= info.contains(&LinkInfo::Kind(InfoKind::Bridge));
-            }
-            _ => {}
-        }
-    }
-    if !is_bridge {
+    let link = netlink.link(index);
+    let link = link.map_err(FailOpenError::of("ask about the bridge"))?;
+    let name = link.name().unwrap_or_default().to_owned();
+    if !link.is_bridge() {
         return Err(FailOpenError::OtherMaster(name));
     }
     Ok(name)
@@ -295,20 +262,7 @@ fn bridge_name(netlink: &mut Netlink, index: u32) -> Result<String, FailOpenErro
 fn create(netlink: &mut Netlink) -> Result<(String, OwnBridge), FailOpenError> {
     for number in 0..MOST {
         let name = format!("{NAME}{number}");
-        let mut link = LinkMessage::default();
-        link.attributes = vec![
-            LinkAttribute::IfName(name.clone()),
-            LinkAttribute::LinkInfo(vec![
-                LinkInfo::Kind(InfoKind::Bridge),
-                LinkInfo::Data(InfoData::Bridge(vec![
-                    InfoBridge::ForwardDelay(0),
-                    InfoBridge::StpState(BridgeStpState::Disabled),
-                    InfoBridge::MulticastSnooping(false),
-                ])),
-            ]),
-        ];
-        let message = RouteNetlinkMessage::NewLink(link);
-        match netlink.change(message, NLM_F_CREATE | NLM_F_EXCL) {
+        match netlink.bridge(&name) {
             Ok(()) => {
                 // The bridge itself must not speak IPv6 on the link. Without this file there
                 // is no IPv6.
@@ -316,9 +270,7 @@ fn create(netlink: &mut Netlink) -> Result<(String, OwnBridge), FailOpenError> {
                 let index = Interface::index_of(&name)
                     .map_err(FailOpenError::of(format!("look up the bridge `{name}`")))?;
                 let alias = format!("sojourn {:016x}", random_word());
-                let mut named = about(index);
-                named.attributes = vec![LinkAttribute::IfAlias(alias.clone())];
-                if let Err(error) = netlink.change(RouteNetlinkMessage::SetLink(named), 0) {
+                if let Err(error) = netlink.set_alias(index, &alias) {
                     remove(netlink, index);
                     return Err(FailOpenError::of("give the bridge an alias")(error));
                 }
@@ -336,14 +288,12 @@ fn create(netlink: &mut Netlink) -> Result<(String, OwnBridge), FailOpenError> {
 
 fn build(netlink: &mut Netlink, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
     for port in ports {
-        let mut link = about(port.index);
-        link.attributes = vec![LinkAttribute::Controller(bridge)];
-        netlink.change(RouteNetlinkMessage::SetLink(link), 0)?;
+        netlink.set_master(port.index, bridge)?;
     }
     netlink.up(bridge)
 }
 
 fn remove(netlink: &mut Netlink, index: u32) {
     // It may be gone with its namespace.
-    let _ = netlink.change(RouteNetlinkMessage::DelLink(about(index)), 0);
+    let _ = netlink.delete(index);
 }

@@ -20,6 +20,7 @@ mod lab;
 mod moderation;
 mod napi;
 mod nat;
+mod netlink;
 mod ordered;
 mod packet_socket;
 mod port;

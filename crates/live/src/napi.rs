@@ -4,16 +4,13 @@
 //! `Documentation/netlink/specs/netdev.yaml`; what an instance may be told is from Linux 6.13), and
 //! `Documentation/networking/napi.rst` for what it means.
 
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use crate::netlink::{
+    ACK, DONE, DUMP, ERROR, Socket, attribute, connect, find, message, messages, outcome,
+    protocols::NETLINK_GENERIC, short, word,
+};
 use sojourn_units::Span;
 use std::io;
 
-/// Of `linux/netlink.h`.
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP: u16 = 0x300;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 /// The family that knows the numbers of others (`linux/genetlink.h`): its own number, the command,
 /// and attributes for a family's number and name.
 const GENL_ID_CTRL: u16 = 16;
@@ -28,10 +25,8 @@ const NETDEV_A_NAPI_IFINDEX: u16 = 1;
 const NETDEV_A_NAPI_ID: u16 = 2;
 const NETDEV_A_NAPI_DEFER_HARD_IRQS: u16 = 5;
 const NETDEV_A_NAPI_GRO_FLUSH_TIMEOUT: u16 = 6;
-/// Lengths of the header of a message, of generic netlink's own, and of an attribute's.
-const MESSAGE: usize = 16;
+/// Length of generic netlink's own header.
 const GENERIC: usize = 4;
-const ATTRIBUTE: usize = 4;
 
 /// A socket to those of the namespace that it was opened in.
 pub(crate) struct Napis {
@@ -52,77 +47,37 @@ impl Asked {
     fn new(family: u16, flags: u16, command: u8) -> Self {
         Self {
             family,
-            flags: NLM_F_REQUEST | flags,
+            flags,
             command,
             attributes: Vec::new(),
         }
     }
 
     fn with(mut self, kind: u16, value: &[u8]) -> Self {
-        let len = (ATTRIBUTE + value.len()) as u16;
-        self.attributes.extend(len.to_ne_bytes());
-        self.attributes.extend(kind.to_ne_bytes());
-        self.attributes.extend(value);
-        self.attributes
-            .resize(self.attributes.len().next_multiple_of(4), 0);
+        self.attributes.extend(attribute(kind, value));
         self
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let len = (MESSAGE + GENERIC + self.attributes.len()) as u32;
-        let mut bytes = Vec::from(len.to_ne_bytes());
-        bytes.extend(self.family.to_ne_bytes());
-        bytes.extend(self.flags.to_ne_bytes());
-        // Neither a sequence number nor the sender's: there is one request at a time.
-        bytes.extend([0; 8]);
-        bytes.extend([self.command, 1, 0, 0]);
-        bytes.extend(&self.attributes);
-        bytes
+        let header = [self.command, 1, 0, 0];
+        message(self.family, self.flags, &header, &self.attributes)
     }
 }
 
-/// The number that `bytes` begin with.
-fn short(bytes: &[u8]) -> Option<u16> {
-    Some(u16::from_ne_bytes(*bytes.first_chunk()?))
-}
-
-/// The same of four bytes.
-fn word(bytes: &[u8]) -> Option<u32> {
-    Some(u32::from_ne_bytes(*bytes.first_chunk()?))
-}
-
-/// Takes the first of several pieces off `bytes`: those of its length, which is up to a multiple of
-/// four with the next.
-fn piece<'a>(bytes: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
-    let piece = bytes.get(..len)?;
-    *bytes = &bytes[len.next_multiple_of(4).min(bytes.len())..];
-    Some(piece)
-}
-
-/// The value of the first attribute of a kind.
-fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
-    while let Some(len) = short(bytes) {
-        let kind = short(bytes.get(2..)?)?;
-        let one = piece(&mut bytes, len.into())?;
-        let value = one.get(ATTRIBUTE..)?;
-        if kind == wanted {
-            return Some(value);
-        }
-    }
-    None
+/// The value of an attribute of four bytes.
+fn number(attributes: &[u8], kind: u16) -> Option<u32> {
+    word(find(attributes, kind)?, 0)
 }
 
 impl Napis {
     pub(crate) fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_GENERIC)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
+        let socket = connect(NETLINK_GENERIC)?;
         let mut napis = Self { socket, family: 0 };
         let asked = Asked::new(GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY);
         let asked = asked.with(CTRL_ATTR_FAMILY_NAME, FAMILY);
         let mut family = None;
         napis.ask(&asked, |answer| {
-            family = attribute(answer, CTRL_ATTR_FAMILY_ID).and_then(short);
+            family = find(answer, CTRL_ATTR_FAMILY_ID).and_then(short);
         })?;
         let unknown = || io::Error::from_raw_os_error(libc::EOPNOTSUPP);
         napis.family = family.ok_or_else(unknown)?;
@@ -131,11 +86,11 @@ impl Napis {
 
     /// The numbers of those of the interface with this index.
     pub(crate) fn of(&self, interface: u32) -> io::Result<Vec<u32>> {
-        let asked = Asked::new(self.family, NLM_F_DUMP, NETDEV_CMD_NAPI_GET);
+        let asked = Asked::new(self.family, DUMP, NETDEV_CMD_NAPI_GET);
         let asked = asked.with(NETDEV_A_NAPI_IFINDEX, &interface.to_ne_bytes());
         let mut found = Vec::new();
         self.ask(&asked, |answer| {
-            found.extend(attribute(answer, NETDEV_A_NAPI_ID).and_then(word));
+            found.extend(number(answer, NETDEV_A_NAPI_ID));
         })?;
         Ok(found)
     }
@@ -145,7 +100,7 @@ impl Napis {
     pub(crate) fn defer(&self, napi: u32, deferral: Span) -> io::Result<()> {
         let polls = u32::from(!deferral.is_zero());
         let nanos = deferral.as_nanos();
-        let asked = Asked::new(self.family, NLM_F_ACK, NETDEV_CMD_NAPI_SET)
+        let asked = Asked::new(self.family, ACK, NETDEV_CMD_NAPI_SET)
             .with(NETDEV_A_NAPI_ID, &napi.to_ne_bytes())
             .with(NETDEV_A_NAPI_DEFER_HARD_IRQS, &polls.to_ne_bytes())
             .with(NETDEV_A_NAPI_GRO_FLUSH_TIMEOUT, &nanos.to_ne_bytes());
@@ -155,29 +110,17 @@ impl Napis {
     /// Sends a request, and shows the attributes of each answer.
     fn ask(&self, asked: &Asked, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         self.socket.send(&asked.bytes(), 0)?;
-        let goes_on = asked.flags & NLM_F_DUMP != 0;
+        let goes_on = asked.flags & DUMP != 0;
         loop {
             let (answer, _) = self.socket.recv_from_full()?;
-            let mut answer = &answer[..];
-            while let Some(len) = word(answer) {
-                let whole = (len as usize).max(MESSAGE);
-                let Some(message) = piece(&mut answer, whole) else {
-                    break;
-                };
-                let kind = message.get(4..).and_then(short);
-                let rest = message.get(MESSAGE..).unwrap_or_default();
+            for (kind, body) in messages(&answer) {
                 match kind {
-                    Some(NLMSG_ERROR) => {
-                        return match word(rest).map(u32::cast_signed) {
-                            Some(code @ ..0) => Err(io::Error::from_raw_os_error(-code)),
-                            _ => Ok(()),
-                        };
-                    }
-                    Some(NLMSG_DONE) => return Ok(()),
-                    _ => each(rest.get(GENERIC..).unwrap_or_default()),
+                    ERROR => return outcome(body),
+                    DONE => return Ok(()),
+                    _ => each(body.get(GENERIC..).unwrap_or_default()),
                 }
             }
-            if !goes_on && asked.flags & NLM_F_ACK == 0 {
+            if !goes_on && asked.flags & ACK == 0 {
                 return Ok(());
             }
         }
@@ -230,9 +173,9 @@ pub(crate) mod tests {
         let mut told = None;
         let asked = asked.with(NETDEV_A_NAPI_ID, &napi.to_ne_bytes());
         let answered = napis.ask(&asked, |answer| {
-            let polls = attribute(answer, NETDEV_A_NAPI_DEFER_HARD_IRQS).and_then(word);
+            let polls = number(answer, NETDEV_A_NAPI_DEFER_HARD_IRQS);
             // A number of the kernel's `uint` has four bytes if it fits.
-            let nanos = attribute(answer, NETDEV_A_NAPI_GRO_FLUSH_TIMEOUT).and_then(word);
+            let nanos = number(answer, NETDEV_A_NAPI_GRO_FLUSH_TIMEOUT);
             told = polls.zip(nanos);
         });
         answered.expect("it is there");
@@ -254,20 +197,5 @@ pub(crate) mod tests {
                 .expect_err("there is none");
             assert_eq!(gone.raw_os_error(), Some(libc::ENOENT));
         });
-    }
-
-    #[test]
-    fn nothing_in_an_answer_panics() {
-        let asked = Asked::new(20, 0, 1)
-            .with(3, b"odd")
-            .with(4, &7_u32.to_ne_bytes());
-        let attributes = &asked.bytes()[MESSAGE + GENERIC..];
-        assert_eq!(attribute(attributes, 4).and_then(word), Some(7));
-        assert_eq!(attribute(attributes, 5), None);
-        for cut in 0..attributes.len() {
-            attribute(&attributes[..cut], 4);
-            attribute(&attributes[cut..], 4);
-        }
-        assert_eq!(attribute(&[0; 8], 4), None);
     }
 }

@@ -39,8 +39,19 @@ const LINK_START: &str = "link_start";
 const LINK_END: &str = "link_end";
 /// Major number of both.
 pub(crate) const LINK: u16 = 1;
+/// Requests of rtnetlink about a queue.
+pub(crate) const RTM_NEWQDISC: u16 = 36;
+const RTM_GETQDISC: u16 = 38;
 /// The words that name them as a parent.
 const IN_LINK: &str = "parent 1:1";
+
+/// `struct tcmsg`: the queue with this major number at a device.
+pub(crate) fn tcmsg(device: u32, major: u16) -> [u8; 20] {
+    let mut header = [0; 20];
+    header[4..8].copy_from_slice(&device.to_ne_bytes());
+    header[8..12].copy_from_slice(&(u32::from(major) << 16).to_ne_bytes());
+    header
+}
 
 /// What of a spec the kernel's queues lack; nothing when they have it all.
 pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {

@@ -5,15 +5,13 @@
 //! a rule of two expressions, `immediate` and `nat`: the address goes into a register, and from
 //! there into the packet.
 
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use crate::netlink::{
+    ACK, APPEND, CREATE, ERROR, NESTED, attribute, connect, messages, outcome,
+    protocols::NETLINK_NETFILTER,
+};
 use std::io;
 use std::net::Ipv4Addr;
 
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLM_F_CREATE: u16 = 0x400;
-const NLM_F_APPEND: u16 = 0x800;
-const NLMSG_ERROR: u16 = 2;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
 /// Subsystem nf_tables, and its requests.
@@ -27,7 +25,6 @@ const POST_ROUTING: u32 = 4;
 const PRIORITY: u32 = 100;
 /// `NFT_NAT_SNAT`.
 const SOURCE: u32 = 0;
-const NESTED: u16 = 0x8000;
 const NAME: &[u8] = b"sojourn\0";
 
 /// Gives all that leaves the calling thread's namespace this source address.
@@ -59,17 +56,15 @@ pub(super) fn translate_to(address: Ipv4Addr) -> io::Result<()> {
         attribute(2, NAME),
         attribute(4 | NESTED, &expressions.concat()),
     ];
-    let create = NLM_F_ACK | NLM_F_CREATE;
+    let create = ACK | CREATE;
     let batch = [
         message(BATCH_BEGIN, 0, 0, NF_TABLES, &[]),
         message(NEW_TABLE, create, IPV4, 0, &attribute(1, NAME)),
         message(NEW_CHAIN, create, IPV4, 0, &chain.concat()),
-        message(NEW_RULE, create | NLM_F_APPEND, IPV4, 0, &rule.concat()),
+        message(NEW_RULE, create | APPEND, IPV4, 0, &rule.concat()),
         message(BATCH_END, 0, 0, NF_TABLES, &[]),
     ];
-    let mut socket = Socket::new(NETLINK_NETFILTER)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
+    let socket = connect(NETLINK_NETFILTER)?;
     socket.send(&batch.concat(), 0)?;
     let mut acknowledged = 0;
     while acknowledged < 3 {
@@ -80,51 +75,23 @@ pub(super) fn translate_to(address: Ipv4Addr) -> io::Result<()> {
 }
 
 /// Counts acknowledgements; the first error ends it.
-fn acks(mut answers: &[u8]) -> io::Result<usize> {
+fn acks(answers: &[u8]) -> io::Result<usize> {
     let mut count = 0;
-    while let Some((header, rest)) = answers.split_at_checked(16) {
-        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |b| u32::from_ne_bytes(*b));
-        let kind = u16::from_ne_bytes([header[4], header[5]]);
-        if kind == NLMSG_ERROR {
-            match word(rest).cast_signed() {
-                0 => count += 1,
-                error => return Err(io::Error::from_raw_os_error(-error)),
-            }
-        }
-        let len = (word(header) as usize).next_multiple_of(4).max(16);
-        answers = answers.get(len..).unwrap_or_default();
+    for (_, body) in messages(answers).filter(|(kind, _)| *kind == ERROR) {
+        outcome(body)?;
+        count += 1;
     }
     Ok(count)
 }
 
-/// One message: `nlmsghdr`, `nfgenmsg`, attributes.
+/// One message, with `struct nfgenmsg`.
 fn message(kind: u16, flags: u16, family: u8, resource: u16, attributes: &[u8]) -> Vec<u8> {
-    let len = (16 + 4 + attributes.len()) as u32;
-    let mut bytes = Vec::with_capacity(len as usize);
-    bytes.extend(len.to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend((NLM_F_REQUEST | flags).to_ne_bytes());
-    // Sequence number and sender: nobody tells the answers apart.
-    bytes.extend([0; 8]);
-    bytes.extend([family, 0]);
-    bytes.extend(resource.to_be_bytes());
-    bytes.extend(attributes);
-    bytes
+    let [high, low] = resource.to_be_bytes();
+    crate::netlink::message(kind, flags, &[family, 0, high, low], attributes)
 }
 
 /// An expression of a rule, by its name.
 fn expression(name: &[u8], data: &[u8]) -> Vec<u8> {
     let parts = [attribute(1, name), attribute(2 | NESTED, data)];
     attribute(1 | NESTED, &parts.concat())
-}
-
-/// One attribute, filled up to a whole word.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-    let len = 4 + value.len();
-    let mut bytes = Vec::with_capacity(len.next_multiple_of(4));
-    bytes.extend((len as u16).to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(len.next_multiple_of(4), 0);
-    bytes
 }

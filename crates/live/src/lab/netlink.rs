@@ -1,25 +1,58 @@
-//! The few rtnetlink requests that the lab needs, one at a time.
+//! The few requests about links, addresses and routes that we need, one at a time.
+//!
+//! Source: `rtnetlink(7)`; `linux/rtnetlink.h`, `if_link.h`, `if_addr.h`, `neighbour.h` and
+//! `veth.h`, whose names the numbers bear.
 
 use std::io;
 use std::net::Ipv4Addr;
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload,
+use crate::netlink::{
+    ACK, CREATE, ERROR, EXCL, REPLACE, Socket, attribute, connect, find, message, messages,
+    outcome, protocols::NETLINK_ROUTE, text, word,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
-};
-use netlink_packet_route::neighbour::{
-    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
-};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
-    RouteScope, RouteType,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_DELLINK: u16 = 17;
+const RTM_GETLINK: u16 = 18;
+const RTM_SETLINK: u16 = 19;
+const RTM_NEWADDR: u16 = 20;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_NEWNEIGH: u16 = 28;
+
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_MASTER: u16 = 10;
+const IFLA_OPERSTATE: u16 = 16;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_IFALIAS: u16 = 20;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+/// In `IFLA_LINKINFO`; data are those of the kind.
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const IFLA_BR_FORWARD_DELAY: u16 = 1;
+const IFLA_BR_STP_STATE: u16 = 5;
+const IFLA_BR_MCAST_SNOOPING: u16 = 23;
+const BRIDGE: &str = "bridge";
+const IF_OPER_UP: u8 = 6;
+
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const NDA_DST: u16 = 1;
+const NDA_LLADDR: u16 = 2;
+const NUD_PERMANENT: u8 = 0x80;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_METRICS: u16 = 8;
+const RTAX_INITCWND: u16 = 11;
+const RT_TABLE_MAIN: u8 = 254;
+const RTPROT_STATIC: u8 = 4;
+const RT_SCOPE_LINK: u8 = 253;
+const RTN_UNICAST: u8 = 1;
+
+const AF_INET: u8 = 2;
 
 /// An Ethernet address.
 pub(super) type Mac = [u8; 6];
@@ -31,102 +64,164 @@ pub(super) struct VethEnd {
 }
 
 impl VethEnd {
-    fn attributes(&self) -> Vec<LinkAttribute> {
-        vec![
-            LinkAttribute::IfName(self.name.clone()),
-            LinkAttribute::Address(self.mac.to_vec()),
-            LinkAttribute::Mtu(super::MTU),
+    fn attributes(&self) -> Vec<u8> {
+        let attributes = [
+            text(IFLA_IFNAME, &self.name),
+            attribute(IFLA_ADDRESS, &self.mac),
+            attribute(IFLA_MTU, &super::MTU.to_ne_bytes()),
             // One segment per skb, as on a wire: the queues under test must see packets of at
             // most one MTU, not TSO aggregates.
-            LinkAttribute::GsoMaxSegs(1),
-        ]
+            attribute(IFLA_GSO_MAX_SEGS, &1_u32.to_ne_bytes()),
+        ];
+        attributes.concat()
     }
+}
+
+/// What the kernel tells of a link: its attributes.
+pub(crate) struct Link(Vec<u8>);
+
+impl Link {
+    fn text(attributes: &[u8], kind: u16) -> Option<&str> {
+        let value = find(attributes, kind)?;
+        std::str::from_utf8(value.strip_suffix(&[0])?).ok()
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        Self::text(&self.0, IFLA_IFNAME)
+    }
+
+    pub(crate) fn alias(&self) -> Option<&str> {
+        Self::text(&self.0, IFLA_IFALIAS)
+    }
+
+    /// The index of what it is a port of.
+    pub(crate) fn master(&self) -> Option<u32> {
+        word(find(&self.0, IFLA_MASTER)?, 0)
+    }
+
+    pub(crate) fn is_bridge(&self) -> bool {
+        let info = find(&self.0, IFLA_LINKINFO).unwrap_or_default();
+        Self::text(info, IFLA_INFO_KIND) == Some(BRIDGE)
+    }
+}
+
+/// `struct ifinfomsg`: the link with this index, and the flags that are set.
+fn link(index: u32, flags: u32) -> [u8; 16] {
+    let mut header = [0; 16];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    // The flags, and which of them change.
+    header[8..12].copy_from_slice(&flags.to_ne_bytes());
+    header[12..].copy_from_slice(&flags.to_ne_bytes());
+    header
+}
+
+/// What a new link is: of this kind, with these attributes of the kind.
+fn info(kind: &str, data: &[u8]) -> Vec<u8> {
+    let parts = [text(IFLA_INFO_KIND, kind), attribute(IFLA_INFO_DATA, data)];
+    attribute(IFLA_LINKINFO, &parts.concat())
 }
 
 /// A socket to the routing tables of the namespace that it was opened in.
 pub(crate) struct Netlink {
     socket: Socket,
-    sequence: u32,
 }
 
 impl Netlink {
     pub(crate) fn open() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        Ok(Self {
-            socket,
-            sequence: 0,
-        })
+        let socket = connect(NETLINK_ROUTE)?;
+        Ok(Self { socket })
     }
 
     /// Makes a veth pair: `near` here, `far` in the namespace with the handle `namespace`.
     pub(super) fn veth(&mut self, near: &VethEnd, far: &VethEnd, namespace: i32) -> io::Result<()> {
-        let mut peer = LinkMessage::default();
-        peer.attributes = far.attributes();
-        peer.attributes.push(LinkAttribute::NetNsFd(namespace));
-        let mut link = LinkMessage::default();
-        link.attributes = near.attributes();
-        link.attributes.push(LinkAttribute::LinkInfo(vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
-        ]));
-        self.change(
-            RouteNetlinkMessage::NewLink(link),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        let peer = [
+            link(0, 0).to_vec(),
+            far.attributes(),
+            attribute(IFLA_NET_NS_FD, &namespace.to_ne_bytes()),
+        ];
+        let data = attribute(VETH_INFO_PEER, &peer.concat());
+        let attributes = [near.attributes(), info("veth", &data)].concat();
+        self.change(RTM_NEWLINK, CREATE | EXCL, &link(0, 0), &attributes)
+    }
+
+    /// Makes a bridge that forwards at once, and neither speaks nor listens itself.
+    pub(crate) fn bridge(&mut self, name: &str) -> io::Result<()> {
+        let data = [
+            attribute(IFLA_BR_FORWARD_DELAY, &0_u32.to_ne_bytes()),
+            attribute(IFLA_BR_STP_STATE, &0_u32.to_ne_bytes()),
+            attribute(IFLA_BR_MCAST_SNOOPING, &[0]),
+        ];
+        let attributes = [text(IFLA_IFNAME, name), info(BRIDGE, &data.concat())].concat();
+        self.change(RTM_NEWLINK, CREATE | EXCL, &link(0, 0), &attributes)
     }
 
     pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
-        let mut link = LinkMessage::default();
-        link.header.index = index;
-        link.header.flags = LinkFlags::Up;
-        link.header.change_mask = LinkFlags::Up;
-        self.change(RouteNetlinkMessage::SetLink(link), 0)
+        const IFF_UP: u32 = 1;
+        self.change(RTM_SETLINK, 0, &link(index, IFF_UP), &[])
+    }
+
+    pub(crate) fn set_alias(&mut self, index: u32, alias: &str) -> io::Result<()> {
+        let alias = text(IFLA_IFALIAS, alias);
+        self.change(RTM_SETLINK, 0, &link(index, 0), &alias)
+    }
+
+    /// Makes a link a port of a bridge.
+    pub(crate) fn set_master(&mut self, index: u32, bridge: u32) -> io::Result<()> {
+        let master = attribute(IFLA_MASTER, &bridge.to_ne_bytes());
+        self.change(RTM_SETLINK, 0, &link(index, 0), &master)
+    }
+
+    pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
+        self.change(RTM_DELLINK, 0, &link(index, 0), &[])
+    }
+
+    pub(crate) fn link(&mut self, index: u32) -> io::Result<Link> {
+        let answer = self.request(RTM_GETLINK, 0, &link(index, 0), &[])?;
+        let attributes = answer
+            .as_ref()
+            .and_then(|body| body.get(link(0, 0).len()..));
+        let attributes = attributes.ok_or_else(|| io::Error::other("netlink tells no link"))?;
+        Ok(Link(attributes.to_vec()))
     }
 
     /// Whether both ends are up, so that packets pass.
     pub(super) fn is_operational(&mut self, index: u32) -> io::Result<bool> {
-        let mut link = LinkMessage::default();
-        link.header.index = index;
-        let reply = self.request(RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST)?;
-        let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link)) = reply else {
-            return Ok(false);
-        };
-        Ok(link
-            .attributes
-            .contains(&LinkAttribute::OperState(State::Up)))
+        let Link(attributes) = self.link(index)?;
+        Ok(find(&attributes, IFLA_OPERSTATE) == Some(&[IF_OPER_UP]))
     }
 
     pub(super) fn address(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
-        let mut message = AddressMessage::default();
-        message.header.family = AddressFamily::Inet;
-        message.header.prefix_len = prefix;
-        message.header.index = index;
-        message.attributes = vec![
-            AddressAttribute::Local(address.into()),
-            AddressAttribute::Address(address.into()),
+        // `struct ifaddrmsg`: neither flags nor scope.
+        let header = [[AF_INET, prefix, 0, 0], index.to_ne_bytes()];
+        let address = address.octets();
+        let attributes = [
+            attribute(IFA_LOCAL, &address),
+            attribute(IFA_ADDRESS, &address),
         ];
+        let flags = CREATE | REPLACE;
         self.change(
-            RouteNetlinkMessage::NewAddress(message),
-            NLM_F_CREATE | NLM_F_REPLACE,
+            RTM_NEWADDR,
+            flags,
+            header.as_flattened(),
+            &attributes.concat(),
         )
     }
 
     /// A permanent neighbour entry.
     pub(super) fn neighbour(&mut self, index: u32, address: Ipv4Addr, mac: Mac) -> io::Result<()> {
-        let mut message = NeighbourMessage::default();
-        message.header.family = AddressFamily::Inet;
-        message.header.ifindex = index;
-        message.header.state = NeighbourState::Permanent;
-        message.header.kind = RouteType::Unspec;
-        message.attributes = vec![
-            NeighbourAttribute::Destination(NeighbourAddress::Inet(address)),
-            NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
+        // `struct ndmsg`: the state has two bytes; neither flags nor a type.
+        let [low, high] = u16::from(NUD_PERMANENT).to_ne_bytes();
+        let header = [[AF_INET, 0, 0, 0], index.to_ne_bytes(), [low, high, 0, 0]];
+        let attributes = [
+            attribute(NDA_DST, &address.octets()),
+            attribute(NDA_LLADDR, &mac),
         ];
+        let flags = CREATE | REPLACE;
         self.change(
-            RouteNetlinkMessage::NewNeighbour(message),
-            NLM_F_CREATE | NLM_F_REPLACE,
+            RTM_NEWNEIGH,
+            flags,
+            header.as_flattened(),
+            &attributes.concat(),
         )
     }
 
@@ -139,50 +234,53 @@ impl Netlink {
         prefix: u8,
         initial_window: u32,
     ) -> io::Result<()> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = AddressFamily::Inet;
-        message.header.destination_prefix_length = prefix;
-        message.header.table = RouteHeader::RT_TABLE_MAIN;
-        message.header.protocol = RouteProtocol::Static;
-        message.header.scope = RouteScope::Link;
-        message.header.kind = RouteType::Unicast;
-        message.attributes = vec![
-            RouteAttribute::Destination(RouteAddress::Inet(network)),
-            RouteAttribute::Oif(index),
-            RouteAttribute::Metrics(vec![RouteMetric::InitCwnd(initial_window)]),
+        // `struct rtmsg`: no source, service or flags.
+        let header = [
+            [AF_INET, prefix, 0, 0],
+            [RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST],
+            [0; 4],
         ];
+        let window = attribute(RTAX_INITCWND, &initial_window.to_ne_bytes());
+        let attributes = [
+            attribute(RTA_DST, &network.octets()),
+            attribute(RTA_OIF, &index.to_ne_bytes()),
+            attribute(RTA_METRICS, &window),
+        ];
+        let flags = CREATE | REPLACE;
         self.change(
-            RouteNetlinkMessage::NewRoute(message),
-            NLM_F_CREATE | NLM_F_REPLACE,
+            RTM_NEWROUTE,
+            flags,
+            header.as_flattened(),
+            &attributes.concat(),
         )
     }
 
-    pub(crate) fn change(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.request(message, NLM_F_REQUEST | NLM_F_ACK | flags)
+    fn change(
+        &mut self,
+        kind: u16,
+        flags: u16,
+        header: &[u8],
+        attributes: &[u8],
+    ) -> io::Result<()> {
+        self.request(kind, ACK | flags, header, attributes)
             .map(drop)
     }
 
-    /// Sends one request and reads its one answer.
-    pub(crate) fn request(
+    /// Sends one request and reads its one answer: nothing in an acknowledgement.
+    fn request(
         &mut self,
-        message: RouteNetlinkMessage,
+        kind: u16,
         flags: u16,
-    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
-        self.sequence += 1;
-        let mut header = NetlinkHeader::default();
-        header.flags = flags;
-        header.sequence_number = self.sequence;
-        let mut message = NetlinkMessage::new(header, NetlinkPayload::from(message));
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
+        header: &[u8],
+        attributes: &[u8],
+    ) -> io::Result<Option<Vec<u8>>> {
+        let request = message(kind, flags, header, attributes);
+        self.socket.send(&request, 0)?;
         let (answer, _) = self.socket.recv_from_full()?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-            .map_err(|error| io::Error::other(format!("netlink answer: {error}")))?;
-        match answer.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-            payload => Ok(payload),
+        match messages(&answer).next() {
+            Some((ERROR, body)) => outcome(body).map(|()| None),
+            Some((_, body)) => Ok(Some(body.to_vec())),
+            None => Err(io::Error::other("netlink's answer is cut off")),
         }
     }
 }

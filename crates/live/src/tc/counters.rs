@@ -7,8 +7,10 @@
 //! Marks are counted here and not seen in packets: a queue marks them where they lie, and a socket
 //! that heard a packet before the queue has the same bytes.
 
-use super::LEAF;
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use super::{LEAF, RTM_GETQDISC, tcmsg};
+use crate::netlink::{
+    ECHO, HEADER, Socket, attributes, connect, find, message, protocols::NETLINK_ROUTE, word,
+};
 use sojourn_qdisc::Backlog;
 use std::io;
 
@@ -32,26 +34,14 @@ pub(crate) struct Counted {
 impl Counters {
     /// Those of the queue [`LEAF`] at a device of the calling thread's namespace.
     pub(crate) fn open(index: u32) -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
+        let socket = connect(NETLINK_ROUTE)?;
         Ok(Self { socket, index })
     }
 
     pub(crate) fn read(&self) -> io::Result<Counted> {
-        const GET: u16 = 38; // RTM_GETQDISC
-        // Without NLM_F_ECHO the answer goes to a multicast group alone.
-        const REQUEST_ECHO: u16 = 1 | 8;
-        // `struct nlmsghdr`, `struct tcmsg`.
-        let mut message = Vec::with_capacity(36);
-        message.extend(36_u32.to_ne_bytes());
-        message.extend(GET.to_ne_bytes());
-        message.extend(REQUEST_ECHO.to_ne_bytes());
-        message.extend([0; 12]);
-        message.extend(self.index.to_ne_bytes());
-        message.extend((u32::from(LEAF) << 16).to_ne_bytes());
-        message.extend([0; 8]);
-        self.socket.send(&message, 0)?;
+        // Without ECHO the answer goes to a multicast group alone.
+        let asked = message(RTM_GETQDISC, ECHO, &tcmsg(self.index, LEAF), &[]);
+        self.socket.send(&asked, 0)?;
         let (answer, _) = self.socket.recv_from_full()?;
         counted(&answer).ok_or_else(|| io::Error::other("the kernel does not count a queue"))
     }
@@ -59,19 +49,19 @@ impl Counters {
 
 /// The counters in an answer.
 fn counted(answer: &[u8]) -> Option<Counted> {
-    const HEADERS: usize = 36;
+    const HEADERS: usize = HEADER + 20;
     const KIND: u16 = 1;
     const STATS: u16 = 3;
     const OWN: u16 = 4;
     const STATS_2: u16 = 7;
     let all = answer.get(HEADERS..)?;
     // Bytes (64 bits), then words: packets, drops, overlimits, two rates, packets and bytes held.
-    let stats = attribute(all, STATS)?;
-    let kind = attribute(all, KIND)?;
+    let stats = find(all, STATS)?;
+    let kind = find(all, KIND)?;
     let marked = if kind.starts_with(b"cake") {
-        attribute(all, STATS_2).and_then(|stats| marked_by_cake(attribute(stats, OWN)?))
+        find(all, STATS_2).and_then(|stats| marked_by_cake(find(stats, OWN)?))
     } else {
-        attribute(all, OWN).map(|own| marked(kind, own))
+        find(all, OWN).map(|own| marked(kind, own))
     };
     Some(Counted {
         dropped: word(stats, 3)?,
@@ -99,66 +89,30 @@ fn marked(kind: &[u8], own: &[u8]) -> u32 {
 fn marked_by_cake(own: &[u8]) -> Option<u32> {
     const TINS: u16 = 10;
     const MARKED: u16 = 8;
-    let tins = attributes(attribute(own, TINS)?);
+    let tins = attributes(find(own, TINS)?);
     Some(
-        tins.filter_map(|(_, tin)| word(attribute(tin, MARKED)?, 0))
+        tins.filter_map(|(_, tin)| word(find(tin, MARKED)?, 0))
             .sum(),
     )
-}
-
-/// The word of this number, counted from zero.
-fn word(bytes: &[u8], number: usize) -> Option<u32> {
-    let at = 4 * number;
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
-    let found = attributes(bytes).find(|(kind, _)| *kind == wanted);
-    found.map(|(_, value)| value)
-}
-
-/// `struct rtattr` after `struct rtattr`, up to one that is not whole.
-fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    const NESTED: u16 = 1 << 15;
-    std::iter::from_fn(move || {
-        let (head, _) = rest.split_at_checked(4)?;
-        let len = usize::from(u16::from_ne_bytes([head[0], head[1]]));
-        let kind = u16::from_ne_bytes([head[2], head[3]]) & !NESTED;
-        let value = rest.get(4..len)?;
-        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind, value))
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::netlink::{attribute, text};
 
     /// An attribute of so many words after its own.
     fn words(kind: u16, words: &[u32]) -> Vec<u8> {
-        nested(
-            kind,
-            &[words.iter().flat_map(|word| word.to_ne_bytes()).collect()],
-        )
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        attribute(kind, &bytes)
     }
 
     fn nested(kind: u16, inner: &[Vec<u8>]) -> Vec<u8> {
-        let inner = inner.concat();
-        let len = (inner.len() as u16 + 4).to_ne_bytes();
-        [len.to_vec(), kind.to_ne_bytes().to_vec(), inner].concat()
+        attribute(kind, &inner.concat())
     }
 
     fn named(kind: &str) -> Vec<u8> {
-        let mut text = kind.as_bytes().to_vec();
-        text.push(0);
-        let len = text.len() as u16 + 4;
-        text.resize(text.len().next_multiple_of(4), 0);
-        [
-            len.to_ne_bytes().to_vec(),
-            1_u16.to_ne_bytes().to_vec(),
-            text,
-        ]
-        .concat()
+        text(1, kind)
     }
 
     /// 7 dropped; 3 packets of 4000 bytes held.
