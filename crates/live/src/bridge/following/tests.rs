@@ -17,6 +17,8 @@ fn mbps(rate: u64) -> Rate {
 /// From 20 Mbit/s between 5 and 40 up; down stays at 100.
 fn config() -> BridgeConfig {
     let mut config = BridgeConfig::new("a", "b");
+    // By chance two values of a capture may have one place in the memory of round trips.
+    config.seed = 1;
     config.up.line.rate = LineRate::Fixed(mbps(20));
     config.up.autorate = Some(Params {
         min: mbps(5),
