@@ -57,7 +57,7 @@ def round_of(bench, case, size):
     """ns a frame of each part, and of each function in it."""
     with tempfile.NamedTemporaryFile() as recorded:
         record = ["perf", "record", "-q", "-a", "-g", "-e", "cpu-clock", "-F", str(HERTZ),
-                  "-o", recorded.name, bench, "--once", "--alone", str(size), case]
+                  "-o", recorded.name, bench, "--once", "--alone", "--halting", str(size), case]
         done = subprocess.run(record, capture_output=True, text=True)
         row = [line for line in done.stdout.splitlines() if line.startswith(case)]
         if done.returncode != 0 or not row:

@@ -1,24 +1,26 @@
 //! What the bridge carries on this machine, beside the kernel's own bridge on the same link.
 //!
 //! ```sh
-//! cargo bench -p sojourn-live --bench bridge                 # as root, about 90 s
+//! cargo bench -p sojourn-live --bench bridge                 # as root, about 3 min
 //! cargo bench -p sojourn-live --bench bridge -- cake pfifo   # beside the kernel's, those
 //! cargo bench -p sojourn-live --bench bridge -- 1514 cake    # of the loads tcp, 100 and 1514 one
 //! ```
 //!
-//! `--alone` leaves the kernel's bridge out, unless it is named, and `--once` has one round.
+//! `--alone` leaves the kernel's bridge out, unless it is named, `--once` has one round, and
+//! `--halting` leaves `taken` out.
 //!
 //! `client ═ bridge ═ server` in three network namespaces of this process. Sender, bridge and
 //! receiver share the machine's processors, so a figure is of all three; the kernel's bridge
 //! under the same load is what it compares with. Processor time is this process's, interrupts that
-//! come in its time included; `machine` is that of the whole machine, which tells something where
-//! nothing else runs. Rounds are interleaved, medians are printed.
+//! come in its time included. `taken` is of a second run, with a thread on each processor that
+//! counts whenever nobody else wants it: the time that these lack, whoever had it, which tells
+//! something where nothing else runs. Rounds are interleaved, medians are printed.
 #![allow(clippy::disallowed_methods, reason = "real packets take real time")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{Link, plain, undisturbed};
+use common::{Link, plain, taken, undisturbed};
 use rustix::time::{ClockId, clock_gettime};
 use sojourn_live::bridge::{BridgeConfig, PortChoice};
 use sojourn_units::Rate;
@@ -39,11 +41,13 @@ const PAYLOADS: [usize; 2] = [58, 1472];
 struct Carried {
     /// Bits a second of TCP payload, or datagrams a second.
     per_second: f64,
+    /// Frames of 1514 bytes or datagrams that were carried.
+    frames: f64,
     /// Processor time of this process for each frame of 1514 bytes or datagram carried, in ns.
     cpu_ns: f64,
-    /// The same of the whole machine, which is to do nothing else: an interrupt is in no process's
-    /// time that comes while a processor idles.
-    machine_ns: f64,
+    /// The same of everything that took time from a thread that counts, on processors that never
+    /// halt.
+    taken_ns: f64,
     /// Of datagrams that were sent, those in a hundred that did not arrive.
     lost: f64,
 }
@@ -51,8 +55,9 @@ struct Carried {
 /// Of a load that is left out.
 const UNKNOWN: Carried = Carried {
     per_second: f64::NAN,
+    frames: f64::NAN,
     cpu_ns: f64::NAN,
-    machine_ns: f64::NAN,
+    taken_ns: f64::NAN,
     lost: f64::NAN,
 };
 
@@ -62,22 +67,6 @@ const LOADS: [&str; 3] = ["tcp", "100", "1514"];
 fn cpu_ns() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
-}
-
-/// Time in which the machine's processors were not idle (`proc_stat(5)`, in hundredths of a second),
-/// since it was `idle_ns` at `start`.
-fn busy_ns(start: Instant, before: f64) -> f64 {
-    let processors = thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
-    processors * start.elapsed().as_secs_f64() * 1e9 - (idle_ns() - before)
-}
-
-fn idle_ns() -> f64 {
-    let table = std::fs::read_to_string("/proc/stat").expect("Linux has it");
-    let all = table.lines().next().expect("a line for all processors");
-    // After the name: user, nice, system, idle, waiting for a disk.
-    let idle = all.split_whitespace().skip(4).take(2);
-    idle.map(|ticks| ticks.parse::<f64>().expect("a number") * 1e7)
-        .sum()
 }
 
 /// One bulk connection with the kernel's defaults, offloads and all.
@@ -99,7 +88,7 @@ fn bulk(link: &Link) -> Carried {
                 }
             }
         });
-        let (idle, start, cpu, block) = (idle_ns(), Instant::now(), cpu_ns(), vec![0; 1 << 16]);
+        let (start, cpu, block) = (Instant::now(), cpu_ns(), vec![0; 1 << 16]);
         let mut sent = 0;
         while start.elapsed() < LENGTH {
             sender.write_all(&block).expect("bytes are taken");
@@ -107,10 +96,12 @@ fn bulk(link: &Link) -> Carried {
         }
         drop(sender);
         let rate = receiver.join().expect("the receiver ends");
+        let frames = sent as f64 / 1448.0;
         Carried {
             per_second: rate * 8.0,
-            cpu_ns: (cpu_ns() - cpu) / (sent as f64 / 1448.0),
-            machine_ns: busy_ns(start, idle) / (sent as f64 / 1448.0),
+            frames,
+            cpu_ns: (cpu_ns() - cpu) / frames,
+            taken_ns: f64::NAN,
             lost: 0.0,
         }
     })
@@ -138,7 +129,7 @@ fn flood(link: &Link, payload: usize) -> Carried {
         .send(&datagram[..payload])
         .expect("ARP finds the way");
     thread::sleep(Duration::from_millis(100));
-    let (before, idle, start, cpu) = (arrived(), idle_ns(), Instant::now(), cpu_ns());
+    let (before, start, cpu) = (arrived(), Instant::now(), cpu_ns());
     let sent = undisturbed(|| {
         let mut sent = 0;
         while start.elapsed() < LENGTH {
@@ -151,12 +142,13 @@ fn flood(link: &Link, payload: usize) -> Carried {
     });
     let lasted = start.elapsed().as_secs_f64();
     thread::sleep(Duration::from_millis(100));
-    let (carried, cpu, busy) = (arrived() - before, cpu_ns() - cpu, busy_ns(start, idle));
+    let (carried, cpu) = (arrived() - before, cpu_ns() - cpu);
     drop(sink);
     Carried {
         per_second: carried / lasted,
+        frames: carried,
         cpu_ns: cpu / carried,
-        machine_ns: busy / carried,
+        taken_ns: f64::NAN,
         lost: 100.0 * (1.0 - carried / sent),
     }
 }
@@ -166,19 +158,26 @@ fn round(config: Option<BridgeConfig>, loads: [bool; 3]) -> [Carried; 3] {
     let link = Link::new();
     let [small, large] = PAYLOADS;
     let [tcp, of_small, of_large] = loads;
+    let is_halting = given().any(|word| word == "--halting");
+    let both = |is_wanted: bool, load: &dyn Fn() -> Carried| {
+        if !is_wanted {
+            return UNKNOWN;
+        }
+        let carried = load();
+        if is_halting {
+            return carried;
+        }
+        let (again, seconds) = taken(load);
+        Carried {
+            taken_ns: seconds * 1e9 / again.frames,
+            ..carried
+        }
+    };
     let all = || {
         [
-            if tcp { bulk(&link) } else { UNKNOWN },
-            if of_small {
-                flood(&link, small)
-            } else {
-                UNKNOWN
-            },
-            if of_large {
-                flood(&link, large)
-            } else {
-                UNKNOWN
-            },
+            both(tcp, &|| bulk(&link)),
+            both(of_small, &|| flood(&link, small)),
+            both(of_large, &|| flood(&link, large)),
         ]
     };
     let Some(config) = config else {
@@ -272,7 +271,7 @@ fn main() {
 
 /// Medians, and processor time to that of the kernel's bridge.
 fn print_table(cases: &[(&str, Option<BridgeConfig>)], rounds: &[Vec<[Carried; 3]>]) {
-    let cpu = |unit| [["CPU", unit], ["to the", "kernel"], ["machine", unit]];
+    let cpu = |unit| [["CPU", unit], ["to the", "kernel"], ["taken", unit]];
     let mut headings = vec![["TCP", "Gbit/s"]];
     headings.extend(cpu("ns/1514 B"));
     for size in ["100-byte", "1514-byte"] {
@@ -295,10 +294,10 @@ fn print_table(cases: &[(&str, Option<BridgeConfig>)], rounds: &[Vec<[Carried; 3
         for (load, unit, digits) in [(0, 1e9, 2), (1, 1e3, 0), (2, 1e3, 0)] {
             let cpu = figure(case, load, |carried| carried.cpu_ns);
             let kernel = figure(0, load, |carried| carried.cpu_ns);
-            let machine = figure(case, load, |carried| carried.machine_ns);
+            let taken = figure(case, load, |carried| carried.taken_ns);
             let rate = figure(case, load, |carried| carried.per_second) / unit;
             print!(
-                " {rate:9.digits$} {cpu:9.0} {:9.2} {machine:9.0}",
+                " {rate:9.digits$} {cpu:9.0} {:9.2} {taken:9.0}",
                 cpu / kernel
             );
             if load > 0 {

@@ -7,10 +7,12 @@ pub mod flood;
 mod rig;
 mod stamped;
 mod tags;
+mod taken;
 
-pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured, undisturbed};
+pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured, scheduled, undisturbed};
 pub use stamped::Stamped;
 pub use tags::tag_what_leaves;
+pub use taken::taken;
 
 use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::sync::atomic::{AtomicBool, Ordering};

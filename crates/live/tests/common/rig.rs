@@ -47,19 +47,21 @@ pub fn measured(test: impl Fn()) {
 /// Runs `work` with a real-time priority below the bridge's, so that nothing else on the machine
 /// comes between its frames.
 pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
-    let become_of = |policy, priority| {
-        // SAFETY: plain old data for which all zeros is valid.
-        let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
-        parameter.sched_priority = priority;
-        // SAFETY: the parameter outlives the call, and 0 means the calling thread.
-        let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
-        let error = io::Error::last_os_error();
-        assert_eq!(result, 0, "a real-time priority takes root: {error}");
-    };
-    become_of(libc::SCHED_FIFO, 5);
+    scheduled(libc::SCHED_FIFO, 5);
     let value = work();
-    become_of(libc::SCHED_OTHER, 0);
+    scheduled(libc::SCHED_OTHER, 0);
     value
+}
+
+/// Has this thread scheduled by a policy.
+pub fn scheduled(policy: libc::c_int, priority: libc::c_int) {
+    // SAFETY: plain old data for which all zeros is valid.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = priority;
+    // SAFETY: the parameter outlives the call, and 0 means the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    let error = io::Error::last_os_error();
+    assert_eq!(result, 0, "a real-time priority takes root: {error}");
 }
 
 /// A network namespace held by an open file.
