@@ -113,7 +113,7 @@ fn a_reload_loses_nothing() {
     files[3] = files[3].replace("\"wan\"", "\"renamed\"");
     write(dir, &files[0]);
     let process = bridge(&link, "--config bridge.toml", dir);
-    let (sent, received) = numbered(&link, || {
+    let (sent, received) = numbered(&link, |_| {
         for round in 0..3 {
             for file in &files {
                 write(dir, file);

@@ -126,7 +126,7 @@ fn no_frame_is_doubled_while_bridges_come_and_go() {
     for port in PORTS {
         let link = Link::new();
         add_own_bridge(&link);
-        let (sent, received) = numbered(&link, || {
+        let (sent, received) = numbered(&link, |_| {
             for _ in 0..3 {
                 let process = start(&link, port);
                 thread::sleep(Duration::from_millis(50));

@@ -112,7 +112,7 @@ fn circuits_come_and_go_and_nothing_is_lost() {
         "{shown}"
     );
     let process = bridge(&link, "--config bridge.toml", dir);
-    let (sent, received) = numbered(&link, || {
+    let (sent, received) = numbered(&link, |_| {
         write(
             "who.toml",
             &[SITE, &one, &circuit("two", "10.9.0.0/24", "5mbit")],

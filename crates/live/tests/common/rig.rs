@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -371,21 +371,21 @@ pub fn exchange(link: &Link) -> [usize; 4] {
     [up, back, left.count(is_ours), right.count(is_ours)]
 }
 
-/// Sends numbered frames up through a link while `work` runs, five thousand a second; returns how
-/// many, and the numbers that arrived, in their order.
-pub fn numbered(link: &Link, work: impl FnOnce()) -> (u32, Vec<u32>) {
+/// Sends numbered frames up through a link while `work` runs, which sees how many are on their way
+/// so far; five thousand a second where the machine is quiet. Returns how many, and the numbers
+/// that arrived, in their order.
+pub fn numbered(link: &Link, work: impl FnOnce(&AtomicU32)) -> (u32, Vec<u32>) {
     let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
-    let done = AtomicBool::new(false);
+    let (done, sent) = (AtomicBool::new(false), AtomicU32::new(0));
     thread::scope(|scope| {
         let sender = scope.spawn(|| {
-            let mut number = 0_u32;
             while !done.load(Ordering::Relaxed) {
+                let number = sent.load(Ordering::Relaxed);
                 let payload = [&number.to_be_bytes()[..], &[0; 50]].concat();
                 left.send(&frame(OURS, &payload));
-                number += 1;
+                sent.store(number + 1, Ordering::Relaxed);
                 thread::sleep(Duration::from_micros(200));
             }
-            number
         });
         let receiver = scope.spawn(|| {
             let (mut numbers, mut quiet) = (Vec::new(), false);
@@ -403,10 +403,11 @@ pub fn numbered(link: &Link, work: impl FnOnce()) -> (u32, Vec<u32>) {
         });
         {
             let _done = StopOnDrop(&done);
-            work();
+            work(&sent);
         }
-        let sent = sender.join().expect("the sender ends");
-        (sent, receiver.join().expect("the receiver ends"))
+        sender.join().expect("the sender ends");
+        let received = receiver.join().expect("the receiver ends");
+        (sent.load(Ordering::Relaxed), received)
     })
 }
 
