@@ -57,6 +57,8 @@ pub(crate) struct Layout {
     /// powers of two.
     pub(crate) receive: u32,
     pub(crate) send: u32,
+    /// Of those that it receives into, so many are lent where it copies.
+    pub(crate) receive_copies: u32,
     /// Whether drivers are not to be asked for zero-copy.
     pub(crate) copies: bool,
 }
@@ -164,6 +166,8 @@ impl XdpSockets {
             tx: Ring::map(&fd, tx, send, &offsets.tx)?,
             memory: Arc::clone(&self.memory),
             lent: 0,
+            to_receive: 0,
+            most_to_receive: receive,
             finishes: false,
             is_zero_copy: false,
             fd,
@@ -171,6 +175,9 @@ impl XdpSockets {
         self.bind(&socket.fd, interface, queue)?;
         let options = xdp_options(&socket.fd)?;
         socket.is_zero_copy = options.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY);
+        if !socket.is_zero_copy {
+            socket.most_to_receive = self.layout.receive_copies;
+        }
         // What a driver can finish is its own affair.
         socket.finishes = self.finishes && !socket.is_zero_copy;
         Ok(socket)
@@ -202,8 +209,11 @@ pub(crate) struct XdpSocket {
     completion: Ring<u64>,
     rx: Ring<Descriptor>,
     tx: Ring<Descriptor>,
-    /// Chunks that the kernel has.
+    /// Chunks that the kernel has; of them those to receive into that have not come back, and the
+    /// most of these.
     lent: u32,
+    to_receive: u32,
+    most_to_receive: u32,
     /// Whether the kernel finishes checksums.
     finishes: bool,
     is_zero_copy: bool,
@@ -233,11 +243,13 @@ impl XdpSocket {
 
     /// Has the kernel receive into as many of these chunks as it has room for.
     pub(crate) fn fill(&mut self, chunks: &mut Vec<Chunk>) {
-        while self.fill.has_room()
+        while self.to_receive < self.most_to_receive
+            && self.fill.has_room()
             && let Some(chunk) = chunks.pop()
         {
             self.fill.put(chunk.lend_empty());
             self.lent += 1;
+            self.to_receive += 1;
         }
         self.fill.produced();
         if self.fill.needs_wakeup() {
@@ -268,6 +280,7 @@ impl XdpSocket {
         let Descriptor { address, len, .. } = self.rx.take()?;
         let chunk = self.memory.returned(address)?;
         self.lent -= 1;
+        self.to_receive -= 1;
         Some(Arrived {
             start: (address % chunk.len() as u64) as usize,
             len: len as usize,

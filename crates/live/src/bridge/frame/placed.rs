@@ -97,6 +97,7 @@ mod tests {
         let layout = Layout {
             chunk,
             receive: 64,
+            receive_copies: 64,
             send: 64,
             copies: true,
         };
