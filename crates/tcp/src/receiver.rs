@@ -374,6 +374,7 @@ impl Receiver {
                 .iter()
                 .any(|&(first, last)| start <= last && first <= end);
             self.ack_now |= !grows && newest.len() == SAFE_BLOCKS && self.held_sacks > 0;
+            let waiting = self.store.bytes();
             if self.store.insert(start, end) {
                 self.duplicate = Some((start, end));
                 self.ack_now = true;
@@ -382,14 +383,15 @@ impl Receiver {
                 self.quick = 0;
             }
             if self.sack {
-                self.grow(segment.payload, false);
+                // Before the segment takes memory itself (`tcp_data_queue_ofo`).
+                self.grow(segment.payload, false, waiting);
             }
             self.acknowledge_gap(rtt.srtt(), now);
             return Arrival::default();
         }
         self.measure(segment);
         self.note_activity(rtt.rto(), now);
-        self.grow(segment.payload, true);
+        self.grow(segment.payload, true, self.store.bytes());
         let filled = !self.store.is_empty();
         let first = end.max(self.next);
         self.next = self.store.advance(first);
@@ -416,10 +418,9 @@ impl Receiver {
         Arrival { delivered, closed }
     }
 
-    /// While the window grows, the peer hears of it at once.
-    fn grow(&mut self, len: u16, in_order: bool) {
-        let (gaps, unread) = (self.store.bytes(), self.held);
-        if self.window.grow(len, in_order, gaps, unread) {
+    /// While the window grows, the peer hears of it at once. `gaps`: bytes that wait behind gaps.
+    fn grow(&mut self, len: u16, in_order: bool, gaps: u64) {
+        if self.window.grow(len, in_order, gaps, self.held) {
             self.quick |= 1;
         }
     }

@@ -1,6 +1,7 @@
 //! Whole connections over a scripted link.
 
 mod behaviour;
+mod gaps;
 mod loss;
 pub(crate) mod pair;
 mod robust;
