@@ -8,8 +8,9 @@
 
 use crate::{Config, Segment, Span, Time};
 
-/// What Linux's buffer of a segment takes beyond its payload: two structures of 256 and 320 bytes,
-/// and room for headers.
+/// What Linux's buffer of a segment takes beyond its payload: one of 1448 bytes from an `AF_PACKET`
+/// socket lies in 2 KiB, with a structure of 256 bytes beside it. Linux counts the piece that it
+/// lies in (`skb_condense`), which depends on the way that it came.
 const OVERHEAD: u64 = 856;
 /// What Linux reckons for a segment beside its payload when it makes the buffer larger (headers
 /// and two structures), and the steps in which it adds until half is payload's.
