@@ -172,8 +172,13 @@ fn stale_frames_are_dropped(port: &str) {
         counted(&statistics, "missed"),
     );
     println!("{port}: {sent} sent, {lost} lost, {stale} stale, {missed} missed");
-    // A port holds so many and misses the others: AF_XDP where the kernel copies 1024.
-    assert!(stale >= meanwhile.len().min(1000) && !meanwhile.is_empty());
+    assert!(!meanwhile.is_empty());
+    if port == "xdp" {
+        // It holds 1024 where the kernel copies, some of them on their way when it stops.
+        assert!(stale <= 1100 && stale >= meanwhile.len().min(1000));
+    } else {
+        assert!(stale >= meanwhile.len());
+    }
     assert!(!received.iter().any(|number| meanwhile.contains(number)));
     assert_eq!(stale + missed, lost, "each is accounted for");
 }

@@ -166,7 +166,6 @@ impl XdpSockets {
             tx: Ring::map(&fd, tx, send, &offsets.tx)?,
             memory: Arc::clone(&self.memory),
             lent: 0,
-            to_receive: 0,
             most_to_receive: receive,
             finishes: false,
             is_zero_copy: false,
@@ -209,10 +208,8 @@ pub(crate) struct XdpSocket {
     completion: Ring<u64>,
     rx: Ring<Descriptor>,
     tx: Ring<Descriptor>,
-    /// Chunks that the kernel has; of them those to receive into that have not come back, and the
-    /// most of these.
+    /// Chunks that the kernel has, and the most of them that it is lent to receive into.
     lent: u32,
-    to_receive: u32,
     most_to_receive: u32,
     /// Whether the kernel finishes checksums.
     finishes: bool,
@@ -241,15 +238,19 @@ impl XdpSocket {
         self.fd.try_clone()
     }
 
-    /// Has the kernel receive into as many of these chunks as it has room for.
+    /// Chunks that the kernel was lent to receive into and that have not come back with a frame.
+    fn to_receive(&self) -> u32 {
+        self.fill.ours().wrapping_sub(self.rx.ours())
+    }
+
+    /// Has the kernel receive into as many of these chunks as it has room for and may have.
     pub(crate) fn fill(&mut self, chunks: &mut Vec<Chunk>) {
-        while self.to_receive < self.most_to_receive
+        while self.to_receive() < self.most_to_receive
             && self.fill.has_room()
             && let Some(chunk) = chunks.pop()
         {
             self.fill.put(chunk.lend_empty());
             self.lent += 1;
-            self.to_receive += 1;
         }
         self.fill.produced();
         if self.fill.needs_wakeup() {
@@ -280,7 +281,6 @@ impl XdpSocket {
         let Descriptor { address, len, .. } = self.rx.take()?;
         let chunk = self.memory.returned(address)?;
         self.lent -= 1;
-        self.to_receive -= 1;
         Some(Arrived {
             start: (address % chunk.len() as u64) as usize,
             len: len as usize,

@@ -63,6 +63,11 @@ impl<T: Copy> Ring<T> {
         Self::word(&self.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 
+    /// Entries that we have put or taken so far, as the ring counts them.
+    pub(super) fn ours(&self) -> u32 {
+        self.ours
+    }
+
     /// As the producer: whether there is room for one more.
     pub(super) fn has_room(&mut self) -> bool {
         if self.ours.wrapping_sub(self.theirs) == self.size {
