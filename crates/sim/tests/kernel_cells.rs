@@ -1,16 +1,17 @@
 //! TCP and queues beside what the Linux kernel's made of the same cells
-//! (`scenarios/grid/kernel.csv`, which says how it was made).
+//! (`scenarios/grid/kernel.csv`, which says how it was made). How many agree stands in
+//! docs/tcp-grid.md.
 
 mod common;
 use common::*;
 use sojourn_apps::{Bulk, File};
 use sojourn_qdisc::Spec;
 use sojourn_tcp::{Algorithm, Config};
+use sojourn_tidy::{generated, root};
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, LineRate, RunResult};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 /// Runs of a cell, each with its own dice; the mean of them counts.
 const SEEDS: u64 = 3;
@@ -156,7 +157,7 @@ fn agrees(column: usize, ours: f64, kernel: f64) -> bool {
 /// reason that is no longer needed.
 #[test]
 fn cells_agree_with_the_kernel() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/grid/kernel.csv");
+    let path = root().join("scenarios/grid/kernel.csv");
     let text = fs::read_to_string(path).expect("it stands in the repository");
     let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
     let rows: Vec<Row> = rows.map(parse).collect();
@@ -186,4 +187,12 @@ fn cells_agree_with_the_kernel() {
     // Of each figure in two thirds of the cells or more.
     let least = 2 * rows.len() / 3;
     assert!(agreeing.iter().all(|&count| count >= least), "{agreeing:?}");
+    let counts = agreeing.map(|count| count.to_string()).join(" | ");
+    let table = format!(
+        "| of {} rows | goodput | median | p95 | drops | retransmissions | start-up, median | p95 |\n\
+         |{}\n| agree | {counts} |",
+        rows.len(),
+        " --- |".repeat(8)
+    );
+    generated::part("docs/tcp-grid.md", "cells", &table);
 }
