@@ -194,7 +194,7 @@ impl CongestionControl for Written {
         self.call(|object| object.call_method0("undo"));
     }
 
-    fn on_transmit_start(&mut self, idle: Span, now: Time) {
+    fn on_transmit_start(&mut self, idle: Span, _next: u64, now: Time) {
         let arguments = (idle.as_nanos(), now.as_nanos());
         self.call(|object| object.call_method1("resume", arguments));
     }

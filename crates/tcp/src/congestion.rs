@@ -63,6 +63,13 @@ pub struct AckEvent {
     pub in_flight: u32,
     /// Bytes delivered over the connection's life.
     pub delivered_total: u64,
+    /// The end of what is acknowledged cumulatively, in bytes of the stream (SND.UNA).
+    pub una: u64,
+    /// The end of what has been sent (SND.NXT).
+    pub next: u64,
+    /// Nothing is out of order, lost or being repaired, and no reduction is under way (Linux
+    /// `TCP_CA_Open`).
+    pub calm: bool,
     /// The delivery rate seen by the newest delivered segment.
     pub rate: Option<RateSample>,
     /// The first ACK for data sent after the previous round's first ACK.
@@ -168,8 +175,10 @@ pub trait CongestionControl: Debug {
     /// The last [`on_congestion`](Self::on_congestion) was a mistake (RFC 4015, RFC 5682).
     fn on_undo(&mut self);
 
-    /// Sending starts again after `idle` without anything in flight.
-    fn on_transmit_start(&mut self, _idle: Span, _now: Time) {}
+    /// Something is about to be sent, for the first time or again, with nothing in flight: what
+    /// has been sent before, up to `next`, was acknowledged or is lost. The last was sent `idle`
+    /// ago.
+    fn on_transmit_start(&mut self, _idle: Span, _next: u64, _now: Time) {}
 
     /// Nothing was sent for longer than a timeout: back to `restart` segments at most, after
     /// one halving per `timeouts` (RFC 2861 section 3; RFC 5681 section 4.1).
@@ -265,8 +274,8 @@ impl CongestionControl for Control {
     fn on_undo(&mut self) {
         each!(self, control => control.on_undo());
     }
-    fn on_transmit_start(&mut self, idle: Span, now: Time) {
-        each!(self, control => control.on_transmit_start(idle, now));
+    fn on_transmit_start(&mut self, idle: Span, next: u64, now: Time) {
+        each!(self, control => control.on_transmit_start(idle, next, now));
     }
     fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {
         each!(self, control => control.on_idle_restart(timeouts, restart));
@@ -337,7 +346,7 @@ impl Window {
             acked = self.slow_start(acked);
         }
         if acked > 0 {
-            self.grow(acked, 1.0 / f64::from(self.segments));
+            self.grow_each(acked, f64::from(self.segments));
         }
     }
 
@@ -381,7 +390,7 @@ impl Window {
     /// The threshold that remembers the window when it is lowered for want of use, or by delay
     /// (Linux `tcp_current_ssthresh`).
     fn remember(&mut self) {
-        let kept = (u64::from(self.segments) * 3 / 4) as u32;
+        let kept = self.segments / 2 + self.segments / 4;
         self.ssthresh = self.ssthresh.max(kept);
     }
 

@@ -417,6 +417,7 @@ impl Sender {
         if self.board.is_empty() {
             self.resume(now);
         }
+        self.start_transmission(now);
         let stamp = self.stamp(now);
         let offset = self.next;
         let end = offset + u64::from(len);
@@ -453,6 +454,7 @@ impl Sender {
     }
 
     fn send_again(&mut self, id: u64, now: Time) -> Outgoing {
+        self.start_transmission(now);
         let stamp = self.stamp(now);
         self.board.resend(id, now, &stamp);
         let record = *self.board.get(id);
@@ -487,19 +489,24 @@ impl Sender {
         Some(sent)
     }
 
-    /// Nothing was in flight: the window may be out of date.
+    /// Everything was acknowledged: the window may be out of date.
     fn resume(&mut self, now: Time) {
         let idle = now - self.last_sent;
         let rto = self.rtt.rto();
-        if self.data_segments > 0 {
-            if idle > rto && !self.control.controls_recovery() {
-                let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
-                let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
-                self.control.on_idle_restart(timeouts, self.initial_window);
-                self.usage.used = 0;
-                self.usage.since = now;
-            }
-            self.control.on_transmit_start(idle, now);
+        if self.data_segments > 0 && idle > rto && !self.control.controls_recovery() {
+            let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
+            let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
+            self.control.on_idle_restart(timeouts, self.initial_window);
+            self.usage.used = 0;
+            self.usage.since = now;
+        }
+    }
+
+    /// A segment is about to be sent: tells the control if nothing is in flight.
+    fn start_transmission(&mut self, now: Time) {
+        if self.data_segments > 0 && self.board.in_flight() == 0 {
+            let idle = now - self.last_sent;
+            self.control.on_transmit_start(idle, self.next, now);
         }
     }
 

@@ -204,7 +204,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_transmit_start(&mut self, idle: Span, now: Time) {
+    fn on_transmit_start(&mut self, idle: Span, _next: u64, now: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);
         }

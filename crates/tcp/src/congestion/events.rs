@@ -17,6 +17,9 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
         prior_in_flight: 0,
         in_flight: 0,
         delivered_total: 0,
+        una: now.as_nanos(),
+        next: now.as_nanos(),
+        calm: true,
         rate: None,
         round_start: false,
         window_limited: true,
@@ -29,7 +32,8 @@ pub(crate) fn ack(now: Time, rtt: Span) -> AckEvent {
     }
 }
 
-/// A window of ACKs, evenly spread over a round trip; the first starts the round.
+/// A window of ACKs, evenly spread over a round trip; the first starts the round. The stream
+/// has a byte for each nanosecond, and what is sent in one round is acknowledged in the next.
 pub(crate) fn round(
     control: &mut impl super::CongestionControl,
     now: &mut Time,
@@ -37,10 +41,13 @@ pub(crate) fn round(
     mut mend: impl FnMut(u32, &mut AckEvent),
 ) {
     let window = control.window();
+    let step = rtt / u64::from(window);
+    let end = *now + step * u64::from(window);
     for index in 0..window {
-        *now += rtt / u64::from(window);
+        *now += step;
         let mut event = ack(*now, rtt);
         event.round_start = index == 0;
+        event.next = end.as_nanos();
         mend(index, &mut event);
         control.on_ack(&event);
     }

@@ -54,8 +54,8 @@ impl CongestionControl for Reno {
             };
         }
         if acked > 0 {
-            let per_segment = 1.0 / f64::from(self.window.segments);
-            self.window.grow(acked, per_segment);
+            let window = f64::from(self.window.segments);
+            self.window.grow_each(acked, window);
         }
     }
 

@@ -5,9 +5,11 @@
 //! As Linux: `Diff` is window·(RTT − BaseRTT)/BaseRTT in whole segments, more than the paper's
 //! where the queue is long; judged once a round trip if there were more than two samples, else as
 //! Reno; leaving slow start, the window falls to what fills the path without a queue, and one;
-//! losses halve the window as Reno, until they are repaired Vegas is Reno, and the next judgement
-//! comes a round trip later. Whether the window is used does not matter. BaseRTT is forgotten
-//! whenever nothing was in flight.
+//! losses halve the window as Reno; while segments are out of order or lost Vegas is Reno, and the
+//! next judgement comes a round trip later. Whether the window is used does not matter. BaseRTT is
+//! forgotten whenever something is sent with nothing in flight, and the delay counts from then on,
+//! also before losses are repaired. So a window of two, whose segments one ACK answers, grows as
+//! Reno's.
 //! Differences: the paper's early retransmission at the first duplicate ACK and its cut by a
 //! quarter are the sender's matter and left out.
 
@@ -31,11 +33,12 @@ pub struct Vegas {
     samples: u32,
     /// Slow start pauses in this round, for a comparison in peace.
     pausing: bool,
-    repairing: bool,
-    /// Losses are repaired: a round begins with this ACK.
-    restart: bool,
-    /// What is delivered when the round ends; none until a recovery has begun one.
-    round_end: Option<u64>,
+    /// What the last ACK said, or a loss since.
+    calm: bool,
+    /// The delay counts; otherwise this is Reno.
+    is_on: bool,
+    /// The round ends when more than this is acknowledged.
+    round_end: u64,
 }
 
 impl Vegas {
@@ -48,46 +51,27 @@ impl Vegas {
             round_min: None,
             samples: 0,
             pausing: false,
-            repairing: false,
-            restart: false,
-            round_end: None,
+            calm: true,
+            is_on: true,
+            round_end: 0,
         }
     }
 
-    /// Nothing that was measured counts any more.
-    fn forget(&mut self) {
-        self.base_rtt = None;
+    /// From now on the delay counts, in a round that ends behind `next`.
+    fn turn_on(&mut self, next: u64) {
+        self.is_on = true;
+        self.round_end = next;
         self.round_min = None;
         self.samples = 0;
     }
 
-    /// Whether this ACK ends a round.
-    fn ends_round(&mut self, ack: &AckEvent) -> bool {
-        if core::mem::take(&mut self.restart) {
-            self.round_end = Some(ack.delivered_total);
-            self.start_round();
-            return false;
-        }
-        let ends = match (self.round_end, ack.rate) {
-            (Some(end), Some(rate)) => rate.prior_delivered >= end,
-            _ => ack.round_start,
-        };
-        if ends && self.round_end.is_some() {
-            self.round_end = Some(ack.delivered_total);
-        }
-        ends
-    }
-
     /// `Diff`: segments in the queue by a round's RTT.
-    fn queued(&self, rtt: Span, base: Span) -> f64 {
+    fn queued(&self, rtt: u64, base: u64) -> f64 {
         let segments = u64::from(self.window.segments);
         if self.thresholds.by_base {
-            // Linux has microseconds, and no zero.
-            let (rtt, base) = (rtt.as_micros() + 1, base.as_micros() + 1);
             return (segments * (rtt - base) / base) as f64;
         }
-        let rtt_nanos = rtt.as_nanos().max(1) as f64;
-        segments as f64 * (rtt - base).as_nanos() as f64 / rtt_nanos
+        segments as f64 * (rtt - base) as f64 / rtt as f64
     }
 
     fn measure(&mut self, rtt: Span) {
@@ -96,23 +80,21 @@ impl Vegas {
         self.samples += 1;
     }
 
-    fn start_round(&mut self) {
-        self.round_min = None;
-        self.samples = 0;
-        self.pausing = self.thresholds.alternate_slow_start && !self.pausing;
-    }
-
-    /// Compares expected and actual throughput of the round that ends.
-    fn judge(&mut self) {
+    /// Compares expected and actual throughput of the round that ends with this ACK.
+    fn judge(&mut self, ack: &AckEvent) {
         let (Some(rtt), Some(base)) = (self.round_min, self.base_rtt) else {
             return;
         };
+        // As Linux, in microseconds, and none of zero.
+        let [rtt, base] = [rtt, base].map(|span| span.as_micros() + 1);
         let queued = self.queued(rtt, base);
         if self.window.in_slow_start() {
             if queued > self.thresholds.gamma {
-                let share = base.as_nanos() as f64 / rtt.as_nanos().max(1) as f64;
-                let fitting = (f64::from(self.window.segments) * share) as u32 + 1;
-                self.shrink_to(self.window.segments.min(fitting));
+                let segments = self.window.segments;
+                let fitting = u64::from(segments) * base / rtt;
+                self.shrink_to(segments.min(fitting as u32 + 1));
+            } else {
+                self.slow_start(ack);
             }
         } else if queued > self.thresholds.beta {
             self.shrink_to(self.window.segments - 1);
@@ -120,6 +102,12 @@ impl Vegas {
             self.window.segments += 1;
         }
         self.window.remember();
+    }
+
+    fn slow_start(&mut self, ack: &AckEvent) {
+        if !self.pausing {
+            self.window.slow_start(ack.delivered);
+        }
     }
 
     /// A smaller window, from which slow start does not begin again.
@@ -143,46 +131,45 @@ impl CongestionControl for Vegas {
         if let Some(rtt) = ack.rtt {
             self.measure(rtt);
         }
-        if self.repairing || !ack.may_grow {
-            self.window.reno(ack);
-            self.round_min = None;
-            self.samples = 0;
+        if ack.calm != self.calm {
+            self.calm = ack.calm;
+            self.is_on = false;
+            if ack.calm {
+                self.turn_on(ack.next);
+            }
+        }
+        if !ack.may_grow {
             return;
         }
-        let slow_start = self.window.in_slow_start();
-        if self.ends_round(ack) {
+        if !self.is_on {
+            self.window.reno(ack);
+        } else if ack.una > self.round_end {
+            self.pausing = self.thresholds.alternate_slow_start && !self.pausing;
             if self.samples >= MIN_SAMPLES {
-                self.judge();
-            } else if !slow_start {
+                self.judge(ack);
+            } else if !(self.pausing && self.window.in_slow_start()) {
                 self.window.reno(ack);
             }
-            self.start_round();
-        }
-        if self.window.in_slow_start() && !self.pausing {
-            self.window.slow_start(ack.delivered);
+            self.turn_on(ack.next);
+        } else if self.window.in_slow_start() {
+            self.slow_start(ack);
         }
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
-        self.repairing = true;
+        self.calm = false;
+        self.is_on = false;
         self.window.reduce(self.window.segments / 2, why, in_flight);
     }
 
-    fn on_recovery_end(&mut self, _now: Time) {
-        self.repairing = false;
-        self.restart = true;
-    }
-
     fn on_undo(&mut self) {
-        self.repairing = false;
-        self.restart = true;
         self.window.undo();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, _now: Time) {
+    fn on_transmit_start(&mut self, _idle: Span, next: u64, _now: Time) {
         // The route may have changed meanwhile.
-        self.forget();
-        self.restart = true;
+        self.base_rtt = None;
+        self.turn_on(next);
     }
 
     fn on_idle_restart(&mut self, timeouts: u32, restart: u32) {

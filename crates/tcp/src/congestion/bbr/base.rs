@@ -219,7 +219,7 @@ impl<V: Version> CongestionControl for V {
         self.base_mut().repair.end();
     }
 
-    fn on_transmit_start(&mut self, _idle: Span, now: Time) {
+    fn on_transmit_start(&mut self, _idle: Span, _next: u64, now: Time) {
         if self.base_mut().wake(now) {
             self.woken(now);
         }

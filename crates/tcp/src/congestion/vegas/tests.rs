@@ -90,10 +90,9 @@ fn a_loss_halves_and_the_delay_does_not_count_until_it_is_repaired() {
     let mut now = Time::ZERO;
     for _ in 0..4 {
         // Ten times the base: Vegas would shrink.
-        round(&mut control, &mut now, BASE * 10, |_, _| {});
+        round(&mut control, &mut now, BASE * 10, |_, ack| ack.calm = false);
     }
     assert_eq!(control.window(), before / 2 + 4);
-    control.on_recovery_end(now);
     for _ in 0..4 {
         round(&mut control, &mut now, BASE * 10, |_, _| {});
     }
@@ -130,13 +129,11 @@ fn delay_alone_never_takes_the_last_two_segments() {
 /// (7 at 139 ms: 2.73 are 2).
 #[test]
 fn linux_reckons_by_the_shortest_round_trip() {
-    let millis = Span::from_millis;
-    let queued = |window, rtt, thresholds| vegas(window, 2, thresholds).queued(rtt, BASE);
-    let paper = queued(60, millis(150), VegasConfig::NS2);
+    let queued = |window, rtt, thresholds| vegas(window, 2, thresholds).queued(rtt, 100);
+    let paper = queued(60, 150, VegasConfig::NS2);
     assert!((paper - 20.0).abs() < 1e-9, "{paper}");
-    for (window, rtt, expected) in [(60, 150, 29), (7, 139, 2)] {
-        let linux = queued(window, millis(rtt), VegasConfig::default());
-        // A microsecond more in both: 60·50000/100001 is just below 30.
+    for (window, rtt, expected) in [(60, 150, 30), (7, 139, 2)] {
+        let linux = queued(window, rtt, VegasConfig::default());
         assert!(
             (linux - f64::from(expected)).abs() < 1e-9,
             "{linux} at {rtt} ms"
@@ -144,31 +141,72 @@ fn linux_reckons_by_the_shortest_round_trip() {
     }
 }
 
-/// After a recovery the round begins with the ACK that ended it: judged when what was sent after it
-/// is acknowledged, not when the running round ends.
+/// An ACK at `at` ms of all below `una`, when all below `next` has been sent.
+fn ack(at: u64, rtt: Span, [una, next]: [u64; 2]) -> AckEvent {
+    let mut event = crate::congestion::events::ack(Time::ZERO + Span::from_millis(at), rtt);
+    (event.una, event.next) = (una, next);
+    event
+}
+
+/// After a recovery, or when segments are in order again, the round begins with the ACK that says
+/// so: judged when what is sent after it is acknowledged, not when the running round ends.
 #[test]
-fn a_recovery_begins_a_round() {
+fn calm_begins_a_round() {
     let mut control = vegas(60, 2, VegasConfig::default());
     control.measure(BASE);
-    let event = |at: u64, total: u64, prior: u64| {
-        let mut event =
-            crate::congestion::events::ack(Time::ZERO + Span::from_millis(at), BASE * 2);
-        event.delivered_total = total;
-        event.rate = Some(crate::RateSample {
-            delivered: total - prior,
-            interval: BASE,
-            prior_delivered: prior,
-            app_limited: false,
-            retransmitted: false,
-        });
-        event.round_start = true;
-        event
-    };
-    control.on_recovery_end(Time::ZERO);
-    for at in 0..10 {
-        control.on_ack(&event(at, 1000 + at, 900 + at));
+    let mut disorder = ack(0, BASE * 2, [900, 1000]);
+    (disorder.calm, disorder.may_grow) = (false, false);
+    control.on_ack(&disorder);
+    for at in 1..10 {
+        control.on_ack(&ack(at, BASE * 2, [900 + at, 1000 + at]));
         assert_eq!(control.window(), 60, "{at}");
     }
-    control.on_ack(&event(100, 1100, 1000));
+    control.on_ack(&ack(100, BASE * 2, [1001, 1100]));
+    assert_eq!(
+        control.window(),
+        60,
+        "what was sent before it does not end the round"
+    );
+    control.on_ack(&ack(101, BASE * 2, [1002, 1100]));
     assert_eq!(control.window(), 59);
+}
+
+/// Two segments and one ACK of both: nothing is in flight when the next two go, so each time the
+/// base is forgotten, one sample is too few to judge, and the window grows as Reno's, by one a round
+/// trip, however long that is.
+#[test]
+fn windows_that_empty_the_path_grow_as_reno() {
+    let mut control = vegas(2, 2, VegasConfig::default());
+    for round in 0..8 {
+        let sent = 2 * round;
+        control.on_transmit_start(Span::ZERO, sent, Time::ZERO);
+        let mut event = ack(100 * round, BASE * (1 + round), [sent + 2, sent + 2]);
+        (event.acked, event.delivered) = (2, 2);
+        control.on_ack(&event);
+    }
+    // It takes 2, 3, 4 and 5 acknowledged segments, which are there after 1, 3, 5 and 7 rounds.
+    assert_eq!(control.window(), 6);
+}
+
+/// After a timeout nothing is in flight when the first segment is sent again: the delay counts again,
+/// by a new base, though the loss is not repaired.
+#[test]
+fn a_retransmission_into_an_empty_path_turns_it_on() {
+    let mut control = vegas(20, 2, VegasConfig::default());
+    control.measure(BASE);
+    control.on_congestion(Congestion::Timeout, 0, Time::ZERO);
+    assert_eq!(
+        (control.window(), control.ssthresh(), control.is_on),
+        (1, 10, false)
+    );
+    control.on_transmit_start(BASE, 20, Time::ZERO);
+    let mut repairs = ack(300, BASE * 3, [1, 20]);
+    repairs.calm = false;
+    control.on_ack(&repairs);
+    assert!(control.is_on && control.base_rtt == Some(BASE * 3));
+    assert_eq!(
+        control.window(),
+        2,
+        "slow start, as the round has not ended"
+    );
 }
