@@ -198,8 +198,8 @@ pub struct Config {
     /// flight. It grows up to that with the window. Default 2,740,682: so much Linux's 4 MiB of
     /// memory (`tcp_wmem`) hold, because a segment of 1448 bytes takes 2216.
     pub send_buffer: u64,
-    /// Receive window at the start, in bytes. Default 64 KiB, half of Linux's first memory to
-    /// receive (`tcp_rmem`).
+    /// Receive window at the start, in bytes; a segment less is offered while it can grow. Default
+    /// 64 KiB, half of Linux's first memory to receive (`tcp_rmem`).
     pub receive_window: u32,
     /// Largest receive window that auto-tuning may reach. Default 3 MiB, half of Linux's largest
     /// memory to receive.

@@ -65,10 +65,17 @@ impl Window {
         let mss = config.mss.max(1);
         let window = u64::from(config.receive_window.max(1));
         let window_max = u64::from(config.receive_window_max).max(window);
+        // One that grows keeps a segment in reserve at first (`tcp_init_buffer_space`).
+        let first = if window_max > window {
+            let segment = u64::from(mss);
+            window.saturating_sub(segment).max(window.min(2 * segment))
+        } else {
+            window
+        };
         Self {
             buffer: 2 * window,
-            clamp: window,
-            earned: window,
+            clamp: first,
+            earned: first,
             rtt: Span::ZERO,
             last_echo: Time::ZERO,
             round_end: 0,

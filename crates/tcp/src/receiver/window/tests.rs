@@ -3,6 +3,8 @@
 use super::*;
 
 const MSS: u16 = 1448;
+/// 64 KiB less a segment.
+const FIRST: u64 = 65_536 - 1448;
 
 fn millis(n: u64) -> Time {
     Time::ZERO + Span::from_millis(n)
@@ -36,7 +38,7 @@ fn read(window: &mut Window, next: &mut u64, round: u64, per_round: u64) -> u32 
     grown
 }
 
-/// 64 KiB are offered. The first round trip brings 10 segments, which is no reason to grow. In the
+/// 64 KiB less a segment are offered. The first round trip brings 10 segments, which is no reason to grow. In the
 /// second, of 20, it was 14480 bytes more: 2·28960 + 16·1448 = 81088, and twice that for the rise
 /// of one half: 243264 of window, for which 501312 bytes of memory are reckoned. Half of it
 /// is payload's, and each segment earns 2896 bytes of that.
@@ -46,7 +48,7 @@ fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     let mut next = 1;
     assert_eq!(read(&mut window, &mut next, 1, 10), 0);
     assert_eq!(read(&mut window, &mut next, 2, 20), 0);
-    assert_eq!(window.select(0, 0, MSS), (65_536, false));
+    assert_eq!(window.select(0, 0, MSS), (FIRST, false));
     // The first segment of the third round trip ends the second.
     assert_eq!(read(&mut window, &mut next, 3, 1), 0);
     assert_eq!(window.space, 28_960);
@@ -55,7 +57,7 @@ fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     assert_eq!((window.buffer, window.clamp), (rise, rise / 2));
     assert_eq!(window.rtt(), Span::from_millis(49));
     assert_eq!(read(&mut window, &mut next, 4, 40), 40);
-    assert_eq!(window.earned(), 65_536 + 40 * 2896);
+    assert_eq!(window.earned(), FIRST + 40 * 2896);
     // It cannot be larger than the buffer is good for; the last step is what is left.
     let left = window.clamp - window.earned();
     let steps = u32::try_from(left.div_ceil(2896)).expect("a few");
@@ -87,6 +89,23 @@ fn what_is_read_counts_from_the_end_of_the_handshake() {
     assert_eq!(read(&mut window, 156, 20), 147 * 2984);
 }
 
+/// As long as the buffer can grow, a segment of it is kept in reserve; not of a window of two.
+#[test]
+fn only_a_window_that_grows_has_a_reserve() {
+    let offered = |window: u32, most: u32| {
+        let config = Config {
+            receive_window: window,
+            receive_window_max: most,
+            ..Config::default()
+        };
+        Window::new(&config).select(0, 0, MSS).0
+    };
+    assert_eq!(offered(65_536, 1 << 20), FIRST);
+    assert_eq!(offered(65_536, 65_536), 65_536);
+    assert_eq!(offered(4000, 1 << 20), 2896);
+    assert_eq!(offered(2000, 1 << 20), 2000);
+}
+
 /// Segments below 128 bytes in order earn nothing; behind a gap all do, as far as there is room.
 #[test]
 fn short_segments_earn_nothing() {
@@ -95,7 +114,7 @@ fn short_segments_earn_nothing() {
     assert!(!window.grow(127, true, 0, 0));
     assert!(window.grow(128, true, 0, 0));
     assert!(window.grow(127, false, 0, 0));
-    assert_eq!(window.earned(), 65_536 + 2 * 2896);
+    assert_eq!(window.earned(), FIRST + 2 * 2896);
 }
 
 /// 57 segments of 2304 bytes are more than the 128 KiB of the buffer: it grows with them, but not
@@ -111,7 +130,7 @@ fn a_gap_fills_the_memory_of_more_than_its_payload() {
     assert_eq!(window.select(gaps(56), 0, MSS), (0, true));
     assert!(!window.is_overrun(gaps(56)));
     assert!(window.is_overrun(gaps(57)));
-    assert_eq!((window.buffer, window.earned()), (57 * 2304, 65_536));
+    assert_eq!((window.buffer, window.earned()), (57 * 2304, FIRST));
     window.buffer_max = 57 * 2304;
     assert!(window.is_overrun(gaps(58)));
     assert_eq!(window.earned(), 2896);
