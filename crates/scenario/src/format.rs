@@ -490,8 +490,8 @@ table! {
         /// Send buffer in bytes, the most in flight; it grows up to that with the window. Default
         /// 2740682, which is what Linux's 4 MiB of memory hold. ns-2's senders have none.
         send_buffer: Option<Bytes>,
-        /// Receive window at the start, in bytes; a segment less is offered while it can grow, as in
-        /// Linux. Default 64 KiB.
+        /// Receive window at the start, in bytes; a segment less is offered while it can grow, as
+        /// in Linux. Default 64 KiB.
         receive_window: Option<Bytes>,
         /// Largest receive window that auto-tuning may reach, in bytes. Default 3 MiB.
         receive_window_max: Option<Bytes>,
