@@ -19,7 +19,7 @@ class Reno(sojourn.CongestionControl):
         if self.window < self.ssthresh:
             left = self.slow_start(left)
         if left:
-            self.grow(left, 1 / self.window)
+            self.grow_each(left, self.window)
 
     def congestion(self, why, in_flight, now):
         self.reduce(self.window // 2, why, in_flight)

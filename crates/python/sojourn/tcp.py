@@ -169,11 +169,21 @@ class CongestionControl:
         return int(acked - (self.window - before))
 
     def grow(self, acked: int, each: float) -> None:
-        """Grow by `acked` times `each` segments, whole ones at a time: Reno's `each` is
-        ``1 / window``."""
+        """Grow by `acked` times `each` segments, whole ones at a time."""
         self._credit += acked * each
         whole = int(self._credit + 1e-9)  # n times 1/n must count as one
         self._credit -= whole
+        self.window += whole
+
+    def grow_each(self, acked: int, count: float) -> None:
+        """Grow by one for each `count` acknowledged segments: Reno's `count` is the window. Those
+        that a larger count has left over make one at most (Linux ``tcp_cong_avoid_ai``)."""
+        if self._credit >= count:
+            self._credit = 0.0
+            self.window += 1
+        self._credit += acked
+        whole = int(self._credit // count)
+        self._credit -= whole * count
         self.window += whole
 
     def reduce(self, ssthresh: float, why: str, in_flight: int) -> None:
@@ -189,7 +199,7 @@ class CongestionControl:
         self._credit = 0.0
 
     def _remember(self) -> None:
-        self.ssthresh = max(self.ssthresh, int(self.window * 3 / 4))
+        self.ssthresh = max(self.ssthresh, self.window // 2 + self.window // 4)
 
 
 Factory: TypeAlias = Callable[[], CongestionControl]

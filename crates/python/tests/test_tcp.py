@@ -19,7 +19,7 @@ class Reno(sojourn.CongestionControl):
         if self.window < self.ssthresh:
             left = self.slow_start(left)
         if left:
-            self.grow(left, 1 / self.window)
+            self.grow_each(left, self.window)
 
 
 def columns(results: sojourn.Results, wanted: str) -> list[object]:
