@@ -145,7 +145,8 @@ class CongestionControl:
             self._prior = None
 
     def resume(self, idle: int, now: int) -> None:
-        """Sending starts again after `idle` ns without anything in flight."""
+        """Something is about to be sent, for the first time or again, with nothing in flight; the
+        last was sent `idle` ns ago."""
 
     def idle_restart(self, timeouts: int, restart: int) -> None:
         """Nothing was sent for longer than a timeout: halved for each, down to `restart` segments

@@ -1,8 +1,12 @@
 //! Loss recovery, segment by segment. The traces are worked out by hand in the comments.
 
 use super::pair::{A, B, Fate, Pair, Script};
-use crate::{Algorithm, Config, DelayedAck, Recovery, RtoRule, SlowStart, Span, Time};
+use crate::{
+    AckEvent, Algorithm, Config, Congestion, CongestionControl, DelayedAck, Recovery, RtoRule,
+    SlowStart, Span, Time,
+};
 use std::boxed::Box;
+use std::sync::{Arc, Mutex};
 use std::vec::Vec;
 
 const MSS: u16 = 1000;
@@ -553,4 +557,45 @@ fn what_is_acknowledged_in_order_says_how_long_rack_waits() {
     a.receive(&ack, false, Time::ZERO + millis(300));
     let info = a.info();
     assert_eq!((info.sacked, info.lost), (3, 0), "{info:?}");
+}
+
+/// A window of one that notes when it hears that something is sent with nothing in flight.
+#[derive(Debug, Default)]
+struct Noting(Arc<Mutex<Vec<u64>>>);
+
+impl CongestionControl for Noting {
+    fn window(&self) -> u32 {
+        1
+    }
+
+    fn ssthresh(&self) -> u32 {
+        1
+    }
+
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+
+    fn on_congestion(&mut self, _why: Congestion, _in_flight: u32, _now: Time) {}
+
+    fn on_undo(&mut self) {}
+
+    fn on_transmit_start(&mut self, _idle: Span, next: u64, _now: Time) {
+        self.0.lock().expect("one thread").push(next);
+    }
+
+    fn on_idle_restart(&mut self, _timeouts: u32, _restart: u32) {}
+
+    fn on_application_limited(&mut self, _used: u32) {}
+}
+
+/// The second of three segments, one at a time, is lost: each but the first is sent into an empty
+/// path, and so is the second again, with what has been sent before it, the SYN's byte included.
+#[test]
+fn a_control_hears_of_each_transmission_into_an_empty_path() {
+    let heard = Arc::default();
+    let mut pair = Pair::with_script(&reno(), millis(50), lose(&[(1, 0)]));
+    pair.ends[A].set_control(Box::new(Noting(Arc::clone(&heard))));
+    pair.ends[A].write(3 * u64::from(MSS));
+    pair.run_until(Time::ZERO + millis(5000));
+    assert_eq!(*heard.lock().expect("one thread"), [1001, 2001, 2001]);
+    assert_eq!(pair.delivered[B], 3000);
 }

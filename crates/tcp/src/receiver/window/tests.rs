@@ -38,10 +38,10 @@ fn read(window: &mut Window, next: &mut u64, round: u64, per_round: u64) -> u32 
     grown
 }
 
-/// 64 KiB less a segment are offered. The first round trip brings 10 segments, which is no reason to grow. In the
-/// second, of 20, it was 14480 bytes more: 2·28960 + 16·1448 = 81088, and twice that for the rise
-/// of one half: 243264 of window, for which 501312 bytes of memory are reckoned. Half of it
-/// is payload's, and each segment earns 2896 bytes of that.
+/// 64 KiB less a segment are offered. The first round trip brings 10 segments, which is no reason to
+/// grow. In the second, of 20, it was 14480 bytes more: 2·28960 + 16·1448 = 81088, and twice that
+/// for the rise of one half: 243264 of window, for which 501312 bytes of memory are reckoned. Half
+/// of it is payload's, and each segment earns 2896 bytes of that.
 #[test]
 fn the_buffer_follows_what_is_read_and_the_window_what_arrives() {
     let mut window = window();
