@@ -336,14 +336,24 @@ impl Window {
     }
 
     /// Reno's growth (RFC 5681 equations 2 and 3): doubling below the threshold, one segment a
-    /// round trip above. As Linux: by what left the network, not what a filled hole releases.
+    /// round trip above.
     pub(crate) fn reno(&mut self, ack: &AckEvent) {
+        self.reno_from(ack, Self::slow_start);
+    }
+
+    /// Reno's growth with a slow start of one's own, which returns the segments it has left.
+    /// As Linux: by what left the network, not what a filled hole releases.
+    pub(crate) fn reno_from(
+        &mut self,
+        ack: &AckEvent,
+        slow_start: impl FnOnce(&mut Self, u32) -> u32,
+    ) {
         if !ack.may_grow || !ack.window_limited {
             return;
         }
         let mut acked = ack.delivered;
         if self.in_slow_start() {
-            acked = self.slow_start(acked);
+            acked = slow_start(self, acked);
         }
         if acked > 0 {
             self.grow_each(acked, f64::from(self.segments));

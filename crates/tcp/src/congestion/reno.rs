@@ -38,25 +38,14 @@ impl CongestionControl for Reno {
     }
 
     fn on_ack(&mut self, ack: &AckEvent) {
-        let slow_start = self.window.in_slow_start();
-        if slow_start && let Some(early_exit) = &mut self.early_exit {
+        let Some(early_exit) = &mut self.early_exit else {
+            return self.window.reno(ack);
+        };
+        if self.window.in_slow_start() {
             early_exit.on_ack(ack, &mut self.window);
         }
-        if !ack.may_grow || !ack.window_limited {
-            return;
-        }
-        // As Linux: what left the network, not what a filled hole releases at once.
-        let mut acked = ack.delivered;
-        if self.window.in_slow_start() {
-            acked = match &mut self.early_exit {
-                Some(early_exit) => early_exit.grow(acked, &mut self.window),
-                None => self.window.slow_start(acked),
-            };
-        }
-        if acked > 0 {
-            let window = f64::from(self.window.segments);
-            self.window.grow_each(acked, window);
-        }
+        self.window
+            .reno_from(ack, |window, acked| early_exit.grow(acked, window));
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u32, _now: Time) {
