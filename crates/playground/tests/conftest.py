@@ -56,3 +56,19 @@ def program():
     path = TARGET / "debug" / "sojourn"
     assert path.exists(), f"{path} is not built: cargo build -p sojourn-cli"
     return path
+
+
+def fits(browser, width: int, theme: str, css: str, but: str | None = None) -> None:
+    """The page is in this theme and no wider than its window, nor is anything of `css`, apart
+    from what stands in `but`."""
+    assert browser.run("return document.documentElement.dataset.theme;") == theme
+    scroll, inner = browser.run("return [document.documentElement.scrollWidth, innerWidth];")
+    assert scroll <= inner == width
+    script = """
+        const [css, but] = arguments;
+        return [...document.querySelectorAll(css)]
+            .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+            .filter((node) => !but || !node.closest(but))
+            .map((node) => node.outerHTML.slice(0, 80));
+    """
+    assert browser.run(script, css, but) == []

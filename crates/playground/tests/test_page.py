@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import ROOT, TARGET
+from conftest import ROOT, TARGET, fits
 
 # The digest, once the run is over.
 DONE = """(!document.getElementById('digest-line').hidden
@@ -215,15 +215,7 @@ def test_it_fits_its_window(browser, site, width, theme):
     address, fragment = link(site, qdisc="fq_codel").split("#")
     browser.go(f"{address}?theme={theme}#{fragment}")
     browser.wait(DONE)
-    assert browser.run("return document.documentElement.dataset.theme;") == theme
-    scroll, inner = browser.run("return [document.documentElement.scrollWidth, innerWidth];")
-    assert scroll <= inner == width
-    script = """
-        return [...document.querySelectorAll('#controls *, .status *, #charts svg')]
-            .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
-            .map((node) => node.outerHTML.slice(0, 80));
-    """
-    assert browser.run(script) == []
+    fits(browser, width, theme, "#controls *, .status *, #charts svg")
     pictures = TARGET / "playground-pictures"
     pictures.mkdir(exist_ok=True)
     browser.picture(pictures / f"{width}-{theme}.png")

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import ROOT, TARGET
+from conftest import ROOT, TARGET, fits
 
 SWEEP = [
     "run",
@@ -46,17 +46,8 @@ def test_a_page_fits_its_window(browser, pages, name, width, theme):
     browser.size(width, 900)
     browser.go(f"{pages[name]}?theme={theme}")
     browser.wait(READY)
-    assert browser.run("return document.documentElement.dataset.theme;") == theme
-    scroll, inner = browser.run("return [document.documentElement.scrollWidth, innerWidth];")
-    assert scroll <= inner == width
     # What is wider scrolls in a box of its own.
-    script = """
-        return [...document.querySelectorAll('main *')]
-            .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
-            .filter((node) => !node.closest('.scroll, pre, figure.wide, .visually-hidden'))
-            .map((node) => node.outerHTML.slice(0, 80));
-    """
-    assert browser.run(script) == []
+    fits(browser, width, theme, "main *", ".scroll, pre, figure.wide, .visually-hidden")
     pictures = TARGET / "report-pictures"
     pictures.mkdir(exist_ok=True)
     browser.picture(pictures / f"{name}-{width}-{theme}.png")
