@@ -36,9 +36,9 @@ use std::thread;
 #[command(after_help = "Examples:
   sojourn bridge eth1 eth2 --up 'fq_codel' --up-rate 20mbit --down 'fq_codel' --down-rate 100mbit
   sojourn bridge eth1 eth2 --up 'tbf rate 20mbit burst 5kb over pie'
-  sojourn bridge eth1 eth2 --control /run/sojourn.sock
+  sojourn bridge eth1 eth2 --control /run/sojourn/control
   sojourn bridge --config /etc/sojourn/bridge.toml
-  sojourn ctl --socket /run/sojourn.sock change up codel target 10ms")]
+  sojourn ctl change up codel target 10ms")]
 pub(crate) struct BridgeArgs {
     /// Take everything from this file
     #[arg(long, value_name = "FILE", conflicts_with = "PairArgs")]

@@ -9,22 +9,23 @@ use capture::CaptureArgs;
 use circuits::CircuitsArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
+use sojourn_service::CONTROL;
 use std::path::PathBuf;
 
 /// Ask a running bridge, or change it
 ///
-/// The bridge listens where its `--control` says. A change keeps every packet; a wrong one
-/// changes nothing.
+/// The bridge listens where its `--control` says, the service's at the default. A change keeps
+/// every packet; a wrong one changes nothing.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  sojourn ctl --socket /run/sojourn.sock stats
-  sojourn ctl --socket /run/sojourn.sock change up fq_codel target 10ms
-  sojourn ctl --socket /run/sojourn.sock --pair wan rate down 80mbit
-  sojourn ctl --socket /run/sojourn.sock reload --dry-run
-  sojourn ctl --socket /run/sojourn.sock capture | tshark -r -")]
+  sojourn ctl stats
+  sojourn ctl change up fq_codel target 10ms
+  sojourn ctl --pair wan rate down 80mbit
+  sojourn ctl reload --dry-run
+  sojourn ctl capture | tshark -r -")]
 pub(crate) struct CtlArgs {
     /// The bridge's control socket
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", default_value = CONTROL)]
     socket: PathBuf,
 
     /// The pair of interfaces that is meant, of a bridge with several [default: all, or the only

@@ -16,7 +16,7 @@ use record::Recorder;
 use sample::Sample;
 use screen::{Screen, give_back};
 use serde_json::{Value, json};
-use sojourn_service::Order as FlowOrder;
+use sojourn_service::{CONTROL, Order as FlowOrder};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,17 +31,18 @@ const PERIOD: Duration = Duration::from_millis(100);
 
 /// Watch a running bridge: rates, delays, drops, marks and the first flows, ten times a second
 ///
-/// The bridge listens where its `--control` says. Its flows are counted while somebody watches.
-/// Keys: q ends, p pauses, d chooses directions, s what flows are sorted by, left and right the
-/// pair; up and down scroll the flows. Without a terminal it records only.
+/// The bridge listens where its `--control` says, the service's at the default. Its flows are
+/// counted while somebody watches. Keys: q ends, p pauses, d chooses directions, s what flows are
+/// sorted by, left and right the pair; up and down scroll the flows. Without a terminal it records
+/// only.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  sojourn top --socket /run/sojourn.sock
-  sojourn top --socket /run/sojourn.sock --pair wan --record evening.parquet
-  sojourn top --socket /run/sojourn.sock --record minute.parquet --seconds 60 </dev/null | cat")]
+  sojourn top
+  sojourn top --pair wan --record evening.parquet
+  sojourn top --record minute.parquet --seconds 60 </dev/null | cat")]
 pub(crate) struct TopArgs {
     /// The bridge's control socket
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", default_value = CONTROL)]
     socket: PathBuf,
 
     /// The pair of interfaces that is meant, of a bridge with several [default: all]

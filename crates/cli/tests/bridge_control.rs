@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -240,4 +240,36 @@ fn memory_goes_back_when_a_flood_is_over() {
     let left_over = resident(&process);
     assert!(left_over < full / 2, "{left_over} kB of {full}");
     process.interrupt();
+}
+
+/// `--control` at the usual place makes its folder, and `ctl` looks there by itself. The bridge
+/// has a /run of its own: the machine's may have another's socket.
+#[test]
+fn the_usual_place_is_found_without_a_word() {
+    if !available() {
+        return;
+    }
+    let link = Link::new();
+    let run = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_sojourn");
+    let script = format!(
+        "mount --bind {} /run && exec {program} bridge a1 b1 --control /run/sojourn/control",
+        run.path().display()
+    );
+    let mut command = Command::new("unshare");
+    let command = command.args(["--mount", "sh", "-c", &script]);
+    let command = command.stdout(Stdio::piped());
+    let mut process = link.middle.run(|| Running::start(command));
+    assert!(process.first_line().starts_with("ready"));
+    // A group that may open the socket gets as far as that.
+    let folder = run.path().join("sojourn");
+    let mode = fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    let mut beside = Command::new("nsenter");
+    beside.args(["--mount", "--target", &process.id().to_string()]);
+    let output = beside.args([program, "ctl", "stats"]).output().unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(said.contains("qdisc"), "{said}");
+    process.interrupt();
+    assert!(!folder.exists(), "the folder goes with the bridge");
 }

@@ -71,12 +71,12 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// As `lock`, in a folder that is made if it is missing. The last claim's owner may remove it
-/// between the two.
+/// between the two. Others may pass through: a control socket may stand beside.
 fn lock_in_folder(path: &Path) -> io::Result<Option<File>> {
     loop {
         if let Some(folder) = path.parent() {
             let mut builder = fs::DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(folder)?;
+            builder.recursive(true).mode(0o755).create(folder)?;
         }
         match lock(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +27,9 @@ const CLIENTS: usize = 16;
 const LONGEST_LINE: usize = 64 << 10;
 /// Whoever says nothing for this long is hung up on.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// Where `sojourn ctl` and `sojourn top` look for a bridge, and where the service's has its socket.
+pub const CONTROL: &str = "/run/sojourn/control";
 
 /// A socket at which nobody answers yet. The file is removed with it.
 #[derive(Debug)]
@@ -72,12 +75,13 @@ enum Taken {
 
 impl Control {
     /// A socket at `path` that its owner may open, and `group` if one is given. A dead socket of
-    /// our own user's is replaced; anything else that stands there stays.
+    /// our own user's is replaced; anything else that stands there stays. The folder of
+    /// [`CONTROL`] is made if it is missing.
     ///
     /// # Errors
     /// When something else stands there, or the socket cannot be made.
     pub fn listen(path: &Path, group: Option<u32>) -> Result<Self, ControlError> {
-        let listener = make_way(path).and_then(|()| open(path, group));
+        let listener = make_way(path).and_then(|()| open_in_folder(path, group));
         let (listener, file) = listener.map_err(|source| ControlError {
             path: path.to_owned(),
             source,
@@ -128,6 +132,24 @@ fn make_way(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
+fn is_usual(path: &Path) -> bool {
+    path == Path::new(CONTROL)
+}
+
+/// As `open`. Whoever ends last may remove the usual folder before the socket is in it.
+fn open_in_folder(path: &Path, group: Option<u32>) -> io::Result<(UnixListener, SocketFile)> {
+    loop {
+        if let (true, Some(folder)) = (is_usual(path), path.parent()) {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true).mode(0o755).create(folder)?;
+        }
+        match open(path, group) {
+            Err(error) if is_usual(path) && error.kind() == ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+    }
+}
+
 fn open(path: &Path, group: Option<u32>) -> io::Result<(UnixListener, SocketFile)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -153,6 +175,10 @@ impl Drop for SocketFile {
         let there = fs::symlink_metadata(&self.path);
         if there.is_ok_and(|it| (it.dev(), it.ino()) == (self.device, self.inode)) {
             let _ = fs::remove_file(&self.path);
+            if let (true, Some(folder)) = (is_usual(&self.path), self.path.parent()) {
+                // Claims of interfaces may be in it, or a service manager has it.
+                let _ = fs::remove_dir(folder);
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ mod tins;
 mod top;
 
 pub use capture::{Place, Recorded};
-pub use control::{Control, ControlError, ControlThread};
+pub use control::{CONTROL, Control, ControlError, ControlThread};
 pub use fleet::{AskError, Ending, Failure, Fleet, show};
 pub use flows::Order;
 pub use metrics::{Metrics, MetricsError};

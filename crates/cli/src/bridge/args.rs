@@ -149,7 +149,8 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) qdisc_bypass: bool,
 
-    /// Listen for requests at this Unix socket, which its owner alone may open
+    /// Listen for requests at this Unix socket, which its owner alone may open; `sojourn ctl` and
+    /// `top` look at /run/sojourn/control unless told otherwise
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
 

@@ -21,11 +21,11 @@ use std::path::PathBuf;
 /// reader keeps out is counted in the capture, and in `history`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  sojourn ctl --socket /run/sojourn.sock capture | tshark -r -
-  sojourn ctl --socket /run/sojourn.sock capture --write slow.pcapng --duration 10s
-  sojourn ctl --socket /run/sojourn.sock --pair wan capture --at up:in,up --packets 1000 | \\
+  sojourn ctl capture | tshark -r -
+  sojourn ctl capture --write slow.pcapng --duration 10s
+  sojourn ctl --pair wan capture --at up:in,up --packets 1000 | \\
     tcpdump -r -
-  ssh router sojourn ctl --socket /run/sojourn.sock capture | wireshark -k -i -")]
+  ssh router sojourn ctl capture | wireshark -k -i -")]
 pub(super) struct CaptureArgs {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]

@@ -15,9 +15,9 @@ const AT_ONCE: usize = 100;
 /// the last packets have waited.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  sojourn ctl --socket /run/sojourn.sock circuits --order delay --count 20
-  sojourn ctl --socket /run/sojourn.sock circuits 1138
-  sojourn ctl --socket /run/sojourn.sock --json circuits | jq '.circuits[].up.sent_bytes'")]
+  sojourn ctl circuits --order delay --count 20
+  sojourn ctl circuits 1138
+  sojourn ctl --json circuits | jq '.circuits[].up.sent_bytes'")]
 pub(super) struct CircuitsArgs {
     /// Those of these names alone [default: all]
     #[arg(value_name = "NAME")]
