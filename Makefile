@@ -46,9 +46,12 @@ static:
 	$(CARGO) build --release --locked --target $(MUSL) -p sojourn-cli
 	@scripts/static pack $(STATIC)/release/sojourn
 
-demo: build
+# By a profile of its own: to optimise while linking takes longer than the demo.
+demo:
+	@scripts/setup build
 	@scripts/setup demo
-	@scripts/demo $(SOJOURN)
+	$(CARGO) build --profile demo --locked -p sojourn-cli
+	@scripts/demo $${CARGO_TARGET_DIR:-target}/demo/sojourn
 
 lint:
 	@scripts/setup build
