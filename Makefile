@@ -10,6 +10,7 @@ WHEELS = $${CARGO_TARGET_DIR:-target}/wheels
 MUSL = $$(rustc -vV | sed -n 's/^host: \([^-]*\)-.*/\1/p')-unknown-linux-musl
 STATIC = $${CARGO_TARGET_DIR:-target}/$(MUSL)
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
+DEMO = $${CARGO_TARGET_DIR:-target}/demo/sojourn
 
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
@@ -51,7 +52,7 @@ demo:
 	@scripts/setup build
 	@scripts/setup demo
 	$(CARGO) build --profile demo --locked -p sojourn-cli
-	@scripts/demo $${CARGO_TARGET_DIR:-target}/demo/sojourn
+	@scripts/demo $(DEMO)
 
 lint:
 	@scripts/setup build

@@ -305,3 +305,20 @@ impl Client {
         open && self.line.len() <= LONGEST_LINE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CONTROL;
+    use std::path::Path;
+
+    /// Claims, the unit and the example of a bridge's file say the same place.
+    #[test]
+    fn all_know_the_usual_place() {
+        let folder = Path::new(CONTROL).parent();
+        assert_eq!(folder, Some(Path::new(sojourn_live::STATE)));
+        let unit = include_str!("../../../contrib/systemd/sojourn.service");
+        assert!(unit.contains(&format!("--socket {CONTROL} reload")));
+        let file = include_str!("../../../contrib/bridge/bridge.toml");
+        assert!(file.contains(&format!("control = \"{CONTROL}\"")));
+    }
+}
