@@ -153,10 +153,15 @@ impl Fleet {
                         self.end_capture(member, &mut failed);
                     }
                     let changed = member.remote.reconfigure(|it| *it = pair.config.clone());
-                    match changed {
-                        Ok(()) | Err(RemoteError::Late) => member.name.clone_from(&pair.name),
-                        Err(error) => failed.push(format!("pair {}: {error}", member.name)),
+                    let begun = matches!(
+                        changed,
+                        Ok(()) | Err(RemoteError::Late | RemoteError::Partly(_))
+                    );
+                    if begun {
+                        member.name.clone_from(&pair.name);
                     }
+                    let why = changed.err();
+                    failed.extend(why.map(|why| format!("pair {}: {why}", member.name)));
                 }
                 Step::End(index) => {
                     members[*index].stop();
@@ -270,7 +275,7 @@ fn plan(members: &[Member], wanted: Vec<Pair>) -> Result<Vec<Step>, ReloadError>
         let found = differences(&members[index].pair(), &pair);
         let set_once = found.iter().filter(|difference| difference.is_fixed);
         fixed.extend(set_once.map(|difference| format!("pair {}: {difference}", pair.name)));
-        if !found.is_empty() {
+        if !found.is_empty() || members[index].remote.behind().is_some() {
             steps.push(Step::Change(index, pair, found));
         }
     }
@@ -309,7 +314,10 @@ impl Step {
         Some(match self {
             Self::Start(pair) => format!("pair {} starts: {}", pair.name, describe(&pair.config)),
             Self::Change(index, _, found) => {
-                let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+                let behind = members[*index].remote.behind();
+                let behind = behind.map(|it| format!("{it} still to make the last change"));
+                let found = found.iter().map(ToString::to_string);
+                let found: Vec<String> = found.chain(behind).collect();
                 format!("pair {}: {}", members[*index].name, found.join("; "))
             }
             Self::End(index) if members[*index].lives() => {

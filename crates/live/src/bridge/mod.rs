@@ -48,6 +48,6 @@ pub(crate) use frame::{HEAD, TAIL, VlanTag, VnetHeader};
 pub use observer::{NoObserver, Observer, Point};
 pub use pair::Bridge;
 pub use port::{FramePort, PortCounters};
-pub use remote::{Classes, PROBES, Remote, RemoteError, Showing};
+pub use remote::{Behind, Classes, PROBES, Remote, RemoteError, Showing};
 pub use side::Side;
 pub use snapshot::{Count, SideStats, Snapshot};

@@ -1,8 +1,8 @@
 //! Orders to a running bridge from other threads, and its answers.
 //!
-//! The forwarding thread looks once a turn, carries out at most one order, and never waits. Who
-//! may touch what the two sides share says a word of state, so that the locks are always free
-//! when somebody takes them.
+//! The forwarding thread looks once a turn, carries out at most one order, and never waits
+//! (`slot.rs`). What each of several workers works by is kept here, since one may miss a change
+//! that the others have made.
 
 use super::capture::Probe;
 use super::config::{BridgeConfig, Direction};
@@ -11,18 +11,14 @@ use super::following::{Following, KEPT, Told};
 use super::plan::{Built, Plan};
 use super::side::Side;
 use super::snapshot::Snapshot;
-use rustix::event::{EventfdFlags, eventfd};
-use sojourn_qdisc::{ClassCounts, Spec, TreeSpec};
+pub(super) use slot::Inbox;
+use slot::Slot;
+use sojourn_qdisc::{ClassCounts, Spec, TreeSpec, WORKERS};
 use sojourn_world::{BeyondWorkers, LineRate};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
-/// How long an answer may take: a forwarding thread that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// A snapshot this young is as good as a new one: however many ask, the forwarding thread takes
 /// no more than a hundred a second.
 const YOUNG: Duration = Duration::from_millis(10);
@@ -32,17 +28,6 @@ pub const PROBES: usize = 4;
 
 /// Most classes of which the forwarding thread tells at once, which takes it some microseconds.
 const SLICE: u32 = 128;
-
-/// Nobody wants anything; the asking side may write an order.
-const IDLE: u8 = 0;
-/// The order is there; the forwarding side may take it, or the asking side back.
-const ASKED: u8 = 1;
-/// It is being carried out; the forwarding side writes the answer.
-const TAKEN: u8 = 2;
-/// The answer is there; the asking side may take it.
-const ANSWERED: u8 = 3;
-/// The bridge is gone.
-const CLOSED: u8 = 4;
 
 /// What a bridge is to do.
 #[derive(Debug)]
@@ -91,19 +76,9 @@ pub(super) enum Answer {
 
 #[derive(Debug)]
 struct Shared {
-    workers: Vec<Slot>,
+    workers: Vec<Arc<Slot>>,
     /// Whoever asks holds this; a forwarding thread never does.
     turn: Mutex<Turn>,
-}
-
-/// Between one forwarding thread and whoever asks.
-#[derive(Debug)]
-struct Slot {
-    state: AtomicU8,
-    order: Mutex<Option<(Order, Thread)>>,
-    answer: Mutex<Option<Answer>>,
-    /// Readable when the forwarding thread is to look.
-    bell: OwnedFd,
 }
 
 /// What those who ask know.
@@ -111,23 +86,34 @@ struct Slot {
 struct Turn {
     /// The last snapshot, and when it was taken.
     last: Option<(Instant, Arc<Snapshot>)>,
-    /// What the bridge works by.
+    /// What the bridge is to work by: the last change that a worker has made.
     config: BridgeConfig,
-    /// How the queues of each worker are built, by side.
-    plans: Vec<[Plan; 2]>,
+    /// What each worker works by.
+    works: Vec<Works>,
     /// Its probes, by the numbers of their guards.
     probes: Vec<(u64, Probe)>,
     /// Probes that there have been.
     shown: u64,
 }
 
-impl Turn {
-    /// What a worker is to become.
-    fn wanted(&self, number: usize, config: &BridgeConfig) -> Box<Wanted> {
+/// What is known of one worker.
+#[derive(Debug)]
+struct Works {
+    /// What it works by; a change that it has begun with is in it.
+    config: BridgeConfig,
+    /// How its queues are built, by side.
+    plans: [Plan; 2],
+    /// Whether it has not confirmed the last change that another worker has made, or begun with.
+    lacks: bool,
+}
+
+impl Works {
+    /// What it is to become.
+    fn wanted(&self, config: &BridgeConfig) -> Box<Wanted> {
         let build = |plan: &Plan, [old, new]: [&Direction; 2]| {
             (old.qdisc != new.qdisc).then(|| plan.build(&new.qdisc, Some(&old.qdisc)))
         };
-        let [up, down] = &self.plans[number];
+        let [up, down] = &self.plans;
         let follows_anew = self.config.autorates() != config.autorates();
         Box::new(Wanted {
             config: config.clone(),
@@ -138,6 +124,49 @@ impl Turn {
             follows_anew,
             following: follows_anew.then(|| Following::of(config)).flatten(),
         })
+    }
+}
+
+impl Turn {
+    /// Keeps what became of a change in each worker, and says which have not made it.
+    fn changed(
+        &mut self,
+        config: BridgeConfig,
+        answers: &[Result<Answer, RemoteError>],
+    ) -> Result<(), RemoteError> {
+        let failed = |answer: &Result<Answer, RemoteError>| answer.as_ref().err().copied();
+        let begun = |answer: &_| matches!(failed(answer), None | Some(RemoteError::Late));
+        if let Some(Err(error)) = answers
+            .iter()
+            .find(|it| failed(it) == Some(RemoteError::Ended))
+        {
+            return Err(*error);
+        }
+        if !answers.iter().any(begun) {
+            return Err(RemoteError::Hangs);
+        }
+        for (works, answer) in self.works.iter_mut().zip(answers) {
+            if begun(answer) {
+                // One that stands still in the middle of it goes on with it, before anything else.
+                works.config.clone_from(&config);
+            }
+            works.lacks = answer.is_err();
+        }
+        (self.config, self.last) = (config, None);
+        match (self.behind(), &self.works[..]) {
+            (None, _) => Ok(()),
+            (Some(_), [_]) => Err(RemoteError::Late),
+            (Some(behind), _) => Err(RemoteError::Partly(behind)),
+        }
+    }
+
+    /// The workers that have not confirmed the last change.
+    fn behind(&self) -> Option<Behind> {
+        let bits = self.works.iter().zip(0..);
+        let bits = bits.fold(0, |bits, (works, number)| {
+            bits | u64::from(works.lacks) << number
+        });
+        (bits != 0).then_some(Behind(bits))
     }
 
     fn probes(&self) -> Vec<Probe> {
@@ -154,6 +183,22 @@ pub struct Classes {
     pub counts: [Vec<ClassCounts>; 2],
 }
 
+/// Workers of a bridge that have not confirmed the last change; their numbers by its `Display`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind(u64);
+
+// A bit for each.
+const _: () = assert!(WORKERS <= u64::BITS);
+
+impl fmt::Display for Behind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = (0..WORKERS).filter(|number| self.0 & 1 << number != 0);
+        let numbers: Vec<String> = numbers.map(|number| (number + 1).to_string()).collect();
+        let plural = if numbers.len() == 1 { "" } else { "s" };
+        write!(f, "worker{plural} {}", numbers.join(", "))
+    }
+}
+
 /// Why a bridge does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
@@ -161,8 +206,18 @@ pub enum RemoteError {
     #[error("the forwarding thread has not answered for a second; nothing was changed")]
     Hangs,
     /// It has begun with what it was asked for, and stands still.
-    #[error("the forwarding thread has begun with it, and stands still since")]
+    #[error(
+        "the forwarding thread has begun with the change and has not answered for a second; \
+         ask again"
+    )]
     Late,
+    /// Some of several workers have made a change, or have begun with it, and these have not
+    /// confirmed it.
+    #[error(
+        "the change is incomplete: {0} did not confirm it within a second, the others made it; \
+         ask again"
+    )]
+    Partly(Behind),
     /// It has ended.
     #[error("the bridge has ended")]
     Ended,
@@ -185,42 +240,29 @@ pub struct Showing {
     id: u64,
 }
 
-/// A forwarding thread's end.
-#[derive(Debug)]
-pub(super) struct Inbox {
-    shared: Arc<Shared>,
-    number: usize,
-}
-
 /// Both ends of a bridge that works by `config`, and how the queues of each worker are built.
 pub(super) fn pair(
     config: &BridgeConfig,
     plans: Vec<[Plan; 2]>,
 ) -> io::Result<(Remote, Vec<Inbox>)> {
-    let slot = |_| {
-        Ok(Slot {
-            state: AtomicU8::new(IDLE),
-            order: Mutex::default(),
-            answer: Mutex::default(),
-            bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-        })
+    let slots = plans.iter().map(|_| Ok(Arc::new(Slot::new()?)));
+    let workers = slots.collect::<io::Result<Vec<_>>>()?;
+    let inboxes = workers.iter().map(|slot| Inbox(Arc::clone(slot))).collect();
+    let works = |plans| Works {
+        config: config.clone(),
+        plans,
+        lacks: false,
     };
-    let workers = plans.iter().map(slot).collect::<io::Result<Vec<_>>>()?;
     let shared = Arc::new(Shared {
         workers,
         turn: Mutex::new(Turn {
             last: None,
             config: config.clone(),
-            plans,
+            works: plans.into_iter().map(works).collect(),
             probes: Vec::new(),
             shown: 0,
         }),
     });
-    let inbox = |number| Inbox {
-        shared: Arc::clone(&shared),
-        number,
-    };
-    let inboxes = (0..shared.workers.len()).map(inbox).collect();
     Ok((Remote(shared), inboxes))
 }
 
@@ -248,7 +290,7 @@ impl Remote {
         Ok(snapshot)
     }
 
-    /// What the bridge works by now.
+    /// What the bridge works by now; workers that are [behind](Self::behind) may work by another.
     pub fn config(&self) -> BridgeConfig {
         self.turn().config.clone()
     }
@@ -257,8 +299,11 @@ impl Remote {
     /// packet is lost. What can be changed are queues, lines, `autorate`, super-packets,
     /// `busy_poll`, `watchdog`, `stale` and `memory`; the rest stays as it was at the start.
     ///
+    /// Every worker is asked, and whatever some of them did not confirm can be asked for again.
+    ///
     /// # Errors
-    /// When the bridge hangs or has ended, or has several workers that cannot do it.
+    /// When the bridge hangs or has ended, or has several workers that cannot do it or of which
+    /// some have not done it.
     pub fn reconfigure(&self, change: impl FnOnce(&mut BridgeConfig)) -> Result<(), RemoteError> {
         let mut turn = self.turn();
         let mut config = turn.config.clone();
@@ -267,24 +312,38 @@ impl Remote {
         if let Some(why) = config.beyond_workers() {
             return Err(RemoteError::Workers(why));
         }
-        let mut not_needed = Vec::with_capacity(turn.plans.len());
-        for (number, slot) in self.0.workers.iter().enumerate() {
-            let wanted = turn.wanted(number, &config);
-            match slot.ask(Order::Become(wanted)) {
-                Ok(Answer::Done(old)) => not_needed.push(old),
-                Ok(_) => {}
-                Err(error) if number == 0 && error != RemoteError::Late => return Err(error),
-                // It has begun with it, or those before it have.
-                Err(_) => {
-                    (turn.config, turn.last) = (config, None);
-                    return Err(RemoteError::Late);
-                }
-            }
-        }
-        (turn.config, turn.last) = (config, None);
+        let wanted = turn.works.iter().map(|works| works.wanted(&config));
+        let orders: Vec<Order> = wanted.map(Order::Become).collect();
+        let answers = self.ask_all(orders);
+        let changed = turn.changed(config, &answers);
+        let not_needed = answers.into_iter().filter_map(|answer| match answer {
+            Ok(Answer::Done(old)) => Some(old),
+            _ => None,
+        });
+        let not_needed: Vec<Box<Wanted>> = not_needed.collect();
+        // Nobody else waits while it is thrown away.
         drop(turn);
         drop(not_needed);
-        Ok(())
+        changed
+    }
+
+    /// Which workers have not confirmed the last change: it is to be asked for again.
+    pub fn behind(&self) -> Option<Behind> {
+        self.turn().behind()
+    }
+
+    /// Each worker's answer to its order. All have the same second for it.
+    fn ask_all(&self, orders: Vec<Order>) -> Vec<Result<Answer, RemoteError>> {
+        let slots = self.0.workers.iter();
+        let posted = slots
+            .zip(orders)
+            .map(|(slot, order)| (slot, slot.post(order)));
+        let posted: Vec<_> = posted.collect();
+        let end = slot::deadline();
+        let answers = posted
+            .into_iter()
+            .map(|(slot, posted)| posted.and_then(|()| slot.answer_by(end)));
+        answers.collect()
     }
 
     /// Makes one direction's queue follow another spec. It keeps every packet.
@@ -361,10 +420,9 @@ impl Remote {
     pub fn flows(&self, empty: [FlowTable; 2]) -> Result<[Option<FlowTable>; 2], RemoteError> {
         let _turn = self.turn();
         let mut all: [Option<FlowTable>; 2] = [None, None];
-        let others = self.0.workers.iter().skip(1);
-        let others: Vec<_> = others.map(|slot| (slot, empty.clone())).collect();
-        for (slot, empty) in others.into_iter().chain([(self.first(), empty)]) {
-            let Answer::Counted(flows) = slot.ask(Order::Count(empty))? else {
+        let empty = std::iter::repeat_n(empty, self.0.workers.len());
+        for answer in self.ask_all(empty.map(Order::Count).collect()) {
+            let Answer::Counted(flows) = answer? else {
                 return Err(RemoteError::Ended);
             };
             for (all, flows) in all.iter_mut().zip(flows) {
@@ -404,11 +462,13 @@ impl Remote {
     /// Has every worker show its frames to all probes that there are.
     /// Yields what is not needed any more.
     fn show_all(&self, turn: &Turn) -> Vec<Result<Vec<Probe>, RemoteError>> {
-        let show = |slot: &Slot| match slot.ask(Order::Show(turn.probes()))? {
+        let orders = self.0.workers.iter().map(|_| Order::Show(turn.probes()));
+        let answers = self.ask_all(orders.collect()).into_iter();
+        let shown = answers.map(|answer| match answer? {
             Answer::Shown(before) => Ok(before),
             _ => Err(RemoteError::Ended),
-        };
-        self.0.workers.iter().map(show).collect()
+        });
+        shown.collect()
     }
 
     fn enter(&self, turn: &mut Turn, probe: Probe) -> Result<Showing, RemoteError> {
@@ -425,8 +485,7 @@ impl Remote {
 
     /// Whether the bridge has ended.
     pub fn has_ended(&self) -> bool {
-        let is_closed = |slot: &Slot| slot.state.load(Ordering::Acquire) == CLOSED;
-        self.0.workers.iter().any(is_closed)
+        self.0.workers.iter().any(|slot| slot.is_closed())
     }
 
     fn turn(&self) -> MutexGuard<'_, Turn> {
@@ -439,59 +498,7 @@ impl Remote {
 
     /// Makes the forwarding threads look up at once, from whatever they wait for.
     pub fn wake(&self) {
-        self.0.workers.iter().for_each(Slot::wake);
-    }
-}
-
-impl Slot {
-    fn wake(&self) {
-        // It can only fail when the bell has been rung for 2^64 - 1 times.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
-    }
-
-    /// One order at a time: the caller holds `turn`.
-    fn ask(&self, order: Order) -> Result<Answer, RemoteError> {
-        let slot = |slot: &Mutex<Option<Answer>>| {
-            let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-            slot.take()
-        };
-        match self.state.load(Ordering::Acquire) {
-            CLOSED => return Err(RemoteError::Ended),
-            // The answer to somebody who has left.
-            ANSWERED => drop(slot(&self.answer)),
-            TAKEN => return Err(RemoteError::Hangs),
-            _ => {}
-        }
-        let mut orders = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        *orders = Some((order, thread::current()));
-        drop(orders);
-        if !self.step(IDLE, ASKED) && !self.step(ANSWERED, ASKED) {
-            return Err(RemoteError::Ended);
-        }
-        self.wake();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match self.state.load(Ordering::Acquire) {
-                ANSWERED => {
-                    let answer = slot(&self.answer).ok_or(RemoteError::Ended);
-                    self.step(ANSWERED, IDLE);
-                    return answer;
-                }
-                CLOSED => return Err(RemoteError::Ended),
-                _ => {}
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                // Not carried out later either, unless that has begun.
-                let is_taken_back = self.step(ASKED, IDLE);
-                return Err(if is_taken_back {
-                    RemoteError::Hangs
-                } else {
-                    RemoteError::Late
-                });
-            }
-            thread::park_timeout(left);
-        }
+        self.0.workers.iter().for_each(|slot| slot.wake());
     }
 }
 
@@ -506,56 +513,6 @@ impl Drop for Showing {
     }
 }
 
-impl Slot {
-    fn step(&self, from: u8, to: u8) -> bool {
-        let swapped = self
-            .state
-            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
-        swapped.is_ok()
-    }
-}
-
-impl Inbox {
-    fn slot(&self) -> &Slot {
-        &self.shared.workers[self.number]
-    }
-
-    /// What becomes readable when there is something to see.
-    pub(super) fn bell(&self) -> BorrowedFd<'_> {
-        self.slot().bell.as_fd()
-    }
-
-    /// Carries out the order that is there, if one is.
-    pub(super) fn serve(&self, carry_out: impl FnOnce(Order) -> Answer) {
-        let shared = self.slot();
-        if shared.state.load(Ordering::Acquire) != ASKED || !shared.step(ASKED, TAKEN) {
-            return;
-        }
-        // Nobody else touches either slot while the order is taken.
-        let order = shared.order.try_lock().ok().and_then(|mut o| o.take());
-        let Some((order, asker)) = order else {
-            debug_assert!(false, "an order was announced and is not there");
-            return;
-        };
-        let answer = carry_out(order);
-        if let Ok(mut slot) = shared.answer.try_lock() {
-            *slot = Some(answer);
-        }
-        shared.state.store(ANSWERED, Ordering::Release);
-        asker.unpark();
-    }
-
-    /// Makes the bell silent again.
-    pub(super) fn heard(&self) {
-        let _ = rustix::io::read(&self.slot().bell, &mut [0; 8]);
-    }
-}
-
-impl Drop for Inbox {
-    fn drop(&mut self) {
-        self.slot().state.store(CLOSED, Ordering::Release);
-    }
-}
-
+mod slot;
 #[cfg(test)]
 mod tests;
