@@ -39,9 +39,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     overrides: Overrides,
 
-    /// The cell whose links and flows are shown
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    cell: usize,
+    /// The cell whose links and flows are shown; default 1
+    #[arg(long, value_name = "N")]
+    cell: Option<usize>,
 
     /// Print all cells, pairs, sites and circuits, or claims as JSON on standard output; of a wrong
     /// file its problems, each with its place
@@ -116,10 +116,11 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         return Ok(0);
     }
     let cells = &scenario.cells;
-    let Some(cell) = args.cell.checked_sub(1).and_then(|index| cells.get(index)) else {
-        let (asked, last) = (args.cell, cells.len());
+    let number = args.cell.unwrap_or(1);
+    let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else {
+        let last = cells.len();
         bail!(WrongInput(format!(
-            "--cell {asked}: there are cells 1 to {last}"
+            "--cell {number}: there are cells 1 to {last}"
         )));
     };
     let mut text = format!(
@@ -133,7 +134,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let _ = write!(
         text,
         "\nCell {}: {}, statistics from {}, seed {}\n\n",
-        args.cell,
+        number,
         show_span(cell.duration),
         show_span(cell.warmup),
         cell.seed
@@ -144,12 +145,13 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
 }
 
 impl CheckArgs {
-    /// Refuses what changes scenarios, for another file.
+    /// Refuses what is about scenarios, for another file.
     fn no_overrides(&self, what: &str) -> anyhow::Result<()> {
-        if self.overrides.is_empty() {
+        if self.overrides.is_empty() && self.cell.is_none() {
             return Ok(());
         }
-        let message = format!("--set, --seed and --seeds change scenarios; this is {what}");
+        let options = "--set, --sweep, --seed, --seeds and --cell";
+        let message = format!("{options} are for scenarios; this is {what}");
         bail!(WrongInput(message))
     }
 

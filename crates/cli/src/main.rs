@@ -105,7 +105,7 @@ struct Overrides {
 
 impl Overrides {
     fn is_empty(&self) -> bool {
-        self.sets.is_empty() && self.seed.is_none() && self.seeds.is_none()
+        self.options() == Options::default()
     }
 
     fn options(&self) -> Options {

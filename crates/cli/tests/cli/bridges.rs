@@ -35,6 +35,31 @@ fn the_examples_of_a_bridge_are_right() {
     assert_eq!(circuit["qdisc"][0], serde_json::Value::Null);
 }
 
+/// Whatever changes a scenario, or chooses from it, is refused for another file, not passed over.
+#[test]
+fn options_of_scenarios_are_refused_for_other_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for file in [
+        "contrib/bridge/bridge.toml",
+        "contrib/bridge/subscribers.toml",
+        "studies/codel-red/study.toml",
+    ] {
+        let file = root.join(file).display().to_string();
+        for option in [
+            ["--set", "duration=1s"],
+            ["--sweep", "dumbbell.rtt=[\"10ms\"]"],
+            ["--seed", "2"],
+            ["--seeds", "2"],
+            ["--cell", "1"],
+        ] {
+            let output = sojourn(&[&["check", &file], &option[..]].concat());
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{option:?}: {told}");
+            assert!(told.contains(option[0]), "{told}");
+        }
+    }
+}
+
 #[test]
 fn wrong_subscribers_are_told_with_their_places() {
     let right = include_str!("../../../../contrib/bridge/subscribers.toml");
