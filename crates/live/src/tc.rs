@@ -16,12 +16,12 @@ use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
+use sojourn_line::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
 use sojourn_qdisc::{
     AckFilter, Aim, Aimed, CodelLaw, Field, FlowParts, HtbParams, Isolation, PieLaw, Policy,
     RedParams, RedUnit, RedWeight, Report, Spec, Value,
 };
 use sojourn_units::{Rate, Span};
-use sojourn_world::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
 
 /// Major number of the queue that holds the packets. Those in front of it count from 1.
 pub(crate) const LEAF: u16 = 0x10;

@@ -91,7 +91,7 @@ pub use fifo::Fifo;
 pub use flow::{FlowPolicy, FlowQueue, HostFair, Isolation, Plain, Sharing, WayCounters};
 pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
-pub use packet::{Ecn, InsideHashes, Packet};
+pub use packet::{Ecn, InsideHashes, Label, Packet};
 pub use params::{
     AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
     FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight,

@@ -42,6 +42,15 @@ pub struct InsideHashes {
     pub hosts: (u32, u32),
 }
 
+/// What a firewall or a sender tells a queue of a packet, beside its headers. Zero is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The firewall's mark (`skb->mark`).
+    pub mark: u32,
+    /// The class of the queue's own: the minor number of `skb->priority`.
+    pub class: u16,
+}
+
 /// A packet as disciplines see it: the simulator's compact struct or the handle of a frame.
 ///
 /// Methods are called on hot paths; implementations should be a few instructions each.

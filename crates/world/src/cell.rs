@@ -2,7 +2,7 @@
 
 use crate::{Line, LineChange, Network};
 use sojourn_apps::Spec as AppSpec;
-use sojourn_qdisc::Spec as QdiscSpec;
+use sojourn_qdisc::{Label, Spec as QdiscSpec};
 use sojourn_radio::Place;
 use sojourn_tcp::Config as TcpConfig;
 use sojourn_units::{Span, Time};
@@ -240,15 +240,6 @@ impl Flow {
             ..self.clone()
         })
     }
-}
-
-/// What a firewall or a sender tells a queue of a packet, beside its headers. Zero is nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Label {
-    /// The firewall's mark (`skb->mark`).
-    pub mark: u32,
-    /// The class of the queue's own: the minor number of `skb->priority`.
-    pub class: u16,
 }
 
 /// One beginning of a flow.

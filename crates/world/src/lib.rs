@@ -10,10 +10,7 @@
 mod cell;
 mod error;
 pub mod figure;
-mod impairment;
-mod line;
 mod name;
-mod netem;
 mod network;
 mod received;
 mod record;
@@ -23,18 +20,14 @@ mod scenario;
 mod spp;
 mod stations;
 mod tap;
-mod transmit;
 mod workers;
 
-pub use cell::{Cell, Change, Flow, Instance, Label, Source, Transport};
+pub use cell::{Cell, Change, Flow, Instance, Source, Transport};
 pub use error::WorldError;
 pub use figure::{
     Aggregate, Amount, Distribution, FlowResult, LinkResult, Measured, Point, Series,
 };
-pub use impairment::{Fate, Impairment};
-pub use line::{Line, LineChange, LineRate, RateTrace};
 pub use name::{ByWorld, WorldName};
-pub use netem::{Chance, FourStates, GilbertElliott, Loss, NotNetem, Reorder};
 pub use network::{Following, Interface, Medium, Network, Node, Radio, Routing, Wire};
 pub use received::Received;
 pub use record::{Control, FlowRecorder, LinkRecorder, RadioEvent, SppRecorder, Window};
@@ -46,9 +39,13 @@ pub use stations::{Hop, Stations};
 pub use tap::{NoSuchPoint, Tap, TapPoint, Taps};
 
 pub use sojourn_apps::{Gathering, Metric};
+pub use sojourn_line::{
+    Chance, Fate, FourStates, GilbertElliott, Impairment, Line, LineChange, LineRate, Loss,
+    NotNetem, RateTrace, Reorder, TraceClock, Transmitter,
+};
+pub use sojourn_qdisc::Label;
 pub use sojourn_radio::{AodvParams, Place, Profile, Propagation, Rules};
 use std::ops::ControlFlow;
-pub use transmit::{TraceClock, Transmitter};
 pub use workers::BeyondWorkers;
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When

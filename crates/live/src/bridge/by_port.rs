@@ -4,9 +4,9 @@
 //! A lab's frames come over a cable, and neither `skb->mark` nor `skb->priority` crosses one: the
 //! kernel clears both where a veth pair leads into another namespace.
 
+use sojourn_qdisc::Label;
 use sojourn_units::Span;
 use sojourn_wire::{Parsed, protocol};
-use sojourn_world::Label;
 
 /// Values by TCP or UDP port.
 ///

@@ -7,9 +7,10 @@ use crate::clock::Clock;
 use crate::lab::Namespace;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sojourn_autorate::Params;
+use sojourn_line::{Line, LineRate};
 use sojourn_qdisc::Spec;
 use sojourn_units::Span;
-use sojourn_world::{BeyondWorkers, Change, Line, LineRate};
+use sojourn_world::{BeyondWorkers, Change};
 use std::sync::Arc;
 
 /// A bridge between two interfaces of the calling thread's network namespace.

@@ -4,12 +4,12 @@
 use crate::sys::Partial;
 use cut::Part;
 use placed::Placed;
+use sojourn_qdisc::Label;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
 use sojourn_units::Time;
 use sojourn_wire::{
     FlowKey, Network, Parsed, ack_facts, clear_dscp, ether_type, parse, protocol, set_ce,
 };
-use sojourn_world::Label;
 
 /// Room before the frame, for a VLAN tag that the kernel has taken out.
 pub(crate) const HEADROOM: usize = 16;

@@ -13,11 +13,11 @@ use super::plan::{Built, LINK_HEADER, Plan};
 use super::side::Side;
 use super::splitting::Splitting;
 use crate::nat::Conntrack;
+use sojourn_line::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
 use sojourn_qdisc::{
     ClassCounts, Dequeue, DropReason, Outlet, Packet, Qdisc, Reconfigured, SharedRate, Spec, Tally,
 };
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::{Impairment, Line, LineChange, LineRate, Reorder, Transmitter};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::frame::Frame;
 use super::side::Side;
+use sojourn_line::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Fate, LineRate};
 
 /// Where a frame is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

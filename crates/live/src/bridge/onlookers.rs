@@ -6,9 +6,9 @@ use super::following::Following;
 use super::frame::Frame;
 use super::observer::{Observer, Point};
 use super::side::Side;
+use sojourn_line::{Fate, LineRate};
 use sojourn_qdisc::{Backlog, DropReason, Gauge};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Fate, LineRate};
 
 /// Who looks at a bridge's frames beside its observer.
 #[derive(Debug, Default)]

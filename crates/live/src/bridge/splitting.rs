@@ -1,8 +1,8 @@
 //! Whether super-packets are cut into their segments before a queue.
 
+use sojourn_line::LineRate;
 use sojourn_qdisc::Spec;
 use sojourn_units::Rate;
-use sojourn_world::LineRate;
 
 /// Up to this rate they are by default, as CAKE did in Linux 4.19: 64 KiB take half a millisecond
 /// and more, for which everybody else waits. Above, cutting costs more than it brings.

@@ -1,8 +1,8 @@
 //! How much of a link is used whose rate varies: by a trace, or by changes.
 
 use super::{Bins, Window};
+use crate::LineRate;
 use crate::figure::Series;
-use crate::line::LineRate;
 use sojourn_units::{Time, Unit};
 
 /// Bits that could be sent and were. While a trace says when, IP packets count, as in the trace.

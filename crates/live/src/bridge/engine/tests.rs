@@ -1,9 +1,9 @@
 use super::*;
 use crate::bridge::frame::tests::super_packet;
 use crate::bridge::{NoObserver, VnetHeader};
+use sojourn_line::LineRate;
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span};
-use sojourn_world::LineRate;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 

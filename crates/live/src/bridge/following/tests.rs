@@ -1,8 +1,8 @@
 use super::*;
 use crate::bridge::Pool;
 use sojourn_autorate::{Params, Why};
+use sojourn_line::LineRate;
 use sojourn_wire::build::{Envelope, TcpSegment};
-use sojourn_world::LineRate;
 
 /// Bytes of a full frame, and of the payload in it.
 const FULL: u32 = 1514;

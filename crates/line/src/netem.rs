@@ -6,10 +6,12 @@
 //!
 //! Not here: dice (see `impairment`).
 
-use std::fmt;
-use std::iter::Peekable;
-use std::ops::RangeInclusive;
-use std::str::{FromStr, SplitWhitespace};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::iter::Peekable;
+use core::ops::RangeInclusive;
+use core::str::{FromStr, SplitWhitespace};
 
 /// A chance that is drawn for each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -462,6 +464,7 @@ impl FromStr for Reorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn words_mean_what_netem_means_by_them() {

@@ -1,10 +1,11 @@
 //! Transmitters: when a packet that starts now has been sent, and when the next may start.
 //! The same for the simulator and the bridge.
 
+use alloc::sync::Arc;
+
 use crate::line::OPPORTUNITY;
 use crate::{LineRate, RateTrace};
 use sojourn_units::{Span, Time, TxClock};
-use std::sync::Arc;
 
 /// How a link sends.
 #[derive(Debug)]
@@ -136,6 +137,7 @@ impl TraceClock {
 mod tests {
     use super::*;
     use sojourn_units::Rate;
+    use std::vec::Vec;
 
     fn ms(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)

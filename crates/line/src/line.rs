@@ -1,8 +1,10 @@
 //! What a wire does to packets: rate, delay, jitter, order, loss, copies. The same in every world.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
 use crate::{Chance, Loss, Reorder};
 use sojourn_units::{Rate, Span, Time};
-use std::sync::Arc;
 
 /// One direction of a wire.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +109,7 @@ pub enum LineRate {
 
 impl LineRate {
     /// Bits that can be sent after one time until another; not finite without a rate.
-    pub(crate) fn bits_between(&self, from: Time, to: Time) -> f64 {
+    pub fn bits_between(&self, from: Time, to: Time) -> f64 {
         match self {
             Self::Infinite => f64::INFINITY,
             Self::Fixed(rate) => rate.as_bps() as f64 * (to - from).as_secs_f64(),

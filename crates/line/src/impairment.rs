@@ -4,6 +4,8 @@
 //! copied and to be lost passes once, and a copy may be lost too but not be copied again. Differs
 //! from netem: without [`Reorder`] no packet overtakes another.
 
+use alloc::format;
+
 use crate::{Chance, FourStates, GilbertElliott, Line, Loss, Reorder};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -204,6 +206,7 @@ mod tests {
     use super::*;
     use crate::LineRate;
     use proptest::prelude::*;
+    use std::vec::Vec;
 
     fn at(micros: u64) -> Time {
         Time::ZERO + Span::from_micros(micros)
