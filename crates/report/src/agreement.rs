@@ -1,6 +1,6 @@
 //! Whether the worlds tell the same of the same cell: the first beside each of the others.
 
-use crate::labels;
+use crate::labels::Labels;
 use crate::seeds::OverSeeds;
 use crate::show::{ms, rate};
 use sojourn_world::figure::Statistic;
@@ -66,26 +66,30 @@ impl Comparison {
 
 /// All comparisons that `results` allow: cells that ran in the first world and in another one.
 pub fn agreement(results: &[RunResult]) -> Vec<Agreement> {
-    let worlds = labels::worlds(results);
-    let Some(first) = worlds.first() else {
+    agreement_of(&Labels::of(results))
+}
+
+/// The same of runs whose labels are known.
+pub(crate) fn agreement_of(labels: &Labels<'_>) -> Vec<Agreement> {
+    let Some(first) = labels.worlds.first() else {
         return Vec::new();
     };
-    let pairs = worlds.iter().skip(1).map(|other| Agreement {
+    let pairs = labels.worlds.iter().skip(1).map(|other| Agreement {
         first: (*first).clone(),
         other: (*other).clone(),
-        list: comparisons(results, first, other),
+        list: comparisons(labels, first, other),
     });
     pairs.filter(|pair| !pair.list.is_empty()).collect()
 }
 
-fn comparisons(results: &[RunResult], first: &WorldName, other: &WorldName) -> Vec<Comparison> {
-    let numbers = labels::cell_numbers(results);
+fn comparisons(labels: &Labels<'_>, first: &WorldName, other: &WorldName) -> Vec<Comparison> {
+    let (results, numbers) = (labels.results, &labels.numbers);
     let cells: BTreeSet<usize> = numbers.iter().copied().collect();
     let mut list = Vec::new();
     for cell in cells {
         let of = |world: &WorldName| {
             let world = world.clone();
-            let runs = results.iter().zip(&numbers);
+            let runs = results.iter().zip(numbers);
             runs.filter_map(move |(run, n)| (*n == cell && run.world == world).then_some(run))
         };
         let Some(run) = of(first).next() else {

@@ -10,7 +10,7 @@
 //! observation, and the seeds alone are independent.
 
 use crate::headline::{drop_ratio, goodput_bps, jain, median_ms, p95_ms};
-use crate::labels;
+use crate::labels::Labels;
 use crate::seeds::{OverSeeds, groups};
 use crate::show::{Show, index_to, ms_to, percent_to, rate_to};
 use indexmap::{IndexMap, IndexSet};
@@ -113,14 +113,12 @@ const WANTS: [Want; 5] = [
 ];
 
 /// What each world's results recommend; empty where there is nothing to choose from.
-pub(crate) fn aims(results: &[RunResult]) -> Vec<Aims> {
-    let Some(field) = labels::choice_field(results) else {
+pub(crate) fn aims(labels: &Labels<'_>) -> Vec<Aims> {
+    let Some(field) = labels.choice else {
         return Vec::new();
     };
-    let colours = labels::colours(results);
-    let numbers = labels::cell_numbers(results).into_iter();
-    let numbers: BTreeMap<_, _> = results.iter().map(|run| &run.params).zip(numbers).collect();
-    let all = groups(results);
+    let numbers = labels.number_of();
+    let all = groups(labels.results);
     let of_world = |world: &WorldName| {
         let mut grid: Grid<'_> = IndexMap::new();
         for runs in all.iter().filter(|runs| runs[0].world == *world) {
@@ -132,7 +130,7 @@ pub(crate) fn aims(results: &[RunResult]) -> Vec<Aims> {
             let own = params.iter().find(|(key, _)| key == field);
             grid.entry(condition.join(" ")).or_default().push(Cell {
                 choice: own.map_or("default", |(_, value)| value.as_str()),
-                colour: colours[numbers[params]],
+                colour: labels.colours[numbers[params]],
                 runs: runs.clone(),
             });
         }
@@ -145,10 +143,8 @@ pub(crate) fn aims(results: &[RunResult]) -> Vec<Aims> {
             list,
         })
     };
-    labels::worlds(results)
-        .into_iter()
-        .filter_map(of_world)
-        .collect()
+    let worlds = labels.worlds.iter().copied();
+    worlds.filter_map(of_world).collect()
 }
 
 /// The runs of a choice in a condition.
@@ -315,13 +311,13 @@ impl Want {
 }
 
 /// What the results do not tell, in sentences.
-pub(crate) fn unknown(results: &[RunResult]) -> Vec<String> {
+pub(crate) fn unknown(labels: &Labels<'_>) -> Vec<String> {
+    let results = labels.results;
     let mut said = Vec::new();
     let Some(first) = results.first() else {
         return said;
     };
-    let fields = labels::varying(results);
-    said.push(match &fields[..] {
+    said.push(match &labels.varying[..] {
         [] => "How anything else fares: nothing was varied.".to_owned(),
         fields => format!(
             "How the order is elsewhere: only {} varied. Rates, delays, numbers of flows and \
@@ -339,8 +335,7 @@ pub(crate) fn unknown(results: &[RunResult]) -> Vec<String> {
              (Student’s t), of one comparison at a time."
         ),
     });
-    let worlds = labels::worlds(results);
-    if let [world] = Vec::from_iter(worlds)[..] {
+    if let [world] = Vec::from_iter(&labels.worlds)[..] {
         said.push(format!(
             "Whether other worlds agree: all runs are of “{world}”. “--world both” sets a second \
              one beside it."
@@ -385,7 +380,7 @@ mod tests {
 
     fn runs(choice: &str, condition: &str, goodputs: &[f64]) -> Vec<RunResult> {
         let run = |(mbit, seed): (&f64, u64)| {
-            let mut run = labels::tests::run(&[("queue.qdisc", choice), ("rtt", condition)]);
+            let mut run = crate::labels::tests::run(&[("queue.qdisc", choice), ("rtt", condition)]);
             run.seed = seed;
             run.aggregate.goodput_bps = mbit * 1e6;
             run
@@ -401,7 +396,7 @@ mod tests {
                 results.extend(runs(choice, condition, goodputs));
             }
         }
-        let [part] = &aims(&results)[..] else {
+        let [part] = &aims(&Labels::of(&results))[..] else {
             panic!("there is one world")
         };
         assert_eq!(part.conditions, conditions.len());

@@ -1,10 +1,9 @@
 //! The few figures by which cells are compared at a glance.
 
-use crate::labels;
+use crate::labels::Labels;
 use crate::seeds::{OverSeeds, groups};
 use sojourn_world::figure::Statistic;
 use sojourn_world::{RunResult, WorldName};
-use std::collections::BTreeMap;
 
 /// One cell in one world, over its seeds.
 #[derive(Clone, Debug)]
@@ -30,10 +29,9 @@ pub(crate) struct Headline {
 }
 
 /// The headline of every cell and world, in the order of their first run.
-pub(crate) fn headlines(results: &[RunResult]) -> Vec<Headline> {
-    let numbers = labels::cell_numbers(results).into_iter();
-    let numbers: BTreeMap<_, _> = results.iter().map(|run| &run.params).zip(numbers).collect();
-    groups(results)
+pub(crate) fn headlines(labels: &Labels<'_>) -> Vec<Headline> {
+    let numbers = labels.number_of();
+    groups(labels.results)
         .into_iter()
         .map(|group| headline(&group, numbers[&group[0].params]))
         .collect()

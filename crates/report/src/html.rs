@@ -8,14 +8,14 @@ mod network;
 mod tables;
 
 use crate::error::ReportError;
-use crate::labels;
+use crate::labels::{self, Labels};
 use crate::stored::Runs;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde_json::Value as Json;
-use sojourn_world::{RunResult, ScenarioInfo, WorldName};
+use sojourn_world::{RunResult, ScenarioInfo};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
@@ -64,23 +64,33 @@ pub fn html_of(
     runs: Runs<'_>,
     notes: &[String],
 ) -> Result<String, ReportError> {
+    page(info, runs, &Labels::of(runs.figures), notes)
+}
+
+/// The same, of runs whose labels are known.
+pub(crate) fn page(
+    info: &ScenarioInfo,
+    runs: Runs<'_>,
+    labels: &Labels<'_>,
+    notes: &[String],
+) -> Result<String, ReportError> {
     let results = runs.figures;
     let repeated = crate::repeated(results);
     let notes: Vec<String> = notes.iter().cloned().chain(repeated).collect();
-    let data = data::data(info, runs)?;
+    let data = data::data(info, runs, labels)?;
     let content = context! {
-        head => head(info, results),
+        head => head(info, labels),
         axes => info.axes.iter().map(|axis| context! {
             field => axis.field.clone(),
             values => axis.values.clone(),
         }).collect::<Vec<_>>(),
         notes => notes,
-        aims => tables::aims(results),
-        unknown => crate::aims::unknown(results),
-        reading => tables::readings(results),
-        overview => tables::overview(results),
-        networks => network::pictures(results),
-        agreement => tables::agreement_tables(results),
+        aims => tables::aims(labels),
+        unknown => crate::aims::unknown(labels),
+        reading => tables::readings(labels),
+        overview => tables::overview(labels),
+        networks => network::pictures(labels),
+        agreement => tables::agreement_tables(labels),
         definitions => Value::from(Serde(data.figures.clone())),
         source => info.source.clone(),
         style => STYLE,
@@ -99,14 +109,15 @@ pub fn render(template: &str, content: impl Into<Value>) -> Result<String, Repor
 }
 
 /// What was run, in a few words each.
-fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
+fn head(info: &ScenarioInfo, labels: &Labels<'_>) -> Value {
+    let results = labels.results;
     let names = |of: fn(&RunResult) -> Vec<&String>| {
         let names: BTreeSet<_> = results.iter().flat_map(of).collect();
         names.len()
     };
     let seeds: BTreeSet<u64> = results.iter().map(|run| run.seed).collect();
-    let worlds = labels::worlds(results).into_iter();
-    let worlds: Vec<&str> = worlds.map(WorldName::as_str).collect();
+    let worlds = labels.worlds.iter().map(|world| world.as_str());
+    let worlds: Vec<&str> = worlds.collect();
     context! {
         name => info.name.clone(),
         program => labels::programs(results),
@@ -120,7 +131,7 @@ fn head(info: &ScenarioInfo, results: &[RunResult]) -> Value {
             let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
             format!("{} {}", if seeds.len() == 1 { "seed" } else { "seeds" }, list.join(", "))
         },
-        cells => labels::cell_labels(results).len(),
+        cells => labels.cells.len(),
         runs => results.len(),
         links => names(|run| run.links.iter().map(|(name, _)| name).collect()),
         flows => names(|run| run.flows.iter().map(|(name, _)| name).collect()),

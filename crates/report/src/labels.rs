@@ -4,24 +4,64 @@ use indexmap::IndexSet;
 use sojourn_world::{RunResult, WorldName};
 use std::collections::BTreeMap;
 
-/// The parameters that occur, in the order of their first occurrence.
-pub(crate) fn fields(results: &[RunResult]) -> IndexSet<&str> {
-    let params = results.iter().flat_map(|run| &run.params);
-    params.map(|(field, _)| field.as_str()).collect()
+/// What the runs of a result are called and how they are told apart, made once for a page and its
+/// table.
+pub(crate) struct Labels<'a> {
+    /// The runs.
+    pub(crate) results: &'a [RunResult],
+    /// The parameters that occur, in the order of their first occurrence.
+    pub(crate) fields: IndexSet<&'a str>,
+    /// The parameters that differ between cells.
+    pub(crate) varying: Vec<&'a str>,
+    /// The swept field whose values are compared: a queue's, or else the first; none without a
+    /// sweep.
+    pub(crate) choice: Option<&'a str>,
+    /// Number of the cell of every run: equal parameters, equal numbers, from zero in the order of
+    /// first occurrence.
+    pub(crate) numbers: Vec<usize>,
+    /// Label of every cell, by its number: of the parameters that differ, the bare value when it is
+    /// one, `field value` otherwise.
+    pub(crate) cells: Vec<String>,
+    /// Number of every cell's colour: its own while there are few cells, that of its choice
+    /// otherwise.
+    pub(crate) colours: Vec<usize>,
+    /// The worlds, in the order of their first run. The others are compared with the first one.
+    pub(crate) worlds: IndexSet<&'a WorldName>,
 }
 
-/// For every run the number of its cell: equal parameters, equal numbers, from zero in the
-/// order of first occurrence.
-pub(crate) fn cell_numbers(results: &[RunResult]) -> Vec<usize> {
-    let mut known = IndexSet::new();
-    let number = |run| known.insert_full(run).0;
-    results.iter().map(|run| &run.params).map(number).collect()
-}
+impl<'a> Labels<'a> {
+    /// Those of `results`.
+    pub(crate) fn of(results: &'a [RunResult]) -> Self {
+        let params = results.iter().flat_map(|run| &run.params);
+        let fields: IndexSet<&str> = params.map(|(field, _)| field.as_str()).collect();
+        let varying = varying(results, &fields);
+        let queue = varying.iter().find(|field| field.ends_with("qdisc"));
+        let choice = queue.or(varying.first()).copied();
+        let mut cells = IndexSet::new();
+        let number = |run: &'a RunResult| cells.insert_full(&run.params).0;
+        let numbers = results.iter().map(number).collect();
+        let labels = cells.iter().map(|params| label(params, &varying));
+        let chosen = cells.iter().map(|params| {
+            let value = choice.and_then(|field| value(params, field));
+            value.unwrap_or_default()
+        });
+        Self {
+            results,
+            cells: labels.collect(),
+            colours: colours(&chosen.collect::<Vec<_>>(), varying.len()),
+            fields,
+            varying,
+            choice,
+            numbers,
+            worlds: results.iter().map(|run| &run.world).collect(),
+        }
+    }
 
-/// The worlds, in the order of their first run. The first is the one that the others are held
-/// against.
-pub(crate) fn worlds(results: &[RunResult]) -> IndexSet<&WorldName> {
-    results.iter().map(|run| &run.world).collect()
+    /// Number of the cell that has these parameters.
+    pub(crate) fn number_of(&self) -> BTreeMap<&'a Vec<(String, String)>, usize> {
+        let runs = self.results.iter().map(|run| &run.params);
+        runs.zip(self.numbers.iter().copied()).collect()
+    }
 }
 
 /// Parameters on one line: `queue=pie rtt=40ms`; quoted where a value holds a space.
@@ -44,61 +84,39 @@ pub fn programs(results: &[RunResult]) -> Option<String> {
     (!programs.is_empty()).then(|| programs.join(", "))
 }
 
-fn value<'a>(run: &'a RunResult, field: &str) -> Option<&'a str> {
-    let pair = run.params.iter().find(|(key, _)| key == field);
+fn value<'a>(params: &'a [(String, String)], field: &str) -> Option<&'a str> {
+    let pair = params.iter().find(|(key, _)| key == field);
     pair.map(|(_, value)| value.as_str())
 }
 
-/// The parameters that differ between cells.
-pub(crate) fn varying(results: &[RunResult]) -> Vec<&str> {
+fn varying<'a>(results: &[RunResult], fields: &IndexSet<&'a str>) -> Vec<&'a str> {
     let differs = |field: &&str| {
-        let first = results.first().and_then(|run| value(run, field));
-        results.iter().any(|run| value(run, field) != first)
+        let first = results.first().and_then(|run| value(&run.params, field));
+        results.iter().any(|run| value(&run.params, field) != first)
     };
-    fields(results).into_iter().filter(differs).collect()
+    fields.iter().copied().filter(differs).collect()
 }
 
-/// For every cell number a label of the parameters that differ between cells: the bare value
-/// when it is one, `field value` otherwise.
-pub(crate) fn cell_labels(results: &[RunResult]) -> Vec<String> {
-    let varying = varying(results);
-    let mut labels = BTreeMap::new();
-    for (run, number) in results.iter().zip(cell_numbers(results)) {
-        labels.entry(number).or_insert_with(|| match &varying[..] {
-            [] if run.params.is_empty() => "the cell".to_owned(),
-            [] => params_text(&run.params),
-            [one] => value(run, one).unwrap_or("default").to_owned(),
-            many => {
-                let parts = many.iter().filter_map(|field| {
-                    let short = short(field, many);
-                    value(run, field).map(|value| format!("{short} {value}"))
-                });
-                parts.collect::<Vec<_>>().join(" · ")
-            }
-        });
+/// The label of a cell by the parameters that differ between cells.
+fn label(params: &[(String, String)], varying: &[&str]) -> String {
+    match varying {
+        [] if params.is_empty() => "the cell".to_owned(),
+        [] => params_text(params),
+        [one] => value(params, one).unwrap_or("default").to_owned(),
+        many => {
+            let parts = many.iter().filter_map(|field| {
+                let short = short(field, many);
+                value(params, field).map(|value| format!("{short} {value}"))
+            });
+            parts.collect::<Vec<_>>().join(" · ")
+        }
     }
-    labels.into_values().collect()
 }
 
-/// The swept field whose values are compared: a queue's, or else the first; none without a sweep.
-pub(crate) fn choice_field(results: &[RunResult]) -> Option<&str> {
-    let varying = varying(results);
-    let queue = varying.iter().find(|field| field.ends_with("qdisc"));
-    queue.or(varying.first()).copied()
-}
-
-/// For every cell number the number of its colour: its own while there are few cells, that of
-/// its [choice](choice_field) otherwise.
-pub(crate) fn colours(results: &[RunResult]) -> Vec<usize> {
-    let choice = choice_field(results);
-    let mut cells = BTreeMap::new();
-    for (run, number) in results.iter().zip(cell_numbers(results)) {
-        let choice = choice.and_then(|field| value(run, field));
-        cells.entry(number).or_insert(choice.unwrap_or_default());
-    }
-    let cells: Vec<&str> = cells.into_values().collect();
-    if cells.len() <= 8 || varying(results).len() < 2 {
-        return colours_of(cells);
+/// Numbers of colours for cells, by what each has of the choice; `varying` parameters differ.
+fn colours(cells: &[&str], varying: usize) -> Vec<usize> {
+    if cells.len() <= 8 || varying < 2 {
+        return colours_of(cells.iter().copied());
     }
     let choices: IndexSet<&str> = cells.iter().copied().collect();
     let colours = colours_of(choices.iter().copied());
@@ -190,8 +208,8 @@ pub(crate) mod tests {
             run(&[("q", "pie"), ("d", "1s")]),
             run(&[("q", "fq_pie"), ("d", "1s")]),
         ];
-        assert_eq!(cell_labels(&one), ["pie", "fq_pie"]);
-        assert_eq!(cell_labels(&one[..1]), ["q=pie d=1s"]);
+        assert_eq!(Labels::of(&one).cells, ["pie", "fq_pie"]);
+        assert_eq!(Labels::of(&one[..1]).cells, ["q=pie d=1s"]);
         let two = [
             run(&[
                 ("up.queue", "pie"),
@@ -209,8 +227,8 @@ pub(crate) mod tests {
             "up.queue pie · down.queue a b · rtt 1ms",
             "up.queue red · down.queue c · rtt 2ms",
         ];
-        assert_eq!(cell_labels(&two), expected);
-        assert_eq!(cell_numbers(&two), [0, 1, 0]);
+        assert_eq!(Labels::of(&two).cells, expected);
+        assert_eq!(Labels::of(&two).numbers, [0, 1, 0]);
         assert_eq!(
             params_text(&two[0].params),
             "up.queue=pie down.queue=\"a b\" net.rtt=1ms"
@@ -227,8 +245,8 @@ pub(crate) mod tests {
                 ])
             })
             .collect();
-        assert_eq!(colours(&cells), [4, 4, 4, 4, 4, 1, 1, 1, 1]);
-        assert_eq!(colours(&cells[3..6]), [4, 0, 1]);
+        assert_eq!(Labels::of(&cells).colours, [4, 4, 4, 4, 4, 1, 1, 1, 1]);
+        assert_eq!(Labels::of(&cells[3..6]).colours, [4, 0, 1]);
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub use summary::{FORMAT, summary_json};
 pub use table::write_table;
 
 use files::Pending;
+use labels::Labels;
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,9 @@ pub fn write_runs(
     runs: Runs<'_>,
     notes: &[String],
 ) -> Result<(), ReportError> {
-    write_folder(dir, info, runs, &|| html_of(info, runs, notes), &[])
+    let labels = Labels::of(runs.figures);
+    let page = || html::page(info, runs, &labels, notes);
+    write_all(dir, info, runs, &labels, &page, &[])
 }
 
 /// Writes a page, the table and the summary of `runs`, and `more` files by their paths, into
@@ -100,10 +103,26 @@ pub fn write_folder(
     page: &dyn Fn() -> Result<String, ReportError>,
     more: &[(PathBuf, &str)],
 ) -> Result<(), ReportError> {
+    write_all(dir, info, runs, &Labels::of(runs.figures), page, more)
+}
+
+/// [`write_folder`] of runs whose labels are known.
+fn write_all(
+    dir: &Path,
+    info: &ScenarioInfo,
+    runs: Runs<'_>,
+    labels: &Labels<'_>,
+    page: &dyn Fn() -> Result<String, ReportError>,
+    more: &[(PathBuf, &str)],
+) -> Result<(), ReportError> {
     std::fs::create_dir_all(dir).map_err(ReportError::io("make the folder", dir))?;
     // The table takes as long as all else together.
     let (table, rest) = std::thread::scope(|scope| {
-        let table = || Pending::write(dir.join(TABLE), |file| table::write(file, info, runs));
+        let table = || {
+            Pending::write(dir.join(TABLE), |file| {
+                table::write(file, info, runs, labels)
+            })
+        };
         let table = scope.spawn(table);
         let rest = || -> Result<_, ReportError> {
             Ok([

@@ -1,8 +1,8 @@
 //! A short reading of the results in plain sentences, derived from the figures alone.
 
-use crate::agreement::{Agreement, Comparison, agreement};
+use crate::agreement::{Agreement, Comparison, agreement_of};
 use crate::headline::{Headline, headlines};
-use crate::labels;
+use crate::labels::Labels;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, ms, ms_to, percent, rate, significant};
 use sojourn_world::{RunResult, WorldName};
@@ -31,20 +31,25 @@ impl std::fmt::Display for Reading {
 
 /// What the results say; empty without results.
 pub fn reading(results: &[RunResult]) -> Vec<Reading> {
-    let labels = labels::cell_labels(results);
-    let all = headlines(results);
+    reading_of(&Labels::of(results))
+}
+
+/// The same of runs whose labels are known.
+pub(crate) fn reading_of(labels: &Labels<'_>) -> Vec<Reading> {
+    let all = headlines(labels);
+    let cells = &labels.cells;
     let mut parts = Vec::new();
-    for world in labels::worlds(results) {
+    for &world in &labels.worlds {
         let list: Vec<&Headline> = all.iter().filter(|h| h.world == *world).collect();
         let mut sentences = Vec::new();
         match list[..] {
             [] => {}
             [one] => single(&mut sentences, one),
             _ => {
-                latency(&mut sentences, &list, &labels);
-                throughput(&mut sentences, &list, &labels);
-                fairness(&mut sentences, &list, &labels);
-                drops(&mut sentences, &list, &labels);
+                latency(&mut sentences, &list, cells);
+                throughput(&mut sentences, &list, cells);
+                fairness(&mut sentences, &list, cells);
+                drops(&mut sentences, &list, cells);
             }
         }
         if !sentences.is_empty() {
@@ -53,8 +58,8 @@ pub fn reading(results: &[RunResult]) -> Vec<Reading> {
         }
     }
     let mut sentences = Vec::new();
-    let agreement = agreement(results);
-    sentences.extend(agreement.iter().map(|pair| worlds(pair, &labels)));
+    let agreement = agreement_of(labels);
+    sentences.extend(agreement.iter().map(|pair| worlds(pair, cells)));
     if all.len() > 1 && all.iter().all(|h| h.seeds == 1) {
         sentences.push(
             "Every cell was run with one seed: small differences between cells may be chance."

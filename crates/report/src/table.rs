@@ -11,7 +11,7 @@ mod rows;
 pub(crate) use read::{Table, unit_of};
 
 use crate::error::ReportError;
-use crate::labels;
+use crate::labels::{self, Labels};
 use crate::stored::Runs;
 use indexmap::IndexSet;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -45,7 +45,7 @@ pub fn write_table(
     info: &ScenarioInfo,
     results: &[RunResult],
 ) -> Result<(), ReportError> {
-    write(to, info, Runs::whole(results))
+    write(to, info, Runs::whole(results), &Labels::of(results))
 }
 
 /// The same, one run at a time.
@@ -53,19 +53,19 @@ pub(crate) fn write(
     to: impl Write + Send,
     info: &ScenarioInfo,
     runs: Runs<'_>,
+    labels: &Labels<'_>,
 ) -> Result<(), ReportError> {
-    let results = runs.figures;
-    let fields = labels::fields(results);
-    let program =
-        labels::programs(results).map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
+    let fields = &labels.fields;
+    let program = labels::programs(labels.results)
+        .map(|program| vec![KeyValue::new(PROGRAM.to_owned(), program)]);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by("sojourn".to_owned())
         .set_key_value_metadata(program)
         .build();
-    let mut file = SerializedFileWriter::new(to, Arc::new(schema(&fields)?), Arc::new(properties))?;
-    let mut group = Group::new(info, &fields);
-    for (index, cell) in labels::cell_numbers(results).into_iter().enumerate() {
+    let mut file = SerializedFileWriter::new(to, Arc::new(schema(fields)?), Arc::new(properties))?;
+    let mut group = Group::new(info, fields);
+    for (index, cell) in labels.numbers.iter().copied().enumerate() {
         group.add(&mut file, runs.get(index)?, cell)?;
     }
     group.write(&mut file)?;

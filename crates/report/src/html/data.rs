@@ -2,10 +2,11 @@
 
 use super::Deflating;
 use crate::error::ReportError;
+use crate::json;
+use crate::labels::Labels;
 use crate::seeds::{groups, student_t_975};
 use crate::stored::Runs;
 use crate::summary::qdisc;
-use crate::{json, labels};
 use serde_json::{Map, Value, json};
 use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Shape, Statistic};
 use sojourn_world::{RunResult, ScenarioInfo, Series};
@@ -30,11 +31,15 @@ pub(super) struct Data {
     pub(super) packed: String,
 }
 
-pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportError> {
+pub(super) fn data(
+    info: &ScenarioInfo,
+    all: Runs<'_>,
+    labels: &Labels<'_>,
+) -> Result<Data, ReportError> {
     let (once, places) = distinct(all.figures);
-    let results = once.as_deref().unwrap_or(all.figures);
-    let numbers = labels::cell_numbers(results);
-    let cells = labels::cell_labels(results);
+    let own = once.as_deref().map(Labels::of);
+    let labels = own.as_ref().unwrap_or(labels);
+    let (results, numbers) = (labels.results, &labels.numbers);
     let thinning = Thinning::of(results);
     let mut seen = BTreeSet::new();
     let mut curves = Curves::default();
@@ -42,7 +47,7 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
     // Deflated as they come: values of JSON are many times as large, and text ten times.
     let mut text = Deflating::new();
     text.write(b"{\"runs\":[");
-    for (index, (figures, cell)) in results.iter().zip(&numbers).enumerate() {
+    for (index, (figures, cell)) in results.iter().zip(numbers).enumerate() {
         let first = seen.insert((&figures.world, cell));
         let whole = if first || !thinning.first_seed_only || curves.lacks(figures, *cell) {
             all.get(places.as_ref().map_or(index, |places| places[index]))?
@@ -56,8 +61,8 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
         }
         text.write_json(&run);
     }
-    let mut params = Vec::with_capacity(cells.len());
-    for (run, cell) in results.iter().zip(&numbers) {
+    let mut params = Vec::with_capacity(labels.cells.len());
+    for (run, cell) in results.iter().zip(numbers) {
         // Cells have their numbers in the order of their first runs.
         if *cell == params.len() {
             params.push(json::params(run));
@@ -67,10 +72,10 @@ pub(super) fn data(info: &ScenarioInfo, all: Runs<'_>) -> Result<Data, ReportErr
     let figures = figures(&held);
     let head = json!({
         "scenario": info.name,
-        "cells": cells,
-        "choice": labels::choice_field(results),
-        "colours": labels::colours(results),
-        "varying": labels::varying(results),
+        "cells": labels.cells,
+        "choice": labels.choice,
+        "colours": labels.colours,
+        "varying": labels.varying,
         "params": params,
         "statistics": Statistic::ALL.map(Statistic::name),
         "figures": figures,

@@ -1,7 +1,7 @@
 //! A picture of a radio's stations: where they are, how far they reach, the hops that packets took
 //! and what was lost on each.
 
-use crate::labels;
+use crate::labels::Labels;
 use minijinja::{Value, context};
 use sojourn_world::{Hop, RunResult, Stations};
 use std::collections::BTreeSet;
@@ -15,16 +15,14 @@ const MOST_NAMES: usize = 64;
 const WIDTH: f64 = 640.0;
 
 /// A picture for each cell, of its first run.
-pub(super) fn pictures(results: &[RunResult]) -> Vec<Value> {
-    let numbers = labels::cell_numbers(results);
-    let names = labels::cell_labels(results);
+pub(super) fn pictures(labels: &Labels<'_>) -> Vec<Value> {
     let mut seen = BTreeSet::new();
-    let runs = results.iter().zip(&numbers);
+    let runs = labels.results.iter().zip(&labels.numbers);
     let first = runs.filter(|(run, cell)| run.radio.is_some() && seen.insert(**cell));
     let picture = |(run, cell): (&RunResult, &usize)| {
         let stations = run.radio.as_ref()?;
         Some(context! {
-            cell => &names[*cell],
+            cell => &labels.cells[*cell],
             range => format!("{:.0}", stations.range),
             sense => format!("{:.0}", stations.sense),
             svg => svg(run, stations),

@@ -1,17 +1,17 @@
 //! The tables that stand in the page without a script.
 
-use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
+use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement_of};
 use crate::aims::{self, Choice};
 use crate::headline::{Headline, headlines};
-use crate::labels;
-use crate::reading::reading;
+use crate::labels::Labels;
+use crate::reading::reading_of;
 use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms_to, percent, percent_to, rate_to};
 use minijinja::{Value, context};
-use sojourn_world::{RunResult, WorldName};
+use sojourn_world::WorldName;
 
 /// Which choice for which aim, by world.
-pub(super) fn aims(results: &[RunResult]) -> Vec<Value> {
+pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
     let choice = |choice: &Choice, all: usize| {
         let wins = (all > 1).then(|| format!("best in {} of {all}", choice.wins));
         context! {
@@ -22,7 +22,7 @@ pub(super) fn aims(results: &[RunResult]) -> Vec<Value> {
             wins => wins,
         }
     };
-    let parts = aims::aims(results).into_iter().map(|part| {
+    let parts = aims::aims(labels).into_iter().map(|part| {
         let all = part.conditions;
         let list = part.list.iter().map(|aim| {
             context! {
@@ -44,8 +44,8 @@ pub(super) fn aims(results: &[RunResult]) -> Vec<Value> {
 }
 
 /// What the figures say, by world.
-pub(super) fn readings(results: &[RunResult]) -> Vec<Value> {
-    let parts = reading(results).into_iter();
+pub(super) fn readings(labels: &Labels<'_>) -> Vec<Value> {
+    let parts = reading_of(labels).into_iter();
     let part = parts.map(|part| {
         context! {
             world => part.world.as_ref().map(WorldName::as_str),
@@ -66,12 +66,10 @@ fn unbroken(sentence: &str) -> String {
 }
 
 /// Cells and worlds with the figures that they are compared by.
-pub(super) fn overview(results: &[RunResult]) -> Value {
-    let labels = labels::cell_labels(results);
-    let colours = labels::colours(results);
-    let mut list = headlines(results);
+pub(super) fn overview(labels: &Labels<'_>) -> Value {
+    let mut list = headlines(labels);
     // Worlds of a cell beside each other.
-    let worlds = labels::worlds(results);
+    let worlds = &labels.worlds;
     list.sort_by_key(|h| (h.cell, worlds.get_index_of(&h.world)));
     let medians = list.iter().filter_map(|h| Some(h.median_ms?.mean));
     let most = medians.fold(0.0, f64::max);
@@ -86,8 +84,8 @@ pub(super) fn overview(results: &[RunResult]) -> Value {
             let goodput = h.goodput_bps.map_or(0.0, |over| over.mean);
             context! {
                 first => first,
-                cell => &labels[h.cell],
-                colour => colours[h.cell] % 8,
+                cell => &labels.cells[h.cell],
+                colour => labels.colours[h.cell] % 8,
                 world => h.world.as_str(),
                 median => with_interval(h.median_ms, ms_to),
                 median_bar => bar_of_decades(median, most),
@@ -141,13 +139,12 @@ fn bar_of_decades(value: f64, most: f64) -> String {
 }
 
 /// The first world against each of the others.
-pub(super) fn agreement_tables(results: &[RunResult]) -> Value {
-    let labels = labels::cell_labels(results);
+pub(super) fn agreement_tables(labels: &Labels<'_>) -> Value {
     let row = |c: &Comparison, first: &WorldName| {
         let (figure, show) = c.shown();
         let difference = c.first - c.other;
         context! {
-            cell => &labels[c.cell],
+            cell => &labels.cells[c.cell],
             flow => c.flow.clone(),
             figure => figure,
             first => show(c.first),
@@ -160,7 +157,7 @@ pub(super) fn agreement_tables(results: &[RunResult]) -> Value {
             why => why(c, first),
         }
     };
-    let pairs = agreement(results);
+    let pairs = agreement_of(labels);
     let pairs = pairs.iter().map(|pair| {
         context! {
             first => pair.first.as_str(),
