@@ -89,6 +89,7 @@ fn verdict(word: &Bound<'_, PyAny>, packet: Facts) -> PyResult<Verdict> {
 
 impl Aqm for Written {
     type State = ();
+    type Params = ();
 
     const JUDGES_DEPARTURES: bool = true;
 

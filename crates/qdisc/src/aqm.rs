@@ -14,23 +14,32 @@
 //! One file with a type that implements [`Aqm`]: `SingleQueue` and `FlowQueue` then run it. Its
 //! words take its parameters, an arm in `spec` and one in `build`, and rows of the catalogue.
 
-pub(crate) mod adth;
-pub(crate) mod cobalt;
-pub(crate) mod codel;
-pub(crate) mod gsp;
-pub(crate) mod pie;
-pub(crate) mod red;
-pub(crate) mod setpoint;
-pub(crate) mod status;
-pub(crate) mod steered;
+mod adth;
+mod cobalt;
+mod codel;
+mod gsp;
+mod pie;
+mod red;
+mod setpoint;
+mod status;
+mod steered;
 
 use crate::accounts::{Counters, FlowStatistics, Gauge};
 use crate::packet::Packet;
+use crate::params::{End, Limit};
 use crate::report::Field;
-use crate::spec::{Limit, Policy};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
-use status::SteerStatus;
+
+pub use adth::{Adth, AdthState, Control};
+pub use cobalt::{Cobalt, CobaltCounters, CobaltState};
+pub use codel::{Codel, CodelCounters, CodelState};
+pub use gsp::{Gsp, GspCounters, GspState};
+pub use pie::{Pie, PieCounters, PieState};
+pub use red::{Red, RedCounters, RedState, red_plog, red_wlog};
+pub use setpoint::Setpoint;
+pub use status::{Decision, SteerStatus, Unmet};
+pub use steered::{Steered, SteeredState};
 
 /// What an AQM may know of its queue; the packet in question is not in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,15 +87,6 @@ pub enum Verdict {
     Drop,
 }
 
-/// An end of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Where the oldest packet is.
-    Head,
-    /// Where packets arrive.
-    Tail,
-}
-
 /// Most that a policy lets its queue hold now, and what gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
@@ -102,9 +102,13 @@ pub struct Bound {
 }
 
 /// A policy that decides drop or mark for one queue (RFC 7567 section 1.2).
-pub trait Aqm: Send {
+pub trait Aqm: Send + 'static {
     /// What belongs to one queue.
     type State: Default + Send;
+
+    /// The parameters that a live instance may take ([`Aqm::retune`]). `()` for an AQM without
+    /// words of its own.
+    type Params;
 
     /// Whether a single queue asks about every arrival before it looks at its limit: RED counts
     /// them all into its average.
@@ -182,8 +186,8 @@ pub trait Aqm: Send {
         false
     }
 
-    /// Takes new parameters of its own kind; what it has learned stays.
-    fn retune(&mut self, _policy: &Policy) {}
+    /// Takes new parameters; what it has learned stays.
+    fn retune(&mut self, _params: Self::Params) {}
 
     /// The statistics of one queue beyond those that every discipline has, with tc's names.
     fn statistics(&self, _state: &Self::State, _counters: &Counters, _now: Time) -> Vec<Field> {

@@ -3,39 +3,16 @@
 //! The product of containers and policies: a policy is made in one place, whatever holds it, and
 //! every combination is compiled on its own.
 
-use crate::aqm::adth::Adth;
-use crate::aqm::cobalt::Cobalt;
-use crate::aqm::codel::Codel;
-use crate::aqm::gsp::Gsp;
-use crate::aqm::pie::Pie;
-use crate::aqm::red::Red;
-use crate::aqm::setpoint::Setpoint;
-use crate::aqm::steered::Steered;
 use crate::{
-    Aim, Aimed, Aqm, Cake, CakeMq, DropReason, Fifo, FifoParams, FlowParams, FlowParts, FlowQueue,
-    HostFair, Htb, Limit, Outlet, Packet, Policy, Qdisc, SharedRate, Sharing, SingleQueue, Spec,
-    Tbf, Tree,
+    Adth, Aim, Aimed, Aqm, AqmParams, Cake, CakeMq, Cobalt, Codel, DropReason, Fifo, FifoParams,
+    FlowParams, FlowParts, FlowQueue, Gsp, HostFair, Htb, Limit, Outlet, Packet, Pie, Policy,
+    Qdisc, Red, Setpoint, Setting, SharedRate, Sharing, SingleQueue, Spec, Steered, Tbf, Tree,
 };
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use sojourn_random::Stream;
+use core::any::Any;
 use sojourn_units::Time;
-
-/// What an instance needs beside its spec.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
-    /// Seed of the run.
-    pub seed: u64,
-    /// The instance's own name, for example `link.up`; its dice depend on nothing else.
-    pub name: &'a str,
-    /// Largest packet of the link as [`Packet::len`] counts it. Default quantum of flow queues.
-    pub mtu: u32,
-    /// Bytes of a packet before its network header, unless the packet knows better: 14 for
-    /// Ethernet, 0 for bare IP. Part of `mtu` and of [`Packet::len`].
-    pub link_header: u32,
-}
 
 /// How [`Spec::reconfigure`] did it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +26,7 @@ pub enum Reconfigured {
 /// What holds the packets and asks a policy about them.
 trait Container<P> {
     /// With this policy.
-    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>>;
+    fn under<A: Aqm<Params: AqmParams>>(self, aqm: A) -> Box<dyn Qdisc<P>>;
 }
 
 /// One queue.
@@ -66,7 +43,7 @@ struct Flows<'a> {
 }
 
 impl<P: Packet + 'static> Container<P> for Single {
-    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>> {
+    fn under<A: Aqm<Params: AqmParams>>(self, aqm: A) -> Box<dyn Qdisc<P>> {
         Box::new(SingleQueue::of(self.limit, self.policy, aqm))
     }
 }
@@ -94,8 +71,7 @@ impl Aimed {
 
     fn steer<P, A>(self, container: impl Container<P>, aqm: A) -> Box<dyn Qdisc<P>>
     where
-        A: Setpoint + 'static,
-        A::State: 'static,
+        A: Setpoint<Params: AqmParams>,
     {
         match self.steer {
             None => container.under(aqm),
@@ -180,7 +156,10 @@ impl Spec {
             return Reconfigured::InPlace;
         }
         let fresh = fresh();
-        if !fresh.succeed(&mut **live, now) {
+        let (new, old): (&mut dyn Any, &mut dyn Any) = (&mut **fresh, &mut **live);
+        if let (Some(new), Some(old)) = (new.downcast_mut::<Tree<P>>(), old.downcast_mut()) {
+            new.follow(old, now);
+        } else {
             let mut held = live.drain();
             // Flows are drained one by one; the sort is stable, so each keeps its order.
             held.sort_by_key(|&(arrived, _)| arrived);
@@ -235,7 +214,7 @@ impl Spec {
 
 impl<P: Packet + 'static> Container<P> for Flows<'_> {
     /// With the parts of CAKE that the parameters ask for.
-    fn under<A: Aqm + 'static>(self, aqm: A) -> Box<dyn Qdisc<P>> {
+    fn under<A: Aqm<Params: AqmParams>>(self, aqm: A) -> Box<dyn Qdisc<P>> {
         let (flows, policy, setting) = (self.params, self.policy, self.setting);
         let (mtu, hash, parts) = (setting.mtu, setting.dice("hash"), flows.parts);
         let sharing = Sharing {
@@ -254,18 +233,5 @@ impl<P: Packet + 'static> Container<P> for Flows<'_> {
             let sharing = HostFair::new(sharing, dice);
             Box::new(FlowQueue::with_policy(flows, mtu, hash, aqm, sharing).of(policy))
         }
-    }
-}
-
-impl<'a> Setting<'a> {
-    /// The same for another instance.
-    #[must_use]
-    pub const fn named(self, name: &'a str) -> Self {
-        Self { name, ..self }
-    }
-
-    /// The instance's own dice for one purpose.
-    pub fn dice(&self, purpose: &str) -> Stream {
-        Stream::named(self.seed, &format!("{}.{purpose}", self.name))
     }
 }

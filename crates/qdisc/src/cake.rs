@@ -31,7 +31,7 @@
 //! flows in turn; beyond, flows in debt wait outside the round (see `flow::debts`).
 
 use crate::accounts::{Backlog, Counters, DropReason};
-use crate::aqm::cobalt::Cobalt;
+use crate::aqm::Cobalt;
 use crate::change::{ChangeError, alike, unchanged};
 use crate::flow::{FlowPolicy, FlowQueue, HostFair, Sharing};
 use crate::packet::Packet;

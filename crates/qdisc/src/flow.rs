@@ -36,15 +36,18 @@ mod acks;
 mod bound;
 mod debts;
 mod fat;
+mod find;
 mod handover;
 mod hosts;
 mod lists;
 mod loads;
 mod overload;
 mod policy;
+mod round;
 mod statistics;
 mod turns;
 mod ways;
+mod wheel;
 
 use crate::accounts::{Backlog, Counters, DropReason, FlowStatistics, Gauge};
 use crate::ack::AckFilter;
@@ -54,20 +57,20 @@ use crate::packet::Packet;
 use crate::params::{FlowParams, FlowParts};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::Report;
-use crate::spec::{Aimed, Spec};
+use crate::spec::{Aimed, AqmParams, Spec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use debts::Debts;
 use fat::Fattest;
 use lists::{Ends, NONE, Place, Slab};
+use round::{Round, Turn};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
-use turns::{Round, Turn};
 
-pub use hosts::{HostFair, Isolation, Sharing};
+pub use hosts::{HostFair, Sharing};
 pub use policy::{FlowPolicy, Plain};
 use ways::Set;
 pub use ways::WayCounters;
+use wheel::Debts;
 
 /// Least quantum, as in Linux.
 const LEAST_QUANTUM: u32 = 256;
@@ -409,7 +412,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     }
 }
 
-impl<P: Packet, A: Aqm, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
+impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         self.offer(packet, now, out);
@@ -453,7 +456,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> Qdisc<P> for FlowQueue<P, A, F> {
         alike(self.spec().as_ref(), spec)?;
         if let Spec::Flows { flows, policy } = *spec {
             same_flows(&flows, &self.params)?;
-            self.aqm.retune(&policy.into());
+            if let Some(params) = A::Params::found_in(spec) {
+                self.aqm.retune(params);
+            }
             self.aimed = Some(Box::new(policy));
             self.set_params(flows);
         }

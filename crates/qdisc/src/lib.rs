@@ -61,6 +61,7 @@ mod packet;
 mod params;
 mod qdisc;
 mod report;
+mod setting;
 mod shaper;
 mod share;
 mod single;
@@ -71,38 +72,26 @@ mod tree;
 
 pub use accounts::{Backlog, ClassCounts, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};
-pub use aqm::adth::{Adth, AdthState, Control};
-pub use aqm::cobalt::{Cobalt, CobaltCounters, CobaltState};
-pub use aqm::codel::{Codel, CodelCounters, CodelState};
-pub use aqm::gsp::{Gsp, GspCounters, GspState};
-pub use aqm::pie::{Pie, PieCounters, PieState};
-pub use aqm::red::{Red, RedCounters, RedState, red_plog, red_wlog};
-pub use aqm::setpoint::Setpoint;
-pub use aqm::status::{Decision, SteerStatus, Unmet};
-pub use aqm::steered::{Steered, SteeredState};
-pub use aqm::{Aqm, Bound, End, Facts, QueueView, Verdict};
+pub use aqm::*;
 pub use average::{TdrmUtema, TdrmUtemaCpa, Utema};
-pub use build::{Reconfigured, Setting};
+pub use build::Reconfigured;
 pub use cake::Cake;
 pub use cake_mq::CakeMq;
 pub use change::ChangeError;
 pub use diffserv::DiffServ;
 pub use fifo::Fifo;
-pub use flow::{FlowPolicy, FlowQueue, HostFair, Isolation, Plain, Sharing, WayCounters};
+pub use flow::{FlowPolicy, FlowQueue, HostFair, Plain, Sharing, WayCounters};
 pub use htb::Htb;
 pub use link_layer::{Framing, LinkLayer};
 pub use packet::{Ecn, InsideHashes, Label, Packet};
-pub use params::{
-    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
-    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight,
-    SteerParams, TbfParams,
-};
+pub use params::*;
 pub use qdisc::{Dequeue, Discard, Outlet, Qdisc};
 pub use report::{Field, Place, Report, Value};
+pub use setting::Setting;
 pub use shaper::{Pace, TinClock, VirtualClock};
 pub use share::{LEND, Share, SharedRate, WORKERS};
 pub use single::SingleQueue;
-pub use spec::{Aim, Aimed, Limit, Policy, Spec};
+pub use spec::{Aim, Aimed, AqmParams, Policy, Spec};
 pub use tbf::Tbf;
 pub use tc::{Entrance, Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};
 pub use tree::{Tree, TreeClass, TreeError, TreeFault, TreeSpec};

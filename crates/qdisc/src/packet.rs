@@ -55,7 +55,7 @@ pub struct Label {
 ///
 /// Methods are called on hot paths; implementations should be a few instructions each.
 #[allow(clippy::len_without_is_empty)]
-pub trait Packet: Send {
+pub trait Packet: Send + 'static {
     /// Length in bytes as Linux counts it for qdiscs: link-layer header included, no preamble,
     /// no FCS. May be zero.
     fn len(&self) -> u32;

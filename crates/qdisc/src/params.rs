@@ -1,6 +1,6 @@
 //! Parameters of the parts, with tc's names and defaults.
 
-use crate::{AckFilter, DiffServ, End, Isolation, LinkLayer};
+use crate::{AckFilter, DiffServ, LinkLayer};
 use sojourn_units::{Rate, Span, words};
 
 /// Makes a structure of parameters and its default, each value beside its field.
@@ -19,6 +19,34 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// Most that a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets.
+    Packets(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Most packets and most bytes; the one that is not meant is out of reach.
+    pub const fn most(self) -> (u64, u64) {
+        match self {
+            Self::Packets(packets) => (packets, u64::MAX),
+            Self::Bytes(bytes) => (u64::MAX, bytes),
+        }
+    }
+}
+
+/// An end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where the oldest packet is.
+    Head,
+    /// Where packets arrive.
+    Tail,
 }
 
 /// First in, first out (`tc-pfifo(8)`): what is limited, and what a full queue drops.
@@ -235,6 +263,45 @@ params! {
     }
 }
 
+words! {
+    /// What is a flow, and between whom capacity is shared first, with tc's words.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Isolation {
+        /// One queue for all.
+        FlowBlind = "flowblind",
+        /// A queue for each source host.
+        SrcHost = "srchost",
+        /// A queue for each destination host.
+        DstHost = "dsthost",
+        /// A queue for each pair of hosts.
+        Hosts = "hosts",
+        /// A queue for each flow, whatever its hosts.
+        Flows = "flows",
+        /// Sources share first, then their flows.
+        DualSrcHost = "dual-srchost",
+        /// Destinations share first, then their flows.
+        DualDstHost = "dual-dsthost",
+        /// Both share first, then the flows.
+        #[default]
+        TripleIsolate = "triple-isolate",
+    }
+}
+
+impl Isolation {
+    /// Whether it asks for packets' hosts.
+    pub const fn asks_hosts(self) -> bool {
+        !matches!(self, Self::FlowBlind | Self::Flows)
+    }
+
+    pub(crate) const fn is_by_source(self) -> bool {
+        matches!(self, Self::DualSrcHost | Self::TripleIsolate)
+    }
+
+    pub(crate) const fn is_by_destination(self) -> bool {
+        matches!(self, Self::DualDstHost | Self::TripleIsolate)
+    }
+}
+
 params! {
     /// A flow queue around an AQM (RFC 8290; `tc-fq_codel(8)`, `tc-fq_pie(8)`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,6 +357,15 @@ params! {
         /// Utilisation wanted at most, in percent. Default 100, which is no ceiling.
         pub ceiling: u32 = 100,
     }
+}
+
+/// Parameters of an AQM that is steered, and of what steers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteeredParams<P> {
+    /// The policy to meet.
+    pub steer: SteerParams,
+    /// The AQM's own, from whose target it begins.
+    pub aim: P,
 }
 
 params! {

@@ -5,9 +5,9 @@ use crate::change::ChangeError;
 use crate::packet::Packet;
 use crate::report::Report;
 use crate::spec::Spec;
-use crate::tree::Tree;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::Any;
 use sojourn_units::{Span, Time, forward};
 
 /// Where dropped packets go, so that a frame's buffer is returned and an observer can count.
@@ -78,8 +78,9 @@ pub enum Dequeue<P> {
 
 /// Something packets are offered to and taken from.
 ///
-/// The driving contract is in the crate's documentation.
-pub trait Qdisc<P: Packet>: Send {
+/// The driving contract is in the crate's documentation. `Any` tells [`Spec::reconfigure`] that a
+/// tree of rates takes the place of another one.
+pub trait Qdisc<P: Packet>: Any + Send {
     /// Offers a packet. Drops that follow (of this packet or of others) go to `out`.
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>);
 
@@ -138,19 +139,6 @@ pub trait Qdisc<P: Packet>: Send {
     /// Takes over, in the order of arrival, what another instance held, and its accounts.
     /// Neither AQM nor limit is asked, so that nothing is lost.
     fn adopt(&mut self, held: Vec<(Time, P)>, counters: Counters);
-
-    /// Takes the place of `old`, a live instance of the same kind, with all that it holds and
-    /// knows, as if that had followed [`Qdisc::change`]: for a discipline that has much to build
-    /// for it, which then has been done beforehand. `old` is to be given up. False: it is of
-    /// another kind, or none that needs this, and nothing has changed.
-    fn succeed(&mut self, _old: &mut dyn Qdisc<P>, _now: Time) -> bool {
-        false
-    }
-
-    /// The tree of rates that this is, for its successor.
-    fn as_tree(&mut self) -> Option<&mut Tree<P>> {
-        None
-    }
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
@@ -168,7 +156,5 @@ impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
         gauges(self: &Self, now: Time, tell: &mut dyn FnMut(Gauge));
         drain(self: &mut Self) -> Vec<(Time, P)>;
         adopt(self: &mut Self, held: Vec<(Time, P)>, counters: Counters);
-        succeed(self: &mut Self, old: &mut dyn Qdisc<P>, now: Time) -> bool;
-        as_tree(self: &mut Self) -> Option<&mut Tree<P>>;
     }
 }

@@ -73,7 +73,7 @@ impl VirtualClock {
 }
 
 /// What holds CAKE to its rate: a clock of its own, or a share of one that several have.
-pub trait Pace: Send {
+pub trait Pace: Send + 'static {
     /// Another rate from the next packet on; zero is unlimited.
     fn set_rate(&mut self, rate: Rate);
 

@@ -8,12 +8,13 @@
 //! nothing before the first packet.
 
 use crate::accounts::{Backlog, Counters, DropReason, Gauge};
-use crate::aqm::{Aqm, End, Facts, QueueView, Verdict};
+use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
+use crate::params::{End, Limit};
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::Report;
-use crate::spec::{Limit, Policy, Spec};
+use crate::spec::{AqmParams, Policy, Spec};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -162,7 +163,7 @@ impl<P: Packet, A: Aqm> SingleQueue<P, A> {
     }
 }
 
-impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
+impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
     fn enqueue(&mut self, mut packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
@@ -253,7 +254,9 @@ impl<P: Packet, A: Aqm> Qdisc<P> for SingleQueue<P, A> {
             // RED's average would be in the wrong unit.
             return Err(ChangeError::Fixed { option: "limit" });
         }
-        self.aqm.retune(policy);
+        if let Some(params) = A::Params::found_in(spec) {
+            self.aqm.retune(params);
+        }
         self.policy = Some(Box::new(*policy));
         self.set_limit(*limit);
         Ok(())

@@ -4,10 +4,10 @@
 //! flow of a flow queue; where it has a delay target, [`SteerParams`] may move that. What is built
 //! from a spec is in `build`, its words are in `tc`.
 
-use crate::Isolation;
 use crate::params::{
     AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams,
-    GspParams, HtbParams, PieParams, RedParams, SteerParams, TbfParams,
+    GspParams, HtbParams, Isolation, Limit, PieParams, RedParams, SteerParams, SteeredParams,
+    TbfParams,
 };
 use crate::tree::TreeSpec;
 use alloc::boxed::Box;
@@ -59,25 +59,6 @@ pub enum Spec {
     },
     /// A tree of rates with a queue in each leaf. No string says it: see `TreeSpec`.
     Tree(Arc<TreeSpec>),
-}
-
-/// Most that a queue may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Packets.
-    Packets(u64),
-    /// Bytes.
-    Bytes(u64),
-}
-
-impl Limit {
-    /// Most packets and most bytes; the one that is not meant is out of reach.
-    pub const fn most(self) -> (u64, u64) {
-        match self {
-            Self::Packets(packets) => (packets, u64::MAX),
-            Self::Bytes(bytes) => (u64::MAX, bytes),
-        }
-    }
 }
 
 /// What decides on drop and mark in a queue.
@@ -150,6 +131,34 @@ pub(crate) trait Part: Sized {
 
     /// Those of `spec`, to change.
     fn of_mut(spec: &mut Spec) -> Option<&mut Self>;
+}
+
+/// Parameters of an AQM, found in the spec that a live queue is to follow.
+pub trait AqmParams: Sized {
+    /// Those of `spec`; None where it has others.
+    fn found_in(spec: &Spec) -> Option<Self>;
+}
+
+/// An AQM without words of its own: no spec has parameters for it.
+impl AqmParams for () {
+    fn found_in(_spec: &Spec) -> Option<Self> {
+        None
+    }
+}
+
+impl<P: Part + Copy> AqmParams for P {
+    fn found_in(spec: &Spec) -> Option<Self> {
+        Part::of(spec).copied()
+    }
+}
+
+impl<P: AqmParams> AqmParams for SteeredParams<P> {
+    fn found_in(spec: &Spec) -> Option<Self> {
+        Some(Self {
+            steer: AqmParams::found_in(spec)?,
+            aim: AqmParams::found_in(spec)?,
+        })
+    }
 }
 
 /// [`Part`] by the pattern that finds it.

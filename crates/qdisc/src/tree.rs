@@ -29,11 +29,11 @@ mod spec;
 mod succession;
 
 use crate::accounts::{Backlog, ClassCounts, Counters};
-use crate::build::Setting;
 use crate::change::{ChangeError, alike};
 use crate::packet::Packet;
 use crate::qdisc::{Dequeue, Outlet, Qdisc};
 use crate::report::{Report, int};
+use crate::setting::Setting;
 use crate::spec::Spec;
 use crate::tbf::Audit;
 use alloc::boxed::Box;
@@ -316,16 +316,5 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
         for (leaf, held) in by_leaf {
             self.hand_over(leaf, held, now);
         }
-    }
-    fn succeed(&mut self, old: &mut dyn Qdisc<P>, now: Time) -> bool {
-        let Some(old) = old.as_tree() else {
-            return false;
-        };
-        self.follow(old, now);
-        true
-    }
-
-    fn as_tree(&mut self) -> Option<&mut Self> {
-        Some(self)
     }
 }

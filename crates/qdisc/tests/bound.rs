@@ -33,6 +33,7 @@ impl Moving {
 
 impl Aqm for Moving {
     type State = ();
+    type Params = ();
 
     const BOUNDS: bool = true;
 

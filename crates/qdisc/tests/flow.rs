@@ -6,8 +6,8 @@ use common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    Aqm, Codel, CodelParams, Dequeue, Discard, DropReason, FlowParams, FlowQueue, Pie, PieLaw,
-    PieParams, Qdisc,
+    Aqm, AqmParams, Codel, CodelParams, Dequeue, Discard, DropReason, FlowParams, FlowQueue, Pie,
+    PieLaw, PieParams, Qdisc,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -33,14 +33,19 @@ fn fq_pie(params: FlowParams) -> FlowQueue<TestPacket, Pie> {
     FlowQueue::new(params, 1514, Stream::named(1, "hash"), pie)
 }
 
-fn offer<A: Aqm>(queue: &mut FlowQueue<TestPacket, A>, flow: u32, lens: &[u32], log: &mut Log) {
+fn offer<A: Aqm<Params: AqmParams>>(
+    queue: &mut FlowQueue<TestPacket, A>,
+    flow: u32,
+    lens: &[u32],
+    log: &mut Log,
+) {
     for (i, len) in lens.iter().enumerate() {
         let id = u64::from(flow) * 1000 + i as u64;
         queue.enqueue(TestPacket::of_flow(id, *len, flow, FLOWS), Time::ZERO, log);
     }
 }
 
-fn order<A: Aqm>(queue: &mut FlowQueue<TestPacket, A>) -> Vec<u64> {
+fn order<A: Aqm<Params: AqmParams>>(queue: &mut FlowQueue<TestPacket, A>) -> Vec<u64> {
     let mut ids = Vec::new();
     while let Dequeue::Packet { packet, .. } = queue.dequeue(Time::ZERO, &mut Discard) {
         ids.push(packet.id);

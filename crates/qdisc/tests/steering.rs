@@ -33,6 +33,7 @@ struct Toy {
 
 impl Aqm for Toy {
     type State = ();
+    type Params = ();
 
     fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
         let mut wire = self.wire.lock().unwrap();

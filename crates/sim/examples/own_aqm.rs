@@ -20,6 +20,7 @@ struct Slope {
 
 impl Aqm for Slope {
     type State = ();
+    type Params = ();
 
     fn arrive(&mut self, (): &mut (), queue: QueueView, _: Facts, _: Time) -> Verdict {
         let above = queue.head_wait - self.from;

@@ -32,9 +32,8 @@
 use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
 use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Bound, Facts, QueueView, Verdict};
-use crate::params::AdthParams;
+use crate::params::{AdthParams, Limit};
 use crate::report::{Field, float, int, micros};
-use crate::spec::{Aim, Aimed, Limit, Policy};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time, Unit};
 
@@ -174,6 +173,7 @@ impl Adth {
 
 impl Aqm for Adth {
     type State = AdthState;
+    type Params = AdthParams;
 
     const BOUNDS: bool = true;
 
@@ -226,14 +226,8 @@ impl Aqm for Adth {
         state.sums == Sums::default() && control.limit == self.params.max && control.factor >= 1.0
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Aimed(Aimed {
-            aim: Aim::Adth(params),
-            ..
-        }) = *policy
-        {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: AdthParams) {
+        self.set_params(params);
     }
 
     fn gauges(&self, state: Option<&AdthState>, _now: Time, tell: &mut dyn FnMut(Gauge)) {

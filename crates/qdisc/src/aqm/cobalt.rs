@@ -22,7 +22,6 @@ use crate::accounts::{Counters, DropReason};
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::params::CobaltParams;
 use crate::report::{Field, float, int};
-use crate::spec::Policy;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -210,6 +209,7 @@ impl Cobalt {
 
 impl Aqm for Cobalt {
     type State = CobaltState;
+    type Params = CobaltParams;
 
     const JUDGES_DEPARTURES: bool = true;
 
@@ -298,10 +298,8 @@ impl Aqm for Cobalt {
         state.count == 0 && state.blue_prob == 0 && now >= state.drop_next
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Cobalt(params) = *policy {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: CobaltParams) {
+        self.set_params(params);
     }
 
     fn statistics(&self, state: &CobaltState, counters: &Counters, _now: Time) -> Vec<Field> {

@@ -33,7 +33,6 @@ use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::params::{CodelLaw, CodelParams};
 use crate::report::{Field, int, micros};
-use crate::spec::{Aim, Aimed, Policy};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time};
 
@@ -282,6 +281,7 @@ impl Codel {
 
 impl Aqm for Codel {
     type State = CodelState;
+    type Params = CodelParams;
 
     const JUDGES_DEPARTURES: bool = true;
 
@@ -334,14 +334,8 @@ impl Aqm for Codel {
         state.count == 0 || !resumes
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Aimed(Aimed {
-            aim: Aim::Codel(params),
-            ..
-        }) = *policy
-        {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: CodelParams) {
+        self.set_params(params);
     }
 
     fn statistics(&self, state: &CodelState, counters: &Counters, now: Time) -> Vec<Field> {

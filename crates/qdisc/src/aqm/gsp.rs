@@ -35,7 +35,6 @@ use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::params::GspParams;
 use crate::report::{Field, int, micros};
-use crate::spec::{Aim, Aimed, Policy};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use sojourn_units::{Span, Time, Unit};
@@ -190,6 +189,7 @@ impl Gsp {
 
 impl Aqm for Gsp {
     type State = GspState;
+    type Params = GspParams;
 
     #[inline]
     fn arrive(
@@ -247,14 +247,8 @@ impl Aqm for Gsp {
         state.cumul.is_zero() && now > state.expiry
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Aimed(Aimed {
-            aim: Aim::Gsp(params),
-            ..
-        }) = *policy
-        {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: GspParams) {
+        self.set_params(params);
     }
 
     fn gauges(&self, state: Option<&GspState>, now: Time, tell: &mut dyn FnMut(Gauge)) {

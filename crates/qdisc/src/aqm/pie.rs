@@ -54,7 +54,6 @@ use crate::aqm::setpoint::Setpoint;
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::params::{PieLaw, PieParams};
 use crate::report::{Field, float, int, micros};
-use crate::spec::{Aim, Aimed, Policy};
 use alloc::vec::Vec;
 use departures::Departures;
 use sojourn_random::Stream;
@@ -365,6 +364,7 @@ impl Pie {
 
 impl Aqm for Pie {
     type State = PieState;
+    type Params = PieParams;
 
     #[inline]
     fn arrive(
@@ -451,14 +451,8 @@ impl Aqm for Pie {
         state.prob <= 0.0 && state.delay.is_zero() && state.burst_allowance == MAX_BURST
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Aimed(Aimed {
-            aim: Aim::Pie(params),
-            ..
-        }) = *policy
-        {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: PieParams) {
+        self.set_params(params);
     }
 
     fn gauges(&self, state: Option<&PieState>, _now: Time, tell: &mut dyn FnMut(Gauge)) {

@@ -24,7 +24,6 @@ use crate::accounts::{Counters, DropReason};
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
 use crate::params::{RedParams, RedUnit, RedWeight};
 use crate::report::{Field, int};
-use crate::spec::Policy;
 use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
@@ -332,6 +331,7 @@ impl Red {
 
 impl Aqm for Red {
     type State = RedState;
+    type Params = RedParams;
 
     const SEES_ALL_ARRIVALS: bool = true;
 
@@ -405,10 +405,8 @@ impl Aqm for Red {
         state.average <= 0.0 && state.adapted.is_none()
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Red(params) = *policy {
-            self.set_params(params);
-        }
+    fn retune(&mut self, params: RedParams) {
+        self.set_params(params);
     }
 
     fn statistics(&self, _state: &RedState, counters: &Counters, _now: Time) -> Vec<Field> {

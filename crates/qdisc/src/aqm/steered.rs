@@ -44,9 +44,8 @@ use crate::aqm::setpoint::Setpoint;
 use crate::aqm::status::{Decision, SteerStatus, Unmet};
 use crate::aqm::{Aqm, Bound, Facts, QueueView, Verdict};
 use crate::average::{TdrmUtemaCpa, Utema};
-use crate::params::SteerParams;
+use crate::params::{SteerParams, SteeredParams};
 use crate::report::Field;
-use crate::spec::{Aimed, Policy};
 use alloc::vec::Vec;
 use link::Link;
 use sojourn_units::{Rate, Span, Time};
@@ -373,6 +372,7 @@ fn bits(bytes_per_sec: f64) -> Rate {
 
 impl<A: Setpoint> Aqm for Steered<A> {
     type State = SteeredState<A::State>;
+    type Params = SteeredParams<A::Params>;
 
     const SEES_ALL_ARRIVALS: bool = A::SEES_ALL_ARRIVALS;
     const JUDGES_DEPARTURES: bool = A::JUDGES_DEPARTURES;
@@ -483,15 +483,10 @@ impl<A: Setpoint> Aqm for Steered<A> {
         self.aqm.is_forgettable(&mut state.aqm, now)
     }
 
-    fn retune(&mut self, policy: &Policy) {
-        if let Policy::Aimed(Aimed {
-            steer: Some(steer), ..
-        }) = *policy
-        {
-            let target = self.aqm.target();
-            self.aqm.retune(policy);
-            self.follow(steer, target);
-        }
+    fn retune(&mut self, params: Self::Params) {
+        let target = self.aqm.target();
+        self.aqm.retune(params.aim);
+        self.follow(params.steer, target);
     }
 
     fn statistics(&self, state: &Self::State, counters: &Counters, now: Time) -> Vec<Field> {

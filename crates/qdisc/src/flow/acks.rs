@@ -1,8 +1,8 @@
 //! The ACK filter over a flow's queue; what may go is decided in `ack`.
 
-use super::lists::Place;
+use super::FlowQueue;
+use super::lists::{NONE, Place};
 use super::policy::FlowPolicy;
-use super::{FlowQueue, NONE};
 use crate::{AckFacts, AckFilter, Aqm, DropReason, Outlet, Packet};
 
 impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {

@@ -1,9 +1,10 @@
 //! A policy that bounds the queue of each flow: what is above the bound goes at once.
 
-use super::lists::Place;
+use super::FlowQueue;
+use super::lists::{NONE, Place};
 use super::policy::FlowPolicy;
-use super::{FlowQueue, NONE};
-use crate::aqm::{Aqm, Bound, End};
+use crate::aqm::{Aqm, Bound};
+use crate::params::End;
 use crate::{DropReason, Outlet, Packet};
 use sojourn_units::Time;
 

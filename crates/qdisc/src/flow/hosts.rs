@@ -14,49 +14,9 @@ use super::loads::Loads;
 use super::policy::FlowPolicy;
 use super::ways::{WAYS, Way, bits, find};
 use crate::share::SharedHosts;
-use crate::{AckFilter, FlowParts, LinkLayer, Packet};
+use crate::{AckFilter, FlowParts, Isolation, LinkLayer, Packet};
 use alloc::vec::Vec;
 use sojourn_random::{Stream, mix};
-use sojourn_units::words;
-
-words! {
-    /// What is a flow, and between whom capacity is shared first, with tc's words.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Isolation {
-        /// One queue for all.
-        FlowBlind = "flowblind",
-        /// A queue for each source host.
-        SrcHost = "srchost",
-        /// A queue for each destination host.
-        DstHost = "dsthost",
-        /// A queue for each pair of hosts.
-        Hosts = "hosts",
-        /// A queue for each flow, whatever its hosts.
-        Flows = "flows",
-        /// Sources share first, then their flows.
-        DualSrcHost = "dual-srchost",
-        /// Destinations share first, then their flows.
-        DualDstHost = "dual-dsthost",
-        /// Both share first, then the flows.
-        #[default]
-        TripleIsolate = "triple-isolate",
-    }
-}
-
-impl Isolation {
-    /// Whether it asks for packets' hosts.
-    pub const fn asks_hosts(self) -> bool {
-        !matches!(self, Self::FlowBlind | Self::Flows)
-    }
-
-    const fn is_by_source(self) -> bool {
-        matches!(self, Self::DualSrcHost | Self::TripleIsolate)
-    }
-
-    const fn is_by_destination(self) -> bool {
-        matches!(self, Self::DualDstHost | Self::TripleIsolate)
-    }
-}
 
 /// The parameters of [`HostFair`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

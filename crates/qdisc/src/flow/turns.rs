@@ -3,32 +3,9 @@
 use super::FlowQueue;
 use super::lists::Front;
 use super::policy::FlowPolicy;
+use super::round::{Round, Turn};
 use crate::{Aqm, Dequeue, DropReason, Facts, Outlet, Packet, QueueView, Verdict};
 use sojourn_units::{Span, Time};
-
-/// Where a flow stands in the round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// In neither list.
-    #[default]
-    Idle,
-    /// Among the new flows, which go first.
-    New,
-    /// Among the old flows.
-    Old,
-    /// An old flow that is in debt for several rounds (see `debts`).
-    InDebt,
-}
-
-/// A list of flows, linked by [`Flow::next`](super::Flow). Its length says where it ends, so that a
-/// flow goes from the front to the back with one write.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Round {
-    /// Means nothing while the list is empty, as `last`.
-    pub(super) first: u32,
-    last: u32,
-    pub(super) len: u32,
-}
 
 /// How a turn of a flow ended.
 enum Served {

@@ -6,9 +6,9 @@
 
 use super::schedule::{LINK, OTHERS, OWN};
 use super::{Tree, TreeSpec};
-use crate::build::Setting;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
+use crate::setting::Setting;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -56,7 +56,7 @@ impl<P: Packet + 'static> Tree<P> {
     }
 
     /// Takes over the classes of `old` that are still there, and all that was held.
-    pub(super) fn follow(&mut self, old: &mut Self, now: Time) {
+    pub(crate) fn follow(&mut self, old: &mut Self, now: Time) {
         let known = self.origin.take();
         let known = known.filter(|origin| Arc::ptr_eq(&origin.before, &old.spec));
         let origin = known.unwrap_or_else(|| Origin::of(&self.spec, &old.spec));

@@ -6,8 +6,7 @@ use super::flows::{
     ISOLATION, MEMORY_LIMIT, MEMORY_USED, NAT, NEW_FLOW_COUNT, NEW_FLOWS_LEN, OLD_FLOWS_LEN,
     WAY_COLLISIONS, WAY_INDIRECT_HITS, WAY_MISSES, quantum,
 };
-use crate::aqm::End;
-use crate::params::{AdthParams, FifoParams, FlowParams};
+use crate::params::{AdthParams, End, FifoParams, FlowParams};
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};

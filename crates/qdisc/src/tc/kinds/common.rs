@@ -1,6 +1,7 @@
 //! What many rows have.
 
-use crate::spec::{Limit, Part, Spec};
+use crate::params::Limit;
+use crate::spec::{Part, Spec};
 use crate::tc::opt::{Access, Amount, COUNT, Datum, Opt, Unit, opt, switch};
 
 /// A limit in packets.

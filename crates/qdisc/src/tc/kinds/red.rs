@@ -1,9 +1,9 @@
 //! RED's row.
 
 use super::common::{ecn, set_limit};
-use crate::params::{RedParams, RedUnit, RedWeight};
+use crate::params::{Limit, RedParams, RedUnit, RedWeight};
 use crate::red_wlog;
-use crate::spec::{Limit, Part, Spec};
+use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
