@@ -155,10 +155,10 @@ fn queues_that_the_kernel_lacks_are_refused_by_name_before_a_guest_starts() {
         text(&output.stderr)
     };
     for (queue, word) in [
-        ("fq_gsp", "gsp"),
+        ("fq_gsp", "fq_gsp"),
         ("steer util 99% delay 30ms over codel", "steer"),
-        ("fq_codel triple-isolate", "triple-isolate"),
-        ("red limit 60000 avpkt 1000 gentle", "red's gentle"),
+        ("fq_codel triple-isolate", "triple-isolate of fq_codel"),
+        ("red limit 60000 avpkt 1000 gentle", "gentle of red"),
     ] {
         let said = refused(queue);
         let wanted = format!("the kernel's own queues cannot have {word}; with --queues ours");

@@ -3,8 +3,8 @@
 //! Sources: `tc(8)`, `tc-htb(8)`, `tc-netem(8)`, `tc-flower(8)`, `tc-mirred(8)`. What a queue
 //! counts while it runs is read in `counters.rs`.
 //!
-//! A spec's text is tc's already, so that it is handed over as it is. What only we have is found in
-//! the spec and refused by its name.
+//! A spec's text is tc's already, so that it is handed over as it is. What the kernel lacks is
+//! refused before (`Spec::beyond_linux`).
 
 mod counters;
 
@@ -17,10 +17,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 use sojourn_line::{Chance, FourStates, GilbertElliott, Line, LineRate, Loss, Reorder};
-use sojourn_qdisc::{
-    AckFilter, Aim, Aimed, CodelLaw, Field, FlowParts, HtbParams, Isolation, PieLaw, Policy,
-    RedParams, RedUnit, RedWeight, Report, Spec, Value,
-};
+use sojourn_qdisc::{Field, HtbParams, Report, Spec, Value};
 use sojourn_units::{Rate, Span};
 
 /// Major number of the queue that holds the packets. Those in front of it count from 1.
@@ -51,60 +48,6 @@ pub(crate) fn tcmsg(device: u32, major: u16) -> [u8; 20] {
     header[4..8].copy_from_slice(&device.to_ne_bytes());
     header[8..12].copy_from_slice(&(u32::from(major) << 16).to_ne_bytes());
     header
-}
-
-/// What of a spec the kernel's queues lack; nothing when they have it all.
-pub(crate) fn lacking(spec: &Spec) -> Option<&'static str> {
-    match spec {
-        Spec::Fifo(_) | Spec::Cake(_) => None,
-        Spec::Single { policy, .. } => match policy {
-            Policy::Red(red) => lacking_red(red),
-            Policy::Cobalt(_) => Some("cobalt"),
-            Policy::Aimed(aimed) => lacking_aim(aimed),
-        },
-        Spec::Flows { flows, policy } => lacking_aim(policy).or(lacking_parts(flows.parts)),
-        Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } => lacking(inner),
-        Spec::CakeMq { .. } => Some("cake_mq"),
-        Spec::Tree(_) => Some("a tree of rates"),
-    }
-}
-
-fn lacking_aim(aimed: &Aimed) -> Option<&'static str> {
-    match (aimed.steer, aimed.aim) {
-        (Some(_), _) => Some("steer"),
-        (None, Aim::Gsp(_)) => Some("gsp"),
-        (None, Aim::Adth(_)) => Some("adth"),
-        (None, Aim::Codel(codel)) => {
-            (codel.law != CodelLaw::Linux).then_some("another law of codel than Linux's")
-        }
-        (None, Aim::Pie(pie)) => {
-            (pie.law != PieLaw::Linux).then_some("another law of pie than Linux's")
-        }
-    }
-}
-
-fn lacking_red(red: &RedParams) -> Option<&'static str> {
-    let ours = [
-        (red.unit == RedUnit::Packets, "thresholds of red in packets"),
-        (matches!(red.weight, RedWeight::Exact(_)), "red's weight"),
-        (red.gentle, "red's gentle"),
-        (red.wait, "red's wait"),
-        (red.spare, "red's spare"),
-        (red.bytemode, "red's bytemode"),
-    ];
-    ours.into_iter().find_map(|(has, what)| has.then_some(what))
-}
-
-fn lacking_parts(parts: FlowParts) -> Option<&'static str> {
-    if parts.isolation != Isolation::Flows {
-        return Some(parts.isolation.word());
-    }
-    let ours = [
-        (parts.set_associative, "set-associative"),
-        (parts.nat, "nat"),
-        (parts.ack_filter != AckFilter::Off, "ack-filter"),
-    ];
-    ours.into_iter().find_map(|(has, what)| has.then_some(what))
 }
 
 /// The rate at which a discipline itself holds packets back.

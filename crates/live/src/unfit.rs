@@ -69,8 +69,8 @@ pub enum Unfit {
         "the kernel's own queues cannot have {what}; with --queues ours the run has our own queues"
     )]
     KernelQueue {
-        /// The word that they lack.
-        what: &'static str,
+        /// The words that they lack.
+        what: String,
     },
     /// Too many round trips for the kernel's queues.
     #[error(

@@ -9,6 +9,7 @@ mod error;
 mod explain;
 mod kind;
 mod kinds;
+mod linux;
 mod notation;
 mod opt;
 mod parse;

@@ -7,36 +7,6 @@ fn spec(text: &str) -> Spec {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_found_by_name() {
-    for (text, what) in [
-        ("fq_codel", None),
-        ("cake bandwidth 10mbit nat", None),
-        ("tbf rate 1mbit burst 5kb over pie", None),
-        ("gsp", Some("gsp")),
-        ("fq_gsp", Some("gsp")),
-        ("adth", Some("adth")),
-        ("cobalt", Some("cobalt")),
-        ("steer util 99% delay 30ms over codel", Some("steer")),
-        (
-            "htb rate 1mbit over fq_pie triple-isolate",
-            Some("triple-isolate"),
-        ),
-        ("fq_codel ack-filter", Some("ack-filter")),
-        ("codel law ns2", Some("another law of codel than Linux's")),
-        (
-            "fq_pie law dummynet",
-            Some("another law of pie than Linux's"),
-        ),
-        (
-            "red limit 1000p min 5p max 15p avpkt 500",
-            Some("thresholds of red in packets"),
-        ),
-    ] {
-        assert_eq!(lacking(&spec(text)), what, "{text}");
-    }
-}
-
-#[test]
 fn a_queue_holds_packets_back_at_the_rate_of_its_link() {
     let at = |text: &str, mbit: u64| {
         let rate = LineRate::Fixed(Rate::from_bps(mbit * 1_000_000));

@@ -77,18 +77,20 @@ pub(super) fn check(guests: &Guests, cell: &Cell, joints: &[Joint]) -> Result<()
 }
 
 fn refused_queue(spec: &Spec) -> Result<(), Unfit> {
-    let lacking = tc::lacking(spec);
+    let lacking = spec.beyond_linux();
     lacking.map_or(Ok(()), |what| Err(Unfit::KernelQueue { what }))
 }
 
 fn refused_line(line: &Line) -> Result<(), Unfit> {
     if line.duplicate.can_be() {
         // Copies would take the line's time: netem puts them before its first part.
-        return Err(Unfit::KernelQueue { what: "duplicate" });
+        return Err(Unfit::KernelQueue {
+            what: "duplicate".to_owned(),
+        });
     }
     match &line.rate {
         LineRate::Trace(trace) if traced::is_too_long(trace) => Err(Unfit::KernelQueue {
-            what: "trace of more than 49 days",
+            what: "a trace of more than 49 days".to_owned(),
         }),
         LineRate::Trace(_) | LineRate::Fixed(_) | LineRate::Infinite => Ok(()),
     }

@@ -22,6 +22,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// RFC, paper or manual page.
     pub source: &'static str,
+    /// Linux's module for it; None when Linux has no such queue.
+    pub linux: Option<&'static str>,
     /// A string that one would really use.
     pub example: &'static str,
     /// Options, in the order in which tc prints them.
@@ -44,6 +46,7 @@ impl Kind {
         name: "",
         summary: "",
         source: "",
+        linux: None,
         example: "",
         options: &[],
         absent: &[],

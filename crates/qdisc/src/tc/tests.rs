@@ -170,3 +170,65 @@ fn every_queue_has_the_word_on_super_packets() {
         (22..23, "pfifo split-gso limit x")
     );
 }
+
+#[test]
+fn what_linux_lacks_is_found_by_name() {
+    for (text, what) in [
+        ("fq_codel", None),
+        ("pfifo_head_drop", None),
+        ("cake bandwidth 10mbit nat", None),
+        ("red limit 60000 avpkt 1000 ecn adaptive", None),
+        ("tbf rate 1mbit burst 5kb over pie", None),
+        ("gsp", Some("gsp")),
+        ("fq_gsp", Some("fq_gsp")),
+        ("adth", Some("adth")),
+        ("cobalt", Some("cobalt")),
+        ("cake_mq bandwidth 10mbit", Some("cake_mq")),
+        ("steer util 99% delay 30ms over codel", Some("steer")),
+        (
+            "htb rate 1mbit over fq_pie triple-isolate",
+            Some("triple-isolate of fq_pie"),
+        ),
+        ("fq_codel ack-filter", Some("ack-filter of fq_codel")),
+        ("codel law ns2", Some("law ns2 of codel")),
+        ("fq_pie law dummynet", Some("law dummynet of fq_pie")),
+        ("pie ecn ecn_prob 20", Some("ecn_prob 20 of pie")),
+        ("fq_pie ecn ecn_prob 20", None),
+        (
+            "red limit 1000p min 5p max 15p avpkt 500",
+            Some("limit 1000p of red"),
+        ),
+        ("red limit 60000 avpkt 1000 gentle", Some("gentle of red")),
+    ] {
+        assert_eq!(read(text).beyond_linux().as_deref(), what, "{text}");
+    }
+}
+
+#[test]
+fn a_module_of_linux_stands_in_the_rows_that_tc_has() {
+    for kind in catalogue() {
+        let in_manual = kind.source.contains(&format!("tc-{}(8)", kind.name));
+        // CAKE's several queues came with Linux 7.0, the head drop without a page of its own.
+        let expected = match kind.name {
+            "cake_mq" => false,
+            "pfifo_head_drop" => true,
+            _ => in_manual,
+        };
+        assert_eq!(kind.linux.is_some(), expected, "{}", kind.name);
+    }
+}
+
+#[test]
+fn all_that_can_be_steered_is_named() {
+    let said = refuse("steer over pfifo").to_string();
+    for kind in catalogue() {
+        let steered = format!("steer over {}", kind.example);
+        let is_taken = kind.name != "steer" && steered.parse::<Spec>().is_ok();
+        let named = said.rsplit("it can be ").next().unwrap().split(", ");
+        assert_eq!(
+            named.into_iter().any(|name| name == kind.name),
+            is_taken,
+            "{said}"
+        );
+    }
+}

@@ -237,6 +237,7 @@ pub(super) const CAKE: Kind = Kind {
     name: "cake",
     summary: "shaper without bursts, DiffServ tins, host-fair flow queues and COBALT in one",
     source: "Piece of CAKE (2018); tc-cake(8)",
+    linux: Some("sch_cake"),
     example: "cake bandwidth 20mbit diffserv4 docsis ack-filter",
     options: &OPTIONS,
     stats: own_stats!(),

@@ -27,6 +27,7 @@ pub(super) const CODEL: Kind = Kind {
     name: "codel",
     summary: "controlled delay: drops at the head while a standing delay exceeds the target",
     source: "RFC 8289; tc-codel(8)",
+    linux: Some("sch_codel"),
     example: "codel limit 1000 target 5ms interval 100ms ecn",
     options: &[LIMIT, TARGET, CE_THRESHOLD, INTERVAL, ECN, LAW],
     stats: stats! {
@@ -48,6 +49,7 @@ pub(super) const FQ_CODEL: Kind = Kind {
     name: "fq_codel",
     summary: "flow queues in turn, sparse flows first, each with its own CoDel",
     source: "RFC 8290; tc-fq_codel(8)",
+    linux: Some("sch_fq_codel"),
     example: "fq_codel limit 1001 target 5ms interval 100ms quantum 300 noecn",
     options: &[
         FLOW_LIMIT,

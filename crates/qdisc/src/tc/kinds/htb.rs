@@ -16,6 +16,7 @@ pub(super) const HTB: Kind = Kind {
     name: "htb",
     summary: "one class of the hierarchical token bucket: shapes and charges afterwards",
     source: "tc-htb(8)",
+    linux: Some("sch_htb"),
     example: "htb rate 20mbit over fq_codel",
     options: &[
         required(RATE_OF_CLASS, "rate 20mbit"),

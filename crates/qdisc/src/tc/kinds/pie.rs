@@ -50,6 +50,7 @@ pub(super) const PIE: Kind = Kind {
     name: "pie",
     summary: "proportional integral controller enhanced: drops at random to hold a delay",
     source: "RFC 8033; tc-pie(8)",
+    linux: Some("sch_pie"),
     example: "pie limit 1000 target 15ms tupdate 15ms ecn",
     options: &[
         LIMIT,
@@ -81,6 +82,7 @@ pub(super) const FQ_PIE: Kind = Kind {
     name: "fq_pie",
     summary: "flow queues in turn, sparse flows first, each with its own PIE",
     source: "RFC 8033 and RFC 8290; tc-fq_pie(8)",
+    linux: Some("sch_fq_pie"),
     example: "fq_pie limit 10240 flows 1024 target 15ms tupdate 15ms ecn",
     options: &[
         FLOW_LIMIT,

@@ -208,6 +208,7 @@ pub(super) const RED: Kind = Kind {
     name: "red",
     summary: "random early detection: signals by the average length of the queue",
     source: "Floyd and Jacobson 1993; Floyd, Gummadi and Shenker 2001; tc-red(8)",
+    linux: Some("sch_red"),
     example: "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive \
               bandwidth 10Mbit",
     options: &[

@@ -6,7 +6,7 @@ use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{Opt, Unit, When, from, options, over, stats, when};
 use alloc::format;
-use alloc::string::ToString;
+use alloc::vec::Vec;
 
 options! { SteerParams;
     RATE_OF_LINK: rate rate, "rate of the link";
@@ -16,8 +16,8 @@ options! { SteerParams;
         "use of the link wanted at most; below 100 a virtual queue can keep the real one empty";
 }
 const OVER: Opt = over(
-    "what is steered, from its own target on: codel, pie, gsp, adth, or one of them in flow queues \
-     (fq_codel); must come last",
+    "what is steered, from its own target on: an AQM with a delay target (`gsp`), or flow queues \
+     with one (`fq_gsp`); must come last",
 );
 
 /// The ceiling is no lower than the floor, and there is a target to steer.
@@ -39,10 +39,21 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
         given.wrong(
             "over",
             format!("{} has no delay target to steer", inner.name()),
-            "it can be codel, pie, gsp, adth, or one of them in flow queues (fq_codel)".to_string(),
+            format!("it can be {}", steerable().join(", ")),
         )
     })?;
     Ok(())
+}
+
+/// The disciplines with a delay target, from the catalogue.
+fn steerable() -> Vec<&'static str> {
+    let all = super::catalogue().iter();
+    let steerable = all.filter(|kind| {
+        let spec = (kind.initial)();
+        let is_steered = SteerParams::of(&spec).is_some();
+        !is_steered && spec.steered(SteerParams::default()).is_some()
+    });
+    steerable.map(|kind| kind.name).collect()
 }
 
 pub(super) const STEER: Kind = Kind {

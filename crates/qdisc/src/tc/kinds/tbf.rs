@@ -167,6 +167,7 @@ pub(super) const TBF: Kind = Kind {
     name: "tbf",
     summary: "token bucket: shapes what another discipline holds to a rate",
     source: "tc-tbf(8)",
+    linux: Some("sch_tbf"),
     example: "tbf rate 20mbit burst 5kb latency 50ms",
     options: &[
         required(RATE_OF_TOKENS, "rate 20mbit"),
