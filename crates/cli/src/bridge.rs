@@ -9,8 +9,8 @@ use args::PairArgs;
 use clap::Args;
 use output::Output;
 use serde_json::{Map, Value};
-use sojourn_live::bridge::{Bridge, BridgeError};
-use sojourn_live::{STATE, Signal, Signals};
+use sojourn_bridge::{Bridge, BridgeError};
+use sojourn_bridge::{STATE, Signal, Signals};
 use sojourn_scenario::bridge::BridgeFile;
 use sojourn_service::{
     Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
@@ -186,7 +186,7 @@ struct Started {
 
 pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     if args.restore {
-        let undone = sojourn_live::restore().with_context(|| format!("read {STATE}"))?;
+        let undone = sojourn_bridge::restore().with_context(|| format!("read {STATE}"))?;
         let lines = undone.iter().map(|line| format!("{line}\n"));
         print(&lines.collect::<String>())?;
         return Ok(0);

@@ -6,7 +6,7 @@ mod common;
 
 use common::process::{Running, ctl, program};
 use common::rig::{Link, available, exchange};
-use sojourn_live::STATE;
+use sojourn_bridge::STATE;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -22,7 +22,7 @@ mod common;
 
 use common::{Link, plain, taken, undisturbed};
 use rustix::time::{ClockId, clock_gettime};
-use sojourn_live::bridge::{BridgeConfig, PortChoice};
+use sojourn_bridge::{BridgeConfig, PortChoice};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
 use std::io::{Read, Write};

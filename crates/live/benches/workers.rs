@@ -16,7 +16,7 @@ mod common;
 use common::flood::{flood, jain};
 use common::{Link, plain};
 use rustix::time::{ClockId, clock_gettime};
-use sojourn_live::bridge::BridgeConfig;
+use sojourn_bridge::BridgeConfig;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -24,11 +24,11 @@ use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Flow, FlowRecorder, Instance, Transport};
 
-use crate::clock::Clock;
 use crate::lab::{Host, graph};
 use crate::unfit::{Unfit, UnfitFlow};
 pub(crate) use end::locked;
 use end::{End, Socket, Turn};
+use sojourn_bridge::Clock;
 
 /// How often TCP_INFO is read.
 const SAMPLE_EVERY: Span = Span::from_millis(10);
@@ -547,5 +547,5 @@ impl<'a> Side<'a> {
 /// Asks the kernel to prefer this thread, after the bridge's: late apps would be measured as
 /// slow queues. Without permission it works as well, only less evenly on a busy machine.
 fn run_ahead() {
-    let _ = crate::sys::real_time(5);
+    let _ = sojourn_bridge::real_time(5);
 }

@@ -11,9 +11,8 @@
 mod ethtool;
 mod gateway;
 pub(crate) mod graph;
-mod namespace;
 mod netfilter;
-pub(crate) mod netlink;
+mod netlink;
 
 use std::fs;
 use std::io;
@@ -21,9 +20,8 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::interface::Interface;
-pub use namespace::Namespace;
 use netlink::{Mac, Netlink, VethEnd};
+use sojourn_bridge::{Interface, Namespace};
 
 /// Largest IP packet on the lab's links.
 pub(crate) const MTU: u32 = 1500;

@@ -33,14 +33,15 @@ use sojourn_world::{
     WorldError, WorldName, flow_recorders,
 };
 
-use crate::bridge::{Between, Capture};
-use crate::clock::{Clock, read_nanos};
 use crate::host::{self, Shared, Side};
 use crate::lab::graph::{self, Graph, Joint, is_dumbbell};
-use crate::lab::{Gateway, Host, Lab, Namespace, Plan};
+use crate::lab::{Gateway, Host, Lab, Plan};
+use crate::taps::{Between, Capture};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::{Gauge, Pairs};
+use sojourn_bridge::Namespace;
+use sojourn_bridge::{Clock, read_nanos};
 
 /// How often progress is told and the threads are looked after.
 const TICK: Duration = Duration::from_millis(50);

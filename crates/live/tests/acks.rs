@@ -6,7 +6,7 @@
 //! to one download at 10 Mbit/s, RTT 20 ms, with random loss (`sack`, and `plain` without
 //! timestamps), with jitter that reorders (`dsack`), and with ECN under fq_codel (`ecn`).
 
-use sojourn_live::bridge::{Frame, Pool};
+use sojourn_bridge::{Frame, Pool};
 use sojourn_qdisc::{AckFacts, Dequeue, Discard, DropReason, Outlet, Packet, Qdisc, Setting, Spec};
 use sojourn_units::Time;
 use std::collections::BTreeMap;

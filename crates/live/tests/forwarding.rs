@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Link, Raw, frame, plain};
-use sojourn_live::bridge::{BridgeConfig, Frame, Observer, Point, Side};
+use sojourn_bridge::{BridgeConfig, Frame, Observer, Point, Side};
 use sojourn_qdisc::Packet;
 use sojourn_units::{Rate, Time};
 use sojourn_world::LineRate;

@@ -5,7 +5,7 @@ mod common;
 
 use common::StopOnDrop;
 use sojourn_apps::Ping;
-use sojourn_live::bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
+use sojourn_bridge::{Bridge, BridgeConfig, Frame, Observer, Point, Side};
 use sojourn_live::{Gateway, Host, Lab, Live, Plan};
 use sojourn_qdisc::{Packet, Report, Spec as Qdisc, Value};
 use sojourn_units::{Rate, Span, Time};

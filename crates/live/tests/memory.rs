@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, Raw, frame, plain};
-use sojourn_live::bridge::{BridgeConfig, NoObserver, Remote, SideStats};
+use sojourn_bridge::{BridgeConfig, NoObserver, Remote, SideStats};
 use sojourn_qdisc::{DropReason, Spec};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
@@ -92,7 +92,7 @@ fn a_frame_holds_what_it_needs_and_gives_it_back() {
         let full = once(remote, |stats| stats.input.received >= 500);
         let each = (full.memory - empty) / full.backlog.packets;
         assert!((4096..8192).contains(&each), "{each} bytes for 3014");
-        let unlimited = remote.set_rate(sojourn_live::bridge::Side::Up, LineRate::Infinite);
+        let unlimited = remote.set_rate(sojourn_bridge::Side::Up, LineRate::Infinite);
         unlimited.expect("it answers");
         once(remote, |stats| stats.memory == empty);
     });

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, plain};
-use sojourn_live::bridge::{Bridge, BridgeError, FailOpen};
+use sojourn_bridge::{Bridge, BridgeError, FailOpen};
 
 #[test]
 fn what_the_kernel_cannot_do_is_said() {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, Raw, frame, measured, plain};
-use sojourn_live::bridge::{NoObserver, Observer, PathDelays, Side};
+use sojourn_bridge::{NoObserver, Observer, PathDelays, Side};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{LineRate, RateTrace};

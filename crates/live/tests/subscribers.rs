@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, Stamped, StopOnDrop, measured, plain};
-use sojourn_live::bridge::{BridgeConfig, Circuits};
+use sojourn_bridge::{BridgeConfig, Circuits};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_units::Rate;
 use std::collections::BTreeMap;

@@ -6,12 +6,13 @@ mod common;
 
 use common::flood::{FIRST, flood, jain};
 use common::{Link, Raw, frame, measured, plain};
-use sojourn_live::bridge::{
-    Bridge, BridgeConfig, FlowTable, NoObserver, PortChoice, RemoteError, Side, Snapshot, probe,
+use sojourn_bridge::{
+    Bridge, BridgeConfig, CapturePoint, FlowTable, NoObserver, PortChoice, RemoteError, Side,
+    Snapshot, probe,
 };
 use sojourn_qdisc::Value;
 use sojourn_units::Rate;
-use sojourn_world::{LineRate, TapPoint};
+use sojourn_world::LineRate;
 use std::time::Duration;
 
 const RATE: u64 = 50_000_000;
@@ -100,7 +101,7 @@ fn whoever_asks_gets_one_answer_of_all() {
     measured(|| {
         let link = Link::new();
         link.asked(shaped(), NoObserver, |remote| {
-            let (probe, view) = probe(&[TapPoint::Node(0)], 64);
+            let (probe, view) = probe(&[CapturePoint::Beyond(Side::Up)], 64);
             let mut view = view.of_threads(2);
             let _showing = remote.show(probe).expect("there is room");
             let empty = || Side::BOTH.map(|_| FlowTable::new(1));

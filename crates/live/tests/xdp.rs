@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Link, Net, Raw, frame, plain, tag_what_leaves};
-use sojourn_live::bridge::{Bridge, BridgeConfig, BridgeError, NoObserver, PortChoice, PortState};
+use sojourn_bridge::{Bridge, BridgeConfig, BridgeError, NoObserver, PortChoice, PortState};
 use sojourn_units::Rate;
 use sojourn_world::LineRate;
 use std::io::{Read, Write};

@@ -10,7 +10,8 @@ pub struct Setting<'a> {
     pub seed: u64,
     /// The instance's own name, for example `link.up`; its dice depend on nothing else.
     pub name: &'a str,
-    /// Largest packet of the link as [`Packet::len`](crate::Packet::len) counts it. Default quantum of flow queues.
+    /// Largest packet of the link as [`Packet::len`](crate::Packet::len) counts it. Default quantum
+    /// of flow queues.
     pub mtu: u32,
     /// Bytes of a packet before its network header, unless the packet knows better: 14 for
     /// Ethernet, 0 for bare IP. Part of `mtu` and of [`Packet::len`](crate::Packet::len).

@@ -19,7 +19,7 @@
 //! rounds of leaves with quanta of 1000 to 200 000 bytes, so that rates above 16 Mbit/s count
 //! alike); one priority; no debt is forgiven after a minute.
 //!
-//! Not here: which address is of which leaf (see `live`), the formats of trees (see `scenario`).
+//! Not here: which address is of which leaf (see `bridge`), the formats of trees (see `scenario`).
 
 mod bucket;
 mod heap;

@@ -1,7 +1,7 @@
 //! Subscribers of a bridge: sites above one another, circuits below them, and the addresses of
 //! each circuit. From our own file (`own.rs`), or LibreQoS's two (`libreqos.rs`).
 //!
-//! Not here: the tree of rates itself (see `qdisc`), and who looks at frames (see `live`).
+//! Not here: the tree of rates itself (see `qdisc`), and who looks at frames (see `bridge`).
 
 mod label;
 mod libreqos;

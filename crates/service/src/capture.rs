@@ -7,11 +7,12 @@ use crate::Fleet;
 use crate::fleet::AskError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
+use sojourn_bridge::{
+    BridgeConfig, CapturePoint, Probe, Remote, Showing, Shown, Side, View, probe,
+};
 use sojourn_capture::{Direction, Interface, LinkType, SNAP_LEN, Writer};
-use sojourn_live::bridge::{BridgeConfig, Probe, Remote, Showing, Shown, View, probe};
 use sojourn_scenario::bridge::PcapFile;
 use sojourn_units::{Span, Time, words};
-use sojourn_world::TapPoint;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
 use std::os::unix::net::UnixStream;
@@ -53,14 +54,14 @@ impl Place {
         Self::ALL.into_iter().find(|place| place.word() == word)
     }
 
-    const fn point(self) -> TapPoint {
+    const fn point(self) -> CapturePoint {
         match self {
-            Self::Left => TapPoint::Node(0),
-            Self::Right => TapPoint::Node(1),
-            Self::UpIn => TapPoint::Offered(0),
-            Self::Up => TapPoint::Dequeued(0),
-            Self::DownIn => TapPoint::Offered(1),
-            Self::Down => TapPoint::Dequeued(1),
+            Self::Left => CapturePoint::Beyond(Side::Up),
+            Self::Right => CapturePoint::Beyond(Side::Down),
+            Self::UpIn => CapturePoint::Offered(Side::Up),
+            Self::Up => CapturePoint::Dequeued(Side::Up),
+            Self::DownIn => CapturePoint::Offered(Side::Down),
+            Self::Down => CapturePoint::Dequeued(Side::Down),
         }
     }
 
@@ -86,7 +87,7 @@ impl Place {
 pub(crate) struct Wanted {
     /// Where; an interface of the file each.
     pub places: Vec<Place>,
-    /// Bytes of each frame that are kept, [`CAPTURED`](sojourn_live::bridge::CAPTURED) at most.
+    /// Bytes of each frame that are kept, [`CAPTURED`](sojourn_bridge::CAPTURED) at most.
     pub snap_len: u32,
     /// It ends after so many frames.
     pub frames: Option<u64>,
@@ -400,7 +401,7 @@ impl Session {
 impl Wanted {
     /// Both ends of what shows it.
     pub(crate) fn probe(&self) -> (Probe, View) {
-        let points: Vec<TapPoint> = self.places.iter().map(|place| place.point()).collect();
+        let points: Vec<CapturePoint> = self.places.iter().map(|place| place.point()).collect();
         probe(&points, self.snap_len as usize)
     }
 

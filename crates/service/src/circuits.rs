@@ -2,7 +2,7 @@
 
 use crate::fleet::{AskError, Fleet};
 use serde_json::{Value, json};
-use sojourn_live::bridge::{Classes, Remote, Side};
+use sojourn_bridge::{Classes, Remote, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 use sojourn_units::Rate;
 

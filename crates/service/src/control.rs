@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn all_know_the_usual_place() {
         let folder = Path::new(CONTROL).parent();
-        assert_eq!(folder, Some(Path::new(sojourn_live::STATE)));
+        assert_eq!(folder, Some(Path::new(sojourn_bridge::STATE)));
         let unit = include_str!("../../../contrib/systemd/sojourn.service");
         assert!(unit.contains(&format!("--socket {CONTROL} reload")));
         let file = include_str!("../../../contrib/bridge/bridge.toml");

@@ -8,11 +8,11 @@ use crate::flows::Flows;
 use crate::history::{Entry, History};
 use crate::{Log, Notify, Pair, describe};
 use serde_json::Value;
-use sojourn_live::bridge::{
+use sojourn_bridge::give_memory_back;
+use sojourn_bridge::{
     Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Side,
     Snapshot,
 };
-use sojourn_live::give_memory_back;
 use sojourn_scenario::bridge::Around;
 use sojourn_units::Rate;
 use sojourn_world::LineRate;

@@ -3,7 +3,7 @@
 //! The bridge counts flows only while somebody asks ([`Remote::flows`]): each question takes what
 //! was counted since the last one and adds it to what is known of the flows here.
 
-use sojourn_live::bridge::{FlowCounts, FlowTable, Remote, RemoteError};
+use sojourn_bridge::{FlowCounts, FlowTable, Remote, RemoteError};
 use sojourn_units::words;
 use sojourn_wire::{FlowKey, ether_type, protocol};
 use std::cmp::Ordering;

@@ -1,10 +1,10 @@
 //! The bridge as a service: one or several pairs of interfaces in a process, followed by whoever
 //! looks after them.
 //!
-//! [`Fleet`] runs a bridge of `live` for each pair, on a thread of its own, and has running ones
+//! [`Fleet`] runs a bridge for each pair, on a thread of its own, and has running ones
 //! follow their file; [`Control`] takes requests at a Unix socket, among them captures,
 //! [`Metrics`] shows over HTTP what is counted. Nothing here is on the path of
-//! frames: what a bridge is to do it is told through its [`Remote`](sojourn_live::bridge::Remote).
+//! frames: what a bridge is to do it is told through its [`Remote`](sojourn_bridge::Remote).
 //!
 //! Not here: the file's format (see `scenario`), arguments and output (see `cli`).
 #![forbid(unsafe_code)]

@@ -5,7 +5,7 @@
 //! freed meanwhile would wait for it. What its pool keeps lasts for 7000 frames.
 
 use crate::Fleet;
-use sojourn_live::give_memory_back;
+use sojourn_bridge::give_memory_back;
 use std::io;
 use std::sync::Arc;
 use std::thread;

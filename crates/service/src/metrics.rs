@@ -13,7 +13,7 @@ mod text;
 use crate::fleet::{Fleet, PairStats};
 use crate::tins::tins_of;
 use http::{Request, Response};
-use sojourn_live::bridge::{DELAYS, Delays, Side, SideStats};
+use sojourn_bridge::{DELAYS, Delays, Side, SideStats};
 use sojourn_qdisc::{DropReason, Report};
 use sojourn_units::{Rate, Span};
 use std::io;

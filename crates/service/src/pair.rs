@@ -1,7 +1,7 @@
 //! A pair of interfaces as it is asked for, and in words.
 
 use sojourn_autorate::Params;
-use sojourn_live::bridge::{BridgeConfig, Circuits, Direction, FailOpen, PortChoice};
+use sojourn_bridge::{BridgeConfig, Circuits, Direction, FailOpen, PortChoice};
 use sojourn_qdisc::Entrance;
 use sojourn_scenario::bridge::{BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_units::{Span, show_rate, show_span};

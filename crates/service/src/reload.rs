@@ -7,8 +7,8 @@ use crate::capture::Recording;
 use crate::difference::{Difference, around, differences};
 use crate::fleet::{Fleet, Member, Opened};
 use crate::{Pair, describe};
-use sojourn_live::bridge::{BridgeError, RemoteError};
-use sojourn_live::give_memory_back;
+use sojourn_bridge::give_memory_back;
+use sojourn_bridge::{BridgeError, RemoteError};
 use sojourn_scenario::Problems;
 use sojourn_scenario::bridge::BridgeFile;
 use std::io;
@@ -258,7 +258,7 @@ fn plan(members: &[Member], wanted: Vec<Pair>) -> Result<Vec<Step>, ReloadError>
     let mut fixed = Vec::new();
     let mut stays = vec![false; members.len()];
     for pair in wanted {
-        let ports = |of: &sojourn_live::bridge::BridgeConfig| [of.left.clone(), of.right.clone()];
+        let ports = |of: &sojourn_bridge::BridgeConfig| [of.left.clone(), of.right.clone()];
         let same = running
             .iter()
             .position(|config| ports(config) == ports(&pair.config));

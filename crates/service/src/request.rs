@@ -25,7 +25,7 @@ use crate::flows::Order;
 use crate::reload::ReloadError;
 use crate::{circuits, top};
 use serde_json::{Map, Value, json};
-use sojourn_live::bridge::{CAPTURED, Side};
+use sojourn_bridge::{CAPTURED, Side};
 use sojourn_qdisc::{Entrance, SpecError};
 use sojourn_units::{Rate, UnitError, parse_rate, parse_span, show_rate};
 use sojourn_world::LineRate;

@@ -5,7 +5,7 @@ use crate::flows::{self, Flow, Order};
 use crate::pair::{queue, show_line_rate};
 use crate::tins::{Tin, tins_of};
 use serde_json::{Map, Value, json};
-use sojourn_live::bridge::{DELAYS, Direction, RemoteError, Side, Snapshot};
+use sojourn_bridge::{DELAYS, Direction, RemoteError, Side, Snapshot};
 use sojourn_wire::FlowKey;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -6,10 +6,10 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-use crate::sys;
 use crate::unfit::UnfitFlow;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+use sojourn_bridge::{option, set_option};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
 use sojourn_units::{Rate, Span};
 use sojourn_world::Control;
@@ -183,7 +183,7 @@ fn lacks(name: &str, offered: &str) -> String {
 }
 
 fn set(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8], field: &str) -> io::Result<()> {
-    sys::set_option(fd, level, option, value).map_err(|error| {
+    set_option(fd, level, option, value).map_err(|error| {
         let text = format!("this kernel refuses the value of {field}: {error}; leave it out");
         io::Error::new(error.kind(), text)
     })
@@ -242,7 +242,7 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// connection is gone or the kernel is older than 4.6.
 pub(super) fn tcp_info(fd: impl AsFd) -> Option<TcpInfo> {
     let mut bytes = [0_u8; 160];
-    let filled = sys::option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+    let filled = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
     if filled < bytes.len() {
         return None;
     }

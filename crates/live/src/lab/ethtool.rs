@@ -1,6 +1,6 @@
 //! Offloads, by ethtool's old ioctl: the one interface that every kernel with veth has.
 
-use crate::sys::Request;
+use sojourn_bridge::Request;
 use std::io;
 
 /// Commands of `struct ethtool_value` (linux/ethtool.h) that switch an offload.
@@ -32,9 +32,8 @@ pub(super) fn offloads_off(device: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::new_network_namespace;
+    use sojourn_bridge::Namespace;
     use std::process::Command;
-    use std::thread;
 
     /// ETHTOOL_GTXCSUM, GTSO, GGSO, GGRO and GSG.
     const ASKED: [u32; 5] = [0x16, 0x1e, 0x23, 0x2b, 0x18];
@@ -42,10 +41,6 @@ mod tests {
     #[test]
     fn packets_stay_whole_and_in_pieces() {
         let inside = || {
-            if new_network_namespace().is_err() {
-                assert!(std::env::var_os("CI").is_none(), "this takes root");
-                return;
-            }
             let words = "link add a0 type veth peer name a1".split(' ');
             let ran = Command::new("ip").args(words).status();
             assert!(ran.expect("iproute2 is there").success(), "a pair");
@@ -53,7 +48,12 @@ mod tests {
             let mut asked = Request::about("a0").expect("it is there");
             let told = ASKED.map(|command| asked.ethtool(command, 0).expect("veth tells it") != 0);
             assert_eq!(told, [false, false, false, false, true]);
+            Ok(())
         };
-        thread::spawn(inside).join().expect("it does not panic");
+        let Ok(namespace) = Namespace::new() else {
+            assert!(std::env::var_os("CI").is_none(), "this takes root");
+            return;
+        };
+        namespace.run(inside).expect("it is entered");
     }
 }

@@ -6,8 +6,10 @@
 
 use std::io;
 
+use sojourn_bridge::Namespace;
+
 use super::netlink::{Mac, Netlink, VethEnd};
-use super::{CLIENT_MAC, Host, Lab, Namespace, PREFIX, SERVER_MAC, USUAL_WINDOW};
+use super::{CLIENT_MAC, Host, Lab, PREFIX, SERVER_MAC, USUAL_WINDOW};
 use super::{ethtool, index, netfilter, said, sysctl, wait_until_operational};
 
 /// Of the port towards the client.

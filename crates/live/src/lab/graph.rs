@@ -8,9 +8,10 @@
 use std::io;
 use std::net::Ipv4Addr;
 
+use sojourn_bridge::{Hosts, Namespace};
 use sojourn_world::Network;
 
-use super::{IPV6_OFF, Lab, Mac, Namespace, Netlink, Plan, ethtool, index, namespace};
+use super::{IPV6_OFF, Lab, Mac, Netlink, Plan, ethtool, index, namespace};
 use super::{USUAL_WINDOW, sysctl, sysctls};
 
 /// Of the hosts of one node.
@@ -47,10 +48,12 @@ fn network(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(first + ((node as u32) << (32 - PREFIX)))
 }
 
-/// The node that an address belongs to.
-pub(crate) fn node_of(address: Ipv4Addr) -> usize {
-    let first = network(0).to_bits();
-    (address.to_bits().wrapping_sub(first) >> (32 - PREFIX)) as usize
+/// The addresses of a node's hosts.
+pub(crate) fn hosts_of(node: usize) -> Hosts {
+    Hosts {
+        network: network(node),
+        prefix: PREFIX,
+    }
 }
 
 fn device(joint: usize) -> String {
@@ -202,9 +205,13 @@ mod tests {
         assert_eq!(address(1, MOST_HOSTS - 1), Ipv4Addr::new(198, 18, 31, 254));
         assert_eq!(address(MOST_NODES - 1, 0), Ipv4Addr::new(198, 19, 240, 1));
         for node in [0, 1, MOST_NODES - 1] {
-            assert_eq!(node_of(address(node, 0)), node);
-            assert_eq!(node_of(address(node, MOST_HOSTS - 1)), node);
+            let Hosts { network, prefix } = hosts_of(node);
+            let first = address(node, 0).to_bits() - 1;
+            let behind = address(node, MOST_HOSTS - 1).to_bits() + 2;
+            assert_eq!(
+                (network.to_bits(), 1 << (32 - prefix)),
+                (first, behind - first)
+            );
         }
-        assert!(node_of(Ipv4Addr::LOCALHOST) >= MOST_NODES);
     }
 }

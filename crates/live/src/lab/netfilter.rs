@@ -5,7 +5,7 @@
 //! a rule of two expressions, `immediate` and `nat`: the address goes into a register, and from
 //! there into the packet.
 
-use crate::netlink::{
+use sojourn_bridge::netlink::{
     ACK, APPEND, CREATE, ERROR, NESTED, attribute, connect, messages, outcome,
     protocols::NETLINK_NETFILTER,
 };
@@ -87,7 +87,7 @@ fn acks(answers: &[u8]) -> io::Result<usize> {
 /// One message, with `struct nfgenmsg`.
 fn message(kind: u16, flags: u16, family: u8, resource: u16, attributes: &[u8]) -> Vec<u8> {
     let [high, low] = resource.to_be_bytes();
-    crate::netlink::message(kind, flags, &[family, 0, high, low], attributes)
+    sojourn_bridge::netlink::message(kind, flags, &[family, 0, high, low], attributes)
 }
 
 /// An expression of a rule, by its name.

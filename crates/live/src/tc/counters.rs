@@ -8,7 +8,7 @@
 //! that heard a packet before the queue has the same bytes.
 
 use super::{LEAF, RTM_GETQDISC, tcmsg};
-use crate::netlink::{
+use sojourn_bridge::netlink::{
     ECHO, HEADER, Socket, attributes, connect, find, message, protocols::NETLINK_ROUTE, word,
 };
 use sojourn_qdisc::Backlog;
@@ -99,7 +99,7 @@ fn marked_by_cake(own: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::{attribute, text};
+    use sojourn_bridge::netlink::{attribute, text};
 
     /// An attribute of so many words after its own.
     fn words(kind: u16, words: &[u32]) -> Vec<u8> {

@@ -36,16 +36,16 @@ use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
 use super::links::{Crossing, Links, count_losses, crossings, identity};
 use super::{Guests, Outcome, Run, Way, way};
-use crate::bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
-use crate::clock::{Clock, read_nanos};
-use crate::interface;
 use crate::lab::graph::Joint;
-use crate::lab::{Gateway, Lab, Namespace, Plan};
-use crate::packet_socket::PacketSocket;
+use crate::lab::{Gateway, Lab, Plan};
 use crate::tc::{self, Counted, Counters};
 use crate::unfit::Unfit;
 use changes::Step;
 use offered::Offered;
+use sojourn_bridge::PacketSocket;
+use sojourn_bridge::{BATCH, Frame, FramePort as _, Observer as _, Point, Pool, Side};
+use sojourn_bridge::{Clock, read_nanos};
+use sojourn_bridge::{Interface, Namespace};
 
 /// How often what was heard is looked at: as seldom as the sockets have room for, up to 5 Gbit/s.
 const LISTEN_EVERY: Span = Span::from_millis(25);
@@ -428,7 +428,7 @@ impl<'a> Watch<'a> {
         ] {
             let socket = place.run(|| {
                 let mut socket = PacketSocket::open(&mut pool, false)?;
-                let interface = interface::Interface::find(device).map_err(io::Error::other)?;
+                let interface = Interface::find(device).map_err(io::Error::other)?;
                 socket.bind(&interface)?;
                 Ok(socket)
             })?;
@@ -439,7 +439,7 @@ impl<'a> Watch<'a> {
             });
         }
         let counters = |device: &str| {
-            let open = || Counters::open(interface::Interface::index_of(device)?);
+            let open = || Counters::open(Interface::index_of(device)?);
             lab.bridge.run(open)
         };
         let [up, down] = queue_devices(run.cell);

@@ -17,13 +17,15 @@ use sojourn_world::{
 };
 
 use super::{Outcome, Run, Way};
-use crate::bridge::{
-    Bridge, BridgeConfig, Capture, Direction, Frame, Labels, Observer, PathDelays, Point, Side,
-};
-use crate::clock::{Clock, read_nanos};
 use crate::host::{Ends, locked};
 use crate::lab::Lab;
-use crate::ordered::Ordered;
+use crate::taps::Capture;
+use sojourn_bridge as bridge;
+use sojourn_bridge::Ordered;
+use sojourn_bridge::{
+    Bridge, BridgeConfig, Direction, Frame, Labels, Observer, PathDelays, Point, Side,
+};
+use sojourn_bridge::{Clock, read_nanos};
 
 /// One frame in so many may be lost at the bridge's sockets before a run counts as failed.
 const TOLERATED: u64 = 1000;
@@ -429,14 +431,15 @@ fn config(run: &Run<'_>, clock: Clock) -> BridgeConfig {
         }
     };
     let [up, down] = [0, 1].map(direction);
-    // The bridge has two links, by their sides.
     let change = |change: &Change| {
-        let link = run
-            .numbers
-            .iter()
-            .position(|&link| link == Some(change.link))?;
-        let change = change.clone();
-        Some(Change { link, ..change })
+        let mut numbers = run.numbers.iter();
+        let side = numbers.position(|&link| link == Some(change.link))?;
+        Some(bridge::Change {
+            at: change.at,
+            side: Side::BOTH[side],
+            line: change.line.clone(),
+            qdisc: change.qdisc.clone(),
+        })
     };
     BridgeConfig {
         up,

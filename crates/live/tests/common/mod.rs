@@ -14,7 +14,7 @@ pub use stamped::Stamped;
 pub use tags::tag_what_leaves;
 pub use taken::taken;
 
-use sojourn_live::bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
+use sojourn_bridge::{Bridge, BridgeConfig, NoObserver, Observer, Remote, Side, SideStats};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;

@@ -77,7 +77,7 @@ struct Claims(PathBuf);
 impl Claims {
     fn of(handle: &File) -> Self {
         let number = handle.metadata().expect("an open file has them").ino();
-        let claims = Self(Path::new(sojourn_live::STATE).join(format!("net-{number}")));
+        let claims = Self(Path::new(sojourn_bridge::STATE).join(format!("net-{number}")));
         // Of a test that was killed itself.
         claims.remove();
         claims

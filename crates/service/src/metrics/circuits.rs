@@ -1,7 +1,7 @@
 //! What circuits and sites have counted, on a page of its own: there may be many thousands.
 
 use super::text::{Dialect, Kind, Page};
-use sojourn_live::bridge::{Classes, Side};
+use sojourn_bridge::{Classes, Side};
 use sojourn_qdisc::{ClassCounts, TreeClass};
 
 /// Name with its unit, whether it only grows, whether sites have it too, meaning, value.

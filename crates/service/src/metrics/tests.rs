@@ -1,5 +1,5 @@
 use super::*;
-use sojourn_live::bridge::{Followed, PortState, Snapshot};
+use sojourn_bridge::{Followed, PortState, Snapshot};
 use sojourn_qdisc::{Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;

@@ -8,10 +8,10 @@ use sojourn_world::{Cell, Line, LineRate, Reorder};
 
 use super::super::Guests;
 use super::{Paths, queue_devices, refused_line, refused_queue, traced, way};
-use crate::bridge::Side;
 use crate::lab::Lab;
 use crate::tc;
 use crate::unfit::Unfit;
+use sojourn_bridge::Side;
 
 /// Takes no time: the rate of a line without one.
 const FAST: Rate = Rate::from_bps(1_000_000_000_000);

@@ -8,11 +8,11 @@ use std::io;
 
 use sojourn_world::{Cell, Line, LineRate, RateTrace};
 
-use crate::interface::Interface;
-use crate::netlink::{
+use crate::tc::{LINK, RTM_NEWQDISC, tcmsg};
+use sojourn_bridge::Interface;
+use sojourn_bridge::netlink::{
     ACK, attribute, connect, message, messages, outcome, protocols::NETLINK_ROUTE,
 };
-use crate::tc::{LINK, RTM_NEWQDISC, tcmsg};
 
 /// Opportunities that one message tells.
 const PIECE: usize = 4096;
@@ -93,7 +93,7 @@ fn refusal(answer: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::ERROR;
+    use sojourn_bridge::netlink::ERROR;
     use std::sync::Arc;
 
     #[test]

@@ -1,0 +1,299 @@
+//! The way round us: a kernel bridge over both interfaces that forwards when we do not.
+//!
+//! While we live, a small BPF program at the ingress of both interfaces (tcx, Linux 6.6) drops
+//! every frame after packet sockets have seen it and before the kernel bridge does. The programs
+//! are held by file descriptors of this process alone, so when it ends, however it ends, the
+//! kernel removes them and the bridge forwards at once. They drop up to a time only, which the
+//! forwarding thread moves on, so that the bridge forwards too when that thread stands still: no
+//! second process, no script. The order of `__netif_receive_skb_core` (taps, tcx, bridge) makes it
+//! work; the tests verify it on the running kernel.
+
+use crate::claim::{Claim, OwnBridge};
+use crate::clock::Clock;
+use crate::forwarding::random_word;
+use crate::interface::{Interface, has_address};
+use crate::links::Links;
+use crate::sys::Gate;
+use sojourn_units::Time;
+use std::io;
+use thiserror::Error;
+
+/// Names of our bridges begin so. Those that a killed process left behind are known by more, see
+/// [`OwnBridge`].
+const NAME: &str = "sojourn";
+/// Most bridges of ours in one namespace.
+const MOST: u32 = 1000;
+
+/// The kernel bridge, kept out of the way.
+#[derive(Debug)]
+pub(crate) struct FailOpenBridge {
+    gate: Gate,
+    pub(crate) name: String,
+    /// What it is known by, if it is ours.
+    own: Option<OwnBridge>,
+    /// Whether it goes with us on a clean stop.
+    removable: bool,
+    /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
+    pub(crate) forwarded_until: Time,
+}
+
+/// Why there can be no way round.
+#[derive(Debug, Error)]
+pub enum FailOpenError {
+    /// The interface, or a bridge over it, is one of the host's own.
+    #[error("`{0}` has an IP address, which would be cut off")]
+    Address(String),
+    /// Something that the kernel must have.
+    #[error("this kernel has no {0}")]
+    Kernel(&'static str),
+    /// The interfaces are ports of something else.
+    #[error("both interfaces belong to `{0}`, which is no bridge")]
+    OtherMaster(String),
+    /// One interface is a port of a bridge to which the other one does not belong.
+    #[error("`{0}` and `{1}` do not belong to the same bridge, but one of them belongs to some")]
+    TwoMasters(String, String),
+    /// No name is left for the bridge.
+    #[error("there are {MOST} bridges named {NAME} already")]
+    TooMany,
+    /// The operating system refused something.
+    #[error("{doing}: {error}")]
+    Failed {
+        /// What we wanted to do.
+        doing: String,
+        /// Its answer.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl FailOpenError {
+    /// For `map_err`: an error while `doing` something.
+    fn of(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        |error| Self::Failed { doing, error }
+    }
+}
+
+impl FailOpenBridge {
+    /// Puts the kernel bridge in place, or adopts the one that holds both interfaces already.
+    /// From here on frames reach packet sockets only.
+    pub(crate) fn install(
+        left: &Interface,
+        right: &Interface,
+        keep: bool,
+        clock: Clock,
+        claims: &mut [Claim],
+    ) -> Result<Self, FailOpenError> {
+        for interface in [left, right] {
+            if has_address(&interface.name) {
+                return Err(FailOpenError::Address(interface.name.clone()));
+            }
+        }
+        let mut netlink = Links::open().map_err(FailOpenError::of("netlink"))?;
+        let left_over = claims.iter().find_map(Claim::left_bridge).cloned();
+        let left_over = left_over.filter(|own| is_own(&mut netlink, own));
+        let mut masters = masters(&mut netlink, left, right)?;
+        if let Some(own) = &left_over
+            && masters != (Some(own.index), Some(own.index))
+        {
+            // Half of it is gone: it forwards nothing.
+            remove(&mut netlink, own.index);
+            masters = self::masters(&mut netlink, left, right)?;
+        }
+        match masters {
+            (Some(master), Some(other)) if master == other => {
+                let name = bridge_name(&mut netlink, master)?;
+                if has_address(&name) {
+                    return Err(FailOpenError::Address(name));
+                }
+                let own = left_over.filter(|own| own.index == master);
+                remember(claims, own.as_ref())?;
+                let (gate, closed) = closed_gate([left, right], clock)?;
+                Ok(Self {
+                    gate,
+                    removable: !keep && own.is_some(),
+                    own,
+                    name,
+                    forwarded_until: closed,
+                })
+            }
+            (None, None) => {
+                // First close, then build: nothing is ever forwarded twice.
+                let (gate, _) = closed_gate([left, right], clock)?;
+                let (name, own) = create(&mut netlink)?;
+                let index = own.index;
+                let mut bridge = Self {
+                    gate,
+                    name,
+                    own: Some(own),
+                    removable: true,
+                    forwarded_until: Time::ZERO,
+                };
+                // What was made goes again when `bridge` is dropped here.
+                remember(claims, bridge.own.as_ref())?;
+                let built = build(&mut netlink, index, [left, right]);
+                built.map_err(FailOpenError::of(format!(
+                    "build the bridge `{}`",
+                    bridge.name
+                )))?;
+                bridge.removable = !keep;
+                Ok(bridge)
+            }
+            _ => Err(FailOpenError::TwoMasters(
+                left.name.clone(),
+                right.name.clone(),
+            )),
+        }
+    }
+
+    /// Whether it will stay after a clean stop.
+    pub(crate) fn stays(&self) -> bool {
+        !self.removable
+    }
+
+    /// Lets the kernel bridge forward from now on.
+    pub(crate) fn open_now(&self) {
+        self.gate.open();
+    }
+
+    /// Lets it forward what comes later than `time` on `clock`, and nothing before.
+    pub(crate) fn hold_until(&self, time: Time, clock: Clock) {
+        self.gate.close_until(clock.monotonic(time));
+    }
+
+    /// Whatever happens now, the bridge stays: we do not end cleanly.
+    pub(crate) fn leave_in_place(&mut self) {
+        self.removable = false;
+    }
+
+    /// Takes it away, unless it is not ours or is to stay; tells whether it did.
+    pub(crate) fn remove(&mut self) -> bool {
+        // Unwinding is a crash: the link must survive it.
+        if !self.removable || std::thread::panicking() {
+            return false;
+        }
+        self.removable = false;
+        self.own.as_ref().is_some_and(remove_own)
+    }
+}
+
+impl Drop for FailOpenBridge {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Removes a bridge of ours, if it still is; tells whether it did.
+pub(crate) fn remove_own(own: &OwnBridge) -> bool {
+    let Ok(mut netlink) = Links::open() else {
+        return false;
+    };
+    let is_own = is_own(&mut netlink, own);
+    if is_own {
+        remove(&mut netlink, own.index);
+    }
+    is_own
+}
+
+/// Whether there is a bridge of this index and alias.
+fn is_own(netlink: &mut Links, own: &OwnBridge) -> bool {
+    let link = netlink.link(own.index);
+    link.is_ok_and(|link| link.alias() == Some(&own.alias))
+}
+
+/// The name of the bridge to which both interfaces belong, if there is one.
+pub(crate) fn common_master(left: &Interface, right: &Interface) -> Option<String> {
+    let mut netlink = Links::open().ok()?;
+    match masters(&mut netlink, left, right).ok()? {
+        (Some(master), Some(other)) if master == other => bridge_name(&mut netlink, master).ok(),
+        _ => None,
+    }
+}
+
+fn masters(
+    netlink: &mut Links,
+    left: &Interface,
+    right: &Interface,
+) -> Result<(Option<u32>, Option<u32>), FailOpenError> {
+    Ok((master_of(netlink, left)?, master_of(netlink, right)?))
+}
+
+/// A gate that lets nothing pass, and when it was closed.
+fn closed_gate(ports: [&Interface; 2], clock: Clock) -> Result<(Gate, Time), FailOpenError> {
+    let gate = Gate::new(ports.map(|port| port.index));
+    let gate = gate.map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => FailOpenError::Kernel("tcx (Linux 6.6)"),
+        Some(libc::ENOSYS) => FailOpenError::Kernel("bpf(2)"),
+        _ => FailOpenError::of("attach BPF programs")(error),
+    })?;
+    gate.close();
+    // Afterwards: rather lose a frame than send it twice.
+    let closed = clock.now();
+    Ok((gate, closed))
+}
+
+/// Has the claims remember a bridge of ours.
+fn remember(claims: &mut [Claim], own: Option<&OwnBridge>) -> Result<(), FailOpenError> {
+    let mut claims = claims.iter_mut();
+    let remembered = claims.try_for_each(|claim| claim.remember_bridge(own.cloned()));
+    remembered.map_err(FailOpenError::of("remember the bridge"))
+}
+
+/// What the interface is enslaved to.
+fn master_of(netlink: &mut Links, interface: &Interface) -> Result<Option<u32>, FailOpenError> {
+    let link = netlink.link(interface.index);
+    let link = link.map_err(FailOpenError::of(format!("ask about `{}`", interface.name)))?;
+    Ok(link.master())
+}
+
+/// The name of the master, which must be a bridge.
+fn bridge_name(netlink: &mut Links, index: u32) -> Result<String, FailOpenError> {
+    let link = netlink.link(index);
+    let link = link.map_err(FailOpenError::of("ask about the bridge"))?;
+    let name = link.name().unwrap_or_default().to_owned();
+    if !link.is_bridge() {
+        return Err(FailOpenError::OtherMaster(name));
+    }
+    Ok(name)
+}
+
+/// Makes a bridge that forwards at once, learns nothing from us and says nothing of its own. It
+/// bears a word that no other has.
+fn create(netlink: &mut Links) -> Result<(String, OwnBridge), FailOpenError> {
+    for number in 0..MOST {
+        let name = format!("{NAME}{number}");
+        match netlink.bridge(&name) {
+            Ok(()) => {
+                // The bridge itself must not speak IPv6 on the link. Without this file there
+                // is no IPv6.
+                let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+                let index = Interface::index_of(&name)
+                    .map_err(FailOpenError::of(format!("look up the bridge `{name}`")))?;
+                let alias = format!("sojourn {:016x}", random_word());
+                if let Err(error) = netlink.set_alias(index, &alias) {
+                    remove(netlink, index);
+                    return Err(FailOpenError::of("give the bridge an alias")(error));
+                }
+                return Ok((name, OwnBridge { index, alias }));
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                return Err(FailOpenError::Kernel("bridge device"));
+            }
+            Err(error) => return Err(FailOpenError::of("make a bridge device")(error)),
+        }
+    }
+    Err(FailOpenError::TooMany)
+}
+
+fn build(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
+    for port in ports {
+        netlink.set_master(port.index, bridge)?;
+    }
+    netlink.up(bridge)
+}
+
+fn remove(netlink: &mut Links, index: u32) {
+    // It may be gone with its namespace.
+    let _ = netlink.delete(index);
+}

@@ -1,0 +1,316 @@
+//! Both directions over two ports: what happens at one wake-up. No clock of its own.
+
+use super::config::{BridgeConfig, Change};
+use super::frame::{BATCH, Frame, Pool};
+use super::lane::Lane;
+use super::observer::Observer;
+use super::port::{FramePort, PortCounters};
+use super::side::Side;
+use super::watchdog::Stall;
+use crate::clock::Clock;
+use sojourn_units::{Span, Time};
+use std::io;
+
+/// Most batches taken from one port before the other has its turn.
+const BATCHES: usize = 8;
+
+/// Batches that a port holds at most: 32 MiB of the smallest frames, as the kernel counts them.
+const WAITING: usize = (32 << 20) / 768 / BATCH;
+
+/// Age of a stamp that ports believe for certain.
+const BELIEVED: Span = Span::from_secs(5);
+
+/// The two ports and what is between them.
+pub(crate) struct Engine<P> {
+    /// Where each side comes in.
+    pub(crate) ports: [P; 2],
+    /// By side, as what follows.
+    pub(crate) pools: [Pool; 2],
+    pub(crate) lanes: [Lane; 2],
+    clock: Clock,
+    arrivals: Vec<Frame>,
+    /// Frames that were read too late, by side: the next turn knows whose they are.
+    unread: [Vec<Frame>; 2],
+    /// Until then nobody else has forwarded what was read in this turn.
+    pub(crate) certain_until: Time,
+    /// Frames stamped in this time are not ours: somebody else has forwarded them.
+    pub(crate) foreign: Foreign,
+    /// When the last frame arrived.
+    pub(crate) last_arrival: Time,
+}
+
+/// A time, without its first moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    pub(crate) after: Time,
+    pub(crate) until: Time,
+}
+
+impl Foreign {
+    fn has(self, stamp: Time) -> bool {
+        self.after < stamp && stamp <= self.until
+    }
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The next time at which something has to leave.
+    pub(crate) until: Time,
+    /// A port had no room for frames that have to leave now.
+    pub(crate) blocked: bool,
+    /// Frames are left to be read.
+    pub(crate) more: bool,
+    /// Frames that have been taken in.
+    pub(crate) taken: usize,
+}
+
+impl<P: FramePort> Engine<P> {
+    /// With what is to be between the ports, by side.
+    pub(crate) fn new(
+        config: &BridgeConfig,
+        pools: [Pool; 2],
+        ports: [P; 2],
+        lanes: [Lane; 2],
+    ) -> Self {
+        Self {
+            ports,
+            pools,
+            lanes,
+            clock: config.clock,
+            arrivals: Vec::with_capacity(BATCH),
+            unread: [const { Vec::new() }; 2],
+            certain_until: Time::MAX,
+            foreign: Foreign::default(),
+            last_arrival: Time::ZERO,
+        }
+    }
+
+    /// Takes in what has arrived, runs both queues up to `now` and sends what is due. `now` was
+    /// read before the call, so that everything stamped earlier has arrived.
+    pub(crate) fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> io::Result<Wait> {
+        let mut wait = Wait {
+            until: Time::MAX,
+            blocked: false,
+            more: false,
+            taken: 0,
+        };
+        for side in Side::BOTH {
+            let foreign = self.foreign(side);
+            let is_ours = |stamp| !foreign.has(stamp);
+            let (taken, more) = self.take_in(side, now, is_ours, observer)?;
+            wait.taken += taken;
+            if !self.unread[side as usize].is_empty() {
+                wait.more = true;
+                return Ok(wait);
+            }
+            let (lane, pool) = (
+                &mut self.lanes[side as usize],
+                &mut self.pools[side as usize],
+            );
+            wait.more |= more;
+            loop {
+                // With more to come, the queue's clock must not run past what is still unread.
+                if !more {
+                    lane.serve(now, pool, observer);
+                }
+                lane.release(now, now, pool, observer);
+                self.ports[side.other()].send(pool, &mut lane.ready)?;
+                if !lane.offered() {
+                    break;
+                }
+            }
+            wait.blocked |= !lane.ready.is_empty();
+            wait.until = wait.until.min(lane.next_due());
+        }
+        Ok(wait)
+    }
+
+    /// The time in which frames that arrive at one side are not ours.
+    fn foreign(&self, side: Side) -> Foreign {
+        if self.ports[side as usize].is_alone() {
+            return Foreign::default();
+        }
+        self.foreign
+    }
+
+    /// Puts a batch of what has arrived at one side into `arrivals`; returns how many frames came.
+    fn receive(&mut self, side: Side) -> io::Result<usize> {
+        let unread = &mut self.unread[side as usize];
+        if !unread.is_empty() {
+            std::mem::swap(unread, &mut self.arrivals);
+            return Ok(BATCH); // there may be more
+        }
+        let pool = &mut self.pools[side as usize];
+        self.ports[side as usize].receive(pool, &self.clock, &mut self.arrivals)
+    }
+
+    /// Takes in what has arrived for one side, if it is ours by its stamp. Tells how many frames
+    /// came, and whether there may be more.
+    fn take_in<O: Observer>(
+        &mut self,
+        side: Side,
+        now: Time,
+        is_ours: impl Fn(Time) -> bool,
+        observer: &mut O,
+    ) -> io::Result<(usize, bool)> {
+        let mut taken = 0;
+        for _ in 0..BATCHES {
+            let count = self.receive(side)?;
+            taken += count;
+            if count > 0 && self.has_stood_still() {
+                std::mem::swap(&mut self.unread[side as usize], &mut self.arrivals);
+                return Ok((taken, true));
+            }
+            let lane = &mut self.lanes[side as usize];
+            for frame in self.arrivals.drain(..) {
+                self.last_arrival = self.last_arrival.max(frame.arrived());
+                if is_ours(frame.arrived()) {
+                    lane.arrive(frame, now, &mut self.pools[side as usize], observer);
+                } else {
+                    lane.by_kernel += 1;
+                    self.pools[side as usize].give(frame);
+                }
+            }
+            if count < BATCH {
+                return Ok((taken, false));
+            }
+        }
+        Ok((taken, true))
+    }
+
+    /// Whether this turn has taken so long that others may have forwarded what it reads.
+    fn has_stood_still(&self) -> bool {
+        self.certain_until < Time::MAX && self.clock.now() > self.certain_until
+    }
+
+    /// How long after a look nothing can be due that has arrived since: the shortest delay.
+    pub(crate) fn patience(&self) -> Span {
+        let [up, down] = &self.lanes;
+        up.shortest_delay().min(down.shortest_delay())
+    }
+
+    /// Makes a change at its own time: what could leave before it leaves as if it were not to
+    /// come.
+    pub(crate) fn change<O: Observer>(
+        &mut self,
+        change: &Change,
+        now: Time,
+        observer: &mut O,
+    ) -> io::Result<()> {
+        let side = change.side;
+        let foreign = self.foreign(side);
+        self.take_in(side, now, |stamp| !foreign.has(stamp), observer)?;
+        let lane = &mut self.lanes[side as usize];
+        lane.transmit(change.at, &mut self.pools[side as usize], observer);
+        if let Some(rate) = &change.line.rate {
+            observer.rate(side, change.at, rate);
+        }
+        lane.change_line(&change.line, change.at);
+        if let Some(spec) = &change.qdisc {
+            let mut built = lane.plan.build(spec, None);
+            lane.set_spec(spec, &mut built, change.at);
+        }
+        Ok(())
+    }
+
+    /// Throws away what waits in the ports if somebody else has forwarded it. Stamps cannot tell,
+    /// because the kernel begins to stamp some time after it is asked to.
+    pub(crate) fn discard_waiting(&mut self) -> io::Result<()> {
+        for side in Side::BOTH {
+            let port = &mut self.ports[side as usize];
+            if port.is_alone() {
+                continue;
+            }
+            while port.receive(
+                &mut self.pools[side as usize],
+                &self.clock,
+                &mut self.arrivals,
+            )? > 0
+            {
+                for frame in self.arrivals.drain(..) {
+                    self.pools[side as usize].give(frame);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on after a stall in which the kernel may have forwarded, if it can at all. After one
+    /// longer than `stale` all that is held and all that waits is dropped.
+    pub(crate) fn resume<O: Observer>(
+        &mut self,
+        stall: Stall,
+        kernel_forwards: bool,
+        stale: Span,
+        observer: &mut O,
+    ) -> io::Result<()> {
+        if kernel_forwards {
+            // What a stall before this one has left unread is not ours either.
+            let old = self.foreign;
+            let unread = old.until > Time::ZERO && self.last_arrival <= old.until;
+            self.foreign = Foreign {
+                after: if unread { old.after } else { stall.from },
+                until: stall.to,
+            };
+        }
+        // Stamps older than ports believe would pass as ours.
+        let believed = if kernel_forwards { BELIEVED } else { Span::MAX };
+        if stall.length <= stale.min(believed) {
+            return Ok(());
+        }
+        for side in Side::BOTH {
+            let lane = &mut self.lanes[side as usize];
+            lane.expire(stall.to, &mut self.pools[side as usize], observer);
+            // As many as wait, and not what arrives in the meantime on a busy link.
+            for _ in 0..WAITING {
+                let count = self.receive(side)?;
+                let times = self.foreign(side);
+                let lane = &mut self.lanes[side as usize];
+                for frame in self.arrivals.drain(..) {
+                    let foreign = kernel_forwards && times.has(frame.arrived());
+                    lane.by_kernel += u64::from(foreign);
+                    lane.stale += u64::from(!foreign);
+                    self.pools[side as usize].give(frame);
+                }
+                if count < BATCH {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes frames stamped before `until` as arrivals and drops later ones: somebody else has
+    /// forwarded those. Then sends all that is held.
+    pub(crate) fn finish<O: Observer>(&mut self, until: Time, observer: &mut O) -> io::Result<()> {
+        for side in Side::BOTH {
+            let (alone, foreign) = (self.ports[side as usize].is_alone(), self.foreign);
+            let is_ours = |stamp| alone || stamp <= until && !foreign.has(stamp);
+            self.take_in(side, until, is_ours, observer)?;
+            let lane = &mut self.lanes[side as usize];
+            lane.flush(until, &mut self.pools[side as usize], observer);
+        }
+        self.send_ready().map(drop)
+    }
+
+    /// Sends what is ready; tells whether all of it went.
+    pub(crate) fn send_ready(&mut self) -> io::Result<bool> {
+        let mut all = true;
+        for side in Side::BOTH {
+            let ready = &mut self.lanes[side as usize].ready;
+            self.ports[side.other()].send(&mut self.pools[side as usize], ready)?;
+            all &= ready.is_empty();
+        }
+        Ok(all)
+    }
+
+    /// Counts of the port where `side` comes in, and of the one where it goes out.
+    pub(crate) fn ports(&mut self, side: Side) -> (PortCounters, PortCounters) {
+        let [input, output] = [side as usize, side.other()];
+        (self.ports[input].counters(), self.ports[output].counters())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,346 @@
+use super::*;
+use crate::forwarding::frame::tests::super_packet;
+use crate::forwarding::{NoObserver, VnetHeader};
+use sojourn_line::LineRate;
+use sojourn_qdisc::Spec;
+use sojourn_units::{Rate, Span};
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+/// A port in memory: frames with their times of arrival, and what was sent.
+struct Memory {
+    inbox: VecDeque<(Time, Vec<u8>, VnetHeader)>,
+    sent: Vec<Vec<u8>>,
+    /// Frames that it still sends.
+    room: usize,
+    now: Time,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            inbox: VecDeque::new(),
+            sent: Vec::new(),
+            room: usize::MAX,
+            now: Time::ZERO,
+        }
+    }
+}
+
+impl FramePort for Memory {
+    fn receive(
+        &mut self,
+        pool: &mut Pool,
+        _clock: &Clock,
+        into: &mut Vec<Frame>,
+    ) -> io::Result<usize> {
+        let mut count = 0;
+        while count < BATCH && self.inbox.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (at, bytes, vnet) = self.inbox.pop_front().expect("there is a first");
+            into.extend(Frame::from_bytes(pool, &bytes, at).map(|mut frame| {
+                frame.filled(bytes.len(), vnet, None, at);
+                frame
+            }));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn send(&mut self, pool: &mut Pool, frames: &mut VecDeque<Frame>) -> io::Result<()> {
+        let takes = frames.len().min(self.room);
+        self.room -= takes;
+        for frame in frames.drain(..takes) {
+            self.sent.push(frame.parts().concat());
+            pool.give(frame);
+        }
+        Ok(())
+    }
+
+    fn fds(&self) -> &[OwnedFd] {
+        &[]
+    }
+
+    fn counters(&mut self) -> PortCounters {
+        PortCounters::default()
+    }
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+/// 1 Mbit/s, 5 ms, and 1250 bytes a frame: 10 ms each on the link.
+fn engine(limit: u32, count: u8) -> Engine<Memory> {
+    let mut config = BridgeConfig::new("left", "right");
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(1_000_000));
+    config.up.qdisc = Spec::pfifo(limit);
+    config.up.line.delay = Span::from_millis(5);
+    let left = Memory {
+        inbox: (0..count)
+            .map(|n| (at(1000), vec![n; 1250], VnetHeader::default()))
+            .collect(),
+        ..Memory::default()
+    };
+    let pools = [Pool::new(64), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    Engine::new(&config, pools, [left, Memory::default()], lanes)
+}
+
+fn step(engine: &mut Engine<Memory>, now: Time) -> Wait {
+    for port in &mut engine.ports {
+        port.now = now;
+    }
+    engine
+        .step(now, &mut NoObserver)
+        .expect("memory does not fail")
+}
+
+#[test]
+fn frames_leave_when_the_link_has_sent_them() {
+    let mut engine = engine(100, 3);
+    // Each step says when the next frame is due: 10, 20, 30 ms of sending and 5 of delay.
+    let mut wait = step(&mut engine, at(1000));
+    for (sent, due) in [(1, 1015), (2, 1025), (3, 1035)] {
+        while wait.until < at(due) {
+            wait = step(&mut engine, wait.until);
+            assert_eq!(engine.ports[1].sent.len(), sent - 1);
+        }
+        assert_eq!(wait.until, at(due));
+        wait = step(&mut engine, at(due));
+        assert_eq!(engine.ports[1].sent.len(), sent);
+    }
+    assert_eq!(wait.until, Time::MAX);
+}
+
+#[test]
+fn a_late_wake_up_costs_no_rate() {
+    let mut engine = engine(100, 5);
+    step(&mut engine, at(1000));
+    // 47 ms late for the first: four have been sent by then, three have come out.
+    step(&mut engine, at(1042));
+    assert_eq!(engine.ports[1].sent.len(), 3);
+    step(&mut engine, at(1055));
+    assert_eq!(engine.ports[1].sent.len(), 5);
+}
+
+#[test]
+fn no_frame_is_lost_from_the_pool() {
+    let mut engine = engine(4, 20);
+    for now in 1000..1030 {
+        step(&mut engine, at(now));
+        let held = engine.lanes[0].qdisc().backlog().packets as usize + engine.lanes[0].under_way();
+        assert_eq!(engine.pools[0].lent(), held, "at {now} ms");
+    }
+    assert!(engine.lanes[0].qdisc().counters().dropped.packets > 0);
+    engine
+        .finish(at(1030), &mut NoObserver)
+        .expect("memory does not fail");
+    assert_eq!(engine.pools[0].lent(), 0);
+    let counters = *engine.lanes[0].qdisc().counters();
+    assert_eq!(engine.ports[1].sent.len() as u64, counters.dequeued.packets);
+    assert_eq!(counters.dequeued.packets + counters.dropped.packets, 20);
+}
+
+#[test]
+fn another_queue_takes_over_what_is_held() {
+    let mut engine = engine(100, 5);
+    step(&mut engine, at(1000));
+    let spec = "fq_codel".parse().expect("a spec");
+    let mut built = engine.lanes[0].plan.build(&spec, None);
+    engine.lanes[0].set_spec(&spec, &mut built, at(1001));
+    engine.lanes[0].change_line(&LineRate::Infinite.into(), at(1001));
+    step(&mut engine, at(1100));
+    assert_eq!(engine.ports[1].sent.len(), 5);
+    assert!(
+        engine.ports[1]
+            .sent
+            .iter()
+            .zip(0..)
+            .all(|(frame, n)| frame[0] == n)
+    );
+}
+
+/// Payloads of what leaves a link of 100 Mbit/s, when a super-packet of ten segments of 1400 bytes
+/// has come to it, a frame of another flow 200 µs later, and `turns` are the moments at which it is
+/// looked at, in µs since. A segment, 1454 bytes with its headers, takes 116 µs.
+fn left(turns: &[u64]) -> Vec<usize> {
+    let mut config = BridgeConfig::new("left", "right");
+    config.up.line.rate = LineRate::Fixed(Rate::from_bps(100_000_000));
+    config.up.qdisc = "fq_codel".parse().expect("a spec");
+    let after = |micros| at(1000) + Span::from_micros(micros);
+    let (bytes, vnet) = super_packet(14_000, false);
+    let (mut other, _) = super_packet(100, false);
+    other[35] = 81;
+    let left = Memory {
+        inbox: [
+            (after(0), bytes, vnet),
+            (after(200), other, VnetHeader::default()),
+        ]
+        .into(),
+        ..Memory::default()
+    };
+    let pools = [Pool::new(64), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let mut engine = Engine::new(&config, pools, [left, Memory::default()], lanes);
+    for micros in turns {
+        step(&mut engine, after(*micros));
+    }
+    assert_eq!(engine.pools[0].lent(), 0, "{turns:?}");
+    let sent = &engine.ports[1].sent;
+    sent.iter().map(|bytes| bytes.len() - 54).collect()
+}
+
+/// Nothing waits to be joined, the queue decides the order as ever, and what is joined has taken
+/// the link 500 µs at most.
+#[test]
+fn segments_that_are_due_together_leave_together() {
+    let on_time: Vec<u64> = (0..1500).collect();
+    let single = [1400; 10];
+    // The other flow's frame passes by the segments that wait.
+    let mut expected = single.to_vec();
+    expected.insert(2, 100);
+    assert_eq!(left(&on_time), expected);
+    // Two before it; of eight the first five, due within 465 µs, and the rest.
+    assert_eq!(left(&[0, 5000]), [2800, 100, 7000, 4200]);
+    assert_eq!(left(&[0, 120, 640, 5000]), [1400, 1400, 100, 4200, 7000]);
+}
+
+/// What an interface takes no more waits in the queue, but for 1 MiB or what came at one look.
+#[test]
+fn a_slow_interface_fills_the_queue() {
+    const FRAMES: u64 = 5000;
+    let mut config = BridgeConfig::new("left", "right");
+    config.up.qdisc = Spec::pfifo(10_000);
+    let bytes = |number: u64| {
+        (
+            at(1000),
+            number.to_be_bytes().repeat(8),
+            VnetHeader::default(),
+        )
+    };
+    let left = Memory {
+        inbox: (0..FRAMES).map(bytes).collect(),
+        ..Memory::default()
+    };
+    let right = Memory {
+        room: 10,
+        ..Memory::default()
+    };
+    let pools = [Pool::new(10_000), Pool::new(64)];
+    let lanes = Side::BOTH.map(|side| Lane::new(side, &config, 1500));
+    let mut engine = Engine::new(&config, pools, [left, right], lanes);
+    let turn = |engine: &mut Engine<Memory>, now| {
+        let wait = step(engine, at(now));
+        let (held, ready) = (
+            engine.lanes[0].qdisc().backlog(),
+            engine.lanes[0].under_way(),
+        );
+        assert_eq!(engine.pools[0].lent(), held.packets as usize + ready);
+        (wait, held.packets as usize, ready)
+    };
+    let (mut wait, mut held, mut ready) = turn(&mut engine, 1001);
+    while wait.more {
+        (wait, held, ready) = turn(&mut engine, 1001);
+    }
+    // 448 frames of 2.3 KiB, or what came at the first look.
+    assert!((448..=512).contains(&ready), "{ready}");
+    assert_eq!(held + ready + 10, FRAMES as usize);
+    assert_eq!((wait.blocked, wait.until), (true, Time::MAX));
+    // It gives nothing before what was ready has gone, and then all of it.
+    engine.ports[1].room = ready - 1;
+    assert_eq!(turn(&mut engine, 1002).1, held);
+    engine.ports[1].room = usize::MAX;
+    let (wait, held, ready) = turn(&mut engine, 1003);
+    assert_eq!((wait.blocked, held, ready), (false, 0, 0));
+    let sent = &engine.ports[1].sent;
+    assert_eq!(sent.len() as u64, FRAMES);
+    assert!(
+        sent.iter()
+            .zip(0_u64..)
+            .all(|(frame, number)| frame[..8] == number.to_be_bytes())
+    );
+}
+
+/// A thread that stands still between its sign of life and the reading of frames: the kernel has
+/// forwarded some of them meanwhile, and the next turn knows which.
+#[test]
+fn what_is_read_after_a_standstill_waits_until_it_is_known_whose_it_is() {
+    for stale in [Span::MAX, Span::from_millis(8)] {
+        let mut engine = engine(100, 0);
+        let frames = (0..3).map(|n| (at(1000 + n), vec![0; 1250], VnetHeader::default()));
+        engine.ports[0].inbox.extend(frames);
+        engine.certain_until = Time::ZERO;
+        let wait = step(&mut engine, at(1010));
+        assert!(wait.more, "{wait:?}");
+        assert!(engine.ports[0].inbox.is_empty(), "they are read");
+        assert_eq!(engine.lanes[0].qdisc().counters().offered.packets, 0);
+        engine.certain_until = Time::MAX;
+        let stall = Stall {
+            from: at(1000),
+            to: at(1009),
+            length: Span::from_millis(9),
+        };
+        let resumed = engine.resume(stall, true, stale, &mut NoObserver);
+        resumed.expect("memory does not fail");
+        step(&mut engine, at(1010));
+        let lane = &engine.lanes[0];
+        let (ours, is_late) = (lane.qdisc().counters().offered.packets, stale < Span::MAX);
+        assert_eq!(lane.by_kernel, 2, "{stale:?}");
+        assert_eq!((ours, lane.stale), if is_late { (0, 1) } else { (1, 0) });
+    }
+}
+
+/// Each minute a burst, each hour another queue, each day a stall of twenty seconds, in which the link
+/// is taken to have been down: what comes is sent or dropped and told, and nothing stays.
+#[test]
+fn a_week_leaves_nothing_behind() {
+    const MINUTES: u64 = 7 * 24 * 60;
+    const BURST: u8 = 40;
+    const QUEUES: [&str; 7] = [
+        "fq_codel",
+        "cake bandwidth 9mbit",
+        "pfifo limit 20",
+        "cake_mq queues 4 bandwidth 15mbit",
+        "fq_pie flows 32",
+        "htb rate 12mbit over cake",
+        "tbf rate 15mbit burst 5kb limit 50kb",
+    ];
+    let mut engine = engine(20, 0);
+    let (mut sent, mut kept) = (0, Vec::new());
+    for minute in 0..MINUTES {
+        let start = 1000 + minute * 60_000;
+        if minute % 60 == 0 {
+            let queue = QUEUES[(minute / 60) as usize % QUEUES.len()];
+            let spec = queue.parse().expect("a spec");
+            let mut built = engine.lanes[0].plan.build(&spec, None);
+            engine.lanes[0].set_spec(&spec, &mut built, at(start));
+        }
+        let burst = (0..BURST).map(|n| {
+            (
+                at(start + u64::from(n)),
+                vec![n; 1250],
+                VnetHeader::default(),
+            )
+        });
+        engine.ports[0].inbox.extend(burst);
+        let mut wait = step(&mut engine, at(start + u64::from(BURST)));
+        if minute % 1440 == 700 {
+            wait = step(&mut engine, at(start + 20_000));
+        }
+        while wait.until < Time::MAX {
+            assert!(wait.until < at(start + 50_000), "minute {minute}: {wait:?}");
+            wait = step(&mut engine, wait.until);
+        }
+        sent += engine.ports[1].sent.drain(..).len() as u64;
+        let pool = &engine.pools[0];
+        assert_eq!(pool.lent(), 0, "minute {minute}");
+        kept.push(pool.lent_bytes());
+    }
+    let counters = *engine.lanes[0].qdisc().counters();
+    assert_eq!(counters.offered.packets, MINUTES * u64::from(BURST));
+    assert_eq!(counters.dequeued.packets, sent);
+    assert_eq!(sent + counters.dropped.packets, counters.offered.packets);
+    assert!(counters.dropped.packets > 0, "{counters:?}");
+    let last = kept.last().expect("a week has minutes");
+    assert!(kept[..60].contains(last), "{} and {last} bytes", kept[59]);
+}

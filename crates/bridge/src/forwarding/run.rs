@@ -1,0 +1,459 @@
+//! One forwarding thread of a bridge: its loop, and what it does for those who ask.
+
+use super::config::{BridgeConfig, Change};
+use super::engine::{Engine, Wait};
+use super::error::{BridgeError, Doing};
+use super::following::{Followed, Following};
+use super::observer::Observer;
+use super::onlookers::{Onlookers, Watched};
+use super::port::FramePort;
+use super::remote::{Answer, Inbox, Order, Wanted};
+use super::side::Side;
+use super::snapshot::{SideStats, Snapshot};
+use super::watchdog::{Ending, Pulses, Watchdog};
+use crate::clock::Clock;
+use crate::fail_open::FailOpenBridge;
+use crate::interface::Interface;
+use crate::port::{Port, PortState};
+use crate::sys;
+use rustix::thread::set_current_timer_slack;
+use sleep::Load;
+use sojourn_line::LineRate;
+use sojourn_qdisc::{Backlog, Counters, Report, Tally, Value};
+use sojourn_units::{Span, Time};
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an interface that is slower than the bridge may take for what was held at the end.
+const LAST_FRAMES: Span = Span::from_secs(1);
+
+/// A forwarding thread, from the opening of a bridge to its end.
+pub(super) struct Worker {
+    /// Which of the bridge's it is.
+    number: usize,
+    pub(super) engine: Engine<Port>,
+    port_state: PortState,
+    config: BridgeConfig,
+    names: [String; 2],
+    /// Changes still to come.
+    changes: VecDeque<Change>,
+    /// Taken out while it serves.
+    inbox: Option<Inbox>,
+    /// While it does not forward: who sees its frames.
+    pub(super) onlookers: Onlookers,
+    /// Those of all workers.
+    pulses: Arc<Pulses>,
+    /// Set while it forwards in real time.
+    watchdog: Option<Watchdog>,
+    /// The queues at the stop, before what they held was sent.
+    closing: Option<[(Counters, Backlog, Report); 2]>,
+    pub(super) wakeups: u64,
+    load: Load,
+}
+
+/// What a worker has around it while it forwards.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// The way round, where there is one.
+    pub(super) kernel: Option<&'a FailOpenBridge>,
+    /// Whether it is to end.
+    pub(super) ends: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Worker {
+    /// One that forwards by `config` once it is told to.
+    pub(super) fn new(
+        number: usize,
+        config: BridgeConfig,
+        engine: Engine<Port>,
+        (names, port_state): ([String; 2], PortState),
+        (inbox, pulses): (Inbox, Arc<Pulses>),
+    ) -> Self {
+        Self {
+            number,
+            engine,
+            port_state,
+            names,
+            changes: config.changes.clone().into(),
+            inbox: Some(inbox),
+            onlookers: Onlookers {
+                probes: Vec::new(),
+                following: Following::of(&config),
+            },
+            config,
+            pulses,
+            watchdog: None,
+            closing: None,
+            wakeups: 0,
+            load: Load::default(),
+        }
+    }
+
+    /// Has its onlookers see what `work` does.
+    pub(super) fn watched<O: Observer, T>(
+        &mut self,
+        observer: &mut O,
+        work: impl FnOnce(&mut Self, &mut Watched<'_, O>) -> T,
+    ) -> T {
+        let onlookers = std::mem::take(&mut self.onlookers);
+        let mut watched = Watched {
+            observer,
+            onlookers,
+        };
+        let result = work(self, &mut watched);
+        self.onlookers = watched.onlookers;
+        result
+    }
+
+    /// Forwards until it is to end.
+    pub(super) fn forward<O: Observer>(
+        &mut self,
+        around: Around<'_>,
+        observer: &mut Watched<'_, O>,
+    ) -> Result<(), BridgeError> {
+        let _ending = Ending::new(&self.pulses, self.number);
+        wake_precisely();
+        self.go_round(around, observer)
+    }
+
+    fn go_round<O: Observer>(
+        &mut self,
+        around: Around<'_>,
+        observer: &mut Watched<'_, O>,
+    ) -> Result<(), BridgeError> {
+        let mut now = self.config.clock.now();
+        self.watchdog = self.watch(now, around.kernel);
+        while !(around.ends)() {
+            self.wakeups += 1;
+            self.beat(now, around.kernel, observer)?;
+            while let Some(change) = self.changes.front().filter(|change| change.at <= now) {
+                let changed = self.engine.change(change, now, observer);
+                changed.doing("forward frames")?;
+                self.changes.pop_front();
+            }
+            let mut wait = self.step(now, observer)?;
+            if let Some(change) = self.changes.front() {
+                wait.until = wait.until.min(change.at);
+            }
+            wait.until = wait.until.min(self.follow_link(now, observer));
+            self.serve(&mut observer.onlookers, around.kernel);
+            now = self.sleep(wait, now)?;
+        }
+        // It may have stood still when it was told to end.
+        self.beat(now, around.kernel, observer)?;
+        self.engine.certain_until = Time::MAX;
+        Ok(())
+    }
+
+    /// Keeps what its queues are now: statistics are those of the stop from here on.
+    pub(super) fn close(&mut self) {
+        let closing = Side::BOTH.map(|side| self.queue(side));
+        self.closing = Some(closing);
+    }
+
+    /// Leaves frames to the kernel that arrive from now on.
+    pub(super) fn leave_to_kernel(&self) {
+        leave_to_kernel(&self.engine.ports, self.config.clock);
+    }
+
+    /// Sends what is held, and of what arrives what came before `until`.
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        until: Time,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
+        let what = "send the last frames";
+        self.engine.finish(until, observer).doing(what)?;
+        let start = self.config.clock.now();
+        // An interface may need time for them; one that takes nothing any more keeps nobody.
+        while !self.engine.send_ready().doing(what)?
+            && self.config.clock.now() - start < LAST_FRAMES
+        {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(())
+    }
+
+    /// In virtual time nothing stands still. Where no kernel forwards, no worker waits for others.
+    fn watch(&self, now: Time, kernel: Option<&FailOpenBridge>) -> Option<Watchdog> {
+        let config = &self.config;
+        if config.clock.is_virtual() {
+            return None;
+        }
+        if kernel.is_some() && !config.watchdog.is_zero() {
+            return Some(Watchdog::new(
+                config.watchdog,
+                now,
+                &self.pulses,
+                self.number,
+            ));
+        }
+        let is_wanted = config.stale < Span::MAX;
+        is_wanted.then(|| Watchdog::new(config.stale, now, &Pulses::new(1), 0))
+    }
+
+    /// Says that this thread lives, and makes up for a time in which it did not.
+    fn beat<O: Observer>(
+        &mut self,
+        now: Time,
+        kernel: Option<&FailOpenBridge>,
+        observer: &mut O,
+    ) -> Result<(), BridgeError> {
+        let Some(watchdog) = &mut self.watchdog else {
+            return Ok(());
+        };
+        let clock = self.config.clock;
+        let kernel = kernel.filter(|_| !self.config.watchdog.is_zero());
+        let ports = &self.engine.ports;
+        let stall = watchdog.beat(now, clock, |until| {
+            if let Some(bridge) = kernel {
+                hold_until(bridge, ports, until, clock);
+            }
+        });
+        self.engine.certain_until = watchdog.certain_until();
+        let Some(stall) = stall else { return Ok(()) };
+        let (kernel, stale) = (kernel.is_some(), self.config.stale);
+        let resumed = self.engine.resume(stall, kernel, stale, observer);
+        resumed.doing("read from the interfaces")
+    }
+
+    /// Goes on until no frame is between the socket and the gate, so that none passes both: a
+    /// frame wakes us up before it reaches the gate. On a link that is never quiet, for 20 ms.
+    pub(super) fn wait_for_a_gap<O: Observer>(
+        &mut self,
+        observer: &mut O,
+    ) -> Result<Time, BridgeError> {
+        const GAP: Span = Span::from_micros(100);
+        const LONGEST: Span = Span::from_millis(20);
+        let start = self.config.clock.now();
+        loop {
+            let now = self.config.clock.now();
+            self.step(now, observer)?;
+            if now - self.engine.last_arrival > GAP || now - start > LONGEST {
+                // What is stamped later but not seen yet will find the gate open.
+                return Ok(self.engine.last_arrival);
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// Has rates follow their link, and says when it is to look at them again.
+    fn follow_link<O: Observer>(&mut self, now: Time, observer: &mut Watched<'_, O>) -> Time {
+        let Some(following) = &mut observer.onlookers.following else {
+            return Time::MAX;
+        };
+        let due = following.due();
+        if now < due {
+            return due;
+        }
+        let rates = following.step(now);
+        let due = following.due();
+        for (side, rate) in Side::BOTH.into_iter().zip(rates) {
+            if let Some(rate) = rate.map(LineRate::Fixed) {
+                observer.rate(side, now, &rate);
+                self.engine.lanes[side as usize].set_rate(rate, now);
+            }
+        }
+        due
+    }
+
+    /// Looks whether somebody wants something.
+    fn serve(&mut self, onlookers: &mut Onlookers, kernel: Option<&FailOpenBridge>) {
+        if let Some(inbox) = self.inbox.take() {
+            inbox.serve(|order| self.carry_out(order, onlookers, kernel));
+            self.inbox = Some(inbox);
+        }
+    }
+
+    fn step<O: Observer>(&mut self, now: Time, observer: &mut O) -> Result<Wait, BridgeError> {
+        self.engine.step(now, observer).map_err(|error| {
+            let mut names = self.names.iter();
+            match names.find(|name| Interface::find(name).is_err()) {
+                Some(name) => BridgeError::Gone(name.clone()),
+                None => BridgeError::io("forward frames", error),
+            }
+        })
+    }
+
+    fn carry_out(
+        &mut self,
+        order: Order,
+        onlookers: &mut Onlookers,
+        kernel: Option<&FailOpenBridge>,
+    ) -> Answer {
+        let now = self.config.clock.now();
+        match order {
+            Order::Snapshot => Answer::Snapshot(Box::new(self.seen_by(onlookers))),
+            Order::Tell(mut told) => {
+                if let Some(following) = &onlookers.following {
+                    following.tell_all(&mut told);
+                }
+                Answer::Told(told)
+            }
+            Order::Become(mut wanted) => {
+                self.follow(&mut wanted, onlookers, now);
+                self.watch_by(&wanted.config, now, kernel);
+                Answer::Done(wanted)
+            }
+            Order::Count(mut flows) => {
+                for table in &mut flows {
+                    table.begin(now);
+                }
+                let [up, down] = &mut self.engine.lanes;
+                let [of_up, of_down] = flows;
+                Answer::Counted([up.count(of_up), down.count(of_down)])
+            }
+            Order::Classes(first, mut counts) => {
+                for (lane, counts) in self.engine.lanes.iter().zip(&mut counts) {
+                    lane.tell_classes(first, counts);
+                }
+                Answer::Classes(counts)
+            }
+            Order::Show(wanted) => Answer::Shown(std::mem::replace(&mut onlookers.probes, wanted)),
+        }
+    }
+
+    /// Works by `wanted` from now on, which has what was before afterwards; what is fixed is the
+    /// same in both.
+    fn follow(&mut self, wanted: &mut Wanted, onlookers: &mut Onlookers, now: Time) {
+        std::mem::swap(&mut self.config, &mut wanted.config);
+        let (old, new) = (&wanted.config, &self.config);
+        let directions = [[&old.up, &new.up], [&old.down, &new.down]];
+        let lanes = self.engine.lanes.iter_mut();
+        for ((lane, direction), built) in lanes.zip(directions).zip(&mut wanted.built) {
+            lane.follow(direction, built.as_mut(), now);
+        }
+        if wanted.follows_anew {
+            std::mem::swap(&mut onlookers.following, &mut wanted.following);
+            if let (Some(new), Some(old)) = (&mut onlookers.following, &mut wanted.following) {
+                new.goes_on_from(old);
+            }
+        }
+        if let Some(following) = &mut onlookers.following {
+            for (side, lane) in Side::BOTH.into_iter().zip(&mut self.engine.lanes) {
+                match following.followed(side) {
+                    Some(Followed { rate, .. }) => lane.set_rate(LineRate::Fixed(rate), now),
+                    None => following.stays(side, lane.rate()),
+                }
+            }
+        }
+        let memory = self.config.memory_of_worker();
+        for pool in &mut self.engine.pools {
+            pool.set_limit(memory);
+        }
+    }
+
+    /// Is watched as it is to be now, where it was otherwise by the `old` configuration.
+    fn watch_by(&mut self, old: &BridgeConfig, now: Time, kernel: Option<&FailOpenBridge>) {
+        if old.watchdog != self.config.watchdog || old.stale != self.config.stale {
+            if let Some(bridge) = kernel {
+                hold_until(bridge, &self.engine.ports, Time::MAX, self.config.clock);
+            }
+            // The one before says that nobody watches.
+            self.watchdog = None;
+            self.engine.certain_until = Time::MAX;
+            self.watchdog = self.watch(now, kernel);
+        }
+    }
+
+    /// What has been counted up to now.
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let onlookers = std::mem::take(&mut self.onlookers);
+        let snapshot = self.seen_by(&onlookers);
+        self.onlookers = onlookers;
+        snapshot
+    }
+
+    fn seen_by(&mut self, onlookers: &Onlookers) -> Snapshot {
+        let following = onlookers.following.as_deref();
+        Snapshot {
+            names: self.names.clone(),
+            stats: Side::BOTH.map(|side| self.stats(side)),
+            reports: Side::BOTH.map(|side| self.report(side)),
+            delays: Side::BOTH.map(|side| self.engine.lanes[side as usize].delays.clone()),
+            port: self.port_state.clone(),
+            followed: Side::BOTH.map(|side| following?.followed(side)),
+        }
+    }
+
+    /// What has happened in one direction.
+    fn stats(&mut self, side: Side) -> SideStats {
+        let (input, output) = self.engine.ports(side);
+        let (queue, backlog, _) = self.queue(side);
+        let lane = &self.engine.lanes[side as usize];
+        SideStats {
+            queue,
+            backlog,
+            lost: lane.lost(),
+            duplicated: lane.duplicated(),
+            under_way: lane.under_way() as u64,
+            memory: self.engine.pools[side as usize].lent_bytes(),
+            freed: self.engine.pools[side as usize].freed(),
+            by_kernel: lane.by_kernel + input.by_kernel,
+            stale: lane.stale,
+            input,
+            output,
+        }
+    }
+
+    /// The queue's parameters and statistics as `tc -s qdisc` shows them; after the end as they
+    /// were at the stop, with what was held then.
+    fn report(&mut self, side: Side) -> Report {
+        self.queue(side).2
+    }
+
+    /// Of a queue, now or at the stop: its accounts, its backlog and its report.
+    /// Frames that there was no memory for have not reached it, and count as its drops all the
+    /// same.
+    fn queue(&mut self, side: Side) -> (Counters, Backlog, Report) {
+        if let Some(closing) = &self.closing {
+            return closing[side as usize].clone();
+        }
+        let (input, _) = self.engine.ports(side);
+        let qdisc = self.engine.lanes[side as usize].qdisc();
+        let now = self.config.clock.now();
+        let (mut counters, mut report) = (*qdisc.counters(), qdisc.report(now));
+        counters.no_buffer(Tally {
+            packets: input.no_buffer,
+            bytes: input.no_buffer_bytes,
+        });
+        let mut stats = report.stats.iter_mut();
+        if let Some(drops) = stats.find(|field| field.name == "drops")
+            && let Value::Int(number) = &mut drops.value
+        {
+            *number = number.saturating_add_unsigned(input.no_buffer);
+        }
+        (counters, qdisc.backlog(), report)
+    }
+}
+
+/// Keeps frames from the kernel bridge up to a time.
+fn hold_until(bridge: &FailOpenBridge, ports: &[Port; 2], time: Time, clock: Clock) {
+    bridge.hold_until(time, clock);
+    for port in ports {
+        port.hold_until(time, clock);
+    }
+}
+
+/// From here on frames are the kernel's; waits until those that are not have come.
+fn leave_to_kernel(ports: &[Port; 2], clock: Clock) {
+    const ON_THE_WAY: Duration = Duration::from_millis(1);
+    for port in ports {
+        port.hold_until(Time::ZERO, clock);
+    }
+    if ports.iter().any(FramePort::is_alone) {
+        std::thread::sleep(ON_THE_WAY);
+    }
+}
+
+/// Asks the kernel to wake this thread up on time: no timer slack, and real-time priority if we
+/// may have it. Without the latter the bridge works as well, only less evenly on a busy machine.
+fn wake_precisely() {
+    // Failure leaves things as they were.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let _ = sys::real_time(10);
+}
+
+mod sleep;
