@@ -93,5 +93,8 @@ pub use share::{LEND, Share, SharedRate, WORKERS};
 pub use single::SingleQueue;
 pub use spec::{Aim, Aimed, AqmParams, Policy, Spec};
 pub use tbf::Tbf;
-pub use tc::{Entrance, Initial, Kind, Opt, SpecError, Stat, Style, Unit, catalogue, kind, list};
+pub use tc::{
+    Entrance, Initial, Kind, Opt, Reading, SpecError, Stat, Style, Taken, Unit, catalogue, kind,
+    list,
+};
 pub use tree::{Tree, TreeClass, TreeError, TreeFault, TreeSpec};

@@ -85,7 +85,7 @@ impl LinkLayer {
             return false;
         };
         match word {
-            "raw" => *self = Self::default(),
+            "raw" => (self.raw, self.overhead) = (true, 0),
             "conservative" => {
                 self.raw = false;
                 self.overhead = overhead;

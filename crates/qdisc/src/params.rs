@@ -439,4 +439,19 @@ pub struct TbfParams {
     pub mpu: u32,
     /// Bytes added to every packet before it is charged.
     pub overhead: i32,
+    /// Charge for cells of ATM: 53 bytes for each 48 begun (`linklayer atm`). Default off.
+    pub atm: bool,
+}
+
+impl TbfParams {
+    /// Size on the link of a packet of `len` bytes.
+    pub(crate) fn size(&self, len: u64) -> u64 {
+        // At least zero: a negative overhead may exceed a short packet.
+        let framed = len.saturating_add_signed(self.overhead.into());
+        let framed = framed.max(self.mpu.into());
+        match self.atm {
+            true => framed.div_ceil(48).saturating_mul(53),
+            false => framed,
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::tree::TreeSpec;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::mem::discriminant;
-use sojourn_units::Span;
+use sojourn_units::{Rate, Span};
 
 /// A discipline with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -265,6 +265,26 @@ impl Spec {
         Aimed::of_mut(&mut inner)?.steer.take().map(|_| inner)
     }
 
+    /// The discipline below it: what it shapes, or what it steers.
+    pub(crate) fn inner(&self) -> Option<Self> {
+        match self {
+            Self::Htb { inner, .. } | Self::Tbf { inner, .. } => Some((**inner).clone()),
+            _ => self.unsteered(),
+        }
+    }
+
+    /// The rate to which it shapes by itself, or one below it does; of a tree the highest of a
+    /// class. None where the link below holds packets back.
+    pub fn shapes_to(&self) -> Option<Rate> {
+        match self {
+            Self::Cake(cake) | Self::CakeMq { cake, .. } => cake.bandwidth,
+            Self::Htb { htb, inner } => Some(least(htb.rate, inner)),
+            Self::Tbf { tbf, inner } => Some(least(tbf.rate, inner)),
+            Self::Tree(tree) => tree.classes().iter().map(|class| class.ceil).max()?,
+            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } => None,
+        }
+    }
+
     /// Whether the discipline, or one below it, asks for the addresses inside a network address
     /// translation ([`Packet::inside_hashes`](crate::Packet::inside_hashes)).
     pub fn asks_nat(&self) -> bool {
@@ -311,4 +331,9 @@ impl Spec {
         };
         discriminant(self) == discriminant(other) && inside && aims[0] == aims[1]
     }
+}
+
+/// The lower of a shaper's rate and of that of one below it.
+fn least(rate: Rate, inner: &Spec) -> Rate {
+    inner.shapes_to().map_or(rate, |below| below.min(rate))
 }

@@ -5,8 +5,9 @@
 //! second, of which a nanosecond brings exactly `rate` and a byte costs exactly 8·10⁹: nothing
 //! is ever rounded, so there is no drift.
 //!
-//! Invariants: in any window of length t at most `burst + rate·t` bytes leave (charged with
-//! `overhead` and `mpu`), and at most `mtu + peakrate·t`; [`Dequeue::NotBefore`] is the first
+//! Invariants: in any window of length t at most `burst + rate·t` bytes leave, and at most
+//! `mtu + peakrate·t`, where packets and buckets are both charged with `overhead`, `mpu` and cells,
+//! as in Linux; [`Dequeue::NotBefore`] is the first
 //! nanosecond at which the packet in question may leave; a packet that could never leave is
 //! dropped on arrival.
 //!
@@ -19,8 +20,6 @@
 //! Differs from Linux: the tokens stay when parameters change (Linux fills the bucket); no GSO
 //! packets are split; the rate table's `cell` does not exist; a packet that is held does not count
 //! towards the limit of the discipline below.
-//!
-//! Not here: ATM and PTM framing.
 
 use crate::accounts::{Backlog, Counters, DropReason, Gauge};
 use crate::change::{ChangeError, alike};
@@ -107,21 +106,14 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
             params,
             inner,
             held: None,
-            rate: Bucket::full(params.rate, params.burst),
-            peak: peak(&params).map(|(rate, bytes)| Bucket::full(rate, bytes)),
+            rate: Bucket::full(params.rate, params.size(params.burst)),
+            peak: peak(&params).map(|(rate, mtu)| Bucket::full(rate, params.size(mtu))),
             filled: Time::ZERO,
             counters: Counters::default(),
         }
     }
 
-    /// Size of a packet of `len` bytes on the link.
-    fn size(&self, len: u32) -> u64 {
-        let framed = i64::from(len) + i64::from(self.params.overhead);
-        // At least zero: a negative overhead may exceed a short packet.
-        framed.max(self.params.mpu.into()).max(0).cast_unsigned()
-    }
-
-    /// Size of the largest packet that could ever leave.
+    /// Length of the largest packet that is let in.
     fn largest(&self) -> u64 {
         let mtu = peak(&self.params).map_or(u64::MAX, |(_, mtu)| mtu);
         self.params.burst.min(mtu)
@@ -130,7 +122,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
     /// What a packet of `len` bytes is charged with. One that was let in by a larger bucket,
     /// before a change, costs a full one: it must not block the rest for ever.
     fn charge(&self, len: u32) -> u64 {
-        self.size(len).min(self.largest())
+        self.params.size(u64::from(len).min(self.largest()))
     }
 
     fn fill(&mut self, now: Time) {
@@ -217,7 +209,7 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         let len = packet.len();
         self.counters.offered.add(len);
-        if self.size(len) > self.largest() {
+        if u64::from(len) > self.largest() {
             return self.counters.refuse(packet, len, DropReason::Oversize, out);
         }
         let counters = &mut self.counters;
@@ -279,10 +271,10 @@ impl<P: Packet, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         };
         self.inner.change(inner, now)?;
         self.fill(now);
-        self.rate = self.rate.resized(tbf.rate, tbf.burst);
-        self.peak = peak(tbf).map(|(rate, bytes)| match &self.peak {
-            Some(old) => old.resized(rate, bytes),
-            None => Bucket::full(rate, bytes),
+        self.rate = self.rate.resized(tbf.rate, tbf.size(tbf.burst));
+        self.peak = peak(tbf).map(|(rate, mtu)| match &self.peak {
+            Some(old) => old.resized(rate, tbf.size(mtu)),
+            None => Bucket::full(rate, tbf.size(mtu)),
         });
         self.params = *tbf;
         Ok(())

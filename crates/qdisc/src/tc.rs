@@ -15,6 +15,7 @@ mod opt;
 mod parse;
 mod print;
 mod queues;
+mod reading;
 mod report;
 mod show;
 mod tins;
@@ -25,6 +26,7 @@ pub use explain::list;
 pub use kind::Kind;
 pub use kinds::{catalogue, kind};
 pub use opt::{Initial, Opt, Stat, Style, Unit};
+pub use reading::{Reading, Taken};
 
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ fn params(bps: u64, burst: u64) -> TbfParams {
         mtu: None,
         mpu: 0,
         overhead: 0,
+        atm: false,
     }
 }
 
@@ -118,7 +119,7 @@ fn what_could_never_leave_is_dropped_on_arrival() {
     };
     let mut log = Log::default();
     let mut tbf = over_fifo(peak);
-    for (id, len) in [(0, 1400), (1, 1401), (2, u32::MAX)] {
+    for (id, len) in [(0, 1500), (1, 1501), (2, u32::MAX)] {
         tbf.enqueue(TestPacket::new(id, len), Time::ZERO, &mut log);
     }
     let dropped: Vec<_> = log.dropped.iter().map(|(p, why)| (p.id, *why)).collect();
@@ -128,11 +129,31 @@ fn what_could_never_leave_is_dropped_on_arrival() {
     );
     assert_eq!(tbf.counters().dropped_for(DropReason::Oversize), 2);
     assert_eq!(sent(tbf.dequeue(Time::ZERO, &mut log)).0, 0);
-    // The small bucket is empty now and needs 1500 bytes at 2 Mbit/s.
+    // The large bucket, of 2100 bytes with the overhead, has 500 and needs 1000 more at 1 Mbit/s;
+    // the small one, of 1600, is empty and needs 1500 at 2 Mbit/s.
     offer(&mut tbf, 3, 1400, Time::ZERO);
     assert_eq!(
         not_before(tbf.dequeue(Time::ZERO, &mut log)),
         Time::from_nanos(8_000_000)
+    );
+}
+
+/// Linux: `psched_l2t_ns` of the burst is the bucket, and of each packet its cost. By hand: 1500
+/// and 18 bytes are 32 cells of 53 bytes.
+#[test]
+fn overhead_and_cells_grow_the_bucket_too() {
+    let mut tbf = over_fifo(TbfParams {
+        overhead: 18,
+        atm: true,
+        ..params(8_000_000, 1500)
+    });
+    offer(&mut tbf, 0, 1500, Time::ZERO);
+    offer(&mut tbf, 1, 100, Time::ZERO);
+    assert_eq!(sent(tbf.dequeue(Time::ZERO, &mut Discard)).0, 0);
+    // 118 bytes are 3 cells: 159 bytes, a microsecond each.
+    assert_eq!(
+        not_before(tbf.dequeue(Time::ZERO, &mut Discard)),
+        Time::from_nanos(159_000)
     );
 }
 
@@ -318,14 +339,26 @@ fn any_params() -> impl Strategy<Value = TbfParams> {
         peak,
         0_u32..100,
         0_i32..50,
+        any::<bool>(),
     )
-        .prop_map(|(bps, burst, peak, mpu, overhead)| TbfParams {
+        .prop_map(|(bps, burst, peak, mpu, overhead, atm)| TbfParams {
             peakrate: peak.map(|(bps, _)| Rate::from_bps(bps)),
             mtu: peak.map(|(_, mtu)| mtu),
             mpu,
             overhead,
+            atm,
             ..params(bps, burst)
         })
+}
+
+/// Bytes with overhead, least size and cells.
+fn on_link(p: &TbfParams, bytes: u64) -> u64 {
+    let framed = (bytes + p.overhead as u64).max(p.mpu.into());
+    if p.atm {
+        framed.div_ceil(48) * 53
+    } else {
+        framed
+    }
 }
 
 /// In every window at most `burst + rate·t` has left.
@@ -372,8 +405,7 @@ proptest! {
                     }
                     match tbf.dequeue(now, &mut log) {
                         Dequeue::Packet { packet, .. } => {
-                            let size = u64::from(packet.len) + p.overhead as u64;
-                            left.push((now, size.max(u64::from(p.mpu))));
+                            left.push((now, on_link(&p, packet.len.into())));
                         }
                         Dequeue::NotBefore(time) => {
                             prop_assert!(time > now && tbf.backlog().packets > 0);
@@ -396,9 +428,9 @@ proptest! {
                 counters.dequeued.packets + counters.dropped.packets + backlog.packets
             );
         }
-        check_windows(&left, p.rate, p.burst);
+        check_windows(&left, p.rate, on_link(&p, p.burst));
         if let Some((rate, mtu)) = p.peakrate.zip(p.mtu) {
-            check_windows(&left, rate, mtu);
+            check_windows(&left, rate, on_link(&p, mtu));
         }
     }
 }

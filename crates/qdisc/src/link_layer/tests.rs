@@ -83,10 +83,14 @@ fn negative_overhead_and_limits() {
 
 #[test]
 fn words_follow_each_other_as_in_tc() {
-    // By hand: 40 + 4, then conservative sets 48 anew; raw forgets everything.
+    // By hand: 40 + 4, then conservative sets 48 anew; raw forgets overhead and cells.
     assert_eq!(link("pppoe-llcsnap ether-vlan").overhead, 44);
     assert_eq!(link("pppoe-llcsnap conservative").overhead, 48);
-    assert_eq!(link("docsis raw"), LinkLayer::default());
+    let raw = LinkLayer {
+        mpu: 64,
+        ..LinkLayer::default()
+    };
+    assert_eq!(link("docsis pppoe-ptm raw"), raw);
     assert_eq!(link("bridged-ptm via-ethernet"), link("bridged-ptm"));
     assert_eq!(link("pppoe-llcsnap docsis").framing, Framing::None);
     assert_eq!(link("docsis").mpu, 64);

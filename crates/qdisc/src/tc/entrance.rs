@@ -2,7 +2,8 @@
 
 use super::error::SpecError;
 use super::kind::error;
-use super::parse::words;
+use super::parse::{whole, words};
+use super::reading::Reader;
 use crate::params::CakeParams;
 use crate::spec::{Part, Spec};
 use alloc::string::ToString;
@@ -42,28 +43,39 @@ impl FromStr for Entrance {
     /// # Errors
     /// As those of a [`Spec`]; when there are two of the words.
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let mut found: Option<(bool, Range<usize>)> = None;
-        // Places in the string stay what they are.
-        let mut rest = text.to_string();
-        for word in words(text).take_while(|word| !word.text.starts_with("cake")) {
-            let Some(cuts) = WORDS.iter().position(|known| *known == word.text) else {
-                continue;
-            };
-            if found.is_some() {
-                let what = "`split-gso` or `no-split-gso` is given twice".to_string();
-                let wanted = "which one is meant? Leave out the other".to_string();
-                return Err(error(text, word.at(), what).of(WORDS[1]).want(wanted));
-            }
-            rest.replace_range(word.at(), &" ".repeat(word.text.len()));
-            found = Some((cuts == 1, word.at()));
-        }
-        let spec: Spec = rest.parse().map_err(|error: SpecError| SpecError {
-            text: text.to_string(),
-            ..error
-        })?;
-        let split_gso = found.map(|(cuts, _)| cuts);
-        Ok(Self { spec, split_gso })
+        read(text, None, &mut Reader::default())
     }
+}
+
+/// A queue from a string, laid over the one that runs.
+pub(super) fn read(
+    text: &str,
+    running: Option<&Entrance>,
+    reader: &mut Reader,
+) -> Result<Entrance, SpecError> {
+    let mut found: Option<(bool, Range<usize>)> = None;
+    // Places in the string stay what they are.
+    let mut rest = text.to_string();
+    for word in words(text).take_while(|word| !word.text.starts_with("cake")) {
+        let Some(cuts) = WORDS.iter().position(|known| *known == word.text) else {
+            continue;
+        };
+        if found.is_some() {
+            let what = "`split-gso` or `no-split-gso` is given twice".to_string();
+            let wanted = "which one is meant? Leave out the other".to_string();
+            return Err(error(text, word.at(), what).of(WORDS[1]).want(wanted));
+        }
+        rest.replace_range(word.at(), &" ".repeat(word.text.len()));
+        found = Some((cuts == 1, word.at()));
+    }
+    let below = running.map(|running| &running.spec);
+    let spec = whole(&rest, below, reader).map_err(|error| SpecError {
+        text: text.to_string(),
+        ..error
+    })?;
+    let own = found.map(|(cuts, _)| cuts);
+    let split_gso = own.or_else(|| running.and_then(|running| running.split_gso));
+    Ok(Entrance { spec, split_gso })
 }
 
 impl fmt::Display for Entrance {

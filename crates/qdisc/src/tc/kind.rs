@@ -38,6 +38,15 @@ pub struct Kind {
     pub(super) rules: fn(&Given<'_>, &mut Spec) -> Result<(), SpecError>,
     /// Options that a spec's string has before others than tc: each, and the one it precedes.
     pub(super) moved: &'static [(&'static str, &'static str)],
+    /// Other words of tc's for those of a choice.
+    pub(super) synonyms: &'static [(&'static str, &'static str)],
+    /// Options that tc refuses to take twice, `*` for all; of others the last one counts there.
+    pub(super) once: &'static [&'static str],
+    /// What `rules` derives options from: when words are laid over a running discipline, each of
+    /// these groups is as it runs unless one of the group is given.
+    pub(super) derived: &'static [&'static [&'static str]],
+    /// Resets what the given options say anew as a whole, before they are laid over what runs.
+    pub(super) renew: fn(&Given<'_>, &mut Spec),
 }
 
 impl Kind {
@@ -54,17 +63,28 @@ impl Kind {
         initial: || Spec::pfifo(1000),
         rules: |_, _| Ok(()),
         moved: &[],
+        synonyms: &[],
+        once: &[],
+        derived: &[],
+        renew: |_, _| {},
     };
 
     /// The option called `word`, and whether `word` switches it on (or names it) rather than
     /// off.
     pub fn option(&self, word: &str) -> Option<(&'static Opt, bool)> {
+        let word = self.meant(word);
         self.options.iter().find_map(|opt| match opt.unit {
             Unit::Choice(words) => words.contains(&word).then_some((opt, true)),
             Unit::Switch(Some(off)) if off == word => Some((opt, false)),
             _ if opt.name == word || opt.aliases.contains(&word) => Some((opt, true)),
             _ => None,
         })
+    }
+
+    /// The word of a choice that `word` is another name for; `word` itself if it is none.
+    pub(super) fn meant<'a>(&self, word: &'a str) -> &'a str {
+        let other = self.synonyms.iter().find(|(other, _)| *other == word);
+        other.map_or(word, |(_, meant)| meant)
     }
 
     /// Every word that may stand where an option is expected.
@@ -103,11 +123,17 @@ pub(super) struct Given<'a> {
     pub(super) options: Vec<(&'static Opt, Amount, Range<usize>)>,
     /// The discipline after `over`.
     pub(super) inner: Option<Spec>,
+    /// Whether it is read as tc does: of options that contradict each other the last one counts.
+    pub(super) as_tc: bool,
 }
 
 impl Given<'_> {
-    /// The discipline: its initial values, those given, and the rules between them.
-    pub(super) fn spec(&self) -> Result<Spec, SpecError> {
+    /// The discipline: its initial values or those of one that runs, those given, and the rules
+    /// between them.
+    pub(super) fn spec(&mut self, running: Option<&Spec>) -> Result<Spec, SpecError> {
+        if let Some(running) = running {
+            return self.laid_over(running);
+        }
         for opt in self.kind.options {
             if let Initial::Required(example) = opt.initial
                 && self.find(opt.name).is_none()
@@ -115,7 +141,38 @@ impl Given<'_> {
                 return Err(self.missing(opt.name, example));
             }
         }
-        let mut spec = (self.kind.initial)();
+        self.onto((self.kind.initial)())
+    }
+
+    /// A discipline of the same kind that runs, with the given options as they are given.
+    fn laid_over(&mut self, running: &Spec) -> Result<Spec, SpecError> {
+        let kept = self.kind.derived.iter();
+        let kept = kept.filter(|group| !group.iter().any(|name| self.has(name)));
+        let end = end_of(self.text);
+        let kept = kept.flat_map(|group| group.iter()).filter_map(|name| {
+            let (opt, _) = self.kind.option(name)?;
+            Some((opt, (opt.access.get)(running)?, end..end))
+        });
+        let kept: Vec<_> = kept.collect();
+        let over = self
+            .kind
+            .derived
+            .iter()
+            .find(|group| group.contains(&"over"));
+        if let Some(group) = over
+            && self.inner.is_none()
+            && !group.iter().any(|name| self.has(name))
+            && kept.iter().all(|(opt, ..)| !group.contains(&opt.name))
+        {
+            self.inner = running.inner();
+        }
+        self.options.extend(kept);
+        let mut spec = running.clone();
+        (self.kind.renew)(self, &mut spec);
+        self.onto(spec)
+    }
+
+    fn onto(&self, mut spec: Spec) -> Result<Spec, SpecError> {
         for (opt, amount, _) in &self.options {
             (opt.access.set)(&mut spec, *amount);
         }

@@ -4,6 +4,7 @@ use super::error::{SpecError, nearest};
 use super::kind::{Given, Kind, end_of, error, missing};
 use super::kinds::{ELSEWHERE, catalogue, kind};
 use super::opt::{Amount, Opt, Unit};
+use super::reading::Reader;
 use crate::spec::Spec;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -22,16 +23,31 @@ impl FromStr for Spec {
     /// # Errors
     /// [`SpecError`] says what is wrong, where, and what would be right.
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let mut words: Vec<Word<'_>> = words(text).collect();
-        let command = words.len() - skip_command(text, &words)?.len();
-        words.drain(..command);
-        // The line of `tc qdisc show`: the handle and its place stand after the name.
-        if words.get(1).is_some_and(|word| word.text.ends_with(':')) {
-            let place = words.len() - 1 - skip_command(text, &words[1..])?.len();
-            words.drain(1..=place);
-        }
-        spec(text, &words, DEEPEST)
+        whole(text, None, &mut Reader::default())
     }
+}
+
+/// A discipline from a string, laid over the one that runs.
+pub(super) fn whole(
+    text: &str,
+    running: Option<&Spec>,
+    reader: &mut Reader,
+) -> Result<Spec, SpecError> {
+    let mut words: Vec<Word<'_>> = words(text).collect();
+    if reader.as_tc {
+        // A log has its own words before the command.
+        let is_tc = |word: &Word<'_>| word.text.rsplit('/').next() == Some("tc");
+        let start = words.iter().position(is_tc).map_or(0, |place| place + 1);
+        words.drain(..start);
+    }
+    let command = words.len() - skip_command(text, &words)?.len();
+    words.drain(..command);
+    // The line of `tc qdisc show`: the handle and its place stand after the name.
+    if words.get(1).is_some_and(|word| word.text.ends_with(':')) {
+        let place = words.len() - 1 - skip_command(text, &words[1..])?.len();
+        words.drain(1..=place);
+    }
+    spec(text, &words, DEEPEST, running, reader)
 }
 
 /// Most disciplines inside one another; what makes sense has four (`tbf over htb over steer over
@@ -73,6 +89,12 @@ fn skip_command<'a, 'w>(text: &str, words: &'w [Word<'a>]) -> Result<&'w [Word<'
                 };
                 after
             }
+            "stab" => {
+                let what = "`stab` is not in Sojourn".to_string();
+                let wanted = "give its `overhead` and `mpu` to cake or tbf, and `linklayer atm` as \
+                              `atm` (cake) or as it is (tbf)";
+                return Err(error(text, word.at(), what).want(wanted.to_string()));
+            }
             _ => break,
         };
     }
@@ -84,8 +106,15 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// A discipline, and at most so many below it.
-fn spec(text: &str, words: &[Word<'_>], deepest: usize) -> Result<Spec, SpecError> {
+/// A discipline, and at most so many below it. What its words do not name stays as in `running`,
+/// if that is of the same kind.
+fn spec(
+    text: &str,
+    words: &[Word<'_>],
+    deepest: usize,
+    running: Option<&Spec>,
+    reader: &mut Reader,
+) -> Result<Spec, SpecError> {
     let Some((name, rest)) = words.split_first() else {
         let error = missing(text, "the discipline is missing".to_string());
         return Err(error.want(format!("it is one of {}", names())));
@@ -97,7 +126,11 @@ fn spec(text: &str, words: &[Word<'_>], deepest: usize) -> Result<Spec, SpecErro
     let Some(kind) = kind(name.text) else {
         return Err(unknown_kind(text, name));
     };
-    Given::read(text, kind, rest, below)?.spec()
+    let running = running.filter(|running| running.name() == kind.name);
+    let inner = running.and_then(Spec::inner);
+    let mut given = Given::new(text, kind);
+    given.read(rest, below, inner.as_ref(), reader)?;
+    given.spec(running)
 }
 
 fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
@@ -113,31 +146,43 @@ fn unknown_kind(text: &str, name: &Word<'_>) -> SpecError {
 }
 
 impl<'a> Given<'a> {
-    /// The options of a discipline, below which at most so many others stand.
-    fn read(
-        text: &'a str,
-        kind: &'static Kind,
-        words: &[Word<'_>],
-        below: usize,
-    ) -> Result<Self, SpecError> {
-        let mut given = Self {
+    /// Nothing is given yet.
+    const fn new(text: &'a str, kind: &'static Kind) -> Self {
+        Self {
             text,
             kind,
             options: Vec::new(),
             inner: None,
-        };
+            as_tc: false,
+        }
+    }
+
+    /// The options of a discipline, below which at most so many others stand; `inner` is the one
+    /// that runs below it.
+    fn read(
+        &mut self,
+        words: &[Word<'_>],
+        below: usize,
+        inner: Option<&Spec>,
+        reader: &mut Reader,
+    ) -> Result<(), SpecError> {
+        let kind = self.kind;
+        self.as_tc = reader.as_tc;
         let mut rest = words;
         while let Some((word, tail)) = rest.split_first() {
-            let (opt, on) = kind
-                .option(word.text)
-                .ok_or_else(|| given.unknown_option(word))?;
-            if given.has(opt.name) && !opt.repeats {
-                return Err(given.twice(opt, word));
+            let known = kind.option(word.text);
+            let (opt, on) = known.ok_or_else(|| self.unknown_option(word))?;
+            if self.has(opt.name) && !opt.repeats {
+                if !reader.as_tc || kind.once.contains(&"*") || kind.once.contains(&opt.name) {
+                    return Err(self.twice(opt, word));
+                }
+                self.forget(opt, word, reader);
             }
             rest = tail;
             let (amount, at) = match opt.unit {
                 Unit::Choice(words) => {
-                    let chosen = words.iter().position(|other| *other == word.text);
+                    let meant = kind.meant(word.text);
+                    let chosen = words.iter().position(|other| *other == meant);
                     (Amount::Number(chosen.unwrap_or(0) as u64), word.at())
                 }
                 Unit::Switch(_) => (Amount::Number(on.into()), word.at()),
@@ -149,25 +194,38 @@ impl<'a> Given<'a> {
                     continue;
                 }
                 Unit::Discipline => {
-                    given.inner = Some(spec(text, tail, below)?);
+                    self.inner = Some(spec(self.text, tail, below, inner, reader)?);
                     rest = &[];
                     (Amount::Number(0), word.at())
                 }
                 _ => {
                     let Some((value, tail)) = tail.split_first() else {
-                        let end = end_of(text);
-                        return Err(given.no_value(opt, end..end));
+                        let end = end_of(self.text);
+                        return Err(self.no_value(opt, end..end));
                     };
                     if kind.option(value.text).is_some() {
-                        return Err(given.no_value(opt, value.at()));
+                        return Err(self.no_value(opt, value.at()));
                     }
                     rest = tail;
-                    (given.amount(opt, value)?, value.at())
+                    (self.amount(opt, value, reader)?, value.at())
                 }
             };
-            given.options.push((opt, amount, at));
+            self.options.push((opt, amount, at));
         }
-        Ok(given)
+        Ok(())
+    }
+
+    /// Takes an option that is given again as tc does: the later one counts.
+    fn forget(&mut self, opt: &Opt, word: &Word<'_>, reader: &mut Reader) {
+        if let Some(place) = self
+            .options
+            .iter()
+            .position(|(own, ..)| own.name == opt.name)
+        {
+            let (_, amount, _) = self.options.remove(place);
+            let (before, now) = (opt.with_name(amount), word.text);
+            reader.note(format!("`{before}` is overridden: `{now}` comes later"));
+        }
     }
 
     fn twice(&self, opt: &Opt, word: &Word<'_>) -> SpecError {
@@ -201,11 +259,20 @@ impl<'a> Given<'a> {
         error(self.text, at, what).of(opt.name).want(opt.wanted())
     }
 
-    fn amount(&self, opt: &'static Opt, value: &Word<'_>) -> Result<Amount, SpecError> {
+    fn amount(
+        &self,
+        opt: &'static Opt,
+        value: &Word<'_>,
+        reader: &mut Reader,
+    ) -> Result<Amount, SpecError> {
         let text = value.text;
         let at = || value.at();
         let bad = |what: String| error(self.text, at(), what).of(opt.name).want(opt.wanted());
         let unreadable = || bad(format!("`{text}` is not what `{}` takes", opt.name));
+        if let Some(number) = reader.bare(opt, text) {
+            self.in_range(opt, number, value)?;
+            return Ok(Amount::Number(number));
+        }
         let unfit = |error: UnitError| {
             if error.lacks_unit() {
                 bad(format!("`{} {text}` needs a unit", opt.name))

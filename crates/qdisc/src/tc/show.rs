@@ -15,8 +15,7 @@ impl Spec {
     fn below(&self) -> Option<Self> {
         match self {
             Self::Tbf { inner, .. } if matches!(**inner, Self::Fifo(FifoParams::Bytes(_))) => None,
-            Self::Htb { inner, .. } | Self::Tbf { inner, .. } => Some((**inner).clone()),
-            _ => self.unsteered(),
+            _ => self.inner(),
         }
     }
 }

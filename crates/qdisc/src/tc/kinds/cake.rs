@@ -8,8 +8,8 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, from, json, kept, opt,
-    options, ours, repeats, stat, stats, switch, when,
+    Amount, Datum, Json, Opt, RATE, Stat, TIME, Unit, When, choice, from, json, kept, opt, options,
+    ours, repeats, stat, stats, switch, when,
 };
 use crate::{AckFilter, DiffServ, Framing, Isolation, LinkLayer, WORKERS};
 use alloc::format;
@@ -35,14 +35,21 @@ const BANDWIDTH: Opt = opt(
     kept!(
         CakeParams;
         |cake| cake.bandwidth.amount().or(Some(Amount::Word("unlimited")));
-        |cake, amount| cake.bandwidth = Some(Rate::of(amount)).filter(|rate| !rate.is_zero())
+        |cake, amount| {
+            cake.bandwidth = Some(Rate::of(amount)).filter(|rate| !rate.is_zero());
+            cake.autorate = false
+        }
     ),
     "rate of the shaper",
 );
 const UNLIMITED: Opt = switch(
     "unlimited",
     None,
-    Access::NONE,
+    kept!(
+        CakeParams;
+        |_cake| None;
+        |cake, _amount| (cake.bandwidth, cake.autorate) = (None, false)
+    ),
     "no shaper: the link below holds packets back",
 );
 options! { CakeParams;
@@ -134,35 +141,68 @@ const fn on(opt: Opt) -> Opt {
 }
 
 fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
-    if given.has("unlimited") && given.has("bandwidth") {
+    if given.has("unlimited") && given.has("bandwidth") && !given.as_tc {
         return Err(given.wrong(
             "unlimited",
             "`bandwidth` and `unlimited` contradict each other".to_string(),
             "give one of them".to_string(),
         ));
     }
-    // As in tc, `overhead` counts from the network header unless `raw` is the word before it.
-    let mut is_raw = false;
-    for (opt, _, at) in &given.options {
-        let link = CakeParams::of_mut(spec).map(|cake| &mut cake.link.raw);
-        match (&given.text[at.clone()], opt.name) {
-            ("via-ethernet", _) => is_raw = false,
-            (word, "raw") => is_raw = word == "raw",
-            (_, "overhead") => {}
-            _ => continue,
-        }
-        if let Some(raw) = link.filter(|_| &given.text[at.clone()] != "via-ethernet") {
-            *raw = is_raw;
-        }
+    // As in tc, whose later words switch it off.
+    if given.has("autorate-ingress")
+        && !given.as_tc
+        && CakeParams::of(spec).is_some_and(|cake| !cake.autorate)
+    {
+        return Err(given.wrong(
+            "autorate-ingress",
+            "a rate after `autorate-ingress` switches it off".to_string(),
+            "give `autorate-ingress` last, or leave it out".to_string(),
+        ));
+    }
+    // As in tc, `overhead` counts from the network header unless there is a `raw`.
+    let Some(cake) = CakeParams::of_mut(spec) else {
+        return Ok(());
+    };
+    let mut words = overhead_words(given);
+    if let Some(first) = words.next() {
+        cake.link.raw = first == "raw" || words.any(|word| word == "raw");
     }
     Ok(())
+}
+
+/// The words given that set the overhead of a packet.
+fn overhead_words<'a>(given: &'a Given<'_>) -> impl Iterator<Item = &'static str> + 'a {
+    let words = given
+        .options
+        .iter()
+        .filter_map(|(opt, amount, _)| match opt.name {
+            "raw" => Some(LinkLayer::WORDS[amount.number() as usize]),
+            "overhead" => Some(opt.name),
+            _ => None,
+        });
+    words.filter(|word| *word != "via-ethernet")
+}
+
+/// tc adds the overheads of its words up from zero, whatever runs.
+fn renew(given: &Given<'_>, spec: &mut Spec) {
+    if let Some(cake) = CakeParams::of_mut(spec)
+        && overhead_words(given).next().is_some()
+    {
+        cake.link.overhead = 0;
+    }
 }
 
 /// In tc's order.
 const OPTIONS: [Opt; COUNT] = [
     from(BANDWIDTH, "unlimited"),
     UNLIMITED,
-    json(AUTORATE, Json::Named("autorate")),
+    json(
+        AUTORATE,
+        Json::Made("autorate", |spec| {
+            let word = || Value::Text("autorate-ingress".to_string());
+            CakeParams::of(spec)?.autorate.then(word)
+        }),
+    ),
     json(TINS_BY, Json::Named("diffserv")),
     json(ISOLATION, Json::Named("flowmode")),
     both(NAT),
@@ -178,8 +218,7 @@ const OPTIONS: [Opt; COUNT] = [
     repeats(json(
         LINK,
         Json::Made("raw", |spec| {
-            let raw = CakeParams::of(spec)?.link.raw;
-            raw.then_some(Value::Bool(true))
+            Some(Value::Bool(CakeParams::of(spec)?.link.raw))
         }),
     )),
     json(
@@ -187,7 +226,8 @@ const OPTIONS: [Opt; COUNT] = [
         Json::Made("atm", |spec| {
             let link = CakeParams::of(spec)?.link;
             let word = link.framing.word().to_string();
-            (!link.raw).then_some(Value::Text(word))
+            let is_told = !link.raw || link.framing != Framing::None;
+            is_told.then_some(Value::Text(word))
         }),
     ),
     from(OVERHEAD, "0"),
@@ -216,6 +256,9 @@ const AUTORATE_AT: usize = 2;
 /// How many there are.
 const COUNT: usize = 18;
 
+/// tc's other word for a mode.
+const SYNONYMS: &[(&str, &str)] = &[("diffserv", "diffserv4")];
+
 /// What `tc -s` has of either kind, and what else.
 macro_rules! own_stats {
     ($($more:ident)?) => {
@@ -243,6 +286,9 @@ pub(super) const CAKE: Kind = Kind {
     stats: own_stats!(),
     initial: || Spec::Cake(CakeParams::default()),
     rules,
+    synonyms: SYNONYMS,
+    once: &["internet"],
+    renew,
     ..Kind::BARE
 };
 
@@ -262,6 +308,9 @@ pub(super) const CAKE_MQ: Kind = Kind {
         cake: CakeParams::default(),
     },
     rules,
+    synonyms: SYNONYMS,
+    once: &["internet"],
+    renew,
     ..Kind::BARE
 };
 

@@ -145,6 +145,14 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
         RedUnit::Packets => 1,
     };
     red.weight = weight(given, red, mean)?;
+    // As in the kernel.
+    if red.nodrop && !red.ecn {
+        return Err(given.wrong(
+            "nodrop",
+            "`nodrop` of red has no meaning without `ecn`".to_string(),
+            "give `ecn` too, or leave `nodrop` out".to_string(),
+        ));
+    }
     Ok(())
 }
 
@@ -245,4 +253,12 @@ pub(super) const RED: Kind = Kind {
     },
     rules,
     moved: &[("adaptive", "ecn")],
+    derived: &[
+        &["limit"],
+        &["min"],
+        &["max"],
+        &["avpkt"],
+        &["burst", "weight"],
+    ],
+    ..Kind::BARE
 };

@@ -6,8 +6,8 @@ use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
 use crate::tc::kind::{Given, Kind};
 use crate::tc::opt::{
-    Access, Amount, Json, Opt, SIZE, TIME, Unit, When, also, from, json, opt, options, ours, over,
-    plain, required, when,
+    Access, Amount, Json, Opt, SIZE, TIME, Unit, When, also, from, json, kept, opt, options, ours,
+    over, plain, required, when,
 };
 use alloc::boxed::Box;
 use alloc::format;
@@ -20,10 +20,15 @@ options! { TbfParams;
     PEAKRATE: rate peakrate, "rate of a second, small bucket";
     MTU: size mtu, "size of the second bucket; longer packets are dropped";
 }
+/// A bucket holds what its bytes are on the link, with `overhead` and cells.
+const FULL: Json = Json::Made("burst", |spec| {
+    let tbf = TbfParams::of(spec)?;
+    Some(int(tbf.size(tbf.burst)))
+});
 /// tc reports it beside a peak rate only.
 const MINBURST: Json = Json::Made("minburst", |spec| {
     let tbf = TbfParams::of(spec).filter(|tbf| tbf.peakrate.is_some())?;
-    tbf.mtu.map(int)
+    tbf.mtu.map(|mtu| int(tbf.size(mtu)))
 });
 const LIMIT: Opt = {
     let meaning = "bytes waiting for tokens at most";
@@ -51,14 +56,16 @@ options! { TbfParams;
 }
 const LINKLAYER: Opt = opt(
     "linklayer",
-    Unit::Word(&["ethernet"]),
-    (0, 0),
-    Access {
-        get: |_| Some(Amount::Word("ethernet")),
-        ..Access::NONE
-    },
-    "framing of the link below",
+    Unit::Word(&LAYERS),
+    (0, 2),
+    kept!(
+        TbfParams;
+        |tbf| Some(Amount::Word(LAYERS[usize::from(tbf.atm)]));
+        |tbf, amount| tbf.atm = amount.number() > 0
+    ),
+    "framing of the link below: with atm (or adsl) 53 bytes are charged for each 48 begun",
 );
+const LAYERS: [&str; 3] = ["ethernet", "atm", "adsl"];
 const OVER: Opt =
     over("the discipline that holds the packets, instead of `limit` or `latency`; must come last");
 
@@ -82,9 +89,9 @@ fn limit(spec: &Spec) -> Option<u64> {
 fn latency(spec: &Spec) -> Option<Span> {
     let (tbf, limit) = (TbfParams::of(spec)?, limit(spec)?);
     let above = |bucket: u64| limit.checked_sub(bucket);
-    let rate = above(tbf.burst).map(|bytes| tbf.rate.time_for(bytes));
+    let rate = above(tbf.size(tbf.burst)).map(|bytes| tbf.rate.time_for(bytes));
     let peak = tbf.peakrate.zip(tbf.mtu);
-    let peak = peak.and_then(|(peak, mtu)| above(mtu).map(|bytes| peak.time_for(bytes)));
+    let peak = peak.and_then(|(peak, mtu)| above(tbf.size(mtu)).map(|bytes| peak.time_for(bytes)));
     rate.max(peak)
 }
 
@@ -111,13 +118,6 @@ fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
                 show_rate(tbf.rate)
             ),
             "the second bucket bounds how fast a full first one is sent".to_string(),
-        ));
-    }
-    if u64::from(tbf.mpu) > tbf.burst {
-        return Err(given.wrong(
-            "mpu",
-            "`mpu` is larger than `burst`: no packet could pass".to_string(),
-            format!("it can be 0 to {}", tbf.burst),
         ));
     }
     let inner = Box::new(inner(given, &tbf)?);
@@ -171,7 +171,10 @@ pub(super) const TBF: Kind = Kind {
     example: "tbf rate 20mbit burst 5kb latency 50ms",
     options: &[
         required(RATE_OF_TOKENS, "rate 20mbit"),
-        also(required(BURST, "burst 5kb"), &["buffer", "maxburst"]),
+        also(
+            json(required(BURST, "burst 5kb"), FULL),
+            &["buffer", "maxburst"],
+        ),
         PEAKRATE,
         also(
             json(from(MTU, "none; required with `peakrate`"), MINBURST),
@@ -181,7 +184,7 @@ pub(super) const TBF: Kind = Kind {
         also(from(LATENCY, "`limit`"), &["lat"]),
         plain(when(MPU, When::On, When::Never)),
         plain(when(OVERHEAD, When::On, When::On)),
-        when(LINKLAYER, When::Never, When::Never),
+        when(LINKLAYER, When::Changed, When::Changed),
         ours(from(OVER, "a bfifo with tbf's limit")),
     ],
     initial: || Spec::Tbf {
@@ -189,6 +192,12 @@ pub(super) const TBF: Kind = Kind {
         inner: Box::new(Spec::bfifo(0)),
     },
     rules,
-    moved: &[("mpu", "limit"), ("overhead", "limit")],
+    moved: &[
+        ("mpu", "limit"),
+        ("overhead", "limit"),
+        ("linklayer", "limit"),
+    ],
+    once: &["*"],
+    derived: &[&["limit", "latency", "over"]],
     ..Kind::BARE
 };

@@ -163,7 +163,7 @@ fn red() -> impl Strategy<Value = Spec> {
                     adaptive: on[0],
                     ecn: on[1],
                     harddrop: on[2],
-                    nodrop: on[3],
+                    nodrop: on[1] && on[3],
                     gentle: on[4],
                     wait: on[6],
                     spare: on[7],
@@ -196,18 +196,22 @@ fn tbf() -> impl Strategy<Value = TbfParams> {
         peak,
         0_u32..=65_535,
         0_i32..=65_535,
+        any::<bool>(),
     )
-        .prop_map(|(rate, burst, (peakrate, mtu, alone), mpu, overhead)| {
-            let peakrate = peakrate.filter(|peak| *peak > rate);
-            TbfParams {
-                rate,
-                burst,
-                peakrate,
-                mtu: (peakrate.is_some() || alone).then_some(mtu),
-                mpu,
-                overhead,
-            }
-        })
+        .prop_map(
+            |(rate, burst, (peakrate, mtu, alone), mpu, overhead, atm)| {
+                let peakrate = peakrate.filter(|peak| *peak > rate);
+                TbfParams {
+                    rate,
+                    burst,
+                    peakrate,
+                    mtu: (peakrate.is_some() || alone).then_some(mtu),
+                    mpu,
+                    overhead,
+                    atm,
+                }
+            },
+        )
 }
 
 fn steer() -> impl Strategy<Value = Spec> {
@@ -277,7 +281,7 @@ fn cake() -> impl Strategy<Value = CakeParams> {
 }
 
 /// Every valid spec.
-fn any_spec() -> impl Strategy<Value = Spec> {
+pub(super) fn any_spec() -> impl Strategy<Value = Spec> {
     let leaf = prop_oneof![
         (1_u32..).prop_map(Spec::pfifo),
         size().prop_map(Spec::bfifo),

@@ -194,6 +194,15 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
         "tbf rate 500Kbit burst 5Kb peakrate 1Mbit mtu 1540b limit 9495b",
     ),
     (
+        "tbf rate 1mbit burst 5kb linklayer adsl overhead 10 latency 50ms",
+        "tbf rate 1Mbit burst 5Kb overhead 10 linklayer atm limit 11370b",
+    ),
+    (
+        "cake mpu 64 raw diffserv pppoe-ptm",
+        "cake bandwidth unlimited diffserv4 triple-isolate nonat nowash no-ack-filter split-gso \
+             rtt 100ms raw ptm overhead 30 mpu 64",
+    ),
+    (
         "tbf rate 256kbit buffer 1600/8 lat 11.2ms mpu 64 overhead 18 linklayer ethernet",
         "tbf rate 256Kbit burst 1600b mpu 64 overhead 18 limit 1958b",
     ),
@@ -516,9 +525,26 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "tbf rate 1mbit burst 5kb linklayer atm latency 50ms",
-        "`atm` is not what `linklayer` takes; one of ethernet",
-        "atm",
+        "tbf rate 1mbit burst 5kb linklayer ptm latency 50ms",
+        "`ptm` is not what `linklayer` takes; one of ethernet, atm, adsl",
+        "ptm",
+    ),
+    (
+        "red limit 400000 avpkt 1000 nodrop",
+        "`nodrop` of red has no meaning without `ecn`; give `ecn` too, or leave `nodrop` out",
+        "nodrop",
+    ),
+    (
+        "cake autorate-ingress bandwidth 20mbit",
+        "a rate after `autorate-ingress` switches it off; give `autorate-ingress` last, or leave \
+             it out",
+        "autorate-ingress",
+    ),
+    (
+        "tc qdisc add dev eth0 root handle 1: stab overhead 44 linklayer atm fq_codel",
+        "`stab` is not in Sojourn; give its `overhead` and `mpu` to cake or tbf, and `linklayer \
+             atm` as `atm` (cake) or as it is (tbf)",
+        "stab",
     ),
     (
         "tbf rate 1mbit burst 5kb over fq_codel targte 5ms",

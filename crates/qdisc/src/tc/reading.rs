@@ -1,0 +1,90 @@
+//! How a queue's string is read: on its own or over what runs, strictly or as tc reads it.
+
+use super::entrance::{self, Entrance};
+use super::error::SpecError;
+use super::opt::{Opt, Unit};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_units::{UnitError, parse_rate, parse_span};
+
+/// How a queue's string is read. By default on its own and strictly, as [`Entrance`] is.
+///
+/// ```
+/// use sojourn_qdisc::{Entrance, Reading};
+/// let running: Entrance = "cake bandwidth 20mbit nat".parse()?;
+/// let reading = Reading { running: Some(&running), ..Reading::default() };
+/// let changed = reading.read("cake rtt 50ms")?.queue;
+/// assert_eq!(changed, "cake bandwidth 20mbit nat rtt 50ms".parse()?);
+/// # Ok::<(), sojourn_qdisc::SpecError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading<'a> {
+    /// The queue that runs. As with `tc qdisc change`, options that the string does not name stay
+    /// as they are, if both are of the same kind.
+    pub running: Option<&'a Entrance>,
+    /// Read as tc does: of an option that is given twice the last one counts, and numbers without
+    /// a unit are bit/s or microseconds.
+    pub as_tc: bool,
+}
+
+/// A queue that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// The queue.
+    pub queue: Entrance,
+    /// What words were taken for, where tc's reading may surprise: a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Reading<'_> {
+    /// Reads a queue.
+    ///
+    /// # Errors
+    /// As those of an [`Entrance`].
+    pub fn read(self, text: &str) -> Result<Taken, SpecError> {
+        let mut reader = Reader {
+            as_tc: self.as_tc,
+            notes: Vec::new(),
+        };
+        let queue = entrance::read(text, self.running, &mut reader)?;
+        let notes = reader.notes;
+        Ok(Taken { queue, notes })
+    }
+}
+
+/// What reads the words of a discipline and of those below it.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) as_tc: bool,
+    notes: Vec<String>,
+}
+
+impl Reader {
+    pub(super) fn note(&mut self, what: String) {
+        self.notes.push(what);
+    }
+
+    /// What tc takes a number without a unit for, if that is how words are read.
+    pub(super) fn bare(&mut self, opt: &Opt, text: &str) -> Option<u64> {
+        let (unit, error) = match opt.unit {
+            Unit::Rate => ("bit", parse_rate(text).err()?),
+            Unit::Time => ("us", parse_span(text).err()?),
+            _ => return None,
+        };
+        if !self.as_tc || !error.lacks_unit() {
+            return None;
+        }
+        let whole = format!("{text}{unit}");
+        let number = match opt.unit {
+            Unit::Rate => parse_rate(&whole).map(|rate| rate.as_bps()),
+            _ => parse_span(&whole).map(|span| span.as_nanos()),
+        };
+        let number = number.map_err(|_: UnitError| ()).ok()?;
+        self.note(format!(
+            "`{} {text}` has no unit: tc takes it for {whole}",
+            opt.name
+        ));
+        Some(number)
+    }
+}
