@@ -15,11 +15,12 @@ use std::path::PathBuf;
 /// Ask a running bridge, or change it
 ///
 /// The bridge listens where its `--control` says, the service's at the default. A change keeps
-/// every packet; a wrong one changes nothing.
+/// every packet and says what was before and after it; a wrong one changes nothing.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn ctl stats
-  sojourn ctl change up fq_codel target 10ms
+  sojourn ctl change up cake rtt 50ms
+  sojourn ctl replace up fq_codel
   sojourn ctl --pair wan rate down 80mbit
   sojourn ctl reload --dry-run
   sojourn ctl capture | tshark -r -")]
@@ -46,14 +47,16 @@ enum Request {
     /// Print the statistics of both directions, as `tc -s qdisc` does
     Stats,
 
-    /// Give one direction another queue, or other parameters
-    Change {
-        side: Way,
+    /// Change one direction's queue as `tc qdisc change` does
+    ///
+    /// What the words do not name stays as it runs. Another kind of queue takes the packets of the
+    /// one that runs and begins with its defaults; one without a rate is refused where one shapes.
+    Change(QueueArgs),
 
-        /// The queue, in tc's notation
-        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        spec: Vec<String>,
-    },
+    /// Give one direction a queue as `tc qdisc add` does
+    ///
+    /// What the words do not name has its default: a shaper's rate too. No packet is lost.
+    Replace(QueueArgs),
 
     /// Give one direction another rate
     Rate {
@@ -76,6 +79,28 @@ enum Request {
     Circuits(CircuitsArgs),
 
     Capture(CaptureArgs),
+}
+
+/// A queue for a direction.
+#[derive(Args)]
+struct QueueArgs {
+    /// Read the queue as tc does: the last of several words counts, and numbers may lack units
+    #[arg(long)]
+    tc: bool,
+
+    side: Way,
+
+    /// The queue, in tc's notation
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    spec: Vec<String>,
+}
+
+impl QueueArgs {
+    /// As the bridge reads it.
+    fn request(&self, command: &str) -> Value {
+        let (side, spec) = (self.side.name(), self.spec.join(" "));
+        json!({"command": command, "side": side, "spec": spec, "tc": self.tc})
+    }
 }
 
 /// A direction of the bridge.
@@ -102,9 +127,8 @@ impl CtlArgs {
         let mut request = match &self.request {
             Request::Stats if self.json => json!({"command": "stats"}),
             Request::Stats => json!({"command": "text"}),
-            Request::Change { side, spec } => {
-                json!({"command": "change", "side": side.name(), "spec": spec.join(" ")})
-            }
+            Request::Change(queue) => queue.request("change"),
+            Request::Replace(queue) => queue.request("replace"),
             Request::Rate { side, rate } => {
                 json!({"command": "rate", "side": side.name(), "rate": rate})
             }
@@ -158,9 +182,23 @@ pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
         }
         print(&format!("{}\n", lines.join("\n")))?;
     } else {
-        let side = answer["side"].as_str().unwrap_or_default();
-        let is_now = answer["spec"].as_str().or(answer["rate"].as_str());
-        print(&format!("{side}: {}\n", is_now.unwrap_or_default()))?;
+        print(&changed(&answer))?;
     }
     Ok(0)
+}
+
+/// What was before a change and what is after it, and what words were taken for.
+fn changed(answer: &Value) -> String {
+    let text = |name: &str| answer[name].as_str().unwrap_or_default();
+    let side = text("side");
+    let notes = answer["notes"].as_array().into_iter().flatten();
+    let notes = notes.filter_map(Value::as_str);
+    let notes: String = notes
+        .map(|note| format!("{side} note:   {note}\n"))
+        .collect();
+    format!(
+        "{side} before: {}\n{side} after:  {}\n{notes}",
+        text("before"),
+        text("after")
+    )
 }

@@ -182,7 +182,8 @@ fn ctl_asks_and_changes() {
     assert!(said.starts_with("qdisc pfifo 8001: dev b1 root"), "{said}");
     let (code, said) = ctl("change up fq_codel target 7ms");
     assert!(code == Some(0) && said.contains("target 7ms"), "{said}");
-    assert_eq!(ctl("rate down 20mbit"), (Some(0), "down: 20Mbit\n".into()));
+    let said = "down before: no limit\ndown after:  20Mbit\n";
+    assert_eq!(ctl("rate down 20mbit"), (Some(0), said.into()));
     let (code, said) = ctl("rate down 0");
     assert!(code == Some(2) && said.contains("above zero"), "{said}");
     let (_, said) = ctl("--json stats");
@@ -193,6 +194,60 @@ fn ctl_asks_and_changes() {
     );
     process.interrupt();
     assert_eq!(ctl("stats").0, Some(1), "nobody is there any more");
+}
+
+/// As tc's `change`: what is not named stays, and a shaper's rate is not lost by the way.
+#[test]
+fn a_change_is_laid_over_what_runs() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let process = bridge(&link, "a1 b1 --control control", dir.path());
+    let ctl = |words: &str| ctl(dir.path(), words);
+    let words = "bandwidth 20mbit overhead 44 atm dual-srchost nat";
+    assert_eq!(ctl(&format!("replace up cake {words}")).0, Some(0));
+    let shown = |rtt: &str, rate: &str| {
+        format!(
+            "cake bandwidth {rate} diffserv3 dual-srchost nat nowash no-ack-filter split-gso rtt \
+             {rtt} atm overhead 44"
+        )
+    };
+    let both = |before: String, after: String| format!("up before: {before}\nup after:  {after}\n");
+    let wanted = both(shown("100ms", "20Mbit"), shown("50ms", "20Mbit"));
+    assert_eq!(ctl("change up cake rtt 50ms"), (Some(0), wanted));
+    let (_, text) = ctl("stats");
+    assert!(
+        text.contains("bandwidth 20Mbit diffserv3 dual-srchost nat"),
+        "{text}"
+    );
+    let (code, said) = ctl("change up fq_codel");
+    assert!(
+        code == Some(2) && said.contains("up shapes to 20Mbit"),
+        "{said}"
+    );
+    let wanted = both(shown("50ms", "20Mbit"), shown("50ms", "unlimited"));
+    let note = "up note:   the shaper's rate of 20Mbit is gone\n";
+    assert_eq!(ctl("change up cake unlimited"), (Some(0), wanted + note));
+    // The words of a log, as tc takes them.
+    let (code, said) = ctl("change --tc up cake bandwidth 9000000 besteffort diffserv4");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("bandwidth 9Mbit diffserv4 dual-srchost"),
+        "{said}"
+    );
+    assert!(
+        said.contains("up note:   `besteffort` is overridden"),
+        "{said}"
+    );
+    let (_, history) = ctl("history");
+    assert!(
+        history.contains("rtt 100ms atm overhead 44 -> cake"),
+        "{history}"
+    );
+    passes(&link);
+    process.interrupt();
 }
 
 /// Kilobytes of memory that a process has.

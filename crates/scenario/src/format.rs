@@ -405,8 +405,9 @@ table! {
         duplicate: Option<ChanceWords>,
         /// Where the node is from then on, east and north, of a radio.
         position: Option<Vec<Length>>,
-        /// Its queue from then on, in tc's words. The same kind takes the new parameters and
-        /// keeps its state, another kind begins afresh.
+        /// Its queue from then on, in tc's words: all of it, an option that is not named has its
+        /// default. The same kind takes the new parameters and keeps its state, another kind
+        /// begins afresh.
         qdisc: Option<Queue>,
     }
 }

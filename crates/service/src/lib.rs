@@ -14,6 +14,7 @@
 )]
 
 mod capture;
+mod change;
 mod circuits;
 mod control;
 mod difference;

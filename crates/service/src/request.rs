@@ -5,6 +5,7 @@
 //! | `stats` | `{"command":"stats"}` |
 //! | `text` | `{"command":"text"}` |
 //! | `change up codel limit 100` | `{"command":"change","side":"up","spec":"codel limit 100"}` |
+//! | `replace up codel` | `{"command":"replace","side":"up","spec":"codel"}` |
 //! | `rate down 20mbit` | `{"command":"rate","side":"down","rate":"20mbit"}` |
 //! | `history` | `{"command":"history"}` |
 //! | `reload` | `{"command":"reload"}` |
@@ -12,23 +13,22 @@
 //! | `capture` | `{"command":"capture","places":["left","right"],"snap_len":192}` |
 //! | `top` | `{"command":"top","flows":20,"order":"rate"}` |
 //!
-//! The first four, `capture` and `top` may name a pair: `stats wan`, `change wan up codel`,
-//! `"pair":"wan"`; what limits a capture is `"frames":1000` and `"duration":"10s"`. An answer is
+//! The first five, `capture` and `top` may name a pair: `stats wan`, `change wan up codel`,
+//! `"pair":"wan"`; `change` and `replace` with `"tc":true` read the queue as tc does; what limits a capture is `"frames":1000` and `"duration":"10s"`. An answer is
 //! `{"ok":true,...}` or `{"ok":false,"error":"..."}`. A wrong request changes nothing. What follows
 //! the answer to `capture` is pcapng, until it ends or the client does; whatever the client sends
 //! ends it.
 
 use crate::Fleet;
 use crate::capture::{Place, Wanted};
+use crate::change::{ChangeError, Words};
 use crate::fleet::AskError;
 use crate::flows::Order;
 use crate::reload::ReloadError;
 use crate::{circuits, top};
 use serde_json::{Map, Value, json};
 use sojourn_bridge::{CAPTURED, Side};
-use sojourn_qdisc::{Entrance, SpecError};
-use sojourn_units::{Rate, UnitError, parse_rate, parse_span, show_rate};
-use sojourn_world::LineRate;
+use sojourn_units::{Rate, UnitError, parse_rate, parse_span};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub(crate) enum Request {
     Stats(Option<String>),
     /// The same as text.
     Text(Option<String>),
-    /// Another queue, or other parameters; without a word on super-packets that stays as it is.
-    Change(Option<String>, Side, Entrance),
+    /// Other parameters of a queue, or another queue.
+    Change(Option<String>, Side, Words),
     /// Another rate; none: no limit.
     Rate(Option<String>, Side, Option<Rate>),
     /// What was changed, and by whom.
@@ -69,6 +69,8 @@ enum Refused {
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error(transparent)]
+    Change(#[from] ChangeError),
+    #[error(transparent)]
     Reload(#[from] ReloadError),
     #[error("the connection: {0}")]
     Connection(#[from] std::io::Error),
@@ -93,23 +95,10 @@ impl Request {
                 json!({"ok": true, "stats": stats.collect::<Map<_, _>>()})
             }
             Self::Text(pair) => json!({"ok": true, "text": fleet.text_of(pair.as_deref())?}),
-            Self::Change(pair, side, queue) => {
-                let text = queue.to_string();
-                let pair = fleet.change(by, pair.as_deref(), |bridge| {
-                    bridge.reconfigure(|config| {
-                        let direction = config.side(side);
-                        direction.qdisc = queue.spec;
-                        direction.split_gso = queue.split_gso.or(direction.split_gso);
-                    })
-                })?;
-                json!({"ok": true, "pair": pair, "side": side.name(), "spec": text})
+            Self::Change(pair, side, words) => {
+                fleet.change_queue(by, pair.as_deref(), side, &words)?
             }
-            Self::Rate(pair, side, rate) => {
-                let text = rate.map_or("unlimited".to_owned(), show_rate);
-                let rate = rate.map_or(LineRate::Infinite, LineRate::Fixed);
-                let pair = fleet.set_rate(by, pair.as_deref(), side, rate)?;
-                json!({"ok": true, "pair": pair, "side": side.name(), "rate": text})
-            }
+            Self::Rate(pair, side, rate) => fleet.change_rate(by, pair.as_deref(), side, rate)?,
             Self::History => json!({"ok": true, "history": fleet.all_history()}),
             Self::Reload { dry_run } => {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
@@ -139,8 +128,8 @@ pub(crate) enum Wrong {
     #[error("`{0}` is not a side; there are `up` and `down`")]
     Side(String),
     #[error(
-        "`{0}` is not a command; there are stats, text, change, rate, history, reload, circuits, \
-         capture and top"
+        "`{0}` is not a command; there are stats, text, change, replace, rate, history, reload, \
+         circuits, capture and top"
     )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
@@ -157,8 +146,8 @@ pub(crate) enum Wrong {
     Order,
     #[error("`duration`: {0}")]
     Duration(UnitError),
-    #[error(transparent)]
-    Spec(#[from] SpecError),
+    #[error("`tc` is true or false")]
+    Tc,
     #[error(transparent)]
     Rate(#[from] RateError),
 }
@@ -205,9 +194,17 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
     match field("command")? {
         "stats" => Ok(Request::Stats(pair)),
         "text" => Ok(Request::Text(pair)),
-        "change" => {
-            let spec = field("spec")?.parse::<Entrance>();
-            Ok(Request::Change(pair, side()?, spec?))
+        command @ ("change" | "replace") => {
+            let as_tc = match &object["tc"] {
+                Value::Null => Some(false),
+                as_tc => as_tc.as_bool(),
+            };
+            let words = Words {
+                text: field("spec")?.to_owned(),
+                replaces: command == "replace",
+                as_tc: as_tc.ok_or(Wrong::Tc)?,
+            };
+            Ok(Request::Change(pair, side()?, words))
         }
         "rate" => {
             let side = side()?;
@@ -319,7 +316,7 @@ fn of_words(text: &str) -> Value {
                 other => other.into(),
             };
         }
-        "change" | "rate" => {
+        "change" | "replace" | "rate" => {
             let is_side = |word: &str| Side::BOTH.iter().any(|side| side.name() == word);
             let (mut word, mut value) = first(&rest);
             if !is_side(&word) && is_side(&first(&value).0) {
@@ -341,7 +338,11 @@ mod tests {
 
     #[test]
     fn words_and_objects_mean_the_same() {
-        let codel: Entrance = "codel limit 100".parse().unwrap();
+        let codel = |replaces| Words {
+            text: "codel limit 100".into(),
+            replaces,
+            as_tc: false,
+        };
         for (words, object, request) in [
             ("stats", r#"{"command":"stats"}"#, Request::Stats(None)),
             (
@@ -384,7 +385,12 @@ mod tests {
             (
                 "change up codel limit 100",
                 r#"{"command":"change","side":"up","spec":"codel limit 100"}"#,
-                Request::Change(None, Side::Up, codel),
+                Request::Change(None, Side::Up, codel(false)),
+            ),
+            (
+                "replace wan up codel limit 100",
+                r#"{"command":"replace","pair":"wan","side":"up","spec":"codel limit 100"}"#,
+                Request::Change(Some("wan".into()), Side::Up, codel(true)),
             ),
             (
                 "rate  down  20mbit",
@@ -409,8 +415,10 @@ mod tests {
             ("rate up 0", "above zero"),
             ("rate wan left 1mbit", "`wan` is not a side"),
             ("reload now", "in words it is `reload dry-run`"),
-            ("change up fq_codel target 5", "`target 5` needs a unit"),
-            ("change up codle", "codel"),
+            (
+                r#"{"command":"change","side":"up","spec":"codel","tc":1}"#,
+                "`tc` is true or false",
+            ),
             ("{", "not JSON"),
             ("{}", "`command` is missing"),
             (r#"{"command":1}"#, "`command` is missing or not a text"),

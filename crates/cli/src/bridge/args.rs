@@ -3,7 +3,7 @@
 use crate::WrongInput;
 use clap::{Args, ValueEnum};
 use sojourn_capture::SNAP_LEN;
-use sojourn_qdisc::{Entrance, SpecError, WORKERS};
+use sojourn_qdisc::{Entrance, Reading, WORKERS};
 use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
@@ -43,12 +43,17 @@ pub(super) struct PairArgs {
     pub(super) right: Option<String>,
 
     /// Queue from left to right, in tc's notation; each may have `split-gso` or `no-split-gso`
-    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = queue)]
-    pub(super) up: Entrance,
+    #[arg(long, value_name = "SPEC", default_value = "pfifo")]
+    pub(super) up: String,
 
     /// Queue from right to left
-    #[arg(long, value_name = "SPEC", default_value = "pfifo", value_parser = queue)]
-    pub(super) down: Entrance,
+    #[arg(long, value_name = "SPEC", default_value = "pfifo")]
+    pub(super) down: String,
+
+    /// Read both queues as tc does, so that a line of SQM's log is one: the last of several words
+    /// counts, numbers may lack units; what they are taken for is printed
+    #[arg(long)]
+    tc: bool,
 
     /// Rate from left to right [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = parse_link_rate)]
@@ -177,9 +182,23 @@ pub(super) struct PairArgs {
     snap_len: u32,
 }
 
-fn queue(text: &str) -> Result<Entrance, WrongInput> {
-    let parsed = text.parse();
-    parsed.map_err(|error: SpecError| WrongInput(error.pretty()))
+/// Reads a queue; says what it is taken for, if tc's reading decides.
+fn queue(option: &str, text: &str, as_tc: bool) -> Result<Entrance, WrongInput> {
+    let reading = Reading {
+        as_tc,
+        ..Reading::default()
+    };
+    let taken = reading.read(text).map_err(|error| {
+        let pretty = error.pretty();
+        WrongInput(format!("{option}: {}", pretty.trim_end()))
+    })?;
+    if as_tc {
+        eprintln!("sojourn: {option} is taken for: {}", taken.queue);
+        for note in &taken.notes {
+            eprintln!("sojourn: {option}: {note}");
+        }
+    }
+    Ok(taken.queue)
 }
 
 /// A fraction, or else netem's words.
@@ -214,7 +233,7 @@ impl PairArgs {
     pub(super) fn file(&self) -> anyhow::Result<BridgeFile> {
         // The parser has seen to it that they are there.
         let [left, right] = [&self.left, &self.right].map(|port| port.clone().unwrap_or_default());
-        let way = |queue: &Entrance, rate, trace: &Option<PathBuf>, delay| {
+        let way = |queue: Entrance, rate, trace: &Option<PathBuf>, delay| {
             let line = Line {
                 rate: line_rate(rate, trace.as_ref())?,
                 delay,
@@ -227,19 +246,16 @@ impl PairArgs {
                 loss: self.loss,
                 duplicate: self.duplicate,
             };
-            anyhow::Ok((line, queue.clone()))
+            anyhow::Ok((line, queue))
         };
+        let up = queue("--up", &self.up, self.tc)?;
+        let down = queue("--down", &self.down, self.tc)?;
         let pair = BridgePair {
             name: BridgePair::default_name(&left, &right),
             left,
             right,
-            up: way(&self.up, self.up_rate, &self.up_trace, self.up_delay)?,
-            down: way(
-                &self.down,
-                self.down_rate,
-                &self.down_trace,
-                self.down_delay,
-            )?,
+            up: way(up, self.up_rate, &self.up_trace, self.up_delay)?,
+            down: way(down, self.down_rate, &self.down_trace, self.down_delay)?,
             autorates: [None; 2],
             split_gso: match (self.split_gso, self.no_split_gso) {
                 (false, false) => None,
