@@ -165,6 +165,7 @@ fn unhindered(inner: Spec) -> Spec {
         mtu: None,
         mpu: 0,
         overhead: 0,
+        atm: false,
     };
     Spec::Tbf {
         tbf,

@@ -449,9 +449,10 @@ impl TbfParams {
         // At least zero: a negative overhead may exceed a short packet.
         let framed = len.saturating_add_signed(self.overhead.into());
         let framed = framed.max(self.mpu.into());
-        match self.atm {
-            true => framed.div_ceil(48).saturating_mul(53),
-            false => framed,
+        if self.atm {
+            framed.div_ceil(48).saturating_mul(53)
+        } else {
+            framed
         }
     }
 }

@@ -6,7 +6,7 @@ use super::opt::{Opt, Unit};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_units::{UnitError, parse_rate, parse_span};
+use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_span};
 
 /// How a queue's string is read. By default on its own and strictly, as [`Entrance`] is.
 ///
@@ -77,8 +77,8 @@ impl Reader {
         }
         let whole = format!("{text}{unit}");
         let number = match opt.unit {
-            Unit::Rate => parse_rate(&whole).map(|rate| rate.as_bps()),
-            _ => parse_span(&whole).map(|span| span.as_nanos()),
+            Unit::Rate => parse_rate(&whole).map(Rate::as_bps),
+            _ => parse_span(&whole).map(Span::as_nanos),
         };
         let number = number.map_err(|_: UnitError| ()).ok()?;
         self.note(format!(

@@ -37,7 +37,7 @@ const BANDWIDTH: Opt = opt(
         |cake| cake.bandwidth.amount().or(Some(Amount::Word("unlimited")));
         |cake, amount| {
             cake.bandwidth = Some(Rate::of(amount)).filter(|rate| !rate.is_zero());
-            cake.autorate = false
+            cake.autorate = false;
         }
     ),
     "rate of the shaper",
