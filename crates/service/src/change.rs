@@ -126,7 +126,7 @@ impl Fleet {
         Ok(answer)
     }
 
-    /// Gives one direction of a pair another rate for somebody, unless it follows its link, and says
+    /// Gives one direction of a pair another rate for somebody, unless it follows its link; says
     /// what was before.
     pub(crate) fn change_rate(
         &self,
