@@ -342,10 +342,13 @@ impl Receiver {
             }
         }
         let whole = end <= self.edge;
-        let end = end.min(self.edge);
-        if fin && whole {
+        let mut end = end.min(self.edge);
+        if fin && whole && end >= self.next {
             self.fin_at.get_or_insert(end);
         }
+        // A FIN occupies a sequence number: SACK blocks and duplicate reports cover it, as Linux's
+        // `end_seq`.
+        end += u64::from(fin && whole);
         self.window.note_echo(segment, self.full, now);
         self.accept(segment, (start, end), rtt, now)
     }
@@ -358,7 +361,7 @@ impl Receiver {
         now: Time,
     ) -> Arrival {
         let before = self.next;
-        if end <= self.next && self.fin_at != Some(self.next) {
+        if end <= self.next {
             if end > start {
                 self.duplicate = Some((start, end));
             }
@@ -395,14 +398,10 @@ impl Receiver {
         let filled = !self.store.is_empty();
         let first = end.max(self.next);
         self.next = self.store.advance(first);
-        let mut closed = false;
-        let bytes = self.next - before;
-        if self.fin_at == Some(self.next) && !self.closed {
-            self.closed = true;
-            closed = true;
-            self.next += 1;
-            self.ack_now = true;
-        }
+        let closed = !self.closed && self.fin_at.is_some_and(|fin| fin < self.next);
+        self.closed |= closed;
+        self.ack_now |= closed;
+        let bytes = self.next - before - u64::from(closed);
         self.held += bytes;
         let delivered = if self.reading {
             core::mem::take(&mut self.held)
@@ -412,7 +411,8 @@ impl Receiver {
         self.window.note_progress(self.next, now);
         if self.reading {
             // Of what fills a gap the app reads one buffer, and counts that, before it reads on.
-            self.window.on_read(first, now);
+            let fin_read = self.closed && first == self.next;
+            self.window.on_read(first - u64::from(fin_read), now);
         }
         self.schedule_ack(filled, rtt.srtt(), now);
         Arrival { delivered, closed }

@@ -77,6 +77,8 @@ pub(crate) struct Sender {
     /// Only one segment at a time is timed.
     times_one: bool,
     closing: bool,
+    /// The close came after what can be sent now was written.
+    fin_waits: bool,
     fin_sent: bool,
     short_write: bool,
     /// One segment may be sent whatever the window says: a tail loss probe.
@@ -145,6 +147,7 @@ impl Sender {
             next: 1,
             written: 1,
             closing: false,
+            fin_waits: false,
             fin_sent: false,
             short_write: false,
             window_end: 1,
@@ -256,12 +259,17 @@ impl Sender {
         ready
     }
 
+    /// Nothing more will be written. What the windows let go now leaves without the FIN, as the
+    /// app's write has sent it before its close (Linux `tcp_send_fin`: only a segment that still
+    /// waits takes the FIN along).
     pub(crate) fn close(&mut self) {
-        if !self.closing {
-            self.closing = true;
-            if self.written == ENDLESS {
-                self.written = self.next;
-            }
+        if self.closing {
+            return;
+        }
+        self.closing = true;
+        self.fin_waits = self.ns2.is_none();
+        if self.written == ENDLESS {
+            self.written = self.next;
         }
     }
 
@@ -328,7 +336,10 @@ impl Sender {
         if self.ns2.is_some() {
             return self.ns2_poll(now);
         }
-        let sent = self.next_segment(room, now);
+        let mut sent = self.next_segment(room, now);
+        if sent.is_none() && core::mem::take(&mut self.fin_waits) {
+            sent = self.next_segment(room, now);
+        }
         if sent.is_none() {
             self.after_burst(now);
         }
@@ -344,12 +355,19 @@ impl Sender {
         if !self.has_outstanding() && !self.has_unsent() {
             return None;
         }
-        if self.board.in_flight() >= self.window() {
+        let full = self.board.in_flight() >= self.window();
+        // The window does not hold the segment that carries the FIN (Linux `tcp_cwnd_test`).
+        let last = full && self.fin_due() && self.next + u64::from(self.mss) >= self.written;
+        if full && !last {
             self.window_limited |= self.fresh_len(room).is_some();
             return None;
         }
         if self.paced() && now < self.pace_at {
             return None;
+        }
+        if last {
+            let len = self.fresh_len(room)?;
+            return Some(self.send_new(len, now));
         }
         if self.recovery.prefer_new {
             // F-RTO step 2b: new data tells whether the timeout was spurious.
@@ -378,8 +396,13 @@ impl Sender {
         self.pacing || self.control.pacing_rate().is_some()
     }
 
+    /// A FIN is to be sent, by itself or with the last segment.
+    fn fin_due(&self) -> bool {
+        self.closing && !self.fin_waits && !self.fin_sent
+    }
+
     fn fin_waiting(&self) -> bool {
-        self.closing && !self.fin_sent && self.next == self.written
+        self.fin_due() && self.next == self.written
     }
 
     /// Whether anything waits to be sent for the first time.
@@ -402,7 +425,7 @@ impl Sender {
             let worthwhile = open * 2 >= self.largest_window && self.board.is_empty();
             return (open > 0 && worthwhile).then_some(open.min(len) as u16);
         }
-        if self.nagle && len < full && !self.board.is_empty() && !self.closing {
+        if self.nagle && len < full && !self.board.is_empty() && !self.fin_due() {
             return None;
         }
         Some(len as u16)
@@ -421,8 +444,7 @@ impl Sender {
         let stamp = self.stamp(now);
         let offset = self.next;
         let end = offset + u64::from(len);
-        // The FIN rides on the last data segment.
-        let fin = self.closing && !self.fin_sent && end == self.written;
+        let fin = self.fin_due() && end == self.written;
         let first = self.board.is_empty();
         self.board
             .push(offset, len + u16::from(fin), fin, now, &stamp);

@@ -2,6 +2,7 @@
 
 use super::pair::{A, B, Fate, Pair};
 use crate::config::DelayedAck;
+use crate::segment::Flags;
 use crate::{Config, Rate, Span, Time};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -92,4 +93,52 @@ fn the_first_gap_makes_a_full_window_grow_by_the_last_bit() {
             .count()
     };
     assert_eq!((prompt(0), prompt(1)), (3, 2));
+}
+
+/// Six segments of 1448 bytes or less, 7426 bytes in all, then a close; the fifth is lost. Linux
+/// has sent the last one before the close, so that the FIN goes by itself, and its SACK block
+/// reaches over it. Three segments behind the gap do not come: RACK's timer of a quarter of a
+/// round trip, not the timeout of 200 ms, repairs it.
+#[test]
+fn a_fin_behind_a_gap_is_sacked() {
+    for (lost, bytes) in [(5, 7426), (6, 7426), (3, 3000), (1, 1448)] {
+        let script = Box::new(move |side: usize, count: u64, _: &_, _: Time| {
+            // The first two of A's segments open the connection.
+            if side == A && count == lost + 1 {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        let mut pair = Pair::with_script(&Config::default(), Span::from_millis(20), script);
+        pair.record();
+        pair.run_until(Time::ZERO + Span::from_millis(40));
+        pair.ends[A].write(bytes);
+        pair.ends[A].close();
+        pair.run_until(Time::ZERO + Span::from_secs(2));
+        assert!(pair.peer_closed[B], "{bytes} bytes without {lost}");
+        let log = pair.log.take().expect("recording");
+        let fins: Vec<_> = log
+            .iter()
+            .filter(|(_, side, sent, _)| *side == A && sent.segment.flags.has(Flags::FIN))
+            .collect();
+        assert_eq!(fins[0].2.segment.payload, 0, "the FIN goes by itself");
+        let end = fins[0].2.segment.seq.wrapping_add(1);
+        let sacked = log.iter().any(|(_, side, sent, _)| {
+            *side == B
+                && sent.segment.sack[..usize::from(sent.segment.sack_count)]
+                    .iter()
+                    .any(|block| block.end == end)
+        });
+        assert!(sacked, "{bytes} bytes without {lost}");
+        let repaired = log
+            .iter()
+            .find(|(_, side, sent, _)| *side == A && sent.retransmission)
+            .expect("repaired");
+        let after = repaired.0 - Time::ZERO;
+        assert!(
+            after < Span::from_millis(140),
+            "{bytes} bytes without {lost}: {after:?}"
+        );
+    }
 }
