@@ -20,8 +20,7 @@
 //! tin in use, 88 bytes a flow, and each packet with about 24 bytes; 8 KiB for a tin in which more
 //! than 64 flows have had turns at once.
 //!
-//! Differs from Linux: a packet counts what it holds and 256 bytes to the memory limit, not the
-//! kernel's `truesize`; there is no list of decaying flows (see `cobalt`); a super-packet that the
+//! Differs from Linux: there is no list of decaying flows (see `cobalt`); a super-packet that the
 //! world cannot cut ([`Outlet::cut`]) stays whole and is charged by its segments; `wash` clears
 //! the DSCP of what leaves, not of what arrives, so that new tins can still be chosen by it; tc
 //! filters do not choose tins or flows. Each tin has its own table of hosts, as in Linux.
@@ -53,8 +52,6 @@ mod worker;
 
 /// Queues of a tin.
 const QUEUES: u32 = 1024;
-/// What a packet costs beside its bytes: the kernel's `sk_buff`.
-const BOOKKEEPING: u64 = 256;
 /// Least memory limit of a shaper.
 const LEAST_MEMORY: u64 = 4 << 20;
 /// Packets of full size that fit into the memory limit at most.
@@ -296,7 +293,6 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             "a tin's memory has changed unseen"
         );
         self.held
-            .saturating_add(self.backlog().packets * BOOKKEEPING)
     }
 
     /// Drops from the longest queues over all tins until memory is enough.

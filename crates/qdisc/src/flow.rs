@@ -18,10 +18,9 @@
 //! per packet while overloaded, and nothing otherwise. Overload ends when the backlog falls
 //! under half the limits.
 //!
-//! Differs from Linux: memory is what packets say that they hold ([`Packet::memory`], by default
-//! their length), not the kernel's `truesize`; a batch is followed by another one while a limit is
-//! still exceeded; `fq_pie` too drops from the fattest flow when it is full, where Linux drops the
-//! arrival; a packet is charged at least one byte.
+//! Differs from Linux: a batch is followed by another one while a limit is still exceeded;
+//! `fq_pie` too drops from the fattest flow when it is full, where Linux drops the arrival; a
+//! packet is charged at least one byte.
 //!
 //! What differs between a plain flow queue and CAKE's is a [`FlowPolicy`]: [`Plain`] compiles to
 //! RFC 8290 and nothing more, [`HostFair`] adds set-associative hashing, host isolation, the ACK

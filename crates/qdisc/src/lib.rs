@@ -69,6 +69,7 @@ mod spec;
 mod tbf;
 mod tc;
 mod tree;
+pub mod truesize;
 
 pub use accounts::{Backlog, ClassCounts, Counters, DropReason, FlowStatistics, Gauge, Tally};
 pub use ack::{AckFacts, AckFilter};

@@ -1,6 +1,6 @@
 //! What a discipline asks of a packet.
 
-use crate::AckFacts;
+use crate::{AckFacts, truesize};
 
 /// The two ECN bits of the IP header (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +60,10 @@ pub trait Packet: Send + 'static {
     /// no FCS. May be zero.
     fn len(&self) -> u32;
 
-    /// Bytes of memory that the packet holds as long as it waits, which is what memory limits
-    /// count. By default its length.
+    /// Bytes of memory that the packet takes as Linux counts it, which is what memory limits
+    /// count. By default those of a datagram.
     fn memory(&self) -> u32 {
-        self.len()
+        truesize::of_datagram(self.len())
     }
 
     /// A hash of addresses, ports and protocol under `perturbation`. Packets of one flow have

@@ -111,6 +111,7 @@ const _: () = assert!(size_of::<Labelled>() == 80);
 impl QdiscPacket for Labelled {
     forward! { self.packet;
         len(self: &Self) -> u32;
+        memory(self: &Self) -> u32;
         flow_hash(self: &Self, perturbation: u64) -> u32;
         ecn(self: &Self) -> Ecn;
         set_ce(self: &mut Self) -> bool;

@@ -3,7 +3,7 @@
 //! Not here: hosts, marks and classes, which few queues ask for (see `label`).
 
 use sojourn_apps::Datagram;
-use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket};
+use sojourn_qdisc::{AckFacts, Ecn, Packet as QdiscPacket, truesize};
 use sojourn_radio::ArpMessage;
 use sojourn_random::mix;
 use sojourn_tcp::{Flags, SackBlock, Segment};
@@ -266,6 +266,13 @@ impl Packet {
 impl QdiscPacket for Packet {
     fn len(&self) -> u32 {
         u32::from(self.len)
+    }
+
+    fn memory(&self) -> u32 {
+        match self.body() {
+            Body::Segment(segment) => truesize::of_segment(segment.payload.into()),
+            Body::Datagram { .. } => truesize::of_datagram(self.len()),
+        }
     }
 
     fn flow_hash(&self, perturbation: u64) -> u32 {

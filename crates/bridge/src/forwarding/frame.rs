@@ -4,8 +4,7 @@
 use crate::sys::Partial;
 use cut::Part;
 use placed::Placed;
-use sojourn_qdisc::Label;
-use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Packet};
+use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Label, Packet, truesize};
 use sojourn_units::Time;
 use sojourn_wire::{
     FlowKey, Network, Parsed, ack_facts, clear_dscp, ether_type, parse, protocol, set_ce,
@@ -72,6 +71,17 @@ struct Own {
 }
 
 impl Frame {
+    /// Bytes of this process's memory that the frame holds until it is given back.
+    pub(crate) fn held(&self) -> usize {
+        let bytes = match &self.0.bytes {
+            Bytes::Nowhere => 0,
+            Bytes::Own(own) => own.memory(),
+            Bytes::Placed(placed) => placed.memory(),
+            Bytes::Part(part) => part.memory(),
+        };
+        HANDLE + bytes
+    }
+
     /// A frame with these bytes, as it would arrive at `arrived`; none when they are too many.
     pub fn from_bytes(pool: &mut Pool, bytes: &[u8], arrived: Time) -> Option<Self> {
         Self::received(pool, bytes, None, arrived)
@@ -339,13 +349,14 @@ impl Packet for Frame {
     }
 
     fn memory(&self) -> u32 {
-        let bytes = match &self.0.bytes {
-            Bytes::Nowhere => 0,
-            Bytes::Own(own) => own.memory(),
-            Bytes::Placed(placed) => placed.memory(),
-            Bytes::Part(part) => part.memory(),
-        };
-        (HANDLE + bytes) as u32
+        let parsed = &self.0.parsed;
+        match parsed.flow.protocol {
+            protocol::TCP => {
+                let headers = u32::from(parsed.header_len);
+                truesize::of_segment(self.0.size.saturating_sub(headers))
+            }
+            _ => truesize::of_datagram(self.0.size),
+        }
     }
 
     fn flow_hash(&self, perturbation: u64) -> u32 {

@@ -250,7 +250,7 @@ impl Lane {
                     }
                     observer.backlog(side, at, self.qdisc.backlog());
                     self.free_at = self.transmitter.finish(at, packet.len());
-                    self.given += packet.memory() as usize;
+                    self.given += packet.held();
                     self.launch(packet, at, pool, observer);
                 }
                 // A time that has come would turn this loop for ever.

@@ -55,6 +55,11 @@ impl Packet for TestPacket {
         self.len
     }
 
+    /// Traces by hand count bytes.
+    fn memory(&self) -> u32 {
+        self.len
+    }
+
     fn flow_hash(&self, _perturbation: u64) -> u32 {
         self.hash
     }

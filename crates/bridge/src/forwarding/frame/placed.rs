@@ -90,7 +90,6 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::sys::{Layout, META, SEND_AT, XdpSockets};
-    use sojourn_qdisc::Packet;
 
     /// A pool with so many chunks.
     fn pool(chunk: u32, count: usize) -> Pool {
@@ -136,7 +135,7 @@ mod tests {
         let frame = Frame::placed(&mut pool, arrived, Some(tag), Time::ZERO).unwrap();
         let tagged = [&bytes[..12], &[0x81, 0, 0, 7], &bytes[12..]].concat();
         assert_eq!(frame.parts(), [&tagged[..], &[], &[]]);
-        assert_eq!(frame.memory() as usize, HANDLE + 2048);
+        assert_eq!(frame.held(), HANDLE + 2048);
         assert_eq!(pool.lent_bytes() as usize, HANDLE + 2048);
         let (chunk, start) = pool.give_for_chunk(frame, SEND_AT).unwrap();
         assert_eq!((chunk.bytes().as_ptr(), start), (place, 252));

@@ -8,10 +8,7 @@ fn the_pool_lends_no_more_than_its_limit_and_reuses() {
     let second = Frame::from_bytes(&mut pool, &[2; HEAD + 100], Time::ZERO).unwrap();
     assert!(pool.take().is_none());
     assert_eq!(pool.lent(), 2);
-    assert_eq!(
-        (first.memory(), second.memory()),
-        (FRAME as u32, (FRAME + 4096) as u32)
-    );
+    assert_eq!((first.held(), second.held()), (FRAME, FRAME + 4096));
     assert_eq!(pool.lent_bytes() as usize, 2 * FRAME + 4096);
     pool.give(first);
     pool.give(second);
@@ -396,7 +393,7 @@ fn a_marked_segment_stays_apart() {
 fn segments_hold_what_they_share() {
     let (_, _, mut pool, parts) = cut(30_000, false, 0);
     let count = parts.len();
-    let memory = |frames: &[Frame]| frames.iter().map(|frame| u64::from(frame.memory())).sum();
+    let memory = |frames: &[Frame]| frames.iter().map(|frame| frame.held() as u64).sum();
     let all: u64 = memory(&parts);
     assert_eq!(all, pool.lent_bytes());
     assert_eq!(all as usize, count * HANDLE + (FRAME - HANDLE) + 32 * 1024);
