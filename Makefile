@@ -11,6 +11,9 @@ MUSL = $$(rustc -vV | sed -n 's/^host: \([^-]*\)-.*/\1/p')-unknown-linux-musl
 STATIC = $${CARGO_TARGET_DIR:-target}/$(MUSL)
 SOJOURN = $${CARGO_TARGET_DIR:-target}/release/sojourn
 DEMO = $${CARGO_TARGET_DIR:-target}/demo/sojourn
+# What `cargo test --workspace` builds. `-p sojourn-cli` would enable fewer features of crates from
+# outside, and so compile most of the workspace once more.
+DEBUG = $${CARGO_TARGET_DIR:-target}/debug
 
 help:
 	@echo 'make demo    build, run the home-broadband cell simulated and live, write a report'
@@ -66,15 +69,16 @@ lint:
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
 	@scripts/setup test
-	$(CARGO) run --quiet --locked -p sojourn-cli -- kernel build
+	$(CARGO) test --workspace --locked --no-run
+	$(DEBUG)/sojourn kernel build
 	$(CARGO) test --workspace --locked
-	@scripts/setup static
-	$(CARGO) build --quiet --locked --target $(MUSL) -p sojourn-cli
+	$(DEBUG)/examples/fq_codel
+	$(DEBUG)/examples/own_aqm
 	@scripts/setup package
-	@scripts/package $(STATIC)/../debug/sojourn
-	@scripts/static check $(STATIC)/debug/sojourn $(STATIC)/../debug/sojourn
-	$(CARGO) run --quiet --locked -p sojourn-qdisc --example fq_codel
-	$(CARGO) run --quiet --locked -p sojourn-sim --example own_aqm
+	@scripts/package $(DEBUG)/sojourn
+	@scripts/setup static
+	$(CARGO) build --quiet --locked --profile plain --target $(MUSL) -p sojourn-cli
+	@scripts/static check $(STATIC)/plain/sojourn $(DEBUG)/sojourn
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 	$(MAKE) formats
 	$(MAKE) python
@@ -93,12 +97,14 @@ playground:
 	@scripts/setup playground
 	@scripts/playground
 
-# The program beside the page, whose reports are looked at too, has the profile of tests, so that
-# what they have built is built.
-browser: playground
+# The page is built soonest, not smallest. The program beside it, whose reports are looked at too,
+# is the one that the workspace's tests use.
+browser:
+	@scripts/setup playground
+	@PROFILE=demo scripts/playground
 	@scripts/setup python
 	@scripts/setup browser
-	$(CARGO) build --quiet --locked -p sojourn-cli
+	$(CARGO) test --quiet --workspace --locked --no-run --test cli
 	$(PYTHON) -m pytest -q crates/playground/tests
 
 formats:
