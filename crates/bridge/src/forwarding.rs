@@ -30,6 +30,7 @@ mod side;
 mod snapshot;
 mod splitting;
 mod watchdog;
+mod workers;
 
 pub use by_port::{ByPort, Labels, PathDelays};
 pub use capture::{CAPTURED, CapturePoint, Hosts, Probe, Shown, View, Watch, probe, probes};
@@ -49,3 +50,4 @@ pub use port::{FramePort, PortCounters};
 pub use remote::{Behind, Classes, PROBES, Remote, RemoteError, Showing};
 pub use side::Side;
 pub use snapshot::{Count, SideStats, Snapshot};
+pub use workers::BeyondWorkers;

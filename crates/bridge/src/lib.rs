@@ -38,11 +38,11 @@ pub use claim::{STATE, restore};
 pub use clock::{Clock, read_nanos};
 pub use fail_open::FailOpenError;
 pub use forwarding::{
-    BATCH, Behind, Bridge, BridgeConfig, BridgeError, ByPort, CAPTURED, CapturePoint, Change,
-    Circuits, Classes, Count, DELAYS, Delays, Direction, FailOpen, FlowCounts, FlowTable, Followed,
-    Frame, FramePort, Hosts, Labels, NoObserver, Observer, PROBES, PathDelays, Point, Pool,
-    PortChoice, PortCounters, Probe, Remote, RemoteError, Showing, Shown, Side, SideStats,
-    Snapshot, Told, View, Watch, probe, probes,
+    BATCH, Behind, BeyondWorkers, Bridge, BridgeConfig, BridgeError, ByPort, CAPTURED,
+    CapturePoint, Change, Circuits, Classes, Count, DELAYS, Delays, Direction, FailOpen,
+    FlowCounts, FlowTable, Followed, Frame, FramePort, Hosts, Labels, NoObserver, Observer, PROBES,
+    PathDelays, Point, Pool, PortChoice, PortCounters, Probe, Remote, RemoteError, Showing, Shown,
+    Side, SideStats, Snapshot, Told, View, Watch, probe, probes,
 };
 pub use interface::Interface;
 pub use namespace::Namespace;

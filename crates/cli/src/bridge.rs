@@ -11,9 +11,8 @@ use output::Output;
 use serde_json::{Map, Value};
 use sojourn_bridge::{Bridge, BridgeError};
 use sojourn_bridge::{STATE, Signal, Signals};
-use sojourn_scenario::bridge::BridgeFile;
 use sojourn_service::{
-    Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
+    BridgeFile, Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

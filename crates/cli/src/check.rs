@@ -9,9 +9,8 @@ use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use sojourn_scenario::bridge::BridgeFile;
-use sojourn_scenario::subscribers::Subscribers;
 use sojourn_scenario::{Problems, named_text};
+use sojourn_service::{BridgeFile, Subscribers};
 use sojourn_study::Study;
 use sojourn_units::{Time, show_rate, show_span};
 use sojourn_world::{Cell, LineRate, Transport};
@@ -76,8 +75,8 @@ impl Format {
     fn schema(self) -> String {
         match self {
             Self::Scenario => sojourn_scenario::schema(),
-            Self::Bridge => sojourn_scenario::bridge_schema(),
-            Self::Subscribers => sojourn_scenario::subscribers_schema(),
+            Self::Bridge => sojourn_service::bridge_schema(),
+            Self::Subscribers => sojourn_service::subscribers_schema(),
             Self::Study => sojourn_study::schema(&worlds::names()),
         }
     }

@@ -2,17 +2,18 @@
 //!
 //! Defaults and bounds stand at the model, in `sojourn-apps`.
 
-use crate::files::Files;
 use crate::problem::{Problem, Problems, suggestion};
 use crate::quantity::{Bytes, Duration, Factor, Speed};
-use crate::read::{Read, join, table, words, wrong_type};
+use crate::read::{Read, join, wrong_type};
 use crate::tree::{Node, Value};
+use crate::videos::Videos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
     Bulk, Cbr, Dash, Datagram, File, Game, Kind, Message, Model, OnOff, Ping, Spec, Steps,
     Telemetry, Video, Voip, Web,
 };
+use sojourn_text::{table, words};
 use sojourn_units::Span;
 use std::borrow::Cow;
 
@@ -20,7 +21,7 @@ use std::borrow::Cow;
 pub(crate) struct Place<'a> {
     /// Takes problems, each with the path of its field.
     pub(crate) complain: &'a mut dyn FnMut(&str, String),
-    pub(crate) files: &'a mut Files,
+    pub(crate) videos: &'a mut Videos,
     /// Its path.
     pub(crate) path: &'a str,
 }
@@ -379,7 +380,7 @@ app! {
     }
     |table, place| {
         let rule = table.rule.map_or(Rule::Throughput, RuleWord::value);
-        let manifest = match place.files.video(table.manifest.as_deref()) {
+        let manifest = match place.videos.video(table.manifest.as_deref()) {
             Ok(manifest) => manifest,
             Err(error) => return place.complain("manifest", error.to_string()),
         };

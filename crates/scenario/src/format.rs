@@ -7,12 +7,14 @@ use crate::quantity::{
     AckDelay, Bytes, ChanceWords, Dscp, Duration, Factor, Length, LinkSpeed, LossWords, Name,
     Queue, ReorderWords, Seeds, Speed,
 };
-use crate::read::{Read, overlay, table, words};
+use crate::read::Read;
 use crate::tree::Node;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::Transport as Carrier;
 use sojourn_radio::{Profile, Propagation};
 use sojourn_tcp::{Algorithm, RtoRule, SlowStart, VegasConfig};
+use sojourn_text::hop::HopTable;
+use sojourn_text::{table, words};
 use sojourn_units::Span;
 use std::borrow::Cow;
 
@@ -70,7 +72,7 @@ table! {
         /// What to vary: up to 100 field paths with lists of values, each value once. Every
         /// combination is run, with every seed: at most 100 000 runs, with a million links and
         /// flows.
-        #[expect(dead_code, reason = "here for the schema; `sweep` reads it from the tree")]
+        // Here for the schema; `sweep` reads it from the tree.
         sweep: Option<SweepTable>,
     }
 }
@@ -112,64 +114,6 @@ table! {
         /// From server to client.
         down: Option<HopTable>,
         ..hop: HopTable,
-    }
-}
-
-table! {
-    overlay
-    /// One direction of a dumbbell, or of a bridge's pair.
-    pub(crate) struct HopTable {
-        /// Rate of the link. Required in a scenario, unless there is a `trace`; a bridge's default
-        /// is `unlimited`.
-        rate: Option<LinkSpeed>,
-        /// A mahimahi trace as the link's rate: a path, seen from the file that says so.
-        trace: Option<String>,
-        /// Queue at the link's entrance, in tc's words. Default `pfifo limit 1000`.
-        qdisc: Option<Queue>,
-        /// Propagation delay, part of the base RTT. Default 0.
-        delay: Option<Duration>,
-        /// Extra delay of each packet, uniform from 0 to below this. Default 0.
-        jitter: Option<Duration>,
-        /// Whether packets may overtake others, by jitter or a change; or in netem's words which
-        /// pass the `delay` by. Default false.
-        reorder: Option<ReorderWords>,
-        /// Packets that are lost behind the queue. Default: none.
-        loss: Option<LossWords>,
-        /// Packets that arrive twice: copies are made behind the queue. Default: none.
-        duplicate: Option<ChanceWords>,
-        /// Has the `rate` follow a slower link behind this one, in a bridge's file one beyond its
-        /// right interface. Not in a dumbbell, which has nothing behind its links. Default: it
-        /// stays.
-        autorate: Option<AutorateTable>,
-    }
-}
-
-table! {
-    /// A link's rate that follows a slower link behind it, by the delay of the packets that pass:
-    /// TCP's timestamps tell it. The `rate` is where it begins, and where it goes back to without
-    /// load.
-    pub(crate) struct AutorateTable {
-        /// The rate is never below; above zero and not above the `rate`.
-        min: Speed,
-        /// The rate is never above; not below the `rate`.
-        max: Speed,
-        /// Delay above that without load which counts as a queue. Default 30 ms.
-        threshold: Option<Duration>,
-        /// The end beyond which the slow link is. Default `to`, for the second link of a `duplex`
-        /// the other end. Not in a bridge's file: there it is beyond the right interface.
-        beyond: Option<EndWord>,
-    }
-}
-
-words! {
-    /// An end of a link.
-    #[derive(Default)]
-    pub(crate) enum EndWord {
-        /// Where it leads to.
-        #[default]
-        To = "to",
-        /// Where it comes from.
-        From = "from",
     }
 }
 

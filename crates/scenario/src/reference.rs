@@ -1,99 +1,17 @@
-//! The formats' JSON Schemas, and from them the references in `docs/scenario.md` and
-//! `docs/bridge.md`.
+//! The format's JSON Schema, and from it the reference in `docs/scenario.md`.
 
-use crate::bridge::BridgeTable;
 use crate::format::ScenarioFile;
-use crate::subscribers::SubscribersTable;
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
-use std::fmt::Write as _;
+use serde_json::Value;
+use sojourn_text::reference::{Sections, document, keys, pretty, tables};
 
 /// The scenario format as JSON Schema (draft 2020-12), pretty-printed, with a newline at its end.
 pub fn schema() -> String {
     pretty(&scenario())
 }
 
-/// The format of a bridge's file, likewise.
-pub fn bridge_schema() -> String {
-    pretty(&bridge())
-}
-
-/// The format of a file of subscribers, likewise.
-pub fn subscribers_schema() -> String {
-    pretty(&subscribers())
-}
-
-fn pretty(document: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(document).expect("a schema is plain JSON");
-    text.push('\n');
-    text
-}
-
 pub(crate) fn scenario() -> Value {
     document::<ScenarioFile>("scenario-1", "Sojourn scenario")
 }
-
-fn bridge() -> Value {
-    document::<BridgeTable>("bridge-1", "Sojourn bridge")
-}
-
-fn subscribers() -> Value {
-    document::<SubscribersTable>("subscribers-1", "Sojourn subscribers")
-}
-
-fn document<T: JsonSchema>(id: &str, title: &str) -> Value {
-    let settings = SchemaSettings::draft2020_12();
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    let id = format!("https://sojourn.invalid/{id}.schema.json");
-    schema.insert("$id".into(), id.into());
-    schema.insert("title".into(), title.into());
-    let mut document = schema.to_value();
-    drop_null(&mut document);
-    document
-}
-
-/// TOML has no null: a key that may be absent is not one that may be null.
-fn drop_null(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(drop_null),
-        Value::Object(object) => {
-            if let Some(Value::Array(names)) = object.get_mut("type") {
-                names.retain(|name| name != "null");
-                if let [only] = &names[..] {
-                    let only = only.clone();
-                    object.insert("type".into(), only);
-                }
-            }
-            if let Some(Value::Array(options)) = object.get_mut("anyOf") {
-                options.retain(|option| option["type"] != "null");
-                if let [Value::Object(only)] = &options[..] {
-                    let only = only.clone();
-                    object.remove("anyOf");
-                    object.extend(only);
-                }
-            }
-            object.values_mut().for_each(drop_null);
-        }
-        _ => {}
-    }
-}
-
-/// The tables of a reference: heading, and where the table stands in the schema.
-type Sections = [(&'static str, &'static str)];
-
-const BRIDGE: &Sections = &[
-    ("Top level", ""),
-    ("`[[pair]]`", "PairTable"),
-    ("`[pair.up]`, `[pair.down]`", "HopTable"),
-    ("`autorate`", "AutorateTable"),
-];
-
-const SUBSCRIBERS: &Sections = &[
-    ("A file of subscribers", ""),
-    ("`[[site]]`", "SiteTable"),
-    ("`[[circuit]]`", "CircuitTable"),
-];
 
 const SCENARIO: &Sections = &[
     ("Top level", ""),
@@ -109,23 +27,6 @@ const SCENARIO: &Sections = &[
     ("`link.autorate`", "AutorateTable"),
     ("`[[change]]`", "ChangeTable"),
 ];
-
-/// Every key of a bridge's file and of its subscribers' as Markdown tables, made from the schemas.
-pub fn bridge_reference() -> String {
-    tables(&bridge(), BRIDGE) + &tables(&subscribers(), SUBSCRIBERS)
-}
-
-fn tables(document: &Value, sections: &Sections) -> String {
-    let mut out = String::new();
-    for (heading, name) in sections {
-        let table = match *name {
-            "" => document,
-            name => &document["$defs"][name],
-        };
-        keys(&mut out, document, heading, table);
-    }
-    out
-}
 
 /// Every key of a scenario, likewise.
 pub fn reference() -> String {
@@ -143,82 +44,4 @@ pub fn reference() -> String {
         }
     }
     out
-}
-
-/// One table of keys.
-fn keys(out: &mut String, document: &Value, heading: &str, table: &Value) {
-    let text = table["description"].as_str().unwrap_or_default();
-    let _ = write!(out, "### {heading}\n\n{}\n", one_line(text));
-    let none = Map::new();
-    let properties = table["properties"].as_object().unwrap_or(&none);
-    let required = |key: &str| {
-        let list = table["required"].as_array();
-        list.is_some_and(|list| list.iter().any(|name| name == key))
-    };
-    if properties.keys().any(|key| key != "kind") {
-        out.push_str("\n| key | value | meaning |\n| --- | --- | --- |\n");
-    }
-    for (key, schema) in properties.iter().filter(|(key, _)| *key != "kind") {
-        let mark = if required(key) { " (required)" } else { "" };
-        let kind = kind(document, schema);
-        let meaning = one_line(schema["description"].as_str().unwrap_or_default());
-        let _ = writeln!(out, "| `{key}`{mark} | {kind} | {meaning} |");
-    }
-    out.push('\n');
-}
-
-/// What a value is, in a word or a list of words.
-fn kind(document: &Value, schema: &Value) -> String {
-    for list in ["anyOf", "oneOf"] {
-        if let Some(options) = schema[list].as_array() {
-            let mut kinds: Vec<String> = options
-                .iter()
-                .map(|option| kind(document, option))
-                .collect();
-            kinds.dedup();
-            return kinds.join(", ");
-        }
-    }
-    if let Some(target) = schema["$ref"].as_str() {
-        let name = target.rsplit('/').next().unwrap_or(target);
-        let definition = &document["$defs"][name];
-        let words = definition["oneOf"]
-            .as_array()
-            .or(definition["enum"].as_array());
-        // A choice of words is best shown as the words.
-        if let Some(words) = words.filter(|_| definition["type"] == "string" || name != "App") {
-            let words: Vec<String> = words
-                .iter()
-                .filter_map(|word| word["const"].as_str().or(word.as_str()))
-                .map(|word| format!("`\"{word}\"`"))
-                .collect();
-            if !words.is_empty() {
-                return words.join(", ");
-            }
-        }
-        return match name {
-            "App" => "traffic model".into(),
-            _ => name
-                .trim_end_matches("Table")
-                .to_lowercase()
-                .replace('_', " "),
-        };
-    }
-    if let Some(word) = schema["const"].as_str() {
-        return format!("`\"{word}\"`");
-    }
-    match &schema["type"] {
-        Value::String(name) if name == "array" => {
-            format!("list of {}", kind(document, &schema["items"]))
-        }
-        Value::String(name) => name.clone(),
-        _ => "value".into(),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace('|', "\\|")
 }

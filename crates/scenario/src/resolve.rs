@@ -9,14 +9,11 @@ mod network;
 mod places;
 mod radio;
 
-use crate::files::Files;
 use crate::format::{Framing, ScenarioFile};
-use crate::problem::{Problem, Problems};
-use crate::quantity::Name;
-use crate::tree::Node;
+use crate::videos::Videos;
 use sojourn_units::{Span, show_span};
 use sojourn_world::Cell;
-use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
 
 /// Default interval of the series.
 const SAMPLE: Span = Span::from_millis(100);
@@ -25,56 +22,25 @@ const FLOWS_WITH_SERIES: usize = 256;
 
 /// What resolving needs beside the file.
 pub(crate) struct Resolver<'a> {
-    /// The tree that the file was read from, to find places.
-    pub(crate) tree: &'a Node,
-    pub(crate) problems: &'a mut Problems,
-    pub(crate) files: &'a mut Files,
+    pub(crate) file: sojourn_text::Resolver<'a>,
+    pub(crate) videos: &'a mut Videos,
+}
+
+impl<'a> Deref for Resolver<'a> {
+    type Target = sojourn_text::Resolver<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.file
+    }
+}
+
+impl DerefMut for Resolver<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.file
+    }
 }
 
 impl Resolver<'_> {
-    /// A problem with the field at `path`.
-    pub(crate) fn complain(&mut self, path: &str, message: impl Into<String>) {
-        let problem = Problem::new(self.tree.locate(path), path, message);
-        self.problems.add(problem);
-    }
-
-    /// The same, of a field that has no meaning then.
-    pub(crate) fn refuse<T>(&mut self, path: &str, message: impl Into<String>) -> Option<T> {
-        self.complain(path, message);
-        None
-    }
-
-    /// The same, with what would be right.
-    pub(crate) fn advise<T>(
-        &mut self,
-        path: &str,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Option<T> {
-        let problem = Problem::new(self.tree.locate(path), path, message);
-        self.problems.refuse(problem.help(help))
-    }
-
-    /// Whether no name of the list `list` occurs twice; complains about those that do. There is a
-    /// name for each item that has one.
-    pub(crate) fn check_unique<'n>(
-        &mut self,
-        list: &str,
-        names: impl Iterator<Item = Option<&'n Name>>,
-    ) -> bool {
-        let before = self.problems.len();
-        let mut seen = BTreeSet::new();
-        for (index, name) in names.enumerate() {
-            let Some(name) = name else { continue };
-            if !seen.insert(&name.0) {
-                let at = self.tree.locate(&format!("{list}[{}].name", index + 1));
-                let message = format!("another {list} has the name `{}` already", name.0);
-                self.problems.add(Problem::new(at, list, message));
-            }
-        }
-        self.problems.len() == before
-    }
-
     /// The cell of one combination and one seed; nothing when there are problems.
     pub(crate) fn cell(
         &mut self,

@@ -1,6 +1,5 @@
 //! A scenario file with its overrides, read and resolved into cells.
 
-use crate::files::{Files, named_text};
 use crate::format::ScenarioFile;
 use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::quantity::Seeds;
@@ -8,6 +7,8 @@ use crate::read::Read;
 use crate::resolve::Resolver;
 use crate::sweep::Grid;
 use crate::tree::{Node, Value};
+use crate::videos::Videos;
+use sojourn_text::{Files, named_text};
 use sojourn_world::{Cell, ScenarioInfo, Source};
 use std::ops::Range;
 use std::path::Path;
@@ -220,6 +221,7 @@ impl Plan {
         Builder {
             options,
             files: Files::new(&self.source.base),
+            videos: Videos::new(&self.source.base),
             source: Arc::clone(&self.source),
             scenario: Scenario {
                 info: ScenarioInfo::default(),
@@ -300,6 +302,7 @@ fn overrides(option: &str, arguments: &[String], problems: &mut Problems) -> Vec
 struct Builder<'a> {
     options: &'a Options,
     files: Files,
+    videos: Videos,
     source: Arc<Source>,
     scenario: Scenario,
     /// Links and flows of all cells.
@@ -355,9 +358,12 @@ impl Builder<'_> {
             .take(seeds.len())
         {
             let mut resolver = Resolver {
-                tree: &tree,
-                problems,
-                files: &mut self.files,
+                file: sojourn_text::Resolver {
+                    tree: &tree,
+                    problems,
+                    files: &mut self.files,
+                },
+                videos: &mut self.videos,
             };
             // A problem of one seed is a problem of all.
             let Some(cell) = resolver.cell(&file, &params, seed) else {

@@ -22,20 +22,6 @@ fn the_reference_is_current() {
 }
 
 #[test]
-fn a_bridges_reference_is_current() {
-    generated::file(
-        "docs/bridge.schema.json",
-        &sojourn_scenario::bridge_schema(),
-    );
-    generated::file(
-        "docs/subscribers.schema.json",
-        &sojourn_scenario::subscribers_schema(),
-    );
-    let reference = sojourn_scenario::bridge_reference();
-    generated::part("docs/bridge.md", "reference", &reference);
-}
-
-#[test]
 fn the_examples_of_the_guide_are_right() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
     let guide = std::fs::read_to_string(path).unwrap();

@@ -4,6 +4,7 @@
 //! for: what a slow disk or reader keeps out is counted.
 
 use crate::Fleet;
+use crate::file::PcapFile;
 use crate::fleet::AskError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -11,7 +12,6 @@ use sojourn_bridge::{
     BridgeConfig, CapturePoint, Probe, Remote, Showing, Shown, Side, View, probe,
 };
 use sojourn_capture::{Direction, Interface, LinkType, SNAP_LEN, Writer};
-use sojourn_scenario::bridge::PcapFile;
 use sojourn_units::{Span, Time, words};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};

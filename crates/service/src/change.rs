@@ -5,9 +5,9 @@ use crate::fleet::{AskError, Fleet};
 use crate::pair::{queue, show_line_rate};
 use serde_json::{Value, json};
 use sojourn_bridge::{Direction, Side};
+use sojourn_line::LineRate;
 use sojourn_qdisc::{Entrance, Reading, Spec, SpecError, Taken};
 use sojourn_units::{Rate, show_rate};
-use sojourn_world::LineRate;
 
 /// A queue as somebody has written it; what it means depends on what runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! What differs between a running bridge and what is asked of it.
 
+use crate::file::{Around, PcapFile};
 use crate::pair::{Pair, queue, show_autorate, show_line_rate};
 use sojourn_bridge::{Direction, FailOpen, PortChoice, Side};
 use sojourn_capture::SNAP_LEN;
+use sojourn_line::LineRate;
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
-use sojourn_scenario::bridge::{Around, PcapFile};
 use sojourn_units::{Rate, Span, show_span};
-use sojourn_world::LineRate;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 

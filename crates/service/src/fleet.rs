@@ -4,6 +4,7 @@
 
 use crate::capture::{Captures, Look, Recorder, Recording};
 use crate::difference::differences;
+use crate::file::Around;
 use crate::flows::Flows;
 use crate::history::{Entry, History};
 use crate::{Log, Notify, Pair, describe};
@@ -13,9 +14,8 @@ use sojourn_bridge::{
     Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Side,
     Snapshot,
 };
-use sojourn_scenario::bridge::Around;
+use sojourn_line::LineRate;
 use sojourn_units::Rate;
-use sojourn_world::LineRate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,12 +1,13 @@
 //! The bridge as a service: one or several pairs of interfaces in a process, followed by whoever
 //! looks after them.
 //!
-//! [`Fleet`] runs a bridge for each pair, on a thread of its own, and has running ones
-//! follow their file; [`Control`] takes requests at a Unix socket, among them captures,
-//! [`Metrics`] shows over HTTP what is counted. Nothing here is on the path of
-//! frames: what a bridge is to do it is told through its [`Remote`](sojourn_bridge::Remote).
+//! [`BridgeFile`] is its file, with the [`Subscribers`] behind its interfaces. [`Fleet`] runs a
+//! bridge for each pair, on a thread of its own, and has running ones follow their file;
+//! [`Control`] takes requests at a Unix socket, among them captures, and [`Metrics`] shows over HTTP
+//! what is counted. Nothing here is on the path of frames: what a bridge is to do it is told
+//! through its [`Remote`](sojourn_bridge::Remote).
 //!
-//! Not here: the file's format (see `scenario`), arguments and output (see `cli`).
+//! Not here: arguments and output (see `cli`).
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,
@@ -18,6 +19,7 @@ mod change;
 mod circuits;
 mod control;
 mod difference;
+mod file;
 mod fleet;
 mod flows;
 mod history;
@@ -25,20 +27,25 @@ mod memory;
 mod metrics;
 mod notify;
 mod pair;
+mod reference;
 mod reload;
 mod request;
+mod subscribers;
 mod tins;
 mod top;
 
 pub use capture::{Place, Recorded};
 pub use control::{CONTROL, Control, ControlError, ControlThread};
+pub use file::{Around, BridgeFile, BridgePair, PcapFile};
 pub use fleet::{AskError, Ending, Failure, Fleet, show};
 pub use flows::Order;
 pub use metrics::{Metrics, MetricsError};
 pub use notify::Notify;
 pub use pair::{Pair, describe};
+pub use reference::{bridge_reference, bridge_schema, subscribers_schema};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};
+pub use subscribers::Subscribers;
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! A pair of interfaces as it is asked for, and in words.
 
+use crate::file::{BridgePair, PcapFile};
 use sojourn_autorate::Params;
-use sojourn_bridge::{BridgeConfig, Circuits, Direction, FailOpen, PortChoice};
+use sojourn_bridge::{BridgeConfig, Circuits, Direction};
+use sojourn_line::{Line, LineRate};
 use sojourn_qdisc::Entrance;
-use sojourn_scenario::bridge::{BridgePair, PcapFile, PortKind, WayRound};
 use sojourn_units::{Span, show_rate, show_span};
-use sojourn_world::{Line, LineRate};
 use std::sync::Arc;
 
 /// After how long what a stopped bridge held is too old, unless something else is asked for.
@@ -35,21 +35,13 @@ impl From<BridgePair> for Pair {
         follow(&mut config.up, file.up);
         follow(&mut config.down, file.down);
         [config.up.autorate, config.down.autorate] = file.autorates;
-        config.fail_open = match file.fail_open {
-            WayRound::Off => FailOpen::Off,
-            WayRound::Prefer => FailOpen::Prefer,
-            WayRound::Require => FailOpen::Require,
-        };
+        config.fail_open = file.fail_open;
         config.keep_bridge = file.keep_bridge;
         config.watchdog = file.watchdog.unwrap_or(config.watchdog);
         config.stale = file.stale.unwrap_or(STALE);
         config.memory = file.memory.unwrap_or(config.memory);
         config.keep_offloads = file.keep_offloads;
-        config.port = match file.port {
-            PortKind::Packet => PortChoice::Packet,
-            PortKind::Xdp => PortChoice::Xdp,
-            PortKind::Auto => PortChoice::Auto,
-        };
+        config.port = file.port;
         if let Some(subscribers) = &file.subscribers {
             let circuits = Arc::new(Circuits::new(subscribers.prefixes()));
             config.up.circuits = Some(Arc::clone(&circuits));

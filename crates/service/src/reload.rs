@@ -5,12 +5,12 @@
 
 use crate::capture::Recording;
 use crate::difference::{Difference, around, differences};
+use crate::file::BridgeFile;
 use crate::fleet::{Fleet, Member, Opened};
 use crate::{Pair, describe};
 use sojourn_bridge::give_memory_back;
 use sojourn_bridge::{BridgeError, RemoteError};
-use sojourn_scenario::Problems;
-use sojourn_scenario::bridge::BridgeFile;
+use sojourn_text::Problems;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;

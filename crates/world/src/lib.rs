@@ -20,7 +20,6 @@ mod scenario;
 mod spp;
 mod stations;
 mod tap;
-mod workers;
 
 pub use cell::{Cell, Change, Flow, Instance, Source, Transport};
 pub use error::WorldError;
@@ -46,7 +45,6 @@ pub use sojourn_line::{
 pub use sojourn_qdisc::Label;
 pub use sojourn_radio::{AodvParams, Place, Profile, Propagation, Rules};
 use std::ops::ControlFlow;
-pub use workers::BeyondWorkers;
 
 /// Tells how far a run is: simulated or real seconds so far. Called a few times a second. When
 /// the answer is [`ControlFlow::Break`], the world stops at once, removes what it made and

@@ -3,6 +3,7 @@
 use super::by_port::{Labels, PathDelays};
 use super::circuits::Circuits;
 use super::side::Side;
+use super::workers::BeyondWorkers;
 use crate::clock::Clock;
 use crate::namespace::Namespace;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -10,7 +11,6 @@ use sojourn_autorate::Params;
 use sojourn_line::{Line, LineChange, LineRate};
 use sojourn_qdisc::Spec;
 use sojourn_units::{Span, Time};
-use sojourn_world::BeyondWorkers;
 use std::sync::Arc;
 
 /// A bridge between two interfaces of the calling thread's network namespace.

@@ -1,7 +1,7 @@
 //! Why a bridge could not start or go on.
 
+use super::workers::BeyondWorkers;
 use crate::fail_open::FailOpenError;
-use sojourn_world::BeyondWorkers;
 use std::io;
 use std::path::PathBuf;
 

@@ -2,11 +2,12 @@
 
 use crate::WrongInput;
 use clap::{Args, ValueEnum};
+use sojourn_bridge::{FailOpen, PortChoice};
 use sojourn_capture::SNAP_LEN;
 use sojourn_qdisc::{Entrance, Reading, WORKERS};
-use sojourn_scenario::bridge::{Around, BridgeFile, BridgePair, PcapFile, PortKind, WayRound};
-use sojourn_scenario::load_trace;
 use sojourn_service::parse_link_rate;
+use sojourn_service::{Around, BridgeFile, BridgePair, PcapFile};
+use sojourn_text::load_trace;
 use sojourn_units::{Rate, Span, parse_size, parse_span};
 use sojourn_world::{Chance, Line, LineRate, Loss, NotNetem, Reorder};
 use std::net::SocketAddr;
@@ -21,7 +22,7 @@ pub(super) enum Port {
     Auto,
 }
 
-impl From<Port> for PortKind {
+impl From<Port> for PortChoice {
     fn from(port: Port) -> Self {
         match port {
             Port::Packet => Self::Packet,
@@ -224,7 +225,7 @@ fn chance(text: &str) -> Result<Chance, WrongInput> {
 
 /// A group by its name or number.
 fn group(text: &str) -> Result<u32, WrongInput> {
-    let found = sojourn_scenario::group(text);
+    let found = sojourn_text::group(text);
     found.ok_or_else(|| WrongInput(format!("there is no group `{text}` on this machine")))
 }
 
@@ -262,9 +263,9 @@ impl PairArgs {
                 (asked, _) => Some(asked),
             },
             fail_open: match (self.no_fail_open, self.require_fail_open) {
-                (true, _) => WayRound::Off,
-                (_, true) => WayRound::Require,
-                _ => WayRound::Prefer,
+                (true, _) => FailOpen::Off,
+                (_, true) => FailOpen::Require,
+                _ => FailOpen::Prefer,
             },
             keep_bridge: self.keep_bridge,
             watchdog: self.watchdog,

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_qdisc::Entrance;
-use sojourn_scenario::bridge::BridgeFile;
-use sojourn_scenario::subscribers::Subscribers;
 use sojourn_scenario::{Problems, Scenario};
+use sojourn_service::{BridgeFile, Subscribers};
 use sojourn_study::Study;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Chance, Flow, Line, LineRate, Loss, Reorder, Transport};

@@ -112,12 +112,12 @@ impl Resolver<'_> {
     fn flow(&mut self, told: &Told<'_>, seed: u64) -> Option<Vec<Flow>> {
         let table = told.table;
         let ends = self.ends(told);
-        let (tree, problems) = (self.tree, &mut *self.problems);
+        let (tree, problems) = (self.file.tree, &mut *self.file.problems);
         let app = table.app.model(Place {
             complain: &mut |path, message| {
                 problems.add(Problem::new(tree.locate(path), path, message));
             },
-            files: self.files,
+            videos: self.videos,
             path: &told.key("app"),
         });
         let transport = self.transport(told);

@@ -1,17 +1,12 @@
 //! The network of a cell, written as a dumbbell or as nodes and links.
 
 use super::Resolver;
-use super::autorate::Autorate;
-use crate::format::{DumbbellTable, HopTable, LinkTable, NodeTable, ScenarioFile};
+use crate::format::{DumbbellTable, LinkTable, NodeTable, ScenarioFile};
 use crate::problem::Problem;
-use crate::quantity::LinkSpeed;
 use sojourn_qdisc::{Entrance, Spec as QdiscSpec};
-use sojourn_units::Span;
-use sojourn_world::{Chance, Line, LineRate, Loss, Network, Reorder};
+use sojourn_text::hop::Hop;
+use sojourn_world::Network;
 use std::collections::BTreeSet;
-
-/// The queue of a link without one: what `tc` calls pfifo, with its usual length.
-pub(super) const DEFAULT_QDISC: QdiscSpec = QdiscSpec::pfifo(1000);
 
 /// Most nodes, and most entries of `link`.
 const MOST: usize = 10_000;
@@ -19,13 +14,6 @@ const MOST: usize = 10_000;
 /// Indices of a dumbbell's nodes.
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
-
-/// One direction of a dumbbell or of a bridge's pair, or a link.
-pub(crate) struct Hop {
-    pub(crate) line: Line,
-    pub(crate) queue: Entrance,
-    pub(crate) autorate: Option<Autorate>,
-}
 
 impl Resolver<'_> {
     pub(super) fn network(&mut self, file: &ScenarioFile) -> Option<Network> {
@@ -94,104 +82,6 @@ impl Resolver<'_> {
         Some(network)
     }
 
-    /// Up and down: the keys of the table at `above` count for both, those of
-    /// its `up` and `down` for one.
-    pub(crate) fn both_ways(
-        &mut self,
-        above: &str,
-        both: &HopTable,
-        [up, down]: [Option<&HopTable>; 2],
-    ) -> Option<[Hop; 2]> {
-        self.check_unused(above);
-        let up = self.direction(above, both, up, "up");
-        let down = self.direction(above, both, down, "down");
-        Some([up?, down?])
-    }
-
-    /// A key for both directions that both directions override would be changed, or swept,
-    /// without any effect.
-    fn check_unused(&mut self, above: &str) {
-        for key in HopTable::KEYS.concat() {
-            let path = format!("{above}.{key}");
-            let own = ["up", "down"].map(|way| format!("{above}.{way}.{key}"));
-            if self.tree.has(&path) && own.iter().all(|path| self.tree.has(path)) {
-                self.complain(&path, "has no effect: `up` and `down` have their own");
-            }
-        }
-    }
-
-    /// Where a direction's key is written: in its own table, or in the one above for both.
-    pub(crate) fn written(&self, above: &str, way: &str, key: &str) -> String {
-        let own = format!("{above}.{way}.{key}");
-        if self.tree.has(&own) {
-            own
-        } else {
-            format!("{above}.{key}")
-        }
-    }
-
-    /// One direction: its own keys before those for both. Rate and trace are one thing in this.
-    fn direction(
-        &mut self,
-        above: &str,
-        both: &HopTable,
-        own: Option<&HopTable>,
-        name: &str,
-    ) -> Option<Hop> {
-        let own = own.cloned().unwrap_or_default();
-        let autorate = self.written(above, name, "autorate");
-        if own.rate.is_some() || own.trace.is_some() {
-            let (rate, trace) = (own.rate, own.trace.clone());
-            let hop = own.over(both.clone());
-            let hop = HopTable { rate, trace, ..hop };
-            return self.line(&format!("{above}.{name}"), &autorate, hop);
-        }
-        let path = match (&both.rate, &both.trace) {
-            (None, None) => format!("{above}.{name}"),
-            _ => above.to_owned(),
-        };
-        self.line(&path, &autorate, own.over(both.clone()))
-    }
-
-    /// The link at `path`, whose rate follows as is written at `autorate`.
-    fn line(&mut self, path: &str, autorate: &str, hop: HopTable) -> Option<Hop> {
-        let rate = match (hop.rate, hop.trace) {
-            (Some(LinkSpeed(Some(rate))), None) => LineRate::Fixed(rate),
-            (Some(LinkSpeed(None)), None) => LineRate::Infinite,
-            (None, Some(file)) => match self.files.trace(&file) {
-                Ok(trace) => LineRate::Trace(trace),
-                Err(error) => return self.refuse(&format!("{path}.trace"), error.to_string()),
-            },
-            (Some(_), Some(_)) => {
-                let message = "a link has either a `rate` or a `trace`";
-                return self.refuse(&format!("{path}.trace"), message);
-            }
-            (None, None) => {
-                let help = "for example `rate = \"12mbit\"`, or `rate = \"unlimited\"`";
-                return self.advise(path, "missing key `rate`", help);
-            }
-        };
-        let line = Line {
-            rate,
-            delay: hop.delay.map_or(Span::ZERO, |delay| delay.0),
-            jitter: hop.jitter.map_or(Span::ZERO, |jitter| jitter.0),
-            reorder: hop.reorder.map_or(Reorder::Never, |reorder| reorder.0),
-            loss: hop.loss.map_or(Loss::NONE, |loss| loss.0),
-            duplicate: hop.duplicate.map_or(Chance::NEVER, |chance| chance.0),
-        };
-        self.check_reorder(path, &line);
-        let autorate = match hop.autorate {
-            Some(table) => Some(self.autorate(autorate, &table, &line.rate)?),
-            None => None,
-        };
-        let queue = hop.qdisc.map(|queue| queue.0);
-        Some(Hop {
-            line,
-            queue: queue.unwrap_or_else(|| DEFAULT_QDISC.into()),
-            autorate,
-        })
-    }
-
     /// A scenario's queue: its worlds cut by the link's rate, and what they compare is the same in
     /// each.
     pub(super) fn plain(&mut self, above: &str, queue: Entrance) -> Option<QdiscSpec> {
@@ -201,14 +91,6 @@ impl Resolver<'_> {
         let message = "`split-gso` and `no-split-gso` are for the queues of a bridge";
         let help = "leave the word out; only cake has it here";
         self.advise(&format!("{above}.qdisc"), message, help)
-    }
-
-    /// Who passes no delay by changes nothing: netem's words need one.
-    pub(super) fn check_reorder(&mut self, path: &str, line: &Line) {
-        if matches!(line.reorder, Reorder::Ahead { .. }) && line.delay.is_zero() {
-            let path = format!("{path}.reorder");
-            self.complain(&path, "the link has no `delay` that a packet could pass by");
-        }
     }
 
     fn graph(&mut self, nodes: &[NodeTable], links: &[LinkTable]) -> Option<Network> {

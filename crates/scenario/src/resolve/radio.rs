@@ -1,11 +1,11 @@
 //! A radio medium and its stations.
 
 use super::Resolver;
-use super::network::DEFAULT_QDISC;
 use crate::format::{NodeTable, PreambleWord, ProfileWord, PropagationWord};
 use crate::format::{RadioTable, RoutingWord, ScenarioFile};
 use crate::quantity::Length;
 use sojourn_radio::{AodvParams, Place, Profile, Rules};
+use sojourn_text::hop::DEFAULT_QDISC;
 use sojourn_units::{Rate, Span, show_rate};
 use sojourn_world::{Network, Radio, Routing};
 

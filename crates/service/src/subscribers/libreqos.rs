@@ -10,10 +10,10 @@ use super::Subscribers;
 use super::label::Label;
 use super::prefix::Prefix;
 use super::settle::{Above, Draft, DraftCircuit, DraftSite};
-use crate::problem::{Origin, Problem, Problems, nearest};
 use csv::StringRecord;
 use serde_json::{Map, Value};
 use sojourn_qdisc::Spec;
+use sojourn_text::problem::{Origin, Problem, Problems, nearest};
 use sojourn_units::Rate;
 use std::collections::BTreeMap;
 

@@ -195,30 +195,33 @@ impl<'a> Fields<'a> {
 /// Declares a table of the scenario format: a struct, its JSON Schema and its reader, from one
 /// list of keys. `Option` fields may be absent, others must be there; the keys of `..field` stand
 /// in the same table. An `overlay` has optional keys only, and can be laid over another one.
+#[macro_export]
 macro_rules! table {
     (overlay $($table:tt)*) => {
-        table! { $($table)* }
-        overlay! { $($table)* }
+        $crate::table! { $($table)* }
+        $crate::overlay! { $($table)* }
     };
-    ($(#[$meta:meta])* pub(crate) struct $name:ident {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$doc:meta])* $field:ident: $type:ty,)*
         $(..$inner:ident: $Inner:ident,)?
     }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, schemars::JsonSchema)]
         #[schemars(deny_unknown_fields)]
-        pub(crate) struct $name {
-            $($(#[$doc])* pub(crate) $field: $type,)*
-            $(#[schemars(flatten)] pub(crate) $inner: $Inner,)?
+        $vis struct $name {
+            $($(#[$doc])* $vis $field: $type,)*
+            $(#[schemars(flatten)] $vis $inner: $Inner,)?
         }
 
         impl $name {
-            pub(crate) const KEYS: &[&[&str]] =
+            /// Its keys, and those of the table within it.
+            $vis const KEYS: &[&[&str]] =
                 &[&[$(stringify!($field)),*] $(, $Inner::KEYS[0])?];
 
+            /// Reads it from an open table, whose keys are known.
             // A table may have no keys.
             #[allow(unused_variables)]
-            pub(crate) fn of(
+            $vis fn of(
                 fields: &$crate::read::Fields<'_>,
                 problems: &mut $crate::problem::Problems,
             ) -> Option<Self> {
@@ -242,8 +245,9 @@ macro_rules! table {
 }
 
 /// For tables whose keys are all optional: an empty one, and one laid over another.
+#[macro_export]
 macro_rules! overlay {
-    ($(#[$meta:meta])* pub(crate) struct $name:ident {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$doc:meta])* $field:ident: $type:ty,)*
     }) => {
         impl Default for $name {
@@ -254,7 +258,8 @@ macro_rules! overlay {
 
         impl $name {
             /// This table's keys before `below`'s.
-            pub(crate) fn over(self, below: Self) -> Self {
+            #[must_use]
+            $vis fn over(self, below: Self) -> Self {
                 Self { $($field: self.$field.or(below.$field)),* }
             }
         }
@@ -263,17 +268,18 @@ macro_rules! overlay {
 
 /// Declares a choice between words: an enum, its JSON Schema and its reader, and what the words
 /// mean.
+#[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* pub(crate) enum $name:ident $(: $Value:ty)? {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident $(: $Value:ty)? {
         $($(#[$doc:meta])* $variant:ident = $word:literal $(=> $value:expr)?,)*
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)]
-        pub(crate) enum $name {
+        $vis enum $name {
             $($(#[$doc])* #[schemars(rename = $word)] $variant,)*
         }
 
-        words! { @value $name $($Value)?: $($variant $($value)?,)* }
+        $crate::words! { @value $vis $name $($Value)?: $($variant $($value)?,)* }
 
         impl $crate::read::Read for $name {
             fn read(
@@ -298,11 +304,11 @@ macro_rules! words {
             }
         }
     };
-    (@value $name:ident: $($variant:ident,)*) => {};
-    (@value $name:ident $Value:ty: $($variant:ident $value:expr,)*) => {
+    (@value $vis:vis $name:ident: $($variant:ident,)*) => {};
+    (@value $vis:vis $name:ident $Value:ty: $($variant:ident $value:expr,)*) => {
         impl $name {
             /// What the word means.
-            pub(crate) fn value(self) -> $Value {
+            $vis fn value(self) -> $Value {
                 match self {
                     $(Self::$variant => $value,)*
                 }
@@ -310,7 +316,3 @@ macro_rules! words {
         }
     };
 }
-
-pub(crate) use overlay;
-pub(crate) use table;
-pub(crate) use words;

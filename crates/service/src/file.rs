@@ -1,23 +1,25 @@
 //! A bridge's file: pairs of interfaces and what is between them, in the keys and units of
 //! scenarios. `docs/bridge.md` has its reference, made from the tables here.
 //!
-//! Not here: what a bridge does with it, and how a running one follows it (see `service`).
+//! Not here: what a bridge does with it (`pair.rs`), how a running one follows it (`reload.rs`).
 
-use crate::files::{Files, named_text};
-use crate::format::HopTable;
-use crate::problem::{Problem, Problems};
-use crate::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name, Queue};
-use crate::read::{Read, table, words, wrong_type};
-use crate::resolve::Resolver;
 use crate::subscribers::{SubscriberFiles, Subscribers};
-use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_autorate::Params;
+use sojourn_bridge::{BeyondWorkers, FailOpen, PortChoice};
+use sojourn_line::Line;
 use sojourn_qdisc::{Entrance, Spec, WORKERS};
+use sojourn_text::hop::HopTable;
+use sojourn_text::problem::{Problem, Problems};
+use sojourn_text::quantity::{Address, Bytes, Device, Duration, Group, LinkSpeed, Name, Queue};
+use sojourn_text::read::{Read, wrong_type};
+use sojourn_text::tree::{Node, Value};
+use sojourn_text::{Files, Resolver, named_text};
+use sojourn_text::{table, words};
 use sojourn_units::Span;
-use sojourn_world::{BeyondWorkers, Line};
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,25 +62,25 @@ impl Read for Version {
 
 words! {
     /// What happens to the link when the bridge's process dies.
-    pub(crate) enum WayRoundWord: WayRound {
+    pub(crate) enum WayRoundWord: FailOpen {
         /// The link goes down with it.
-        Off = "off" => WayRound::Off,
+        Off = "off" => FailOpen::Off,
         /// A kernel bridge takes over, where the kernel can do it.
-        Prefer = "prefer" => WayRound::Prefer,
+        Prefer = "prefer" => FailOpen::Prefer,
         /// As `prefer`, but the bridge does not start where it cannot.
-        Require = "require" => WayRound::Require,
+        Require = "require" => FailOpen::Require,
     }
 }
 
 words! {
     /// What brings the frames of a pair in and out.
-    pub(crate) enum PortWord: PortKind {
+    pub(crate) enum PortWord: PortChoice {
         /// AF_PACKET: offloads stay as they are, super-packets pass whole.
-        Packet = "packet" => PortKind::Packet,
+        Packet = "packet" => PortChoice::Packet,
         /// AF_XDP, and AF_PACKET where that is refused.
-        Xdp = "xdp" => PortKind::Xdp,
+        Xdp = "xdp" => PortChoice::Xdp,
         /// AF_XDP where the drivers have zero-copy, else AF_PACKET.
-        Auto = "auto" => PortKind::Auto,
+        Auto = "auto" => PortChoice::Auto,
     }
 }
 
@@ -156,18 +158,6 @@ table! {
     }
 }
 
-/// What happens to the link when the bridge's process dies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WayRound {
-    /// The link goes down with it.
-    Off,
-    /// A kernel bridge takes over, where the kernel can do it.
-    #[default]
-    Prefer,
-    /// As `Prefer`, but the bridge does not start where it cannot.
-    Require,
-}
-
 /// A capture of both ports to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PcapFile {
@@ -175,18 +165,6 @@ pub struct PcapFile {
     pub path: PathBuf,
     /// Bytes of each frame that are kept.
     pub snap_len: Option<u32>,
-}
-
-/// What brings the frames of a pair in and out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PortKind {
-    /// AF_PACKET.
-    #[default]
-    Packet,
-    /// AF_XDP, and AF_PACKET where that is refused.
-    Xdp,
-    /// AF_XDP where the drivers of both interfaces have zero-copy, else AF_PACKET.
-    Auto,
 }
 
 /// A bridge as its file, or the command line, asks for it.
@@ -228,7 +206,7 @@ pub struct BridgePair {
     /// Whether super-packets are cut before queues that do not say it themselves.
     pub split_gso: Option<bool>,
     /// What happens to the link when the process dies.
-    pub fail_open: WayRound,
+    pub fail_open: FailOpen,
     /// Whether the kernel bridge stays after a clean end.
     pub keep_bridge: bool,
     /// How long the forwarding thread may stand still before the kernel bridge takes over.
@@ -240,7 +218,7 @@ pub struct BridgePair {
     /// Whether GRO and LRO stay as they are.
     pub keep_offloads: bool,
     /// What brings frames in and out.
-    pub port: PortKind,
+    pub port: PortChoice,
     /// Whether frames pass by the interfaces' own qdiscs.
     pub qdisc_bypass: bool,
     /// Forwarding threads.
@@ -317,12 +295,12 @@ impl BridgeFile {
         let (tree, mut problems) = Node::of_file(name, text)?;
         let table = BridgeTable::read(&tree, "", &mut problems);
         let file = table.and_then(|table| {
-            let mut resolver = Resolver {
+            let mut reading = Reading(Resolver {
                 tree: &tree,
                 problems: &mut problems,
                 files: &mut Files::new(base),
-            };
-            resolver.bridge(table)
+            });
+            reading.bridge(table)
         });
         match file {
             Some(file) if problems.is_empty() => Ok(file),
@@ -334,7 +312,38 @@ impl BridgeFile {
     }
 }
 
-impl Resolver<'_> {
+/// Makes sense of the tables.
+struct Reading<'a>(Resolver<'a>);
+
+impl<'a> Deref for Reading<'a> {
+    type Target = Resolver<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Reading<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+/// The key of a pair, or of one of its directions, that asks for what several workers cannot do.
+const fn key(why: BeyondWorkers) -> &'static str {
+    match why {
+        BeyondWorkers::Xdp => "port",
+        // No key does.
+        BeyondWorkers::Changes => "workers",
+        BeyondWorkers::Rate => "rate",
+        BeyondWorkers::Trace => "trace",
+        BeyondWorkers::Autorate => "autorate",
+        BeyondWorkers::AutorateIngress | BeyondWorkers::CakeMq | BeyondWorkers::Shaper => "qdisc",
+        BeyondWorkers::Tree => "subscribers",
+    }
+}
+
+impl Reading<'_> {
     fn bridge(&mut self, table: BridgeTable) -> Option<BridgeFile> {
         // There is but one, and all below is its.
         let Version = table.version;
@@ -440,7 +449,9 @@ impl Resolver<'_> {
             down,
             autorates,
             split_gso: table.split_gso,
-            fail_open: table.fail_open.map(WayRoundWord::value).unwrap_or_default(),
+            fail_open: table
+                .fail_open
+                .map_or(FailOpen::Prefer, WayRoundWord::value),
             keep_bridge: table.keep_bridge.unwrap_or(false),
             watchdog: table.watchdog.map(|limit| limit.0),
             stale: table.stale.map(|limit| limit.0),
@@ -464,20 +475,20 @@ impl Resolver<'_> {
             return;
         }
         let mut found = Vec::new();
-        if pair.port == PortKind::Xdp {
-            found.push((format!("{place}.port"), BeyondWorkers::Xdp));
+        if pair.port == PortChoice::Xdp {
+            let why = BeyondWorkers::Xdp;
+            found.push((format!("{place}.{}", key(why)), why));
         }
         let ways = [("up", &pair.up), ("down", &pair.down)];
         for ((way, (line, queue)), autorate) in ways.into_iter().zip(pair.autorates) {
             let why = BeyondWorkers::of(line, &queue.spec, autorate.is_some());
-            found.extend(why.map(|why| (self.written(place, way, why.key()), why)));
+            found.extend(why.map(|why| (self.written(place, way, key(why)), why)));
         }
         found.dedup();
         for (path, why) in found {
             let message = format!("with several workers {why}");
             let help = format!("or leave out `workers = {}`", pair.workers);
-            self.problems
-                .add(Problem::new(self.tree.locate(&path), path, message).help(help));
+            self.advise::<()>(&path, message, help);
         }
     }
 
@@ -515,7 +526,8 @@ impl Resolver<'_> {
         queues: [&mut Entrance; 2],
     ) -> Option<Subscribers> {
         let field = format!("{place}.subscribers");
-        let read = match Subscribers::load(files, self.files.base(), self.problems) {
+        let base = self.files.base().to_owned();
+        let read = match Subscribers::load(files, &base, self.problems) {
             Ok(read) => read?,
             Err(message) => return self.refuse(&field, message),
         };

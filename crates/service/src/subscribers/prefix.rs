@@ -1,9 +1,9 @@
 //! Addresses and prefixes.
 
-use crate::problem::{Origin, Problem, Problems};
-use crate::read::{Read, wrong_type};
-use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_text::problem::{Origin, Problem, Problems};
+use sojourn_text::read::{Read, wrong_type};
+use sojourn_text::tree::{Node, Value};
 use std::borrow::Cow;
 use std::net::IpAddr;
 

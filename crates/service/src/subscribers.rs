@@ -9,14 +9,14 @@ mod own;
 mod prefix;
 mod settle;
 
-use crate::problem::Problems;
-use crate::read::{Fields, Read, wrong_type};
-use crate::text::read_text;
-use crate::tree::{Node, Value};
 pub(crate) use own::SubscribersTable;
 use prefix::Prefix;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
+use sojourn_text::problem::Problems;
+use sojourn_text::read::{Fields, Read, wrong_type};
+use sojourn_text::read_text;
+use sojourn_text::tree::{Node, Value};
 use sojourn_units::Rate;
 use std::borrow::Cow;
 use std::iter;

@@ -44,10 +44,10 @@ impl Origin {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    pub(crate) at: Origin,
-    pub(crate) field: String,
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
+    at: Origin,
+    field: String,
+    message: String,
+    help: Option<String>,
 }
 
 impl Problem {
@@ -180,7 +180,7 @@ impl Problems {
     }
 
     /// Adds an argument of the command line; positions in it have the returned index.
-    pub(crate) fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+    pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let index = self.add_file(name, text);
         self.sources[index].file = false;
         index
@@ -220,7 +220,7 @@ impl Problems {
     }
 
     /// Whether further problems would not be kept.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.list.len() >= Self::MOST
     }
 

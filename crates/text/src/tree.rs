@@ -53,23 +53,34 @@ pub struct Entry {
 
 /// Where a field path leads nowhere.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoPath {
+pub enum NoPath {
+    /// Nothing between two dots, or nothing at all.
     #[error("a field path is keys with dots between, such as `dumbbell.rtt`")]
     Empty,
+    /// More keys than files have.
     #[error("a field path has at most {DEEPEST} keys")]
     TooDeep,
+    /// No item of a list has this name.
     #[error("no {list} is named `{name}`; {help}")]
     NoItem {
+        /// The list.
         list: String,
+        /// The name.
         name: String,
+        /// What would be right.
         help: String,
     },
+    /// An item of a list, which is no field.
     #[error("`{0}` is a whole {1}; name a field")]
     Whole(String, String),
+    /// A field of a value that has none.
     #[error("`{above}` is {kind} in this scenario and has no field `{part}`")]
     NoField {
+        /// The value.
         above: String,
+        /// What it is.
         kind: &'static str,
+        /// The field.
         part: String,
     },
 }
@@ -109,7 +120,7 @@ impl Node {
     }
 
     /// The root of another TOML text, whose positions have this index.
-    pub(crate) fn of_text(text: &str, source: usize, problems: &mut Problems) -> Option<Self> {
+    pub fn of_text(text: &str, source: usize, problems: &mut Problems) -> Option<Self> {
         match toml_edit::Document::parse(text) {
             Ok(document) => Some(Self::of_document(&document, source)),
             Err(error) => {
@@ -127,7 +138,7 @@ impl Node {
 
     /// The value of `KEY=VALUE`'s right side: TOML if it is TOML, otherwise a bare string, so
     /// that `--set duration=10s` needs no second pair of quotes.
-    pub(crate) fn of_argument(text: &str, at: Origin) -> Self {
+    pub fn of_argument(text: &str, at: Origin) -> Self {
         let bare = || Self {
             value: Value::Text(text.to_owned()),
             at,
@@ -177,7 +188,7 @@ impl Node {
     }
 
     /// Takes an entry out of a table.
-    pub(crate) fn take(&mut self, key: &str) -> Option<Entry> {
+    pub fn take(&mut self, key: &str) -> Option<Entry> {
         match &mut self.value {
             Value::Table(entries) => {
                 let index = entries.iter().position(|entry| entry.key == key)?;
@@ -204,12 +215,12 @@ impl Node {
     }
 
     /// Whether something was written at `path`.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         self.walk(path).1
     }
 
     /// Where the value at `path` was written, or else the nearest table above it.
-    pub(crate) fn locate(&self, path: &str) -> Origin {
+    pub fn locate(&self, path: &str) -> Origin {
         self.walk(path).0
     }
 
@@ -248,7 +259,7 @@ impl Node {
     ///
     /// # Errors
     /// Says which part of the path leads nowhere.
-    pub(crate) fn set(&mut self, path: &str, new: Self) -> Result<(), NoPath> {
+    pub fn set(&mut self, path: &str, new: Self) -> Result<(), NoPath> {
         // Each part is a table inside the one before.
         if path.split('.').count() > DEEPEST {
             return Err(NoPath::TooDeep);

@@ -1,9 +1,9 @@
 //! What sites and circuits are called.
 
-use crate::problem::{Problem, Problems};
-use crate::read::Read;
-use crate::tree::Node;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_text::problem::{Problem, Problems};
+use sojourn_text::read::Read;
+use sojourn_text::tree::Node;
 use std::borrow::Cow;
 
 /// A name for people: terminals and metrics show it as it is.

@@ -2,8 +2,8 @@
 
 use super::prefix::Prefix;
 use super::{Circuit, Site, Subscribers};
-use crate::problem::{Origin, Problem, Problems, nearest};
 use sojourn_qdisc::Spec;
+use sojourn_text::problem::{Origin, Problem, Problems, nearest};
 use sojourn_units::{Rate, show_rate};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,11 @@
 //! A bridge's file: what it means, and that what is wrong is refused with its place, its field and
 //! what would be right.
 
+use sojourn_bridge::FailOpen;
+use sojourn_line::LineRate;
 use sojourn_qdisc::{Entrance, Spec};
-use sojourn_scenario::bridge::{BridgeFile, WayRound};
+use sojourn_service::BridgeFile;
 use sojourn_units::{Rate, Span};
-use sojourn_world::LineRate;
 use std::path::Path;
 
 const GOOD: &str = r#"version = 1
@@ -54,7 +55,7 @@ fn a_key_of_the_pair_counts_for_both_directions() {
         [wan.up.0.delay, wan.down.0.delay],
         [Span::from_millis(5); 2]
     );
-    assert_eq!(wan.fail_open, WayRound::Require);
+    assert_eq!(wan.fail_open, FailOpen::Require);
     assert_eq!(wan.watchdog, Some(Span::from_millis(50)));
     assert_eq!(wan.pcap, None);
     let pcap = other.pcap.as_ref().expect("it is captured");
@@ -68,7 +69,7 @@ fn a_key_of_the_pair_counts_for_both_directions() {
     );
     assert_eq!(
         (other.fail_open, other.watchdog, other.seed),
-        (WayRound::Prefer, None, None)
+        (FailOpen::Prefer, None, None)
     );
 }
 

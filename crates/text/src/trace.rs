@@ -1,6 +1,6 @@
 //! mahimahi's link traces: one integer a line, the millisecond of a chance to send 1500 bytes.
 
-use sojourn_world::RateTrace;
+use sojourn_line::RateTrace;
 
 /// Most lines of a trace: at 1500 bytes each, an hour at more than 30 Mbit/s.
 const MOST_LINES: usize = 10_000_000;

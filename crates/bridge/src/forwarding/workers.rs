@@ -1,6 +1,6 @@
 //! What a bridge with several workers cannot do, since no worker sees all of its packets.
 
-use crate::{Line, LineRate};
+use sojourn_line::{Line, LineRate};
 use sojourn_qdisc::Spec;
 
 /// Something that takes one worker which sees every packet.
@@ -53,19 +53,6 @@ impl BeyondWorkers {
             Spec::Htb { .. } | Spec::Tbf { .. } => Some(Self::Shaper),
             Spec::Tree(_) => Some(Self::Tree),
             Spec::Cake(_) | Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } => None,
-        }
-    }
-
-    /// The key of a pair, or of one of its directions, that asks for it.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Xdp => "port",
-            Self::Changes => "change",
-            Self::Rate => "rate",
-            Self::Trace => "trace",
-            Self::Autorate => "autorate",
-            Self::AutorateIngress | Self::CakeMq | Self::Shaper => "qdisc",
-            Self::Tree => "subscribers",
         }
     }
 }

@@ -7,9 +7,9 @@ use crate::problem::{Origin, Problem, Problems, suggestion};
 use crate::read::{Read, short_name, wrong_type};
 use crate::tree::{Node, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use sojourn_line::{Chance, Loss, NotNetem, Reorder};
 use sojourn_qdisc::Entrance;
 use sojourn_units::{Rate, Span, UnitError, parse_rate, parse_size, parse_span};
-use sojourn_world::{Chance, Loss, NotNetem, Reorder};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -38,7 +38,7 @@ macro_rules! quantity {
     }) => {
         #[doc = $about]
         #[derive(Clone, Debug, PartialEq $(, $Derive)?)]
-        pub(crate) struct $type(pub(crate) $Inner);
+        pub struct $type(pub $Inner);
 
         schema!($type, $name, { "description": $about, $($schema)+ });
     };
@@ -184,7 +184,7 @@ quantity!(Group(u32): Copy, "group", {
 
 /// When the receiver acknowledges: `true`, `false` or the longest delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AckDelay {
+pub enum AckDelay {
     /// TCP's default, or no delay at all.
     Switch(bool),
     /// Longest delay.
@@ -433,12 +433,12 @@ impl Read for Queue {
             Ok(entrance) => Some(Self(entrance)),
             Err(error) => {
                 let at = inside(node, text, error.at.clone(), problems);
-                let mut problem = Problem::new(at, path, error.what);
-                problem.help = match (error.suggestion, error.wanted) {
-                    (Some(word), _) => Some(format!("did you mean `{word}`?")),
-                    (None, wanted) => wanted,
-                };
-                problems.refuse(problem)
+                let problem = Problem::new(at, path, error.what);
+                problems.refuse(match (error.suggestion, error.wanted) {
+                    (Some(word), _) => problem.help(format!("did you mean `{word}`?")),
+                    (None, Some(wanted)) => problem.help(wanted),
+                    (None, None) => problem,
+                })
             }
         }
     }
@@ -571,7 +571,7 @@ impl Read for Group {
 
 impl Seeds {
     /// Most seeds of one scenario.
-    pub(crate) const MOST: u64 = 10_000;
+    pub const MOST: u64 = 10_000;
 }
 
 impl Read for Seeds {

@@ -4,11 +4,12 @@ use super::Subscribers;
 use super::label::Label;
 use super::prefix::Addresses;
 use super::settle::{Draft, DraftCircuit, DraftSite};
-use crate::bridge::Version;
-use crate::problem::Problems;
-use crate::quantity::{Queue, Speed};
-use crate::read::{Read, table};
-use crate::tree::Node;
+use crate::file::Version;
+use sojourn_text::problem::Problems;
+use sojourn_text::quantity::{Queue, Speed};
+use sojourn_text::read::Read;
+use sojourn_text::table;
+use sojourn_text::tree::Node;
 
 table! {
     /// Subscribers of a bridge.
