@@ -25,22 +25,53 @@ pub struct Record {
 }
 
 impl Record {
-    /// The bytes as an Ethernet frame; bare IP gets a header with no addresses.
+    /// The bytes as an Ethernet frame; bare IP and packets of a cooked capture get a header with
+    /// no addresses.
     ///
     /// # Errors
-    /// The link type, when it is neither of the two.
+    /// The link type, when it is none of these.
     pub fn ethernet(&self) -> Result<Cow<'_, [u8]>, LinkType> {
-        match self.link_type {
-            LinkType::Ethernet => Ok(Cow::Borrowed(&self.bytes)),
-            LinkType::Raw => {
-                let ether_type = match self.bytes.first().map(|byte| byte >> 4) {
-                    Some(6) => [0x86, 0xdd],
-                    _ => [0x08, 0x00],
-                };
-                Ok([&[0; 12][..], &ether_type, &self.bytes].concat().into())
-            }
-            other => Err(other),
-        }
+        let header = self.link_type.header() as usize;
+        let behind = self.bytes.get(header..).unwrap_or_default();
+        // What the payload is stands at the end of the first version's header and at the start of
+        // the second's.
+        let ether_type = match self.link_type {
+            LinkType::Ethernet => return Ok(Cow::Borrowed(&self.bytes)),
+            LinkType::Raw => match self.bytes.first().map(|byte| byte >> 4) {
+                Some(6) => [0x86, 0xdd],
+                _ => [0x08, 0x00],
+            },
+            LinkType::Cooked => self.two_bytes(14),
+            LinkType::Cooked2 => self.two_bytes(0),
+            other => return Err(other),
+        };
+        Ok([&[0; 12][..], &ether_type, behind].concat().into())
+    }
+
+    /// Its length as an Ethernet frame.
+    pub fn ethernet_len(&self) -> u32 {
+        let payload = self.len.saturating_sub(self.link_type.header());
+        payload.saturating_add(LinkType::Ethernet.header())
+    }
+
+    /// Where it was seen: the number of the capture's interface and, in a cooked capture of
+    /// version 2, the kernel's number of its own. A capture on `any` sees a packet that is
+    /// forwarded within the host several times.
+    pub fn seen_on(&self) -> (usize, u32) {
+        let index = match self.link_type {
+            LinkType::Cooked2 => self.bytes.get(4..).and_then(|bytes| bytes.first_chunk()),
+            _ => None,
+        };
+        (
+            self.interface,
+            index.map_or(0, |bytes| u32::from_be_bytes(*bytes)),
+        )
+    }
+
+    /// Two bytes of the header; zeros where the packet is cut before them.
+    fn two_bytes(&self, at: usize) -> [u8; 2] {
+        let bytes = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+        bytes.copied().unwrap_or_default()
     }
 }
 

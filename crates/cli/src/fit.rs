@@ -6,18 +6,19 @@ use crate::run::run_cells;
 use crate::signal::stop_on_signal;
 use crate::table::Table;
 use crate::worlds::{Setup, WORLDS};
-use crate::{INTERRUPTED, WrongInput, print};
+use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::ProgressBar;
 use sojourn_batch::{Results, clear};
 use sojourn_fit::{
-    DOWN, Figures, Fit, FitError, MOST_ROUNDS, Measurement, UP, name, read_flent, run_of,
+    DOWN, Figures, Fit, FitError, Grade, MOST_ROUNDS, Measurement, UP, name, read_flent, run_of,
 };
 use sojourn_scenario::{Options, Scenario};
 use sojourn_units::Unit;
 use sojourn_world::WorldError;
-use std::fmt::Write as _;
+use std::fmt;
+use std::io::Write as _;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -28,27 +29,32 @@ use std::time::Duration;
 const LINE: &str = "line";
 /// Seeds that stand beside a measurement.
 const SEEDS: u64 = 5;
+/// Exit status of a line that is fair.
+const FAIR: u8 = 3;
 
 /// Find the line behind a measurement: its rates, base RTT and buffers, as a scenario
 ///
 /// The line is the one on which the simulator gives the figures that were measured, under the same
 /// number of TCP streams. It is taken for one with a FIFO in each direction or, if none fits, with
-/// managed flow queues; the figures side by side say how well that fits. The scenario has the load
-/// of the first file, and other queues can be tried in it.
+/// managed flow queues. A grade (good, fair, none) says how well that fits, with the figures side
+/// by side. The scenario has the load of the first file, and other queues can be tried in it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn fit rrul-2026.home.flent.gz --out line.toml
   sojourn run line.toml --sweep 'dumbbell.up.qdisc=[\"fq_codel\", \"cake\"]' --out out/line
   sojourn fit tcp_nup.flent.gz tcp_ndown.flent.gz     each tells its direction's buffer
   sojourn fit upload.pcapng --client 192.168.1.7      captured at the client
+  sojourn fit iperf3.json irtt.json.gz                a load, and probes of the same time
 
-Files are .flent.gz files of any test with TCP streams and a ping, and pcapng or pcap files that
-were made at the client, with the start of its transfers; round-trip times are then those of TCP's
-timestamps. Of tests that load both directions at once the delay is shared out evenly.
+Files are .flent.gz files of any test with TCP streams and a ping, JSON of iperf3's TCP tests with
+irtt's beside it, and pcapng or pcap files (also .gz) that were made at the client, with the start
+of its transfers; round-trip times are then those of TCP's timestamps. Of tests that load both
+directions at once the delay is shared out evenly. A load lasts 3 s at least.
 
-Exit status: 0 when there is a line, 2 when a file cannot be used, 130 after Ctrl-C.")]
+Exit status: 0 when the line is good, 3 when it is fair, 1 when no line gives the figures (nothing
+is written), 2 when a file cannot be used, 130 after Ctrl-C.")]
 pub(crate) struct FitArgs {
-    /// Measurements on one line: .flent.gz, .pcapng or .pcap
+    /// Measurements on one line: .flent.gz, .pcapng, .pcap, iperf3's .json, irtt's .json
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -70,28 +76,67 @@ pub(crate) struct FitArgs {
 }
 
 pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
-    let mut measurements = Vec::new();
-    for file in &args.files {
-        let read = Measurement::read(file, args.client);
-        let mut measurement = read.map_err(WrongInput::from)?;
-        if args.cc.is_some() {
-            measurement.congestion_control.clone_from(&args.cc);
-        }
-        measurements.push(measurement);
+    let read = Measurement::read_all(&args.files, args.client);
+    let mut measurements = read.map_err(WrongInput::from)?;
+    for measurement in measurements.iter_mut().filter(|_| args.cc.is_some()) {
+        measurement.congestion_control.clone_from(&args.cc);
     }
     let stop = stop_on_signal()?;
     let Some(found) = search(&measurements, &stop, args.quiet)? else {
         return Ok(INTERRUPTED);
     };
     let table = table(&measurements, &found);
-    let scenario = commented(&args.files, &table) + &found.line.scenario(&measurements[0]);
+    let Some(status) = status(&found, &table) else {
+        return Ok(FAILED);
+    };
+    let how = graded(&found);
+    let comment = commented(&args.files, &format!("{how}\n{table}"));
+    let scenario = comment + &found.line.scenario(&measurements[0]);
     let Some(out) = &args.out else {
         print(&scenario)?;
-        return Ok(0);
+        return Ok(status);
     };
     std::fs::write(out, scenario).with_context(|| format!("--out {}", out.display()))?;
-    print(&format!("{}\n\n{table}\n{}\n", found.line, out.display()))?;
-    Ok(0)
+    print(&format!(
+        "{}\n{how}\n{table}\n{}\n",
+        found.line,
+        out.display()
+    ))?;
+    Ok(status)
+}
+
+/// The exit status of a line; none where there is no line, which is said.
+fn status(found: &Fit, table: &str) -> Option<u8> {
+    match found.grade() {
+        Grade::Good => Some(0),
+        Grade::Fair => Some(FAIR),
+        Grade::None => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "sojourn: no line gives these figures (grade: none); nothing was written. The \
+                 nearest:\n\n{table}{}",
+                found
+                    .doubts
+                    .iter()
+                    .fold(String::new(), |text, doubt| text + "\n" + doubt + "\n")
+            );
+            None
+        }
+    }
+}
+
+/// The grade in a line, and what makes it doubtful in others.
+fn graded(found: &Fit) -> String {
+    let meaning = match found.grade() {
+        Grade::Good => "the figures agree",
+        Grade::Fair => "a figure is off or doubtful; take the line as rough",
+        Grade::None => "no line gives these figures",
+    };
+    let mut text = format!("Grade: {} ({meaning}).\n", found.grade());
+    for doubt in &found.doubts {
+        let _ = fmt::Write::write_fmt(&mut text, format_args!("Doubt: {doubt}.\n"));
+    }
+    text
 }
 
 /// The line of measurements; none after Ctrl-C, which is said.
@@ -134,7 +179,12 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     };
     let measurements = [measurement];
     let table = table(&measurements, &found);
-    let text = commented(&[file.to_owned()], &table) + &found.line.scenario(&measurements[0]);
+    let Some(status) = status(&found, &table) else {
+        return Ok(FAILED);
+    };
+    let how = graded(&found);
+    let text = commented(&[file.to_owned()], &format!("{how}\n{table}"))
+        + &found.line.scenario(&measurements[0]);
     let options = Options {
         seeds: Some(SEEDS),
         ..Options::default()
@@ -149,9 +199,10 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     let mut results = vec![run_of(&data).map_err(WrongInput::from)?];
     results.extend(good);
     notes.push(format!(
-        "World measured is {}; sim is the line that fits it best, over {SEEDS} seeds. {}",
+        "World measured is {}; sim is the line that fits it best, over {SEEDS} seeds. {} {}",
         name(file),
-        found.line
+        found.line,
+        how.trim_end().replace('\n', " ")
     ));
     let cannot = || format!("--out {}", out.display());
     sojourn_report::write(out, &scenario.info, &results, &notes).with_context(cannot)?;
@@ -159,8 +210,12 @@ pub(crate) fn side_by_side(file: &Path, out: &Path, overwrite: bool) -> anyhow::
     sojourn_report::write_files(out, &[(place, &text)]).with_context(cannot)?;
     clear(out, &Results::Scenario(LINE.to_owned()))?;
     let page = out.join(sojourn_report::PAGE);
-    print(&format!("{}\n\n{table}\n{}\n", found.line, page.display()))?;
-    Ok(0)
+    print(&format!(
+        "{}\n{how}\n{table}\n{}\n",
+        found.line,
+        page.display()
+    ))?;
+    Ok(status)
 }
 
 /// What a line's figures are called, with their units and where they stand.
@@ -209,7 +264,8 @@ fn commented(files: &[PathBuf], table: &str) -> String {
     let mut text =
         format!("# Made by `sojourn fit {files}`: the simulator's line nearest to them.\n#\n");
     for line in table.lines() {
-        let _ = writeln!(text, "# {line}");
+        text += format!("# {line}").trim_end();
+        text.push('\n');
     }
     text + "\n"
 }

@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::{FAILED, WrongInput, print};
 use clap::Args;
 use serde_json::{Value, json};
-use sojourn_capture::{Reader, Record};
+use sojourn_capture::{Reader, Record, unpacked};
 use sojourn_units::{Span, Time, parse_span};
 use sojourn_wire::{FlowKey, Network, identity, parse, protocol};
 use sojourn_world::{PacketMatcher, PacketPairs, Passage};
@@ -129,7 +129,7 @@ pub(crate) fn rtt(args: &RttArgs) -> anyhow::Result<u8> {
 /// What each interface of a file has seen.
 fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
     let read = || {
-        let mut reader = Reader::new(BufReader::new(File::open(path)?))?;
+        let mut reader = Reader::new(unpacked(BufReader::new(File::open(path)?))?)?;
         let mut points: BTreeMap<usize, Sightings> = BTreeMap::new();
         while let Some(record) = reader.next_record()? {
             let point = points.entry(record.interface).or_default();
@@ -149,9 +149,8 @@ fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
 fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, WrongInput> {
     let frame = record.ethernet().map_err(|kind| {
         WrongInput(format!(
-            "has packets of link type {}; Ethernet (1) and bare IP (101) can be read. Capture on \
-             one interface, not on `any`",
-            kind.number()
+            "has packets of link type {kind}; Ethernet, bare IP and Linux cooked captures (`-i any`) \
+             can be read"
         ))
     })?;
     let parsed = parse(&frame);

@@ -28,12 +28,12 @@ pub enum CaptureError {
     /// The file is no capture, or damaged.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Something else than Ethernet or bare IP.
+    /// Something else than Ethernet, bare IP or a cooked header.
     #[error(
-        "has packets of link type {0}; Ethernet (1) and bare IP (101) can be read: capture on one \
-         interface, not on `any`"
+        "has packets of link type {0}; Ethernet, bare IP and Linux cooked captures (`-i any`) can \
+         be read"
     )]
-    LinkType(u16),
+    LinkType(LinkType),
     /// Nobody says which end is the client.
     #[error(
         "does not say which end is the client's: no connection begins in it; `--client ADDRESS` \
@@ -60,6 +60,8 @@ struct Packet {
     len: u32,
     dscp: u8,
     stamps: Option<(u32, u32)>,
+    /// Where it was seen.
+    on: (usize, u32),
 }
 
 impl Measurement {
@@ -80,8 +82,7 @@ impl Measurement {
         let mut bytes: [Vec<f64>; 2] = Default::default();
         let mut flows: [BTreeMap<Connection, (u64, u8)>; 2] = Default::default();
         let mut stamps = Stamps::default();
-        let mut trips: BTreeMap<usize, (f64, u32)> = BTreeMap::new();
-        let mut least = f64::INFINITY;
+        let mut trips = Trips::default();
         for packet in &packets {
             let [src, dst] = ends(&packet.flow);
             let way = if src == client {
@@ -109,9 +110,7 @@ impl Measurement {
             if way == UP {
                 stamps.sent((connection, value), packet.at);
             } else if let Some(trip) = stamps.echoed((connection, echo), packet.at) {
-                let (sum, count) = trips.entry(interval).or_default();
-                (*sum, *count) = (*sum + trip, *count + 1);
-                least = least.min(trip);
+                trips.add(interval, connection.0, trip);
             }
         }
         if bytes[UP].is_empty() {
@@ -126,24 +125,95 @@ impl Measurement {
             };
             bytes.map(point).collect()
         });
-        let trips = trips.into_iter().map(|(interval, (sum, count))| Point {
-            t: end(interval),
-            value: sum / f64::from(count),
+        let load = load_of(&flows);
+        let far: BTreeSet<IpAddr> = load.iter().map(|(connection, _)| connection.0).collect();
+        let round_trips = trips.all.iter().map(|(interval, mean)| Point {
+            t: end(*interval),
+            value: mean.value(),
         });
         Ok(Self {
             name: name.to_owned(),
-            streams: streams(&flows),
+            streams: load.iter().map(|(_, stream)| *stream).collect(),
             throughput,
             counts_headers: true,
-            round_trips: trips.collect(),
-            least_round_trip: least.is_finite().then_some(least),
-            congestion_control: None,
+            round_trips: round_trips.collect(),
+            least_round_trip: trips.least.is_finite().then_some(trips.least),
+            paths: trips.paths(&far),
+            ..Self::default()
         })
     }
 }
 
+/// Round-trip times in ms by interval.
+#[derive(Default)]
+struct Trips {
+    all: BTreeMap<usize, Mean>,
+    least: f64,
+    /// By far end, with the least of each.
+    far: BTreeMap<IpAddr, (f64, BTreeMap<usize, Mean>)>,
+}
+
+/// A mean as it grows.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        (self.sum, self.count) = (self.sum + value, self.count + 1);
+    }
+
+    fn value(self) -> f64 {
+        self.sum / f64::from(self.count)
+    }
+}
+
+impl Trips {
+    fn add(&mut self, interval: usize, far: IpAddr, trip: f64) {
+        self.least = if self.all.is_empty() {
+            trip
+        } else {
+            self.least.min(trip)
+        };
+        self.all.entry(interval).or_default().add(trip);
+        let (least, of_far) = self.far.entry(far).or_insert((trip, BTreeMap::new()));
+        *least = least.min(trip);
+        of_far.entry(interval).or_default().add(trip);
+    }
+
+    /// Base RTTs of these far ends. They share a queue, which may never have been empty while a
+    /// later one's packets passed: a far end's base is then that of the first one, and by how much
+    /// their round trips at the same times differ (the median).
+    fn paths(&self, wanted: &BTreeSet<IpAddr>) -> Vec<(String, f64)> {
+        let mut ends = wanted
+            .iter()
+            .filter_map(|far| Some((far, self.far.get(far)?)));
+        let Some((first, (base, trips))) = ends.next() else {
+            return Vec::new();
+        };
+        let mut paths = vec![(first.to_string(), *base)];
+        for (far, (least, theirs)) in ends {
+            let both = theirs
+                .iter()
+                .filter_map(|(interval, mean)| Some(mean.value() - trips.get(interval)?.value()));
+            let mut both: Vec<f64> = both.collect();
+            both.sort_by(f64::total_cmp);
+            let later = both
+                .get(both.len() / 2)
+                .map(|later| (base + later).max(0.0));
+            paths.push((
+                far.to_string(),
+                later.map_or(*least, |later| later.min(*least)),
+            ));
+        }
+        paths
+    }
+}
+
 /// The streams of the load, of the bytes and the class of each connection by direction.
-fn streams(flows: &[BTreeMap<Connection, (u64, u8)>; 2]) -> Vec<Stream> {
+fn load_of(flows: &[BTreeMap<Connection, (u64, u8)>; 2]) -> Vec<(Connection, Stream)> {
     let total = |way: usize| flows[way].values().map(|(bytes, _)| bytes).sum::<u64>();
     // ACKs are no load: a direction counts from a quarter of the other's bytes on.
     let is_load = |way: &usize| total(*way) * 4 > total(1 - way);
@@ -151,9 +221,12 @@ fn streams(flows: &[BTreeMap<Connection, (u64, u8)>; 2]) -> Vec<Stream> {
     for way in [UP, DOWN].into_iter().filter(is_load) {
         let least = total(way) as f64 * STREAM;
         let of_load = flows[way]
-            .values()
-            .filter(|(bytes, _)| *bytes as f64 > least);
-        streams.extend(of_load.map(|&(_, dscp)| Stream { way, dscp }));
+            .iter()
+            .filter(|(_, (bytes, _))| *bytes as f64 > least);
+        let stream = |(&connection, &(_, dscp)): (&Connection, &(u64, u8))| {
+            (connection, Stream { way, dscp })
+        };
+        streams.extend(of_load.map(stream));
     }
     streams
 }
@@ -181,15 +254,16 @@ fn ends(flow: &FlowKey) -> [IpAddr; 2] {
     })
 }
 
-/// All TCP packets, and who opens the first connection.
+/// All TCP packets, and who opens the first connection. What several interfaces have seen counts
+/// on the one with most bytes: they may have seen the same packets.
 fn load(file: impl Read) -> Result<(Vec<Packet>, Option<IpAddr>), CaptureError> {
     const SYN: u8 = 0x02;
     const ACK: u8 = 0x10;
     let mut reader = Reader::new(file)?;
     let (mut packets, mut opener) = (Vec::new(), None);
+    let mut seen: BTreeMap<(usize, u32), u64> = BTreeMap::new();
     while let Some(record) = reader.next_record()? {
-        let frame = record.ethernet();
-        let frame = frame.map_err(|kind: LinkType| CaptureError::LinkType(kind.number()))?;
+        let frame = record.ethernet().map_err(CaptureError::LinkType)?;
         let parsed = parse(&frame);
         let (Some(at), protocol::TCP) = (record.at, parsed.flow.protocol) else {
             continue;
@@ -198,24 +272,27 @@ fn load(file: impl Read) -> Result<(Vec<Packet>, Option<IpAddr>), CaptureError> 
         if flags.is_some_and(|flags| flags & (SYN | ACK) == SYN) {
             opener.get_or_insert(ends(&parsed.flow)[0]);
         }
+        let on = record.seen_on();
+        *seen.entry(on).or_default() += u64::from(record.len);
         packets.push(Packet {
             at,
             flow: parsed.flow,
             len: on_link(&record),
             dscp: parsed.dscp(),
             stamps: ack_facts(&frame, &parsed).and_then(|facts| facts.timestamp),
+            on,
         });
+    }
+    let most = seen.iter().max_by_key(|(_, bytes)| **bytes);
+    if let Some((&most, _)) = most {
+        packets.retain(|packet| packet.on == most);
     }
     Ok((packets, opener))
 }
 
 /// Bytes of the frames that a packet becomes on a link: a sender with TSO shows them as one.
 fn on_link(record: &Record) -> u32 {
-    let made_up = match record.link_type {
-        LinkType::Raw => 14,
-        _ => 0,
-    };
-    let len = record.len.saturating_add(made_up);
+    let len = record.ethernet_len();
     let more = len
         .saturating_sub(HEADERS)
         .div_ceil(FRAME - HEADERS)
@@ -275,6 +352,52 @@ mod tests {
             file.extend(packet);
         }
         file
+    }
+
+    /// What the packets of `capture` are on a cooked interface of this number (SLL2).
+    fn cooked(seconds: &[u32], index: u32) -> Vec<u8> {
+        let plain = capture(seconds);
+        let mut file = plain[..20].to_vec();
+        file.extend(276_u32.to_le_bytes());
+        for record in plain[24..].chunks(56) {
+            file.extend(&record[..8]);
+            file.extend([60_u32.to_le_bytes(), 60_u32.to_le_bytes()].concat());
+            file.extend([8, 0, 0, 0]);
+            file.extend(index.to_be_bytes());
+            file.extend([0, 1, 4, 6, 0, 0, 0, 0, 0, 0, 0, 0]);
+            file.extend(&record[16..]);
+        }
+        file
+    }
+
+    #[test]
+    fn a_cooked_capture_says_what_the_plain_one_says() {
+        let client = Some("192.0.2.1".parse().unwrap());
+        let of = |file: &[u8]| Measurement::of_capture("a", file, client).unwrap();
+        let plain = of(&capture(&[5, 6, 7]));
+        assert_eq!(of(&cooked(&[5, 6, 7], 2)), plain);
+        // What two interfaces have seen is counted once.
+        let twice = [cooked(&[5, 6, 7], 2), cooked(&[5, 6], 3)[24..].to_vec()].concat();
+        assert_eq!(of(&twice), plain);
+    }
+
+    #[test]
+    fn base_rtts_are_told_apart_by_round_trips_at_the_same_time() {
+        let [near, far, alike] = [1, 2, 3].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut trips = Trips::default();
+        for interval in 0..20 {
+            // All wait in one queue, which is empty in the first interval only.
+            let queue = if interval == 0 { 0.0 } else { 100.0 };
+            trips.add(interval, near, 10.0 + queue);
+            if interval > 0 {
+                trips.add(interval, far, 60.0 + queue);
+                trips.add(interval, alike, 11.0 + queue);
+            }
+        }
+        let paths = trips.paths(&[near, far, alike].into());
+        let bases: Vec<f64> = paths.iter().map(|(_, base)| *base).collect();
+        assert_eq!(bases, [10.0, 60.0, 11.0]);
+        assert_eq!(paths[1].0, "192.0.2.2");
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl fmt::Display for Line {
         }
         f.write_str(match self.queue {
             Queue::Fifo => ".",
-            Queue::FlowQueue => ". No FIFO gives this; managed flow queues (fq_codel) do.",
+            Queue::FlowQueue => ". Managed flow queues (fq_codel) come nearer to it than a FIFO.",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What was measured, and the figures that are taken of it.
 
+use crate::unfit::Unfit;
 use sojourn_world::{Point, RunResult, Series};
 
 /// From the client, in arrays of both directions.
@@ -16,12 +17,12 @@ const APART: f64 = 0.5;
 /// receiver waits for a hole that is being repaired.
 const WINDOW: f64 = 1.0;
 /// Share of such averages that are below what a full line passes.
-const FULL: f64 = 0.9;
+pub(crate) const FULL: f64 = 0.9;
 /// Fewest idle round trips of which the base RTT is taken.
-const IDLE: usize = 3;
+pub(crate) const IDLE: usize = 3;
 
 /// Load on a line and what came of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// Where it comes from, for people.
     pub name: String,
@@ -37,6 +38,12 @@ pub struct Measurement {
     pub least_round_trip: Option<f64>,
     /// Congestion control of the streams, where it is known.
     pub congestion_control: Option<String>,
+    /// Far ends with the base RTT of each in ms, where several were seen.
+    pub paths: Vec<(String, f64)>,
+    /// Load beside the streams, which no run simulates.
+    pub other_load: Vec<String>,
+    /// What makes its figures uncertain, a sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// A TCP stream.
@@ -63,17 +70,6 @@ pub struct Figures {
     pub added_p50_ms: f64,
     /// The 95th percentile of it.
     pub added_p95_ms: f64,
-}
-
-/// What a measurement lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// Nothing fills the line.
-    #[error("has no TCP stream that carries anything: a line shows its rate under load only")]
-    NoLoad,
-    /// Nothing tells what load adds.
-    #[error("has no round-trip times under load")]
-    NoRoundTrips,
 }
 
 impl Figures {
@@ -129,6 +125,19 @@ impl Measurement {
         (start < end).then_some((start, end))
     }
 
+    /// Until when round trips are those of an idle line, in seconds.
+    pub(crate) fn before_load(&self) -> Option<f64> {
+        Some(self.load()?.0 - APART)
+    }
+
+    /// What each direction carries in the time of the figures.
+    pub(crate) fn settled_throughput(&self) -> Option<[Vec<Point>; 2]> {
+        let (from, to) = self.settled()?;
+        let is_settled = |point: &&Point| point.t > from && point.t <= to;
+        let throughput = self.throughput.each_ref();
+        Some(throughput.map(|points| points.iter().filter(is_settled).copied().collect()))
+    }
+
     /// From when to when figures are taken, in seconds.
     pub(crate) fn settled(&self) -> Option<(f64, f64)> {
         let (start, end) = self.load()?;
@@ -145,13 +154,10 @@ impl Measurement {
     /// # Errors
     /// When there is no load, or no round trip while there is.
     pub fn figures(&self) -> Result<Figures, Unfit> {
-        let (start, _) = self.load().ok_or(Unfit::NoLoad)?;
+        let before = self.before_load().ok_or(Unfit::NoLoad)?;
         let (from, to) = self.settled().ok_or(Unfit::NoLoad)?;
         let is_settled = |point: &&Point| point.t > from && point.t <= to;
-        let settled = [UP, DOWN].map(|way| {
-            let points = self.throughput[way].iter().filter(is_settled);
-            points.copied().collect::<Vec<Point>>()
-        });
+        let settled = self.settled_throughput().ok_or(Unfit::NoLoad)?;
         let throughput = [UP, DOWN].map(|way| {
             let mean = average(&settled[way]);
             (self.is_loaded(way) && mean > 0.0).then_some(mean)
@@ -162,7 +168,7 @@ impl Measurement {
         }
         let there = |point: &&Point| point.value.is_finite();
         let trips = || self.round_trips.iter().filter(there);
-        let idle = sorted(trips().filter(|point| point.t < start - APART));
+        let idle = sorted(trips().filter(|point| point.t < before));
         let idle_ms = if idle.len() < IDLE {
             let least = sorted(trips()).first().copied();
             (self.least_round_trip.or(least)).ok_or(Unfit::NoRoundTrips)?
@@ -213,8 +219,8 @@ impl Measurement {
             throughput,
             counts_headers: like.counts_headers,
             round_trips: flows("ping", "rtt").concat(),
-            least_round_trip: None,
             congestion_control: like.congestion_control.clone(),
+            ..Self::default()
         }
     }
 }
@@ -224,7 +230,7 @@ fn points<'a>(series: &'a [Series], metric: &str) -> Option<&'a [Point]> {
     Some(&series.points)
 }
 
-/// Point by point; a gap counts as nothing.
+/// Point by point; a gap, which is there before and after a stream only, counts as nothing.
 pub(crate) fn sum(series: &[&[Point]]) -> Vec<Point> {
     let mut total: Vec<Point> = Vec::new();
     for points in series {
@@ -249,11 +255,7 @@ fn average(points: &[Point]) -> f64 {
 
 /// What a full line passes, see [`Figures::full`]; the mean, where all lasted less than a second.
 fn full(points: &[Point], mean: f64) -> f64 {
-    let every = points.windows(2).map(|pair| pair[1].t - pair[0].t);
-    let every = every.fold(f64::INFINITY, f64::min);
-    let each = points.windows((WINDOW / every).round().max(1.0) as usize);
-    let mut averages: Vec<f64> = each.map(average).collect();
-    averages.sort_by(f64::total_cmp);
+    let averages = averages(points);
     if averages.is_empty() {
         mean
     } else {
@@ -261,14 +263,24 @@ fn full(points: &[Point], mean: f64) -> f64 {
     }
 }
 
-fn sorted<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
+/// The averages over each second, sorted.
+pub(crate) fn averages(points: &[Point]) -> Vec<f64> {
+    let every = points.windows(2).map(|pair| pair[1].t - pair[0].t);
+    let every = every.fold(f64::INFINITY, f64::min);
+    let each = points.windows((WINDOW / every).round().max(1.0) as usize);
+    let mut averages: Vec<f64> = each.map(average).collect();
+    averages.sort_by(f64::total_cmp);
+    averages
+}
+
+pub(crate) fn sorted<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
     let mut values: Vec<f64> = points.map(|point| point.value).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// The smallest of the values, which are sorted, that at least so many are at or below.
-fn quantile(values: &[f64], q: f64) -> f64 {
+pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     let rank = (q * values.len() as f64).ceil() as usize;
     values[rank.clamp(1, values.len()) - 1]
 }
@@ -291,10 +303,8 @@ mod tests {
             name: "made".into(),
             streams: vec![Stream { way: UP, dscp: 0 }],
             throughput: [series(&throughput), Vec::new()],
-            counts_headers: false,
             round_trips: series(&trip),
-            least_round_trip: None,
-            congestion_control: None,
+            ..Measurement::default()
         }
     }
 

@@ -1,7 +1,9 @@
 //! The search for the line with which the simulator gives what was measured.
 
+use crate::grade::fitted;
 use crate::line::{LEAST_BUFFER, Line, Queue};
-use crate::measurement::{DOWN, Figures, Measurement, UP, Unfit};
+use crate::measurement::{DOWN, Figures, Measurement, UP};
+use crate::unfit::Unfit;
 use sojourn_scenario::{Options, Problems, Scenario, Watch, run};
 use sojourn_world::{World, WorldError};
 use std::num::NonZeroUsize;
@@ -34,6 +36,8 @@ pub struct Fit {
     pub measured: Vec<Figures>,
     /// The same simulated on the line, means over the seeds.
     pub simulated: Vec<Figures>,
+    /// What makes the measurements uncertain, a sentence each, with its file.
+    pub doubts: Vec<String>,
 }
 
 /// Why no line was found.
@@ -72,7 +76,10 @@ pub fn fit(
     let mut measured = Vec::new();
     for measurement in measurements {
         let unfit = |why| FitError::Unfit(measurement.name.clone(), why);
-        measured.push(measurement.figures().map_err(unfit)?);
+        let figures = measurement
+            .shows_line()
+            .and_then(|()| measurement.figures());
+        measured.push(figures.map_err(unfit)?);
     }
     let tellers = [UP, DOWN].map(|way| teller(measurements, way));
     let first = first(&measured, &tellers).ok_or(FitError::Nothing)?;
@@ -121,6 +128,7 @@ impl Search<'_> {
                     line,
                     measured: self.measured.clone(),
                     simulated: simulated.clone(),
+                    doubts: self.doubts(),
                 };
                 best = Some((far, fit));
             }
@@ -130,6 +138,14 @@ impl Search<'_> {
             line = moved(line, &self.measured, &simulated, &self.tellers);
         }
         best.ok_or(FitError::Nothing)
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let each = self.measurements.iter().flat_map(|measurement| {
+            let doubts = measurement.doubts.iter();
+            doubts.map(|doubt| format!("{}: {doubt}", measurement.name))
+        });
+        each.collect()
     }
 
     fn simulate(&self, line: &Line, measurement: &Measurement) -> Result<Vec<Figures>, FitError> {
@@ -208,21 +224,18 @@ fn mean(runs: &[Figures], measured: &Figures) -> Figures {
 /// The largest relative difference of what is fitted.
 fn distance(measured: &[Figures], simulated: &[Figures]) -> f64 {
     let pairs = measured.iter().zip(simulated);
-    // How much the larger of two is above the smaller.
-    let apart = |a: f64, b: f64| (a / b).max(b / a) - 1.0;
-    let of = |(measured, simulated): (&Figures, &Figures)| {
-        let delays = |a: f64, b: f64| apart(a + SLIGHT_MS, b + SLIGHT_MS);
-        let rates = [UP, DOWN].map(|way| measured.telling(way).zip(simulated.telling(way)));
-        let rates = rates
-            .into_iter()
-            .flatten()
-            .map(|(a, b)| apart(a.max(1.0), b.max(1.0)));
-        rates
-            .chain([delays(measured.idle_ms, simulated.idle_ms)])
-            .chain([delays(measured.added_p95_ms, simulated.added_p95_ms)])
-            .fold(0.0, f64::max)
-    };
+    let of = |(measured, simulated)| fitted(measured, simulated);
     pairs.map(of).fold(0.0, f64::max)
+}
+
+/// How much the larger of two is above the smaller, as a share.
+pub(crate) fn apart(a: f64, b: f64) -> f64 {
+    (a / b).max(b / a) - 1.0
+}
+
+/// The same of delays in ms: slight ones are alike.
+pub(crate) fn delays_apart(a: f64, b: f64) -> f64 {
+    apart(a + SLIGHT_MS, b + SLIGHT_MS)
 }
 
 /// The line with each part moved by what it lacks.

@@ -12,5 +12,5 @@ mod read;
 mod test;
 
 pub use file::{Unfit, data_file};
-pub use read::{Data, Stream, Unreadable};
+pub use read::{Data, Ping, Stream, Unreadable};
 pub use test::Test;

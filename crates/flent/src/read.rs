@@ -22,13 +22,17 @@ pub struct Data {
     pub test: String,
     /// What its author calls it; may be empty.
     pub title: String,
-    /// Seconds since the start, evenly spaced.
+    /// Seconds since the start, in increasing order.
     pub times: Vec<f64>,
     /// TCP streams, in the order of their names.
     pub streams: Vec<Stream>,
-    /// Round-trip times in ms at `times`: the ICMP ping's where there is one, or else the first
-    /// ping's. Empty without any.
-    pub pings: Vec<Option<f64>>,
+    /// Round-trip times: the ICMP ping first, where there is one.
+    pub pings: Vec<Ping>,
+    /// One-way delays of a call from the host that measures, in ms at [`Data::times`]. Empty
+    /// without one.
+    pub one_way: Vec<Option<f64>>,
+    /// Names of series with load that is no TCP stream (`UDP upload`).
+    pub other_load: Vec<String>,
     /// Congestion control of the host that measured, where the file tells.
     pub congestion_control: Option<String>,
 }
@@ -41,6 +45,17 @@ pub struct Stream {
     /// Its class.
     pub dscp: u8,
     /// Goodput in Mbit/s at [`Data::times`]; none where nothing was measured.
+    pub values: Vec<Option<f64>>,
+    /// Goodput in Mbit/s over the whole stream, as its tool reported it at the end.
+    pub mean: Option<f64>,
+}
+
+/// A ping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ping {
+    /// What the file calls it, without the unit: `ICMP`, or `ICMP2 host` with several hosts.
+    pub name: String,
+    /// Round-trip times in ms at [`Data::times`].
     pub values: Vec<Option<f64>>,
 }
 
@@ -75,11 +90,22 @@ impl Data {
         if text.len() as u64 > MOST {
             return Err(Unreadable::TooLong);
         }
-        let document: Document<'_> = serde_json::from_slice(&text)?;
+        Self::parse(&text)
+    }
+
+    /// Reads the text of a data file, unpacked.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn parse(text: &[u8]) -> Result<Self, Unreadable> {
+        let document: Document<'_> = serde_json::from_slice(text)?;
         let missing = |what: &str| Unreadable::Missing(what.to_owned());
         let times = document.x_values.and_then(values::<f64>);
+        let times = times.filter(|times| times.windows(2).all(|pair| pair[0] < pair[1]));
         let times = times.ok_or_else(|| missing("x_values"))?;
         let results = document.results.ok_or_else(|| missing("results"))?;
+        let metadata = document.metadata.unwrap_or_default();
+        let about = metadata.series_meta.unwrap_or_default();
         let series = |name: &str| -> Result<Vec<Option<f64>>, Unreadable> {
             let values = values::<Option<f64>>(results[name]);
             let values = values.filter(|values| {
@@ -88,30 +114,39 @@ impl Data {
             });
             values.ok_or_else(|| missing(&format!("results.{name}")))
         };
-        let mut streams = Vec::new();
-        for name in results.keys() {
-            if let Some((is_upload, dscp)) = stream_of(name) {
-                let values = series(name)?;
-                streams.push(Stream {
-                    is_upload,
-                    dscp,
-                    values,
-                });
-            }
-        }
-        let pings: Vec<&String> = results.keys().filter(|name| is_ping(name)).collect();
-        let icmp = pings.iter().find(|name| name.contains("ICMP"));
-        let ping = icmp.or(pings.first());
-        let metadata = document.metadata.unwrap_or_default();
-        let control = metadata.sysctls.unwrap_or_default();
-        Ok(Self {
+        let mut data = Self {
             test: metadata.name.unwrap_or_default(),
             title: metadata.title.unwrap_or_default(),
-            streams,
-            pings: ping.map_or(Ok(Vec::new()), |name| series(name))?,
-            congestion_control: control.congestion_control,
-            times,
-        })
+            streams: Vec::new(),
+            pings: Vec::new(),
+            one_way: Vec::new(),
+            other_load: Vec::new(),
+            congestion_control: metadata.sysctls.unwrap_or_default().congestion_control,
+            times: Vec::new(),
+        };
+        for name in results.keys() {
+            let about = about.get(name);
+            match Series::of(name, about.and_then(|about| about.units.as_deref())) {
+                Series::Stream { is_upload, dscp } => data.streams.push(Stream {
+                    is_upload,
+                    dscp,
+                    values: series(name)?,
+                    mean: about.and_then(|about| about.mean_value),
+                }),
+                Series::Ping(word) => {
+                    let values = series(name)?;
+                    let name = word.to_owned();
+                    data.pings.push(Ping { name, values });
+                }
+                Series::OneWay => data.one_way = series(name)?,
+                Series::OtherLoad => data.other_load.push(name.clone()),
+                Series::Other => {}
+            }
+        }
+        // The sort is stable: the others keep the order of their names.
+        data.pings.sort_by_key(|ping| !ping.name.contains("ICMP"));
+        data.times = times;
+        Ok(data)
     }
 }
 
@@ -132,6 +167,8 @@ struct Metadata {
     name: Option<String>,
     title: Option<String>,
     sysctls: Option<Sysctls>,
+    #[serde(rename = "SERIES_META")]
+    series_meta: Option<IndexMap<String, About>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -140,25 +177,74 @@ struct Sysctls {
     congestion_control: Option<String>,
 }
 
+/// What a file says of a series. A mean that is no number counts as none.
+#[derive(Default, Deserialize)]
+struct About {
+    #[serde(rename = "UNITS", default)]
+    units: Option<String>,
+    #[serde(rename = "MEAN_VALUE", default, deserialize_with = "number")]
+    mean_value: Option<f64>,
+}
+
+fn number<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let value = value.as_f64();
+    Ok(value.filter(|value| (0.0..=MOST_VALUE).contains(value)))
+}
+
 fn values<T: DeserializeOwned>(text: &RawValue) -> Option<Vec<T>> {
     serde_json::from_str(text.get()).ok()
 }
 
-fn is_computed(name: &str) -> bool {
-    COMPUTED.iter().any(|word| name.ends_with(word))
+/// What a series is.
+#[derive(Debug, PartialEq)]
+enum Series<'a> {
+    /// Goodput of a TCP stream.
+    Stream { is_upload: bool, dscp: u8 },
+    /// Round-trip times, with what stands behind the unit in its name.
+    Ping(&'a str),
+    /// Delays of a call, one way.
+    OneWay,
+    /// Throughput of something that is no TCP stream.
+    OtherLoad,
+    /// Anything else: what is computed of other series, statistics of sockets, queues and
+    /// processors.
+    Other,
 }
 
-fn is_ping(name: &str) -> bool {
-    name.starts_with("Ping (ms)") && !is_computed(name)
-}
-
-/// Direction and class of the stream that a series is of.
-fn stream_of(name: &str) -> Option<(bool, u8)> {
-    let (is_upload, rest) = match name.strip_prefix("TCP upload") {
-        Some(rest) => (true, rest),
-        None => (false, name.strip_prefix("TCP download")?),
-    };
-    (!is_computed(rest)).then(|| (is_upload, dscp_of(rest.trim_start())))
+impl<'a> Series<'a> {
+    /// By its name and, where the file has it, its unit. Statistics beside a series have a word
+    /// behind `::` (`TCP upload::1::tcp_cwnd`), where a stream has its number at most.
+    fn of(name: &'a str, units: Option<&str>) -> Self {
+        const MBIT: &str = "Mbits/s";
+        let is_in = |wanted: &str| units.is_none_or(|units| units == wanted);
+        let mut parts = name.split("::");
+        let stem = parts.next().unwrap_or(name);
+        let has_word = parts.any(|part| part.parse::<u32>().is_err());
+        if has_word {
+            return match name {
+                "VoIP::delay" => Self::OneWay,
+                _ => Self::Other,
+            };
+        }
+        if COMPUTED.iter().any(|word| name.ends_with(word)) {
+            return Self::Other;
+        }
+        let stream = |is_upload, rest: &str| Self::Stream {
+            is_upload,
+            dscp: dscp_of(rest.trim_start()),
+        };
+        let found = if let Some(rest) = stem.strip_prefix("TCP upload") {
+            is_in(MBIT).then(|| stream(true, rest))
+        } else if let Some(rest) = stem.strip_prefix("TCP download") {
+            is_in(MBIT).then(|| stream(false, rest))
+        } else if let Some(rest) = stem.strip_prefix("Ping (ms)") {
+            is_in("ms").then(|| Self::Ping(rest.trim_start()))
+        } else {
+            (units == Some(MBIT)).then_some(Self::OtherLoad)
+        };
+        found.unwrap_or(Self::Other)
+    }
 }
 
 #[cfg(test)]
@@ -192,12 +278,67 @@ mod tests {
         });
         let data = Data::read(&zipped(&file.to_string())).unwrap();
         assert_eq!((data.test.as_str(), data.title.as_str()), ("rrul", "home"));
-        assert_eq!(data.pings, [Some(20.5), None]);
+        let pings: Vec<_> = data.pings.iter().map(|ping| ping.name.as_str()).collect();
+        assert_eq!(pings, ["ICMP", "UDP EF"]);
+        assert_eq!(data.pings[0].values, [Some(20.5), None]);
         assert_eq!(data.congestion_control.as_deref(), Some("bbr"));
         let streams = data.streams.iter();
         let mut streams: Vec<_> = streams.map(|s| (s.is_upload, s.dscp)).collect();
         streams.sort_unstable();
         assert_eq!(streams, [(false, 0), (false, 0), (false, 46), (true, 0)]);
+    }
+
+    #[test]
+    fn a_series_is_what_its_unit_and_its_name_say() {
+        let upload = |dscp| Series::Stream {
+            is_upload: true,
+            dscp,
+        };
+        for (name, units, is) in [
+            ("TCP upload", Some("Mbits/s"), upload(0)),
+            ("TCP upload::2", None, upload(0)),
+            ("TCP upload EF::2", Some("Mbits/s"), upload(46)),
+            ("TCP upload BE1 testserv-01", Some("Mbits/s"), upload(0)),
+            ("TCP upload", Some("bytes"), Series::Other),
+            ("TCP upload::1::tcp_cwnd", None, Series::Other),
+            ("TCP upload BE2::tcp_rtt_var", None, Series::Other),
+            (
+                "TCP upload::1::tcp_delivery_rate",
+                Some("Mbits/s"),
+                Series::Other,
+            ),
+            ("TCP upload fairness", Some("Mbits/s"), Series::Other),
+            ("TCP totals", Some("Mbits/s"), Series::Other),
+            ("UDP upload", Some("Mbits/s"), Series::OtherLoad),
+            (
+                "Ping (ms) ICMP2 testserv-02",
+                Some("ms"),
+                Series::Ping("ICMP2 testserv-02"),
+            ),
+            ("Ping (ms) UDP BE1::jitter", Some("ms"), Series::Other),
+            ("VoIP::delay", None, Series::OneWay),
+            ("VoIP::induced_delay", None, Series::Other),
+            ("qdisc_stats_testbed-02::delay", None, Series::Other),
+            ("HTTP latency", Some("ms"), Series::Other),
+        ] {
+            assert_eq!(Series::of(name, units), is, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_streams_own_mean_is_read_where_it_is_a_number() {
+        let file = json!({
+            "x_values": [0.0, 0.2],
+            "results": { "TCP upload::1": [1, 2], "TCP upload::2": [1, 2], "TCP upload::3": [1, 2] },
+            "metadata": { "SERIES_META": {
+                "TCP upload::1": { "UNITS": "Mbits/s", "MEAN_VALUE": 1.4 },
+                "TCP upload::2": { "UNITS": "Mbits/s", "MEAN_VALUE": null },
+                "TCP upload::3": {},
+            } },
+        });
+        let data = Data::parse(file.to_string().as_bytes()).unwrap();
+        let means: Vec<_> = data.streams.iter().map(|stream| stream.mean).collect();
+        assert_eq!(means, [Some(1.4), None, None]);
     }
 
     #[test]

@@ -87,6 +87,17 @@ class Line:
         return Scenario.from_toml(self._native.scenario)
 
     @property
+    def grade(self) -> str:
+        """How well the line fits: ``"good"``, ``"fair"``, or ``"none"`` where no line gives the
+        figures, and this one is only the nearest."""
+        return self._native.grade
+
+    @property
+    def doubts(self) -> list[str]:
+        """What makes the measurements uncertain, a sentence each."""
+        return self._native.doubts
+
+    @property
     def figures(self) -> list[Figure]:
         """How well the line fits: the figures of each measurement beside the line's."""
         return [
@@ -116,9 +127,9 @@ def fit(
     Parameters
     ----------
     files
-        Measurements on one line: ``.flent.gz`` files of any test with TCP streams and a ping, or
-        captures (pcapng, pcap) made at the client. A direction's buffer is best told by a test
-        that loads it alone.
+        Measurements on one line: ``.flent.gz`` files of any test with TCP streams and a ping,
+        JSON of iperf3's TCP tests with irtt's beside it, or captures (pcapng, pcap) made at the
+        client. A direction's buffer is best told by a test that loads it alone.
     client
         The client's address in captures; by default who opens the first connection.
     cc
@@ -131,7 +142,8 @@ def fit(
     Raises
     ------
     ValueError
-        A file cannot be read or shows no line; the message names it.
+        A file cannot be read, or its load shows no line; the message names it. How well the
+        line fits is its ``grade``.
     ScenarioError
         ``cc`` is no congestion control.
 

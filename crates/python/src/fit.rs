@@ -63,6 +63,18 @@ impl Line {
         self.names.iter().cloned().zip(rows).collect()
     }
 
+    /// How well it fits: good, fair or none.
+    #[getter]
+    fn grade(&self) -> String {
+        self.fit.grade().to_string()
+    }
+
+    /// What makes the measurements uncertain.
+    #[getter]
+    fn doubts(&self) -> Vec<String> {
+        self.fit.doubts.clone()
+    }
+
     fn __str__(&self) -> String {
         self.fit.line.to_string()
     }
@@ -97,14 +109,10 @@ pub(crate) fn fit(
     jobs: Option<NonZeroUsize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Line> {
-    let mut measurements = Vec::new();
-    for file in &files {
-        let read = py.detach(|| Measurement::read(file, client));
-        let mut measurement = read.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        if cc.is_some() {
-            measurement.congestion_control.clone_from(&cc);
-        }
-        measurements.push(measurement);
+    let read = py.detach(|| Measurement::read_all(&files, client));
+    let mut measurements = read.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    for measurement in measurements.iter_mut().filter(|_| cc.is_some()) {
+        measurement.congestion_control.clone_from(&cc);
     }
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);

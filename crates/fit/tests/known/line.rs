@@ -18,10 +18,7 @@ pub(crate) fn measured(line: &Line, ways: &[usize]) -> Measurement {
             let is_loaded = ways.contains(&way);
             if is_loaded { load.to_vec() } else { Vec::new() }
         }),
-        counts_headers: false,
-        round_trips: Vec::new(),
-        least_round_trip: None,
-        congestion_control: None,
+        ..Measurement::default()
     };
     for &way in ways {
         like.streams.extend([Stream { way, dscp: 0 }; 2]);
