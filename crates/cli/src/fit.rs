@@ -106,7 +106,7 @@ pub(crate) fn fit(args: &FitArgs) -> anyhow::Result<u8> {
 }
 
 /// The exit status of a line; none where there is no line, which is said.
-fn status(found: &Fit, table: &str) -> Option<u8> {
+pub(crate) fn status(found: &Fit, table: &str) -> Option<u8> {
     match found.grade() {
         Grade::Good => Some(0),
         Grade::Fair => Some(FAIR),
@@ -126,7 +126,7 @@ fn status(found: &Fit, table: &str) -> Option<u8> {
 }
 
 /// The grade in a line, and what makes it doubtful in others.
-fn graded(found: &Fit) -> String {
+pub(crate) fn graded(found: &Fit) -> String {
     let meaning = match found.grade() {
         Grade::Good => "the figures agree",
         Grade::Fair => "a figure is off or doubtful; take the line as rough",
@@ -140,7 +140,7 @@ fn graded(found: &Fit) -> String {
 }
 
 /// The line of measurements; none after Ctrl-C, which is said.
-fn search(
+pub(crate) fn search(
     measurements: &[Measurement],
     stop: &AtomicBool,
     quiet: bool,
@@ -241,7 +241,7 @@ const ROWS: [Row; 7] = [
 ];
 
 /// The figures of each measurement beside those of the line.
-fn table(measurements: &[Measurement], found: &Fit) -> String {
+pub(crate) fn table(measurements: &[Measurement], found: &Fit) -> String {
     let mut table = Table::new(["file", "figure", ">measured", ">simulated"]);
     let figures = found.measured.iter().zip(&found.simulated);
     for (measurement, (measured, simulated)) in measurements.iter().zip(figures) {

@@ -4,6 +4,7 @@
 //! was wrong (nothing has been run or written then), 130 after Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod bridge;
 mod check;
 mod connection;
@@ -72,6 +73,7 @@ enum Command {
     Fidelity(fidelity::FidelityArgs),
     Export(export::ExportArgs),
     Fit(fit::FitArgs),
+    Advise(advise::AdviseArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
     Bridge(Box<bridge::BridgeArgs>),
@@ -167,6 +169,7 @@ fn main() -> ExitCode {
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Export(args) => export::export(&args),
         Command::Fit(args) => fit::fit(&args),
+        Command::Advise(args) => advise::advise(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
         Command::Bridge(args) => bridge::bridge(&args),
