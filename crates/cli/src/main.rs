@@ -28,6 +28,7 @@ mod shard;
 mod signal;
 mod table;
 mod top;
+mod verify;
 mod worlds;
 
 use anyhow::Context as _;

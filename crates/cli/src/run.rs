@@ -6,6 +6,7 @@ use crate::pcap::{Captures, Capturing};
 use crate::progress::Bar;
 use crate::shard::Shard;
 use crate::signal::stop_on_signal;
+use crate::verify;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, Overrides, WrongInput, print};
 use anyhow::Context as _;
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
   sojourn run scenarios/demo.toml --world live --out out/live   (as root)
   sojourn run scenarios/demo.toml --world both --out out/both   (as root: simulated beside live)
   sojourn run scenarios/demo.toml --world kernel                (after `sojourn kernel build`)
+  sojourn run scenarios/demo.toml --verify                      (the same: does Linux agree?)
   sojourn run scenarios/demo.toml --json | jq '.cells[].aggregate'
   sojourn run scenarios/demo.toml --seeds 5 --csv > demo.csv
 
@@ -53,6 +55,11 @@ pub(crate) struct RunArgs {
         default_value = WORLDS[0].name.as_str()
     )]
     world: Vec<&'static [Row]>,
+
+    /// Run the same cells in the kernel world too, with the kernel's own queues, and say in a
+    /// sentence whether Linux agrees
+    #[arg(long, conflicts_with_all = ["queues", "shard"])]
+    verify: bool,
 
     #[command(flatten)]
     overrides: Overrides,
@@ -138,10 +145,20 @@ impl RunArgs {
             server: self.server_command.clone(),
             queues: match self.queues {
                 Some(Whose::Kernel) => Queues::Kernel,
+                None if self.verify => Queues::Kernel,
                 Some(Whose::Ours) | None => Queues::Ours,
             },
             kernel: self.kernel_version,
         }
+    }
+
+    /// The worlds to run in.
+    fn worlds(&self) -> Result<Vec<&'static Row>, WrongInput> {
+        let mut rows = worlds::once(&self.world);
+        if self.verify {
+            verify::add_kernel(&mut rows)?;
+        }
+        Ok(rows)
     }
 
     /// What clap cannot check.
@@ -204,7 +221,7 @@ impl RunArgs {
         let Some(dir) = self.out.as_deref().filter(|_| !self.pcap.is_empty()) else {
             return Ok(None);
         };
-        let several = worlds::once(&self.world).len() > 1;
+        let several = self.verify || worlds::once(&self.world).len() > 1;
         let capturing = Capturing {
             world,
             cells,
@@ -247,7 +264,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<u8> {
         mut info,
         mut cells,
     } = args.overrides.load(&args.file)?;
-    let rows = worlds::once(&args.world);
+    let rows = args.worlds()?;
     args.check(&rows, &info.name)?;
     info.shard = args.shard.map(|shard| shard.of(&mut cells));
     let (mut worlds, mut parts, mut there) = (Vec::new(), Vec::new(), Vec::new());
@@ -334,6 +351,13 @@ fn finish(
             }
         }
         print(&args.show(info, figures))?;
+        let said = verify::sentence(&info.name, figures).filter(|_| args.verify && !args.quiet);
+        match said {
+            // Standard output is for what was asked for.
+            Some(said) if args.json || args.csv => eprintln!("sojourn: {said}"),
+            Some(said) => print(&format!("\n{said}\n"))?,
+            None => {}
+        }
     }
     Ok(if failures.is_empty() { 0 } else { FAILED })
 }
