@@ -59,7 +59,7 @@ impl Record {
     /// forwarded within the host several times.
     pub fn seen_on(&self) -> (usize, u32) {
         let index = match self.link_type {
-            LinkType::Cooked2 => self.bytes.get(4..).and_then(|bytes| bytes.first_chunk()),
+            LinkType::Cooked2 => self.bytes.get(4..).and_then(<[u8]>::first_chunk),
             _ => None,
         };
         (
@@ -70,7 +70,7 @@ impl Record {
 
     /// Two bytes of the header; zeros where the packet is cut before them.
     fn two_bytes(&self, at: usize) -> [u8; 2] {
-        let bytes = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
         bytes.copied().unwrap_or_default()
     }
 }

@@ -320,3 +320,43 @@ proptest! {
         prop_assert_eq!(read(&file[..cut]).is_ok(), whole_blocks);
     }
 }
+
+/// A packet of bare IP behind each header that a frame may have here.
+#[test]
+fn packets_of_other_links_are_ethernet_frames_too() {
+    let ip = [&[0x45, 0][..], &[7; 18]].concat();
+    let cooked = [
+        &[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x08, 0x00][..],
+        &ip,
+    ]
+    .concat();
+    let second = [&[0x08, 0, 0, 0, 0, 0, 0, 9, 0, 1, 4, 6][..], &[0; 8], &ip].concat();
+    for (number, bytes, on) in [
+        (101, &ip, 0),
+        (12, &ip, 0),
+        (113, &cooked, 0),
+        (276, &second, 9),
+    ] {
+        let order = Order::Little;
+        let interface = order.interface(number, 0, &[]);
+        let len = bytes.len() as u32;
+        let file = [order.section(), interface, order.packet(0, 0, bytes, len)].concat();
+        let record = &read(&file).unwrap()[0];
+        let frame = record.ethernet().unwrap();
+        assert_eq!(frame[12..14], [0x08, 0x00], "{number}");
+        assert_eq!(frame[14..], ip, "{number}");
+        assert_eq!(
+            (record.ethernet_len(), record.seen_on()),
+            (34, (0, on)),
+            "{number}"
+        );
+    }
+    let order = Order::Big;
+    let file = [
+        order.section(),
+        order.interface(105, 0, &[]),
+        order.packet(0, 0, &ip, 20),
+    ];
+    let other = read(&file.concat()).unwrap()[0].ethernet().unwrap_err();
+    assert_eq!(other.to_string(), "105 (802.11)");
+}

@@ -17,7 +17,7 @@ use sojourn_fit::{
 use sojourn_scenario::{Options, Scenario};
 use sojourn_units::Unit;
 use sojourn_world::WorldError;
-use std::fmt;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -134,7 +134,7 @@ pub(crate) fn graded(found: &Fit) -> String {
     };
     let mut text = format!("Grade: {} ({meaning}).\n", found.grade());
     for doubt in &found.doubts {
-        let _ = fmt::Write::write_fmt(&mut text, format_args!("Doubt: {doubt}.\n"));
+        let _ = writeln!(text, "Doubt: {doubt}.");
     }
     text
 }

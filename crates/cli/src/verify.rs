@@ -69,10 +69,12 @@ fn values(difference: &Difference) -> String {
         "" => String::new(),
         unit => format!(" {unit}"),
     };
-    format!(
-        "{} {linux}{unit} against {simulated}{unit} simulated",
-        figure.title
-    )
+    // `delay, median` is a heading.
+    let title = match figure.title.split_once(", ") {
+        Some((what, which)) => format!("{which} {what}"),
+        None => figure.title.to_owned(),
+    };
+    format!("{title} {linux}{unit} against {simulated}{unit} simulated")
 }
 
 /// A cell by what tells it from the others.

@@ -116,15 +116,6 @@ impl Measurement {
         if bytes[UP].is_empty() {
             return Err(CaptureError::NobodyThere(client));
         }
-        let end = |interval: usize| (interval + 1) as f64 * EVERY;
-        let throughput = [UP, DOWN].map(|way| {
-            let bytes = bytes[way].iter().enumerate();
-            let point = |(interval, bytes): (usize, &f64)| Point {
-                t: end(interval),
-                value: bytes * 8.0 / EVERY,
-            };
-            bytes.map(point).collect()
-        });
         let load = load_of(&flows);
         let far: BTreeSet<IpAddr> = load.iter().map(|(connection, _)| connection.0).collect();
         let round_trips = trips.all.iter().map(|(interval, mean)| Point {
@@ -134,7 +125,7 @@ impl Measurement {
         Ok(Self {
             name: name.to_owned(),
             streams: load.iter().map(|(_, stream)| *stream).collect(),
-            throughput,
+            throughput: bytes.map(|bytes| rates(&bytes)),
             counts_headers: true,
             round_trips: round_trips.collect(),
             least_round_trip: trips.least.is_finite().then_some(trips.least),
@@ -142,6 +133,20 @@ impl Measurement {
             ..Self::default()
         })
     }
+}
+
+/// When an interval ends, in seconds.
+fn end(interval: usize) -> f64 {
+    (interval + 1) as f64 * EVERY
+}
+
+/// Bit/s of the bytes in each interval.
+fn rates(bytes: &[f64]) -> Vec<Point> {
+    let point = |(interval, bytes): (usize, &f64)| Point {
+        t: end(interval),
+        value: bytes * 8.0 / EVERY,
+    };
+    bytes.iter().enumerate().map(point).collect()
 }
 
 /// Round-trip times in ms by interval.

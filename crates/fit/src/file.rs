@@ -236,20 +236,14 @@ fn not_json(file: &Path, head: &[u8]) -> Why {
     if is_cut {
         lines.pop();
     }
-    let is_number = |word: &&str| word.parse::<f64>().is_ok();
     let is_text = |line: &&&str| !line.trim().is_empty() && !line.starts_with('#');
-    let numbers: Vec<Option<usize>> = (lines.iter().filter(is_text))
-        .map(|line| {
-            let words = line
-                .split([',', ';', '\t', ' '])
-                .filter(|word| !word.is_empty());
-            let words: Vec<&str> = words.collect();
-            words
-                .iter()
-                .all(|word| is_number(&word))
-                .then_some(words.len())
-        })
-        .collect();
+    let numbers = |line: &&str| {
+        let words = line.split([',', ';', '\t', ' ']);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_table = words.iter().all(|word| word.parse::<f64>().is_ok());
+        is_table.then_some(words.len())
+    };
+    let numbers: Vec<Option<usize>> = lines.iter().filter(is_text).map(numbers).collect();
     // A first line may be a heading.
     let columns = numbers.last().copied().flatten();
     let is_table = numbers.len() > 2 && numbers.iter().skip(1).all(|count| *count == columns);

@@ -95,6 +95,13 @@ struct Total {
     bits_per_second: f64,
 }
 
+/// Streams by their sockets: direction and throughput.
+type Streams = BTreeMap<i64, (usize, Vec<Point>)>;
+
+fn is_sane(value: f64) -> bool {
+    (0.0..=MOST).contains(&value)
+}
+
 /// A test with the seconds since 1970 at which it began.
 pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>), IperfError> {
     let document: Document = serde_json::from_slice(text)?;
@@ -105,43 +112,10 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
     if let Some(test) = test.filter(|test| test.protocol != "TCP") {
         return Err(IperfError::NotTcp(test.protocol.clone()));
     }
-    let is_client = document.start.connecting_to.is_some();
-    let is_reverse = test.is_some_and(|test| test.reverse != 0 && test.bidir == 0);
-    // Whoever sends, its data go up where the client sends.
-    let way_of = |part: &Part| match part.sender {
-        Some(sends) if sends == is_client => UP,
-        Some(_) => DOWN,
-        None if is_reverse => DOWN,
-        None => UP,
-    };
-    let mut streams: BTreeMap<i64, (usize, Vec<Point>)> = BTreeMap::new();
-    let mut trips = Vec::new();
-    let is_sane = |value: f64| (0.0..=MOST).contains(&value);
-    for interval in &document.intervals {
-        let mut of_interval = Vec::new();
-        for part in interval.streams.iter().filter(|part| !part.omitted) {
-            if !is_sane(part.bits_per_second) || !is_sane(part.end) {
-                continue;
-            }
-            let stream = streams.entry(part.socket);
-            let (_, points) = stream.or_insert_with(|| (way_of(part), Vec::new()));
-            let (t, value) = (part.end, part.bits_per_second);
-            points.push(Point { t, value });
-            let rtt = part.rtt.filter(|rtt| *rtt > 0.0 && is_sane(*rtt));
-            of_interval.extend(rtt.map(|rtt| (part.end, rtt / 1e3)));
-        }
-        if let Some(&(t, _)) = of_interval.first() {
-            let sum: f64 = of_interval.iter().map(|(_, rtt)| rtt).sum();
-            let value = sum / of_interval.len() as f64;
-            trips.push(Point { t, value });
-        }
-    }
+    let (mut streams, round_trips) = series(&document);
     // A sender counts what it has written, of which much may be in its buffer yet.
-    let totals = document
-        .end
-        .streams
-        .iter()
-        .filter_map(|ended| ended.receiver.as_ref());
+    let totals = document.end.streams.iter();
+    let totals = totals.filter_map(|ended| ended.receiver.as_ref());
     let totals = totals.map(|total| (total.socket, total.bits_per_second));
     let totals: BTreeMap<i64, f64> = totals.filter(|(_, total)| is_sane(*total)).collect();
     for (socket, (_, points)) in &mut streams {
@@ -157,15 +131,12 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
             .map(|(_, points)| points.as_slice())
             .collect::<Vec<_>>())
     });
-    let dscp = 0;
+    let ways = streams.values().map(|&(way, _)| way);
     let measurement = Measurement {
         name: name.to_owned(),
-        streams: streams
-            .values()
-            .map(|&(way, _)| Stream { way, dscp })
-            .collect(),
+        streams: ways.map(|way| Stream { way, dscp: 0 }).collect(),
         throughput,
-        round_trips: trips,
+        round_trips,
         congestion_control: document.end.sender_tcp_congestion,
         doubts: vec![
             "iperf3 has no round trip before its load, so that the least one under load stands \
@@ -175,6 +146,39 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
         ..Measurement::default()
     };
     Ok((measurement, document.start.timestamp.map(|at| at.timesecs)))
+}
+
+/// Throughput of each stream, and the mean round trip of all at each time.
+fn series(document: &Document) -> (Streams, Vec<Point>) {
+    let is_client = document.start.connecting_to.is_some();
+    let test = document.start.test_start.as_ref();
+    let is_reverse = test.is_some_and(|test| test.reverse != 0 && test.bidir == 0);
+    // Whoever sends, its data go up where the client sends.
+    let way_of = |part: &Part| match part.sender {
+        Some(sends) if sends == is_client => UP,
+        Some(_) => DOWN,
+        None if is_reverse => DOWN,
+        None => UP,
+    };
+    let (mut streams, mut trips) = (Streams::new(), Vec::new());
+    for interval in &document.intervals {
+        let mut of_interval = Vec::new();
+        let parts = interval.streams.iter().filter(|part| !part.omitted);
+        for part in parts.filter(|part| is_sane(part.bits_per_second) && is_sane(part.end)) {
+            let stream = streams.entry(part.socket);
+            let (_, points) = stream.or_insert_with(|| (way_of(part), Vec::new()));
+            let (t, value) = (part.end, part.bits_per_second);
+            points.push(Point { t, value });
+            let rtt = part.rtt.filter(|rtt| *rtt > 0.0 && is_sane(*rtt));
+            of_interval.extend(rtt.map(|rtt| (part.end, rtt / 1e3)));
+        }
+        if let Some(&(t, _)) = of_interval.first() {
+            let sum: f64 = of_interval.iter().map(|(_, rtt)| rtt).sum();
+            let value = sum / of_interval.len() as f64;
+            trips.push(Point { t, value });
+        }
+    }
+    (streams, trips)
 }
 
 #[cfg(test)]

@@ -46,10 +46,10 @@ pub(crate) fn filled(
         }
         if t <= first.0 {
             // A step that is a gap before it belongs to what was reported before.
-            return (first.0 - t < gap || t == first.0).then_some(first.1);
+            return (first.0 - t <= gap).then_some(first.1);
         }
         if t >= last.0 {
-            return (t - last.0 < gap || t == last.0).then_some(last.1);
+            return (t - last.0 <= gap).then_some(last.1);
         }
         while there[next].0 < t {
             next += 1;

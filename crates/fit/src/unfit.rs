@@ -83,10 +83,9 @@ impl Measurement {
         }
         let settled = self.settled_throughput().ok_or(Unfit::NoLoad)?;
         for (way, direction) in [(UP, "up"), (DOWN, "down")] {
-            if let Some(idle) = idle(&averages(&settled[way])).filter(|_| self.is_loaded(way)) {
-                if idle > MOST_IDLE {
-                    return Err(Unfit::Pauses { direction, idle });
-                }
+            let idle = idle(&averages(&settled[way])).filter(|_| self.is_loaded(way));
+            if let Some(idle) = idle.filter(|idle| *idle > MOST_IDLE) {
+                return Err(Unfit::Pauses { direction, idle });
             }
         }
         let least = self.paths.iter().map(|(_, ms)| *ms);

@@ -11,6 +11,12 @@ pub enum TraceError {
     /// A line is no number.
     #[error("{0}: `{1:.20}` is not a time in whole milliseconds")]
     NotATime(usize, String),
+    /// A line holds several numbers.
+    #[error(
+        "{0}: `{1:.20}` are several numbers; a table of times and rates is not read. A trace has one \
+         integer a line, the millisecond of a chance to send 1500 bytes, as mahimahi's"
+    )]
+    Table(usize, String),
     /// A time before the one above it.
     #[error("{line}: {at} is before {last}; times must not decrease")]
     Decreases {
@@ -32,6 +38,17 @@ pub enum TraceError {
     NoLength,
 }
 
+/// What is wrong with a line that is no time.
+fn unreadable(line: usize, text: &str) -> TraceError {
+    let words = text.split([',', ';', '\t', ' ']);
+    let words = words.filter(|word| !word.is_empty());
+    let numbers = words.clone().filter(|word| word.parse::<f64>().is_ok());
+    match numbers.count() {
+        count if count > 1 && count == words.count() => TraceError::Table(line, text.to_owned()),
+        _ => TraceError::NotATime(line, text.to_owned()),
+    }
+}
+
 /// Reads a trace.
 ///
 /// # Errors
@@ -40,9 +57,7 @@ pub(crate) fn parse(text: &str) -> Result<RateTrace, TraceError> {
     let mut opportunities_ms: Vec<u64> = Vec::new();
     for (index, text) in text.lines().enumerate() {
         let (line, text) = (index + 1, text.trim());
-        let at: u64 = text
-            .parse()
-            .map_err(|_| TraceError::NotATime(line, text.to_owned()))?;
+        let at: u64 = text.parse().map_err(|_| unreadable(line, text))?;
         if let Some(&last) = opportunities_ms.last().filter(|&&last| at < last) {
             return Err(TraceError::Decreases { line, at, last });
         }
@@ -80,6 +95,8 @@ mod tests {
             ("1\n\n2\n", "2: `` is not a time"),
             ("1\n2.5\n", "2: `2.5` is not a time"),
             ("1\n-3\n", "2: `-3` is not a time"),
+            ("0.0,4.2\n0.5,3\n", "1: `0.0,4.2` are several numbers"),
+            ("1 fast\n", "1: `1 fast` is not a time"),
             ("5\n4\n", "2: 4 is before 5"),
         ] {
             let error = parse(text).unwrap_err().to_string();

@@ -142,9 +142,13 @@ impl Line {
             });
         };
         for queue in ["cake", EVERYWHERE] {
-            SHARES.iter().for_each(|share| add(queue, *share));
+            for share in SHARES {
+                add(queue, share);
+            }
         }
-        ONCE.iter().for_each(|queue| add(queue, USUAL));
+        for queue in ONCE {
+            add(queue, USUAL);
+        }
         choices
     }
 
