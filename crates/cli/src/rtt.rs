@@ -149,8 +149,8 @@ fn load(path: &Path) -> Result<Vec<Sightings>, WrongInput> {
 fn sighting(record: &Record) -> Result<Option<(Key, u64, Time)>, WrongInput> {
     let frame = record.ethernet().map_err(|kind| {
         WrongInput(format!(
-            "has packets of link type {kind}; Ethernet, bare IP and Linux cooked captures (`-i any`) \
-             can be read"
+            "has packets of link type {kind}; Ethernet, bare IP and Linux cooked captures \
+             (`-i any`) can be read"
         ))
     })?;
     let parsed = parse(&frame);

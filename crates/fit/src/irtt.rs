@@ -1,5 +1,5 @@
-//! Round-trip times from irtt's JSON (`irtt client -o FILE`), which stand beside a load that another
-//! tool made and measured.
+//! Round-trip times from irtt's JSON (`irtt client -o FILE`), which stand beside a load that
+//! another tool made and measured.
 //!
 //! Source: irtt 0.9 (its manual, "JSON format"): times in nanoseconds.
 

@@ -2,8 +2,8 @@
 //! what was measured.
 //!
 //! A [`Measurement`] comes from a data file of Flent's, iperf3's JSON or a capture; [`fit`] looks
-//! for the [`Line`], [`Fit::grade`] says how well it fits, and [`Line::scenario`] is the scenario in
-//! which other queues can be tried on it.
+//! for the [`Line`], [`Fit::grade`] says how well it fits, and [`Line::scenario`] is the scenario
+//! in which other queues can be tried on it.
 //!
 //! The search is indirect inference (Gouriéroux, Monfort, Renault 1993): the same few figures are
 //! taken of the measurement and of simulated runs, and the line is moved until they agree. So it

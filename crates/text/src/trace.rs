@@ -13,8 +13,8 @@ pub enum TraceError {
     NotATime(usize, String),
     /// A line holds several numbers.
     #[error(
-        "{0}: `{1:.20}` are several numbers; a table of times and rates is not read. A trace has one \
-         integer a line, the millisecond of a chance to send 1500 bytes, as mahimahi's"
+        "{0}: `{1:.20}` are several numbers; a table of times and rates is not read. A trace has \
+         one integer a line, the millisecond of a chance to send 1500 bytes, as mahimahi's"
     )]
     Table(usize, String),
     /// A time before the one above it.

@@ -63,7 +63,8 @@ pub(super) fn lines(line: &Line, choice: &Choice, wan: &str) -> String {
 fn root(queue: &str, interface: &str, kbit: u64, ingress: &str) -> Vec<String> {
     if queue == "cake" {
         return vec![format!(
-            "tc qdisc replace dev {interface} root cake bandwidth {kbit}kbit besteffort nat{ingress}"
+            "tc qdisc replace dev {interface} root cake bandwidth {kbit}kbit \
+             besteffort nat{ingress}"
         )];
     }
     vec![
