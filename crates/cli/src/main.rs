@@ -17,6 +17,8 @@ mod kernel;
 mod manual;
 mod merge;
 mod out;
+mod outcome;
+mod overrides;
 mod pcap;
 mod progress;
 mod qdisc;
@@ -31,19 +33,11 @@ mod top;
 mod verify;
 mod worlds;
 
-use anyhow::Context as _;
-use clap::{Args, Parser, Subcommand};
-use sojourn_scenario::{Options, Problems, Scenario};
+use clap::{Parser, Subcommand};
+use outcome::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, print, refuse};
+use overrides::Overrides;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
 use std::process::ExitCode;
-
-/// Something failed while running.
-const FAILED: u8 = 1;
-/// The input was wrong.
-const WRONG_INPUT: u8 = 2;
-/// Stopped by Ctrl-C, as shells count it.
-const INTERRUPTED: u8 = 130;
 
 /// One scenario, three worlds: the same queue code simulated, on real packets, in a real kernel.
 #[derive(Parser)]
@@ -83,81 +77,6 @@ enum Command {
     Kernel(kernel::KernelArgs),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
-}
-
-/// What changes a scenario from outside.
-#[derive(Args)]
-struct Overrides {
-    /// Give a field another value; may be repeated. A field that the file sweeps is swept no more
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    sets: Vec<String>,
-
-    /// Give a field these values one after the other, beside what the file sweeps; may be repeated
-    #[arg(long = "sweep", value_name = "KEY=[VALUE, ...]")]
-    sweeps: Vec<String>,
-
-    /// First seed; alone, the only one
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    seed: Option<u64>,
-
-    /// Number of seeds
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    seeds: Option<u64>,
-}
-
-impl Overrides {
-    fn is_empty(&self) -> bool {
-        self.options() == Options::default()
-    }
-
-    fn options(&self) -> Options {
-        Options {
-            sets: self.sets.clone(),
-            sweeps: self.sweeps.clone(),
-            seed: self.seed,
-            seeds: self.seeds,
-        }
-    }
-
-    fn load(&self, file: &Path) -> Result<Scenario, Problems> {
-        Scenario::load(file, &self.options())
-    }
-
-    /// The same of a text that stands in `file`, for messages called `name`.
-    fn parse(&self, name: &str, text: &str, file: &Path) -> Result<Scenario, Problems> {
-        let base = file.parent().unwrap_or(Path::new(""));
-        Scenario::parse(name, text, base, &self.options())
-    }
-}
-
-/// Tells people what is wrong with a file.
-fn refuse(problems: &Problems) -> u8 {
-    eprint!("{problems}");
-    match problems.len() {
-        1 => eprintln!("1 problem; nothing was done"),
-        n => eprintln!("{n} problems; nothing was done"),
-    }
-    WRONG_INPUT
-}
-
-/// Prints to standard output; a closed pipe is an ordinary end, see [`main`].
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.context("cannot write to standard output")
-}
-
-/// What was asked for cannot be done; a sentence. Nothing has been run or written.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct WrongInput(String);
-
-impl WrongInput {
-    /// From an error, with its reasons.
-    fn from(error: impl Into<anyhow::Error>) -> Self {
-        Self(format!("{:#}", error.into()))
-    }
 }
 
 fn main() -> ExitCode {

@@ -1,0 +1,51 @@
+//! What changes a scenario from outside: `--set`, `--sweep`, `--seed`, `--seeds`.
+
+use clap::Args;
+use sojourn_scenario::{Options, Problems, Scenario};
+use std::path::Path;
+
+/// What changes a scenario from outside.
+#[derive(Args)]
+pub(crate) struct Overrides {
+    /// Give a field another value; may be repeated. A field that the file sweeps is swept no more
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+
+    /// Give a field these values one after the other, beside what the file sweeps; may be repeated
+    #[arg(long = "sweep", value_name = "KEY=[VALUE, ...]")]
+    pub(crate) sweeps: Vec<String>,
+
+    /// First seed; alone, the only one
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+
+    /// Number of seeds
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) seeds: Option<u64>,
+}
+
+impl Overrides {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.options() == Options::default()
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            sets: self.sets.clone(),
+            sweeps: self.sweeps.clone(),
+            seed: self.seed,
+            seeds: self.seeds,
+        }
+    }
+
+    pub(crate) fn load(&self, file: &Path) -> Result<Scenario, Problems> {
+        Scenario::load(file, &self.options())
+    }
+
+    /// The same of a text that stands in `file`, for messages called `name`.
+    pub(crate) fn parse(&self, name: &str, text: &str, file: &Path) -> Result<Scenario, Problems> {
+        let base = file.parent().unwrap_or(Path::new(""));
+        Scenario::parse(name, text, base, &self.options())
+    }
+}
