@@ -10,6 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
+/// The page's file name.
+pub const PAGE: &str = "report.html";
+/// The table's file name.
+pub const TABLE: &str = "results.parquet";
+/// The summary's file name.
+pub const SUMMARY: &str = "summary.json";
+
 /// A file under a temporary name beside its place; dropped without [`Pending::keep`], it is
 /// removed.
 pub(crate) struct Pending {

@@ -2,10 +2,11 @@
 
 use crate::error::ReportError;
 use crate::files::open;
+use crate::files::{SUMMARY, TABLE};
 use crate::kept::lighten;
 use crate::stored::{Finished, Stored};
+use crate::summary;
 use crate::table::Table;
-use crate::{SUMMARY, TABLE, summary};
 use serde_json::de::IoRead;
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::io::BufReader;

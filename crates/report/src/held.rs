@@ -1,7 +1,7 @@
 //! Whose results a folder holds, before others are written into it.
 
-use crate::SUMMARY;
 use crate::error::{Damage, ReportError};
+use crate::files::SUMMARY;
 use crate::files::open;
 use crate::summary::FORMAT;
 use serde::Deserialize;

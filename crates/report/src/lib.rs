@@ -32,7 +32,7 @@ mod table;
 
 pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
 pub use error::{Damage, ReportError, Run};
-pub use files::document;
+pub use files::{PAGE, SUMMARY, TABLE, document};
 pub use folder::Folder;
 pub use held::held;
 pub use html::{SCRIPT, STYLE, html, html_of, packed, render};
@@ -54,13 +54,6 @@ use files::Pending;
 use labels::Labels;
 use sojourn_world::{RunResult, ScenarioInfo};
 use std::path::{Path, PathBuf};
-
-/// The page's file name.
-pub const PAGE: &str = "report.html";
-/// The table's file name.
-pub const TABLE: &str = "results.parquet";
-/// The summary's file name.
-pub const SUMMARY: &str = "summary.json";
 
 /// Writes the page, the table and the summary into `dir`; see [`write_folder`]. `notes` are
 /// sentences for the page's reader, such as those of [`Merged`].

@@ -1,6 +1,6 @@
 //! Shards of a scenario's runs, put together to what one run of the whole would have left.
 
-use crate::ReportError;
+use crate::error::ReportError;
 use crate::folder::Folder;
 use crate::stored::Finished;
 use sojourn_world::{ScenarioInfo, Shard};
