@@ -15,6 +15,7 @@
 mod guest;
 mod kernel;
 mod links;
+mod run;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,12 +26,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use sojourn_qdisc::{Report, Spec};
 use sojourn_tcp::Config;
 use sojourn_units::{Span, Time};
 use sojourn_world::{
-    Cell, Cost, Line, LineRate, LinkRecorder, Network, Progress, RunResult, Taps, Transport, World,
-    WorldError, WorldName, flow_recorders,
+    Cell, Cost, Line, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
+    flow_recorders,
 };
 
 use crate::host::{self, Shared, Side};
@@ -40,6 +40,7 @@ use crate::taps::{Between, Capture};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::{Gauge, Pairs};
+use run::{Outcome, Run, way};
 use sojourn_bridge::Namespace;
 use sojourn_bridge::{Clock, read_nanos};
 
@@ -208,32 +209,6 @@ impl Guests {
     }
 }
 
-/// A link: the queue before it, and what it does to packets.
-#[derive(Clone)]
-struct Way {
-    name: String,
-    qdisc: Spec,
-    line: Line,
-}
-
-/// That of a link. Where there is none nothing is sent, and what would be passes at once.
-fn way(network: &Network, link: Option<usize>) -> Way {
-    let Some(link) = link else {
-        return Way {
-            name: String::new(),
-            qdisc: Spec::pfifo(1),
-            line: Line::new(LineRate::Infinite),
-        };
-    };
-    let interface = &network.interfaces[link];
-    let wire = network.wire(link).expect("it was checked");
-    Way {
-        name: interface.name.clone(),
-        qdisc: interface.qdisc.clone(),
-        line: wire.line.clone(),
-    }
-}
-
 /// The joints of a cell that can run here.
 fn check(cell: &Cell) -> Result<Vec<Joint>, Unfit> {
     let network = &cell.network;
@@ -361,44 +336,6 @@ struct Whole<'a> {
     runs: Vec<Run<'a>>,
     shared: &'a Shared,
     guests: &'a Guests,
-}
-
-/// What of it happens at the queues of a joint.
-struct Run<'a> {
-    cell: &'a Cell,
-    /// The numbers of its two links.
-    numbers: [Option<usize>; 2],
-    links: [Way; 2],
-    lab: &'a Lab,
-    shared: &'a Shared,
-    pairs: Option<&'a Mutex<Pairs>>,
-    gauge: Gauge,
-    /// Shows frames to whom wants to see them; taken by the bridge's thread.
-    capture: Mutex<Option<Capture>>,
-    guests: &'a Guests,
-}
-
-/// What the threads leave behind.
-struct Outcome {
-    links: Vec<(LinkRecorder, Report)>,
-    frames: u64,
-    bottleneck_packets: u64,
-    cpu_nanos: u64,
-    /// A rolling hash over the frames at the queues: when, where, how long.
-    digest: u64,
-}
-
-impl Outcome {
-    /// This one and another joint's.
-    fn and(self, other: Self) -> Self {
-        Self {
-            links: self.links.into_iter().chain(other.links).collect(),
-            frames: self.frames + other.frames,
-            bottleneck_packets: self.bottleneck_packets.max(other.bottleneck_packets),
-            cpu_nanos: self.cpu_nanos + other.cpu_nanos,
-            digest: sojourn_random::mix(self.digest) ^ other.digest,
-        }
-    }
 }
 
 impl Whole<'_> {

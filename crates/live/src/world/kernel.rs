@@ -34,8 +34,9 @@ use sojourn_qdisc::{DropReason, Packet as _, Spec};
 use sojourn_units::{Span, Time};
 use sojourn_world::{Cell, Label, Line, LineRate, Transport};
 
+use super::Guests;
 use super::links::{Crossing, Links, count_losses, crossings, identity};
-use super::{Guests, Outcome, Run, Way, way};
+use super::run::{Outcome, Run, Way, way};
 use crate::lab::graph::Joint;
 use crate::lab::{Gateway, Lab, Plan};
 use crate::tc::{self, Counted, Counters};

@@ -16,7 +16,7 @@ use sojourn_world::{
     Window, link_recorders,
 };
 
-use super::{Outcome, Run, Way};
+use super::run::{Outcome, Run, Way};
 use crate::host::{Ends, locked};
 use crate::lab::Lab;
 use crate::taps::Capture;

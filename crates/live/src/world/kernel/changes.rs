@@ -7,10 +7,11 @@ use sojourn_units::{Rate, Span, Time};
 use sojourn_world::{Cell, Line, LineRate, Reorder};
 
 use super::super::Guests;
-use super::{Paths, queue_devices, refused_line, refused_queue, traced, way};
+use super::{Paths, queue_devices, refused_line, refused_queue, traced};
 use crate::lab::Lab;
 use crate::tc;
 use crate::unfit::Unfit;
+use crate::world::run::way;
 use sojourn_bridge::Side;
 
 /// Takes no time: the rate of a line without one.
