@@ -54,6 +54,11 @@ impl Algorithm {
             Self::Linux(name) => name,
         }
     }
+
+    /// Whether Linux's main line has it. Its `tcp_bbr` is version 1.
+    pub const fn is_in_linux(self) -> bool {
+        !matches!(self, Self::Compound | Self::Bbr3)
+    }
 }
 
 /// How many of its own segments Vegas wants to keep in the queue.

@@ -41,10 +41,7 @@ mod seq;
 mod tests;
 
 pub use config::{Algorithm, Config, DelayedAck, Ns2Agent, RtoRule, SlowStart, VegasConfig};
-pub use congestion::{
-    AckArrival, AckEvent, Bbr, Bbr3, Compound, Congestion, CongestionControl, Cubic, Dctcp,
-    HyStart, HyStartPlusPlus, INFINITE, Reno, Vegas, Westwood,
-};
+pub use congestion::*;
 pub use connection::{Connection, Received, Transmit};
 pub use info::{Counters, Info, State};
 pub use rate::RateSample;

@@ -7,6 +7,7 @@
 
 mod ack;
 mod ns2;
+mod phase;
 mod recovery;
 mod timers;
 mod writes;
@@ -19,11 +20,11 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::{Config, Rate, Span, Time};
 use alloc::boxed::Box;
-use recovery::{Prr, RecoveryState, Undo};
+use phase::{Prr, RecoveryState, Undo};
 use timers::Timer;
 use writes::{Demand, Writes};
 
-pub use recovery::Recovery;
+pub use phase::Recovery;
 
 /// "For ever" as a stream length: far enough never to be reached, near enough to add to.
 const ENDLESS: u64 = u64::MAX / 4;
@@ -355,6 +356,8 @@ impl Sender {
         if !self.has_outstanding() && !self.has_unsent() {
             return None;
         }
+        // Segments in flight, not outstanding: what is lost or has arrived makes room (RFC 6675
+        // section 4, "pipe").
         let full = self.board.in_flight() >= self.window();
         // The window does not hold the segment that carries the FIN (Linux `tcp_cwnd_test`).
         let last = full && self.fin_due() && self.next + u64::from(self.mss) >= self.written;
@@ -374,12 +377,14 @@ impl Sender {
             if let Some(len) = self.fresh_len(room) {
                 return Some(self.send_new(len, now));
             }
+            // The new data is out: its ACK decides, and nothing else may go until then.
             if self.next > self.recovery.high {
                 return None;
             }
             self.recovery.prefer_new = false;
             self.recovery.frto = false;
         }
+        // Retransmissions before new data (RFC 6675 NextSeg rules 1 and 2).
         if self.board.lost() > 0
             && let Some(id) = self.board.next_lost()
         {
@@ -388,6 +393,7 @@ impl Sender {
         if let Some(len) = self.fresh_len(room) {
             return Some(self.send_new(len, now));
         }
+        // Rules 3 and 4 come last: what they send may not be lost at all.
         let id = self.extra_retransmission()?;
         Some(self.send_again(id, now))
     }
@@ -425,6 +431,8 @@ impl Sender {
             let worthwhile = open * 2 >= self.largest_window && self.board.is_empty();
             return (open > 0 && worthwhile).then_some(open.min(len) as u16);
         }
+        // Nagle (RFC 9293 section 3.7.4): a short segment waits while anything is unacknowledged.
+        // The last one before a FIN does not, as nothing will join it.
         if self.nagle && len < full && !self.board.is_empty() && !self.fin_due() {
             return None;
         }
@@ -432,6 +440,8 @@ impl Sender {
     }
 
     fn stamp(&mut self, now: Time) -> Stamp {
+        // After an idle time the rate sample begins anew, or the pause would count as slow
+        // delivery.
         let idle = self.board.is_empty();
         self.rate.stamp(now, idle)
     }
@@ -480,6 +490,8 @@ impl Sender {
         let stamp = self.stamp(now);
         self.board.resend(id, now, &stamp);
         let record = *self.board.get(id);
+        // The timer guards the head: a retransmission of another segment must not put its timeout
+        // off.
         if self.board.head() == Some(id) && !self.timer.is_reorder() {
             self.arm_rto(now);
         }
@@ -506,6 +518,7 @@ impl Sender {
             let last = self.board.highest_hole()?;
             self.send_again(last, now)
         };
+        // TLP.end_seq of RFC 8985: the ACK of this tells what the probe has done.
         self.recovery.tail_probe = Some((self.next, sent.retransmission));
         self.arm_rto(now);
         Some(sent)
@@ -515,6 +528,8 @@ impl Sender {
     fn resume(&mut self, now: Time) {
         let idle = now - self.last_sent;
         let rto = self.rtt.rto();
+        // RFC 2861: after a timeout without sending, the window says nothing of the path any
+        // more. BBR keeps its model instead.
         if self.data_segments > 0 && idle > rto && !self.control.controls_recovery() {
             let timeouts = idle.as_nanos() / rto.as_nanos().max(1);
             let timeouts = u32::try_from(timeouts).unwrap_or(u32::MAX);
@@ -536,6 +551,7 @@ impl Sender {
     fn charge(&mut self, payload: u16, now: Time) {
         self.last_sent = now;
         if self.paced() {
+            // The gap follows the segment that has been sent, so that one may always go at once.
             let rate = self.pacing_rate();
             let start = self.pace_at.max(now);
             let mut gap = Span::ZERO;
@@ -557,14 +573,19 @@ impl Sender {
             self.schedule_probe(false, now);
         }
         if sent_new || limited {
+            // Full also when the data ended in the very segment that has filled the window.
             let full = self.board.in_flight() >= self.window();
             self.validate_window(limited || full, now);
         }
         if !self.has_unsent() {
+            // The app had no more: the rate samples of what is in flight say what it wrote, not
+            // what the path carries.
             if sent_new && self.board.in_flight() < self.window() {
                 let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
                 self.rate.on_app_limited(flight);
             }
+        // Data waits, nothing is in flight and no timer runs: only the peer's closed window is
+        // left, which must be probed, or a lost update would stall both for ever.
         } else if self.board.is_empty() && !self.timer.is_armed() && !self.pace_pending(now) {
             self.arm_persist(now);
         }
@@ -582,6 +603,8 @@ impl Sender {
     fn validate_window(&mut self, limited: bool, now: Time) {
         let outstanding = self.board.outstanding();
         let usage = &mut self.usage;
+        // A round's most counts: a burst that has just ended must not hide that the window was
+        // full in it.
         if self.una >= usage.until
             || limited
             || (!usage.limited && outstanding > usage.most_outstanding)

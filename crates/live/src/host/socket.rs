@@ -110,8 +110,8 @@ pub(super) fn check(config: &Config) -> Result<(), UnfitFlow> {
         let (mss, most) = (config.mss, natural_mss(config));
         return Err(UnfitFlow::Mss { mss, most });
     }
-    // There is no module to load either: tcp_bbr is version 1.
-    if matches!(config.algorithm, Algorithm::Compound | Algorithm::Bbr3) {
+    // There is no module to load either.
+    if !config.algorithm.is_in_linux() {
         return Err(UnfitFlow::Algorithm {
             name: config.algorithm.name(),
             offered: offered(),

@@ -4,6 +4,7 @@
 
 use super::Sender;
 use super::ack::Facts;
+use super::phase::{Prr, Recovery};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::scoreboard::Outcome;
 use crate::{Span, Time};
@@ -13,127 +14,19 @@ const DUP_THRESH: u32 = 3;
 /// How long a widened reordering window lasts, in recoveries (RFC 8985 section 6.2 step 4).
 const REORDER_PERSIST: u32 = 16;
 
-/// What the sender is doing about loss; names in Linux in brackets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recovery {
-    /// Nothing unusual (Open).
-    #[default]
-    Open,
-    /// Segments arrived out of order (Disorder).
-    Disorder,
-    /// The window shrinks after a mark (CWR).
-    Reduced,
-    /// Fast recovery (Recovery).
-    Recovering,
-    /// After a retransmission timeout (Loss).
-    Loss,
-}
-
-/// State of loss recovery.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub(super) struct RecoveryState {
-    pub(super) state: Recovery,
-    /// RecoveryPoint: the episode ends when this is acknowledged.
-    pub(super) high: u64,
-    /// Consecutive timeouts.
-    pub(super) timeouts: u32,
-    /// F-RTO is deciding whether the timeout was spurious.
-    pub(super) frto: bool,
-    /// F-RTO step 2b: send new data before retransmissions.
-    pub(super) prefer_new: bool,
-    /// SND.NXT when a tail loss probe was sent, and whether it was a retransmission.
-    pub(super) tail_probe: Option<(u64, bool)>,
-    /// The one rescue retransmission of this recovery was sent (RFC 6675 NextSeg rule 4).
-    rescued: bool,
-    /// Reordering has been seen on this connection.
-    pub(super) reordering: bool,
-    /// RACK's reordering window in quarters of the shortest RTT.
-    window_steps: u32,
-    window_persist: u32,
-    /// A DSACK waits for its round trip to pass; delivered count of the last widening.
-    dsack_seen: bool,
-    widened_at: u64,
-}
-
-impl RecoveryState {
-    /// Whether PRR governs the window.
-    pub(super) fn reducing(&self) -> bool {
-        matches!(self.state, Recovery::Reduced | Recovery::Recovering)
-    }
-}
-
-/// Proportional rate reduction (RFC 6937), all in segments.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Prr {
-    /// Window in force during the reduction.
-    pub(super) window: u32,
-    prior_window: u32,
-    delivered: u32,
-    pub(super) sent: u32,
-}
-
-/// What is needed to find out that a reduction was a mistake.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Undo {
-    /// SND.UNA when the reduction began; none when it cannot be undone.
-    marker: Option<u64>,
-    /// Retransmissions not yet reported as duplicates; none before the first.
-    outstanding: Option<u32>,
-    /// When the first retransmission was sent.
-    first_sent: Option<Time>,
-}
-
-impl Undo {
-    pub(super) fn start(&mut self, una: u64, retransmitting: bool) {
-        self.marker = Some(una);
-        if !retransmitting {
-            self.outstanding = None;
-        }
-    }
-
-    fn clear(&mut self) {
-        self.marker = None;
-    }
-
-    pub(super) fn on_retransmit(&mut self, now: Time) {
-        self.first_sent.get_or_insert(now);
-        self.outstanding = Some(self.outstanding.unwrap_or(0) + 1);
-    }
-
-    fn on_duplicate(&mut self, end: u64) {
-        if self.marker.is_some_and(|marker| end > marker)
-            && let Some(count) = &mut self.outstanding
-        {
-            *count = count.saturating_sub(1);
-        }
-    }
-
-    /// Every retransmission turned out to be a duplicate (RFC 3708).
-    fn all_duplicates(&self) -> bool {
-        self.marker.is_some() && self.outstanding == Some(0)
-    }
-
-    /// The ACK answers something sent before the first retransmission (Eifel, RFC 3522).
-    fn answers_original(&self, echo: Time) -> bool {
-        echo != Time::ZERO && self.first_sent.is_some_and(|sent| echo < sent)
-    }
-
-    fn possible(&self, echo: Time) -> bool {
-        self.marker.is_some() && (self.all_duplicates() || self.answers_original(echo))
-    }
-}
-
 impl Sender {
     /// Runs the state machine on an ACK that is not plainly in order.
     pub(super) fn recover(&mut self, facts: &mut Facts, out: &Outcome, now: Time) {
         if facts.dsack_end > 0 {
             self.undo.on_duplicate(facts.dsack_end);
         }
+        // A mark is a reason of its own to reduce, which stands even if the loss was none.
         if facts.ece {
             self.recovery_cannot_be_undone();
         }
         if self.recovery.state == Recovery::Open {
+            // The retransmissions of an episode that is over answer no question of the next one
+            // (Linux `retrans_stamp`).
             self.undo.first_sent = None;
         } else if self.una >= self.recovery.high && self.leave_episode(facts, now) {
             return;
@@ -148,11 +41,15 @@ impl Sender {
                 } else {
                     self.count_duplicate(facts);
                 }
+                // DSACKs have told that every retransmission was needless (Linux
+                // `tcp_try_undo_dsack`). The scoreboard stays: what is still out may be lost.
                 if self.undo.all_duplicates() {
                     self.undo_reduction(false);
                     self.try_to_open(facts, now);
                 }
                 self.detect(facts, now);
+                // Only the undo above leaves the state: what is lost even so begins an episode of
+                // its own.
                 if self.recovery.state == Recovery::Recovering || !self.time_to_recover() {
                     return;
                 }
@@ -160,6 +57,8 @@ impl Sender {
             }
             Recovery::Loss => {
                 self.process_loss(facts, out, now);
+                // RACK takes back the mark "retransmitted" of what it finds lost a second time,
+                // so that fewer of them are left.
                 let resent = self.board.retransmissions();
                 self.detect(facts, now);
                 // What was sent again is lost again: one more reduction, and a fast recovery.
@@ -173,6 +72,8 @@ impl Sender {
 
     /// Outside of an episode: is there reason to begin one?
     fn judge(&mut self, facts: &mut Facts, now: Time) {
+        // Without SACK duplicate ACKs stand for segments out of order; an advance has filled the
+        // hole (Linux `tcp_reset_reno_sack`).
         if facts.advanced {
             self.board.reset_duplicates();
         }
@@ -195,6 +96,8 @@ impl Sender {
 
     fn count_duplicate(&mut self, facts: &mut Facts) {
         if !self.sack && facts.duplicate {
+            // The board takes no more duplicates than there are segments out, so that the
+            // difference counts and not each ACK.
             let before = self.board.sacked();
             self.board.add_duplicate();
             facts.delivered += self.board.sacked() - before;
@@ -204,6 +107,8 @@ impl Sender {
     /// Everything of the episode is acknowledged. Returns whether the ACK is dealt with.
     fn leave_episode(&mut self, facts: &Facts, now: Time) -> bool {
         match self.recovery.state {
+            // Held until something above the point is acknowledged: only then has the flag that
+            // tells the receiver of the reduction arrived (Linux).
             Recovery::Reduced if self.una > self.recovery.high => {
                 self.recovery.state = Recovery::Open;
                 self.control.on_recovery_end(now);
@@ -245,6 +150,8 @@ impl Sender {
             return false;
         }
         self.recovery.reordering = true;
+        // The originals arrive late, so nothing is sent again now; the window comes back when no
+        // retransmission is out.
         if self.board.retransmissions() > 0 {
             // Their ACKs must not be mistaken for those of the originals.
             return true;
@@ -265,6 +172,8 @@ impl Sender {
     }
 
     pub(super) fn undo_reduction(&mut self, unmark: bool) {
+        // What was marked as lost was only late. Otherwise the marks stay, as some of them may be
+        // right.
         if unmark {
             self.board.unmark_lost();
         } else {
@@ -272,6 +181,7 @@ impl Sender {
         }
         if self.undo.marker.take().is_some() {
             self.control.on_undo();
+            // The peer need not hear of a reduction that is taken back.
             self.reduced = false;
             self.counters.spurious += 1;
         }
@@ -284,14 +194,19 @@ impl Sender {
             return;
         }
         if self.recovery.frto {
+            // Step 3b: something is acknowledged that was not sent again, so that the originals
+            // arrive: the timeout was spurious.
             if out.original_delivered && self.undo_loss(facts, true) {
                 return;
             }
+            // Step 3a: after the new data a duplicate tells that the loss was real.
             if self.next > self.recovery.high {
                 if out.sacked > 0 || facts.duplicate {
                     self.recovery.frto = false;
                 }
             } else if facts.advanced && !recovered {
+                // Step 2b: the first ACK has advanced. New data instead of retransmissions asks
+                // whether the rest of the window arrives by itself.
                 self.recovery.high = self.next;
                 if self.has_unsent() && self.window_end > self.next {
                     self.recovery.prefer_new = true;
@@ -321,6 +236,8 @@ impl Sender {
         }
         self.undo_reduction(true);
         self.recovery.timeouts = 0;
+        // Without SACK the state holds, as duplicates of the needless retransmissions would begin
+        // another recovery (RFC 6582 section 4.1).
         if by_frto || self.sack {
             self.recovery.state = Recovery::Open;
             self.recovery.frto = false;
@@ -336,6 +253,7 @@ impl Sender {
         if facts.ece {
             self.enter_reduced(now);
         }
+        // A reduction by a mark goes on until `leave_episode` ends it.
         if self.recovery.state != Recovery::Reduced {
             let disorder = self.board.sacked() > 0
                 || self.board.lost() > 0
@@ -351,6 +269,7 @@ impl Sender {
 
     /// A mark, once a window (RFC 3168 section 6.1.2).
     fn enter_reduced(&mut self, now: Time) {
+        // In any other state this window of data has been paid for already.
         if !matches!(self.recovery.state, Recovery::Open | Recovery::Disorder) {
             return;
         }
@@ -363,11 +282,14 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, ece: bool, now: Time) {
         self.counters.fast_recoveries += 1;
+        // Karn's rule: the segment that is timed may be about to be sent again.
         self.timed = None;
         self.recovery.rescued = false;
         if ece {
             self.undo.clear();
         } else {
+            // Retransmissions of an earlier episode that are still out must not be reported as
+            // needless in this one, so that their count is kept.
             self.undo.start(self.una, self.board.retransmissions() > 0);
         }
         if !self.recovery.reducing() {
@@ -386,6 +308,7 @@ impl Sender {
     fn begin_reduction(&mut self, why: Congestion, now: Time) {
         let window = self.control.window();
         self.recovery.high = self.next;
+        // The episode repairs what the probe was meant to find (RFC 8985 section 7.4.1).
         self.recovery.tail_probe = None;
         self.prr = Prr {
             window,
@@ -416,6 +339,8 @@ impl Sender {
         let target = self.control.ssthresh();
         let prr = &mut self.prr;
         prr.delivered += delivered;
+        // Above the target: sending in proportion to what arrives, so that the window shrinks
+        // over the round trip and not in a pause of half of it. Below: what PRR-SSRB adds.
         let allowed = if in_flight > target {
             let share = u64::from(target) * u64::from(prr.delivered);
             let due = share.div_ceil(u64::from(prr.prior_window)) as u32;
@@ -438,6 +363,8 @@ impl Sender {
         if !self.sack {
             return;
         }
+        // By count (RFC 6675) or by time (RFC 8985), never both: each would find losses that the
+        // other takes for reordering.
         if !self.rack {
             facts.newly_lost += self.board.judge_by_duplicates();
         } else if self.board.rack_advanced() {
@@ -461,12 +388,15 @@ impl Sender {
     pub(super) fn reorder_window(&self) -> Span {
         if !self.recovery.reordering {
             let recovering = matches!(self.recovery.state, Recovery::Recovering | Recovery::Loss);
+            // No reordering was ever seen: three segments behind the hole mean what three
+            // duplicate ACKs have always meant, without a wait.
             if recovering || self.board.sacked() >= DUP_THRESH {
                 return Span::ZERO;
             }
         }
         let quarter = self.rtt.min().unwrap_or(Span::ZERO) / 4;
         let steps = u64::from(self.recovery.window_steps.max(1));
+        // The window never exceeds a round trip, or a timeout would come first.
         (quarter * steps).min(self.rtt.srtt())
     }
 
@@ -475,6 +405,8 @@ impl Sender {
         let delivered = self.rate.delivered();
         let state = &mut self.recovery;
         state.dsack_seen |= dsack;
+        // What this ACK acknowledges was sent before the last widening, which it cannot have
+        // profited from.
         if newest.is_none_or(|prior| prior < state.widened_at) {
             state.dsack_seen = false;
         }
