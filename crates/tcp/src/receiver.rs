@@ -198,6 +198,7 @@ impl Receiver {
         }
         let edge = self.next + window;
         let step = u64::from(self.mss).min(self.window.earned() / 2);
+        // Silly window avoidance: a window that opens by crumbs makes the peer send crumbs.
         if edge >= self.edge + step.max(1) {
             self.edge = edge;
         }
@@ -245,6 +246,8 @@ impl Receiver {
 
     /// An acknowledgement was sent.
     pub(crate) fn on_ack_sent(&mut self) {
+        // Only an ACK that was owed uses up the quick ones, not one that rides on data anyway
+        // (Linux `tcp_dec_quickack_mode`).
         let owed = self.ack_now || self.ack_at != Time::MAX;
         if self.quick > 0 && owed {
             self.quick -= 1;
@@ -264,6 +267,8 @@ impl Receiver {
     fn hasten(&mut self, most: u32) {
         let offered = self.edge.saturating_sub(self.next);
         let segments = (offered / (2 * u64::from(self.full))).min(u64::from(most)) as u32;
+        // Linux: with a window below two segments still two, or a stall would end by the delayed
+        // ACK's timer alone.
         let segments = if segments == 0 { 2 } else { segments };
         self.quick = self.quick.max(segments);
     }
@@ -308,6 +313,8 @@ impl Receiver {
         let before = self.edge;
         let read = core::mem::take(&mut self.held);
         if self.next > 0 {
+            // The app has made room: the peer may stand before a closed window and must hear of
+            // it.
             self.offer();
             self.ack_now |= self.edge > before;
         }
@@ -328,6 +335,8 @@ impl Receiver {
         let end = start + u64::from(segment.payload);
         if end + u64::from(fin) == start {
             // A pure ACK, or a probe of the window with an old number.
+            // The answer to a keep-alive or window probe carries the window in force (RFC 9293
+            // section 3.8.6.1).
             self.ack_now |= start < self.next;
             self.note_timestamp(segment, start);
             return Arrival::default();
@@ -341,6 +350,7 @@ impl Receiver {
                 return Arrival::default();
             }
         }
+        // A FIN that does not fit is not there: the peer sends it again.
         let whole = end <= self.edge;
         let mut end = end.min(self.edge);
         if fin && whole && end >= self.next {
@@ -362,9 +372,13 @@ impl Receiver {
     ) -> Arrival {
         let before = self.next;
         if end <= self.next {
+            // RFC 2883: the sender learns that a retransmission was needless, which is what undo
+            // and RACK's window live on.
             if end > start {
                 self.duplicate = Some((start, end));
             }
+            // A retransmission of old data means that an ACK was lost, or that the peer is in a
+            // timeout: it should not wait for ACKs now (Linux `tcp_data_queue`).
             self.enter_quick_mode(MAX_QUICK);
             self.ack_now = true;
             return Arrival::default();
@@ -378,6 +392,7 @@ impl Receiver {
                 .any(|&(first, last)| start <= last && first <= end);
             self.ack_now |= !grows && newest.len() == SAFE_BLOCKS && self.held_sacks > 0;
             let waiting = self.store.bytes();
+            // True when the range was there: out-of-order data that comes twice is reported too.
             if self.store.insert(start, end) {
                 self.duplicate = Some((start, end));
                 self.ack_now = true;
@@ -392,14 +407,19 @@ impl Receiver {
             self.acknowledge_gap(rtt.srtt(), now);
             return Arrival::default();
         }
+        // Only data in order tells how the peer sends; what fills gaps comes at the pace of the
+        // repair.
         self.measure(segment);
         self.note_activity(rtt.rto(), now);
         self.grow(segment.payload, true, self.store.bytes());
+        // Before the store is advanced: an ACK goes at once when a gap is filled in part or whole
+        // (RFC 5681 section 4.2).
         let filled = !self.store.is_empty();
         let first = end.max(self.next);
         self.next = self.store.advance(first);
         let closed = !self.closed && self.fin_at.is_some_and(|fin| fin < self.next);
         self.closed |= closed;
+        // The FIN takes a sequence number, and the peer waits for its ACK to close.
         self.ack_now |= closed;
         let bytes = self.next - before - u64::from(closed);
         self.held += bytes;

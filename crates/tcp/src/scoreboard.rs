@@ -218,6 +218,8 @@ impl Scoreboard {
 
     /// Segments believed to be in the network (`pipe`).
     pub(crate) fn in_flight(&self) -> u32 {
+        // RFC 6675 section 4: not SACKed and not lost counts once, a retransmission in flight
+        // once more.
         let gone = self.sacked + self.reno_sacked + self.lost;
         debug_assert!(gone <= self.outstanding(), "pipe would be negative");
         self.outstanding().saturating_sub(gone) + self.retransmitted
@@ -258,6 +260,7 @@ impl Scoreboard {
     }
 
     fn grow(&mut self) {
+        // A power of two, so that a number becomes a place by a mask.
         let mut ring = alloc::vec![Record::default(); (self.ring.len() * 2).max(16)];
         let mask = ring.len() - 1;
         for id in self.first..self.next {
@@ -295,6 +298,8 @@ impl Scoreboard {
         while at < self.next && self.get(at).has(SACKED) {
             at += u64::from(self.get(at).link);
         }
+        // Path compression: the next walk over this block takes one step, which keeps SACK
+        // processing linear under an attack by many blocks.
         if at > id {
             self.get_mut(id).link = (at - id) as u32;
         }
@@ -314,6 +319,8 @@ impl Scoreboard {
         out.delivered_bytes += u64::from(record.len);
         if !again {
             out.original_delivered |= record.end() <= out.frto_limit;
+            // It was sent before one that has arrived already, and never again: the network has
+            // changed their order.
             out.reordered |= id + 1 < highest;
         }
         let later = |sent: Time, end: u64| {
@@ -334,6 +341,8 @@ impl Scoreboard {
             });
         }
         let rtt = out.now - record.sent;
+        // Faster than any round trip: the ACK of the original, not of the retransmission. RACK
+        // would take all that was sent in between for lost.
         if !(again && rtt < out.min_rtt) {
             self.rack.rtt = rtt;
             self.rack.advanced = true;
@@ -370,6 +379,7 @@ impl Scoreboard {
             }
             out.retransmission_acked |= record.has(EVER_RETRANSMITTED);
             self.lost -= u32::from(record.has(LOST));
+            // The flags go with the record, so must their counts.
             self.retransmitted -= u32::from(record.has(RETRANSMITTED));
             out.acked += 1;
             self.first += 1;
@@ -386,6 +396,7 @@ impl Scoreboard {
         let mut id = self.find(start);
         loop {
             id = self.next_unsacked(id);
+            // A block that ends inside a segment (a peer that cuts otherwise) does not cover it.
             if id >= self.next || self.get(id).end() > end {
                 return;
             }
@@ -399,6 +410,7 @@ impl Scoreboard {
         let flags = record.flags;
         let sent = record.sent;
         record.flags = flags & !(LOST | RETRANSMITTED) | SACKED;
+        // From now on `link` counts records to skip; `deliver` has read what it held before.
         record.link = 1;
         self.lost -= u32::from(flags & LOST != 0);
         self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
@@ -449,6 +461,8 @@ impl Scoreboard {
         self.get_mut(id).flags = flags & !RETRANSMITTED | LOST;
         self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
         self.lost += u32::from(flags & LOST == 0);
+        // The pointer has passed it: a queue of its own, or each loss would send the pointer back
+        // over all that was repaired.
         if id < self.resend_from {
             self.lost_again.push_back(id);
         } else {
@@ -461,6 +475,7 @@ impl Scoreboard {
     /// The next lost segment to send again (NextSeg rule 1).
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         while let Some(&id) = self.lost_again.front() {
+            // Entries may be out of date: acknowledged, SACKed or sent since they were queued.
             if id >= self.first && self.awaits_resending(id) {
                 return Some(id);
             }
@@ -488,6 +503,8 @@ impl Scoreboard {
     /// The first hole below the highest SACKed segment that was not sent again (NextSeg rule 3).
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         let mut id = self.resend_from.max(self.first);
+        // Rule 3 asks for a SACKed segment above, or the hole may just be the newest data under
+        // way.
         while id + 1 < self.highest[0] {
             let next = self.next_unsacked(id);
             if next > id {
@@ -516,6 +533,7 @@ impl Scoreboard {
         debug_assert!(flags & SACKED == 0, "resending what has arrived");
         record.stamp(now, stamp);
         record.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
+        // A rescue or probe may send what is in flight again already; it counts once.
         self.retransmitted += u32::from(flags & RETRANSMITTED == 0);
         if self.track_resent {
             self.resent.push_back((id, now));
@@ -526,6 +544,7 @@ impl Scoreboard {
     /// less than RACK's round trip ago (`rack`: whether that counts). Walks the window.
     pub(crate) fn mark_all_lost(&mut self, now: Time, rack: bool) {
         self.reno_sacked = 0;
+        // SND.UNA was reported as received and yet not acknowledged: the receiver has reneged.
         if self.head().is_some_and(|id| self.get(id).has(SACKED)) {
             self.forget_sacks();
         }
@@ -534,6 +553,8 @@ impl Scoreboard {
         self.lost_again.clear();
         for id in self.first..self.next {
             let record = self.get(id);
+            // The head has timed out whatever its age; others may still be answered (RFC 8985
+            // section 6.3).
             let young = rack && id != self.first && record.sent + self.rack.rtt > now;
             if young && !record.has(LOST) {
                 continue;

@@ -25,6 +25,8 @@ impl Scoreboard {
                 id = next;
                 continue;
             }
+            // A retransmission is not judged by count: what is SACKED above it was sent before
+            // it. Its loss is left to the timeout.
             if !self.get(id).has(RETRANSMITTED | LOST) {
                 newly += u32::from(self.mark_lost(id));
             }
@@ -47,6 +49,8 @@ impl Scoreboard {
         let patience = self.rack.rtt + window;
         let (sent, end) = (self.rack.sent, self.rack.end);
         let verdict = |record: &Record| {
+            // Sent after the newest that has arrived: its absence tells nothing yet. Of one burst
+            // the sequence number decides.
             if record.sent > sent || (record.sent == sent && record.end() >= end) {
                 Verdict::TooEarly
             } else if record.sent + patience <= now {
@@ -76,6 +80,8 @@ impl Scoreboard {
         }
         self.rack_waiting = newest.map(|newest| (newest, ahead));
         let mut waiting = newest.map(|id| self.get(id).sent);
+        // Retransmissions are in the order of sending only among themselves, so that they have a
+        // queue of their own.
         while let Some(&(id, at)) = self.resent.front() {
             if self.is_resent_at(id, at) {
                 match verdict(self.get(id)) {

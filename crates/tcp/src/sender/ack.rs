@@ -46,6 +46,8 @@ impl Sender {
     /// Processes the ACK part of a segment of the peer. `isn` is this side's.
     pub(crate) fn on_ack(&mut self, segment: &Segment, isn: u32, now: Time) -> Acked {
         let ack = seq::offset(isn, segment.ack, self.una);
+        // RFC 9293 section 3.10.7.4 answers an ACK of what was never sent; here it is only
+        // ignored.
         if ack > self.next {
             return Acked::default();
         }
@@ -54,6 +56,7 @@ impl Sender {
         }
         let prior_una = self.una;
         let stale = ack < self.una;
+        // A stale ACK may still carry SACK blocks that a later one had no room for.
         let ack = ack.max(self.una);
         let opened = self.update_window(ack, segment.window, stale);
         let mut facts = Facts {
@@ -62,6 +65,8 @@ impl Sender {
             echo: segment.ts_echo,
             ..Facts::default()
         };
+        // All five conditions of RFC 5681 section 2: without them a window update or a segment of
+        // data counts as a sign of loss.
         facts.duplicate = !facts.advanced
             && !opened
             && !stale
@@ -78,6 +83,8 @@ impl Sender {
             frto_limit: self.recovery.high,
             ..Outcome::default()
         };
+        // Before the scoreboard changes: what follows compares with the state that the ACK has
+        // met.
         let prior_head = self.board.oldest_sent();
         let duplicates = self.board.sacked();
         let highest = self.board.highest();
@@ -106,6 +113,8 @@ impl Sender {
     ) -> Acked {
         let now = out.now;
         facts.delivered = out.delivered;
+        // Once seen, reordering is believed for the life of the connection, as in Linux
+        // (`reord_seen`).
         self.recovery.reordering |= out.reordered;
         if out.reordered {
             self.counters.reordered += 1;
@@ -115,6 +124,7 @@ impl Sender {
         let rate = self
             .rate
             .on_delivered(out.delivered_bytes, out.newest, min_rtt, now);
+        // Any progress: the next timeout is a first one again (Linux `icsk_retransmits = 0`).
         if facts.advanced {
             self.recovery.timeouts = 0;
         }
@@ -122,11 +132,14 @@ impl Sender {
             let prior = rate.map(|rate| rate.prior_delivered);
             self.adapt_reorder_window(facts.dsack_end > 0, prior);
         }
+        // Before recovery, which may end by this very ACK: Westwood counts the ACKs of a recovery
+        // too.
         self.control.on_ack_arrival(&AckArrival {
             now,
             acked: out.acked,
             rtt: newest_rtt,
         });
+        // F-RTO asks for new data once: for the ACK that has asked.
         self.recovery.prefer_new = false;
         self.end_tail_probe(facts, out, now);
         // Re-arm also when SACKs come from segments sent after the head (else a lost
@@ -139,6 +152,8 @@ impl Sender {
         }
         if (facts.advanced || sack_fresh)
             && !facts.keep_timer
+            // A tail loss probe takes the place of the retransmission timer (RFC 8985 section
+            // 7.2).
             && !self.schedule_probe(facts.advanced, now)
         {
             self.rearm(now);
@@ -166,6 +181,8 @@ impl Sender {
     fn update_window(&mut self, ack: u64, window: u32, stale: bool) -> bool {
         let window = u64::from(window);
         let edge = ack + window;
+        // A receiver must not shrink its window (RFC 9293 section 3.8.6); an older ACK that comes
+        // late looks as if it did.
         if stale || edge <= self.window_end {
             return false;
         }
@@ -192,6 +209,7 @@ impl Sender {
                 continue;
             }
             if index == 0 && self.is_duplicate_report(segment, isn, (start, end)) {
+                // A report of data from 1 GiB ago says nothing of what is out now.
                 if end + (1 << 30) > prior_una {
                     facts.dsack_end = end;
                     self.counters.dsacks += 1;
@@ -226,6 +244,8 @@ impl Sender {
     /// estimator and the one of the newest segment.
     fn measure(&mut self, facts: &Facts, out: &Outcome) -> (Option<Span>, Option<Span>) {
         let now = out.now;
+        // Karn's rule: the ACK of something that was sent twice does not tell which of both it
+        // answers.
         let acked = out.acked_sent.filter(|_| !out.retransmission_acked);
         let (sample, newest) = match (acked.or(out.sacked_sent), out.sacked_sent.or(acked)) {
             (Some((first, _)), Some((_, last))) => (Some(now - first), Some(now - last)),
@@ -235,10 +255,13 @@ impl Sender {
             }
             _ => (None, None),
         };
+        // The shortest round trip takes the newest segment: an older one has waited for a delayed
+        // ACK.
         if let Some(newest) = newest {
             self.rtt.observe_min(newest, now);
         }
         let sample = match self.timed {
+            // ns-2 times one segment a round trip and ignores what all other ACKs say.
             _ if !self.times_one => sample,
             Some((end, sent)) if self.una >= end => {
                 self.timed = None;
@@ -261,12 +284,16 @@ impl Sender {
         if self.una < end {
             return;
         }
+        // The probe was new data, or the receiver had the original too: nothing was lost.
         if !retransmission || facts.dsack_end > 0 {
             self.recovery.tail_probe = None;
+        // More than the probe is acknowledged and no duplicate reported, so that the probe has
+        // repaired a loss, which must cost a reduction as any other.
         } else if self.una > end {
             self.recovery.tail_probe = None;
             self.counters.tail_repairs += 1;
             self.reduce_after_probe(now);
+        // The ACK of the original came first, this one answers the probe: nothing was lost.
         } else if facts.duplicate && out.sacked == 0 {
             self.recovery.tail_probe = None;
         }
@@ -285,6 +312,8 @@ impl Sender {
         if reducing {
             self.reduce(facts.delivered, facts.newly_lost, facts.advanced);
         }
+        // A round ends when something is delivered that was sent after the last round's end
+        // (BBR's count of rounds; Linux counts so in `bbr_update_model`).
         let round_start = rate.is_some_and(|rate| rate.prior_delivered >= self.next_round);
         if round_start {
             self.next_round = self.rate.delivered();
@@ -323,6 +352,7 @@ impl Sender {
             marked: if facts.ece { facts.delivered } else { 0 },
             may_grow: !reducing && facts.advanced,
         });
+        // The rates that follow say what the control has let go, not what the path can do.
         if self.control.limits_itself() {
             let flight = u64::from(self.board.in_flight()) * u64::from(self.mss);
             self.rate.on_app_limited(flight);

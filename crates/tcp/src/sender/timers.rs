@@ -83,6 +83,8 @@ impl Sender {
         }
         match self.timer.kind {
             Kind::Reorder | Kind::TailProbe => {
+                // These two run beside the retransmission timer in the RFC; with one timer for
+                // all, the time since the segment was sent counts (Linux `tcp_rearm_rto`).
                 let at = self.oldest_timeout().unwrap_or(now).max(now);
                 self.timer.set(Kind::Retransmission, at);
             }
@@ -98,6 +100,8 @@ impl Sender {
             return false;
         }
         let mut wait = if self.rtt.measured() {
+            // The ACK of a single segment may be delayed, so that a probe would come before it
+            // (RFC 8985 section 7.2: WCDelAckT; Linux takes its least timeout).
             let delayed_ack = if self.board.outstanding() == 1 {
                 self.min_rto
             } else {
@@ -107,6 +111,7 @@ impl Sender {
         } else {
             self.rtt.rto()
         };
+        // The probe must come before the timeout, or it could not prevent it.
         let timeout = if advanced {
             now + self.rtt.rto()
         } else {
@@ -162,6 +167,7 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
+        // One probe at a time: the ACK of a second one could not be told from that of the first.
         if self.recovery.tail_probe.is_none() {
             self.counters.tail_probes += 1;
             self.probe = true;
@@ -173,10 +179,14 @@ impl Sender {
         let before = self.board.in_flight();
         // What must wait longer waits for the next ACK.
         let window = self.reorder_window();
+        // The window is asked anew, since reordering may have been seen since the timer was
+        // armed.
         let (newly, _) = self.board.judge_by_time(now, window);
         self.lost_by_timer += newly;
         if self.board.in_flight() < before && self.recovery.state != Recovery::Recovering {
             self.enter_recovery(false, now);
+            // PRR opens the window by what an ACK delivers; no ACK has come, so one segment lets
+            // the repair begin.
             self.reduce(1, newly, false);
         }
         if let Some(at) = self.oldest_timeout() {
@@ -190,10 +200,15 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
+        // RFC 5682 section 2.1: F-RTO after the first timeout, or a repeated one, but not in a
+        // recovery: its retransmissions make ACKs ambiguous.
         let fresh = !matches!(self.recovery.state, Recovery::Recovering | Recovery::Loss);
+        // Once for a window of data: a second timeout of the same data must not halve the
+        // threshold again (RFC 5681 section 3.1, Linux `tcp_enter_loss`).
         let reduce = matches!(self.recovery.state, Recovery::Open | Recovery::Disorder)
             || self.recovery.high <= self.una
             || (self.recovery.state == Recovery::Loss && self.recovery.timeouts == 0);
+        // Before the control is told, whose loss window counts from what stays in flight.
         let lost = self.board.lost();
         self.board.mark_all_lost(now, self.rack);
         self.lost_by_timer += self.board.lost().saturating_sub(lost);
