@@ -9,8 +9,10 @@ use sojourn_apps::{App, Datagram, Input, Message, Wish, Wishes};
 use sojourn_qdisc::{Ecn, Report};
 use sojourn_tcp::{Received, State};
 use sojourn_units::{Span, Time};
-use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult};
+use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult, WorldName};
 
+/// What the simulated world is called in results.
+pub(crate) const WORLD: WorldName = WorldName::new("sim");
 /// Datagrams under way at the end get this long to arrive, so that a standing queue does not
 /// count as loss.
 const DRAIN: Span = Span::from_secs(10);
@@ -85,6 +87,8 @@ impl Engine {
         self.start();
         while let Some((now, source)) = self.due() {
             self.step(now, source);
+            // By events and not by time: a crowded run makes many in little time, and is the one
+            // that must be watched.
             if self.events.is_multiple_of(PROGRESS_EVENTS) {
                 self.look_around(now)?;
                 if progress(now.min(self.end)).is_break() {
@@ -147,6 +151,8 @@ impl Engine {
             let source = Source::of(Owner::Autorate);
             self.net.passage.calendar.push(Time::ZERO, source);
         }
+        // In the order of the cell: what starts at the same time is taken in the order of
+        // scheduling.
         for endpoint in 0..self.endpoints.len() {
             self.arm_endpoint(endpoint);
         }
@@ -162,13 +168,16 @@ impl Engine {
     /// Lets the next event happen, which is this one.
     #[inline]
     pub(crate) fn step(&mut self, now: Time, source: Source) {
+        // Before the event, whose effects the sample must not show.
         if now >= self.sample_at {
             self.sample(now.min(self.end));
         }
+        // The queues' figures are those of the end; what drains afterwards counts for no queue.
         if now > self.end && self.reports.is_empty() {
             self.take_reports();
         }
         self.events += 1;
+        // Also events that turn out to be stale: two runs that part differ here first.
         self.fold(now, source);
         let again = match source.owner() {
             Owner::Wire(index) | Owner::Medium(index) => self.net.medium_event(index, now),
@@ -184,6 +193,7 @@ impl Engine {
         }
         let calendar = &mut self.net.passage.calendar;
         match again {
+            // Most sources are due again: one sift through the calendar instead of two.
             Some(time) => calendar.move_first(time, source),
             None => calendar.pop_first(source),
         }
@@ -210,6 +220,8 @@ impl Engine {
                 ) {
                     continue;
                 }
+                // Of an established connection only: before, there is no window, and after a
+                // close nothing that it would hold back.
                 let info = connection.info();
                 let control = Control {
                     window: info.window_segments,
@@ -246,6 +258,7 @@ impl Engine {
     #[inline]
     fn fold(&mut self, now: Time, source: Source) {
         let number = self.numbers[source.kind()] + source.index() as u64;
+        // The time's low bits change most; moved up, they do not meet those of the number.
         let word = now.as_nanos().rotate_left(20) ^ number;
         self.digest = (self.digest ^ word)
             .wrapping_mul(0x0100_0000_01b3)
@@ -259,6 +272,8 @@ impl Engine {
         if pipe.armed != now {
             return None; // stale
         }
+        // A change of the delay arms a pipe anew, so that the event above may be stale: taking it
+        // out of the calendar would cost a search.
         let interface = pipe.interface as usize;
         let packet = pipe.pop(now);
         // Armed before the packet goes on: what follows may put another into this pipe.
@@ -285,16 +300,21 @@ impl Engine {
         let flow = self.flows[index / 2] as usize;
         let recorder = &mut self.recorders[flow];
         if let Some(spp) = recorder.spp().filter(|_| endpoint.paired) {
+            // A pair of observers sees what a capture at both hosts would: by the sending time
+            // where the transport has it, by the identity of the packet where not.
             match endpoint.transport.sent(&packet) {
                 Some(sent) => spp.passed(now, !first, sent),
                 None => spp.reached(now, !first, packet.identity()),
             }
         }
         if !first {
+            // Without the link's header, as a host's socket counts, so that worlds with other
+            // headers agree.
             recorder.received(now, u32::from(packet.len - self.link_header));
         }
         match (packet.body(), &mut endpoint.transport) {
             (Body::Datagram { datagram, sent }, transport) => {
+                // A line that duplicates must not make a flow look faster than it is.
                 if transport.has_come(datagram) {
                     return recorder.datagram_repeated(sent);
                 }
@@ -309,6 +329,8 @@ impl Engine {
                 }
                 self.tell(index, Input::Datagram(datagram), now);
             }
+            // Streams end with the run. Datagrams go on for a moment: one that is under way is
+            // not lost.
             (Body::Segment(_), _) if now > self.end => return,
             (Body::Segment(segment), Transport::Tcp { connection, .. }) => {
                 let ce = Ecn::from_bits(packet.tos) == Ecn::Ce;
@@ -356,6 +378,8 @@ impl Engine {
             };
             self.tell(index, input, now);
         }
+        // The rest of a message that did not fit goes first, or the next one would be mixed into
+        // it.
         if news.writable {
             self.endpoints[index].write_rest();
             if self.endpoints[index].rest == 0 {
@@ -368,6 +392,8 @@ impl Engine {
     fn tell(&mut self, index: usize, input: Input, now: Time) {
         let endpoint = &mut self.endpoints[index];
         let app = &mut self.apps[endpoint.app as usize];
+        // What the app wants is only noted: its calls come back into the same connection, which
+        // is borrowed here.
         let mut port = SimPort {
             transport: &mut endpoint.transport,
             now,
@@ -376,6 +402,8 @@ impl Engine {
             datagrams: &mut self.datagrams,
         };
         app.handle(input, now, &mut port);
+        // One app has one timer, whatever endpoint it was told at; the timer is kept at its first
+        // connection.
         if let Some(wake) = self.wishes.wake.take() {
             let home = endpoint.home();
             self.endpoints[home].wake_at(wake);
@@ -391,6 +419,7 @@ impl Engine {
         if endpoint.armed != now || now >= self.end {
             return None; // stale, or over
         }
+        // Disarmed first: what happens below arms it anew for whatever is due next.
         endpoint.armed = Time::MAX;
         if endpoint.starts(now) {
             match &mut endpoint.transport {
@@ -410,6 +439,7 @@ impl Engine {
         {
             connection.on_timer(now);
         }
+        // TCP before the app: the app writes into what TCP's timer has left.
         if endpoint.wakes(now) {
             self.tell(index, Input::Timer, now);
         }
@@ -454,6 +484,7 @@ impl Engine {
 
     /// Sends whatever an endpoint has to send, and arms its timer.
     fn flush(&mut self, index: usize, now: Time) {
+        // Before sending: a message that is put on the stream now leaves with what waits there.
         if !self.wishes.connections.is_empty() {
             self.grant(index, now);
         }
@@ -480,6 +511,7 @@ impl Engine {
         }
         if !self.datagrams.is_empty() {
             let flow = self.flows[index / 2] as usize;
+            // The list is lent out while the network is called, and given back with its memory.
             let mut datagrams = std::mem::take(&mut self.datagrams);
             for datagram in datagrams.drain(..) {
                 if self.endpoints[index].is_first() {
@@ -512,7 +544,7 @@ impl Engine {
         let recorders = self.recorders.iter().cloned();
         RunResult {
             digest: self.digest,
-            ..RunResult::of(crate::Sim::NAME, cell, links, recorders)
+            ..RunResult::of(WORLD, cell, links, recorders)
         }
     }
 
@@ -535,7 +567,7 @@ impl Engine {
             },
             digest: self.digest,
             radio,
-            ..RunResult::of(crate::Sim::NAME, cell, links, self.recorders)
+            ..RunResult::of(WORLD, cell, links, self.recorders)
         }
     }
 }

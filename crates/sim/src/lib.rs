@@ -52,7 +52,7 @@ pub struct Sim;
 
 impl Sim {
     /// What it is called.
-    pub const NAME: WorldName = WorldName::new("sim");
+    pub const NAME: WorldName = engine::WORLD;
 
     /// Runs a cell as [`World::run`] does, with queues and congestion controls of one's own in the
     /// place of the cell's. `examples/own_aqm.rs` shows it.

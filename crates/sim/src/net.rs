@@ -27,6 +27,8 @@ impl Net {
         }
         let way = packet.way;
         if let Forwarding::Mesh(mesh) = &mut passage.forwarding {
+            // Over a radio a packet first needs a next hop; without a route it waits in the
+            // routing protocol, not in a queue.
             match mesh.emit(&packet, now, &mut passage.mail) {
                 Some(station) => self.offer(station as usize, packet, now),
                 None => self.arm_routing(),
@@ -34,6 +36,8 @@ impl Net {
             return;
         }
         if let Some(access) = &mut passage.access {
+            // Only the first packet of an access link is in the calendar; those behind it follow
+            // from its event.
             if let Some(arrival) = access.send_up(packet, now) {
                 passage
                     .calendar
@@ -54,6 +58,7 @@ impl Net {
         if let Some(autorates) = &mut passage.autorates {
             autorates.offered(index, &packet, now);
         }
+        // Observers first: a queue may drop the packet, and what was offered counts even so.
         let interface = &mut passage.interfaces[index];
         interface.offer(packet, now);
         let medium = interface.medium as usize;
@@ -63,12 +68,15 @@ impl Net {
     /// Does what the last event has left to be done over a radio, until a packet has come to its
     /// host, or nothing is left.
     pub(crate) fn settle(&mut self, now: Time) -> Option<Packet> {
+        // Arrivals before mail: what has been on the air is older than what it makes stations
+        // send.
         while let Some(Arrival { from, to, packet }) = self.passage.arrivals.pop() {
             let mut packet = packet;
             let passage = &mut self.passage;
             let Forwarding::Mesh(mesh) = &mut passage.forwarding else {
                 return None;
             };
+            // A station may relay the packet, learn a route from it, or both.
             match mesh.arrived((from, to), &mut packet, now, &mut passage.mail) {
                 Arrived::Host => return Some(packet),
                 Arrived::Relay => self.offer(to as usize, packet, now),
@@ -116,6 +124,8 @@ impl Net {
     fn arm_routing(&mut self) {
         if let Forwarding::Mesh(mesh) = &mut self.passage.forwarding
             && let Some(due) = mesh.due()
+            // A later time needs nothing: the armed event finds nothing to do and arms the next
+            // one.
             && due < mesh.armed
         {
             mesh.armed = due;
@@ -159,6 +169,8 @@ impl Net {
         for (link, rate) in std::mem::take(&mut autorates.changed) {
             let rate = LineRate::Fixed(rate);
             let interface = &mut passage.interfaces[link];
+            // Recorded where it is decided, or a shaper that follows would seem to use a share of
+            // a rate that is gone.
             interface.recorder.rate(now, &rate);
             let medium = &mut self.media[interface.medium as usize];
             medium.change(&rate.into(), &mut passage.pipes);
@@ -170,6 +182,7 @@ impl Net {
     /// The changes that are due happen. Returns when the next one does.
     #[cold]
     pub(crate) fn change_event(&mut self, now: Time) -> Option<Time> {
+        // All that are due: those of one time are one step of the scenario.
         while let Some(change) = self.changes.due(now) {
             let interface = &mut self.passage.interfaces[change.link];
             let medium = &mut self.media[interface.medium as usize];
