@@ -174,18 +174,15 @@ impl Spec {
     pub fn build_worker<P: Packet + 'static>(
         &self,
         setting: Setting<'_>,
-        (shared, number): (&Arc<SharedRate>, u32),
+        shared: &Arc<SharedRate>,
+        number: u32,
     ) -> Option<Box<dyn Qdisc<P>>> {
         match *self {
             Self::Cake(cake) if !cake.autorate => {
                 let (mtu, header) = (setting.mtu, setting.link_header);
                 let dice = setting.dice("cake");
                 Some(Box::new(Cake::worker(
-                    cake,
-                    mtu,
-                    header,
-                    dice,
-                    (shared, number),
+                    cake, mtu, header, dice, shared, number,
                 )))
             }
             Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } => Some(self.build(setting)),

@@ -134,6 +134,8 @@ impl<'a, P> Audit<'a, P> {
 impl<P: Packet> Outlet<P> for Audit<'_, P> {
     fn dropped(&mut self, packet: P, reason: DropReason) {
         self.counters.drop(packet.len(), reason);
+        // An acknowledgement that the filter drops is made up for by the one that has replaced
+        // it, and never used the link twice.
         if let Some(sharing) = self.charge.filter(|_| reason != DropReason::AckFilter) {
             self.charged += u64::from(sharing.size(&packet));
         }
@@ -161,14 +163,15 @@ impl<P: Packet> Cake<P> {
     /// BLUE's.
     pub fn new(params: CakeParams, mtu: u32, link_header: u32, dice: Stream) -> Self {
         let clock = VirtualClock::new(params.bandwidth.unwrap_or(Rate::ZERO));
-        Self::paced(params, (mtu, link_header), dice, "", clock)
+        Self::paced(params, mtu, link_header, dice, "", clock)
     }
 }
 
 impl<P: Packet, C: Pace> Cake<P, C> {
     fn paced(
         params: CakeParams,
-        (mtu, link_header): (u32, u32),
+        mtu: u32,
+        link_header: u32,
         mut dice: Stream,
         name: &str,
         clock: C,
@@ -183,6 +186,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
                 memory_limit: u64::MAX,
                 ..FlowParams::default()
             };
+            // Limits are out of reach: memory is counted over all tins, and the longest queue of
+            // any of them drops.
             let policy = HostFair::new(Sharing::default(), dice("quantum"));
             // One hash for all tins.
             let hash = Stream::named(seed, "hash");
@@ -253,6 +258,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             tin.queue
                 .aqm_mut()
                 .set_params(cobalt(params.rtt, rate, self.mtu));
+            // Linux: what the tin sends in a 4096th of a second, so that slow links take turns by
+            // small packets and fast ones save turns.
             let quantum = match rate.bytes_per_sec() >> 12 {
                 _ if rate.is_zero() => QUANTUM.1,
                 quantum => quantum.clamp(QUANTUM.0, QUANTUM.1),
@@ -269,6 +276,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             };
             tin.queue.set_params(flows);
         }
+        // Linux: 10240 full packets when the rate says nothing, else four times rate times delay,
+        // so that a burst of a round trip fits beside a standing queue.
         let most = MOST_PACKETS * u64::from(self.mtu);
         self.memory_limit = match params.memlimit {
             Some(bytes) => bytes,
@@ -315,6 +324,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             let charge = self.charge(index);
             let mut audit = Audit::new(&mut self.counters, charge, out);
             let queue = &mut self.tins[index].queue;
+            // The head of the longest queue, as every drop of CAKE: its sender hears of it
+            // soonest.
             self.held -= queue.memory();
             queue.drop_head(flow, now, &mut audit);
             self.held += queue.memory();
@@ -326,6 +337,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
     fn pay_for_drops(&mut self, tin: usize, bytes: u64, now: Time) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if bytes > 0 {
+            // With `ingress` the shaper stands behind the bottleneck: what was dropped has come
+            // through it all the same.
             self.clock.dropped(bytes);
             self.tins[tin].clock.sent(bytes, now);
             self.tins[tin].deficit -= i64::from(bytes);
@@ -341,6 +354,8 @@ impl<P: Packet, C: Pace> Cake<P, C> {
         let tin = &mut self.tins[index];
         self.sizes.see(&packet, tin.queue.policy().sharing());
         tin.statistics.max_pkt_len = tin.statistics.max_pkt_len.max(len);
+        // An idle tin's clock lags behind. Woken, it has no credit for the time in which it had
+        // nothing to send: the shaper is burst-free.
         if tin.queue.held().packets == 0 {
             tin.clock.wake(now);
         }
@@ -461,6 +476,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
 
     fn dequeue(&mut self, now: Time, out: &mut dyn Outlet<P>) -> Dequeue<P> {
         while self.backlog().packets > 0 {
+            // Without a rate there is no clock to wait for: the tins take turns by deficit.
             if !self.rate.is_zero() {
                 let due = self.due(now);
                 if due > now {
@@ -483,6 +499,8 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
                 }
                 self.served = index as u32;
                 self.leaves(index, packet, *sojourn, now);
+                // Half, not the limit itself: at the limit the heaps of the longest queues would
+                // be built and thrown away with every packet.
                 if self.is_overloaded && self.memory() <= self.memory_limit / 2 {
                     self.is_overloaded = false;
                     self.tins.iter_mut().for_each(|tin| tin.queue.calm());
@@ -544,6 +562,7 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             (params.nat == old.nat, "nat"),
             (params.fwmark == old.fwmark, "fwmark"),
         ])?;
+        // While `autorate-ingress` goes on with the same first rate, what it has learned stays.
         if params.bandwidth != self.params.bandwidth || !params.autorate {
             self.rate = params.bandwidth.unwrap_or(Rate::ZERO);
             self.autorate = Autorate::new(self.rate);

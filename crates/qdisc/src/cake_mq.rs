@@ -40,7 +40,7 @@ impl<P: Packet> CakeMq<P> {
         let shared = SharedRate::new(params.queues);
         let queue = |number| {
             let (mtu, header) = (setting.mtu, setting.link_header);
-            Cake::worker(cake, mtu, header, setting.dice("cake"), (&shared, number))
+            Cake::worker(cake, mtu, header, setting.dice("cake"), &shared, number)
         };
         Self {
             params,

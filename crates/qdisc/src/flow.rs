@@ -291,9 +291,13 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             bucket,
             ..Flow::default()
         };
+        // A few steps of a clock hand: a full search would cost a packet as much as there are
+        // flows, and none would let memory grow with every flow ever seen.
         for _ in 0..RECLAIM_TRIES.min(self.flows.len()) {
             self.hand = (self.hand + 1) % self.flows.len() as u32;
             let flow = &mut self.flows[self.hand as usize];
+            // Idle is not enough: CoDel goes on at its last drop rate when a flow comes back soon
+            // (RFC 8289 section 5.4), which a new state would forget.
             if flow.turn == Turn::Idle && self.aqm.is_forgettable(&mut flow.state, now) {
                 let old = core::mem::replace(flow, fresh);
                 self.forget(old.bucket);
@@ -333,6 +337,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         self.backlog.add(len);
         if flow.turn == Turn::Idle {
             self.policy.joined(&mut flow.share);
+            // A new flow begins with a whole quantum, so that a sparse flow's packet goes at once
+            // (RFC 8290 section 4.1). What it owed before it was idle is forgiven, as in Linux.
             let quantum = u64::from(self.quantum);
             let share = self.policy.share(&flow.share);
             flow.deficit = self.policy.quantum(share, quantum);
@@ -340,6 +346,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             let bucket = flow.bucket;
             self.set_busy(bucket, true);
             self.append(id, Turn::New);
+        // An old flow that was empty holds packets again: it stands in the round and counts as
+        // bulk, as CAKE counts.
         } else if flow.turn != Turn::New && flow.count == 1 {
             self.policy.stands(&mut flow.share);
         }
@@ -382,6 +390,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         let id = self.classify(&packet, now);
         let facts = Facts::of(&packet, len);
         let flow = &mut self.flows[id as usize];
+        // Before the AQM judges the arrival, which it would else take for one more of the old
+        // burst.
         if flow.turn == Turn::Idle {
             self.aqm.rejoined(&mut flow.state);
         }
@@ -397,6 +407,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             }
         }
         if !may_enter {
+            // The bound is the policy's own; it hears that it has refused a packet.
             self.aqm
                 .tail_dropped(&mut self.flows[id as usize].state, now);
             return self.counters.refuse(packet, len, DropReason::Tail, out);
@@ -405,6 +416,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             self.make_room(id, len, bound, now, out);
         }
         self.push(id, packet, len, now);
+        // After the packet is in: the filter drops older acknowledgements that this one makes
+        // needless.
         if self.policy.ack_filter() != AckFilter::Off {
             self.filter_acks(id, out);
         }
@@ -415,6 +428,8 @@ impl<P: Packet, A: Aqm<Params: AqmParams>, F: FlowPolicy> Qdisc<P> for FlowQueue
     #[inline]
     fn enqueue(&mut self, packet: P, now: Time, out: &mut dyn Outlet<P>) {
         self.offer(packet, now, out);
+        // The packet is in its flow before the fattest one is looked for: a flow that fills the
+        // queue pays, not the one that happens to arrive (RFC 8290 section 4.1).
         if self.is_over_limit() {
             self.shed(now, out);
         }

@@ -92,6 +92,7 @@ impl<P: Packet + 'static> Tree<P> {
 
     /// The leaf of a packet.
     fn leaf_of(&self, circuit: u32) -> u32 {
+        // Circuits are counted from 1; the link and the leaf of all others stand before them.
         let number = circuit.saturating_add(OWN - 1);
         let class = self.schedule.classes.get(number as usize);
         match class {
@@ -127,6 +128,8 @@ impl<P: Packet + 'static> Tree<P> {
         self.idle.pop_front();
         let leaf = &mut self.leaves[number as usize];
         leaf.is_listed = false;
+        // The list is not corrected when a leaf is used again: what it says is looked at when its
+        // time has come, which is cheaper than a search for each packet.
         match leaf.idle_since {
             Time::MAX => {}
             since if now - since < LINGER => self.list(number, since),
@@ -156,10 +159,13 @@ impl<P: Packet + 'static> Tree<P> {
         let mut before = self.leaves[leaf as usize].queue.take();
         let mut counters = before.as_ref().map(|queue| *queue.counters());
         let counters = counters.get_or_insert_default();
+        // Their old queue has counted them as offered elsewhere; here they must balance with what
+        // leaves.
         for (_, packet) in &held {
             counters.offered.add(packet.len());
         }
         held.extend(before.iter_mut().flat_map(Qdisc::drain));
+        // By arrival: two queues become one, and each sojourn goes on.
         held.sort_by_key(|&(arrived, _)| arrived);
         self.queue_of(leaf).adopt(held, *counters);
         self.leaves[leaf as usize].idle_since = Time::MAX;
@@ -174,6 +180,7 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
         self.tend(now);
         self.counters.offered.add(packet.len());
         let number = self.leaf_of(packet.circuit());
+        // Built by the first packet: of thousands of circuits few are busy at a time.
         self.queue_of(number);
         let leaf = &mut self.leaves[number as usize];
         let counters = &mut self.counters;
@@ -187,6 +194,8 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
                 leaf.idle_since = Time::MAX;
                 self.schedule.activate(number, now);
             }
+            // An arrival can empty a queue: a limit that was lowered, or an AQM that drops the
+            // last packet.
             (false, true) => {
                 self.schedule.deactivate(number);
                 self.has_emptied(number, now);
@@ -202,6 +211,8 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
             let (number, lender) = match self.schedule.next(now) {
                 Ok(next) => next,
                 Err(Time::MAX) => return Dequeue::Empty,
+                // All leaves with packets stand before a rate: this is the first time at which
+                // one may send.
                 Err(due) => {
                     self.counters.overlimits += 1;
                     return Dequeue::NotBefore(due);
@@ -218,6 +229,8 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
                     self.counters.dequeued.add(len);
                     self.leaves[number as usize].has_sent(sojourn);
                     let stays = self.leaves[number as usize].holds();
+                    // After the packet is known: the length at the head is what the AQM lets
+                    // through, not what waits there.
                     self.schedule.charge((number, lender), len, stays, now);
                     if !stays {
                         self.has_emptied(number, now);
@@ -229,6 +242,8 @@ impl<P: Packet + 'static> Qdisc<P> for Tree<P> {
                     let due = due.max(now + Span::from_nanos(1));
                     self.schedule.hold(number, due, now);
                 }
+                // The AQM has dropped all that the leaf held. The turn goes to the next leaf at
+                // once.
                 Dequeue::Empty => {
                     self.schedule.deactivate(number);
                     self.has_emptied(number, now);

@@ -28,7 +28,7 @@ impl Link {
         let shared = SharedRate::new(workers);
         let worker = |number| {
             let dice = Stream::named(1, "cake");
-            Cake::worker(params, 1514, 14, dice, (&shared, number))
+            Cake::worker(params, 1514, 14, dice, &shared, number)
         };
         Self {
             workers: (0..workers).map(worker).collect(),

@@ -65,7 +65,7 @@ impl Plan {
     pub(super) fn queue(&self, spec: &Spec, before: Option<&Spec>) -> Box<dyn Qdisc<Frame>> {
         let shared = self.worker.as_ref().and_then(|(shared, number)| {
             // None only for what workers cannot share, which is refused before.
-            spec.build_worker(self.setting(), (shared, *number))
+            spec.build_worker(self.setting(), shared, *number)
         });
         shared.unwrap_or_else(|| match before {
             Some(before) => spec.build_after(before, self.setting()),

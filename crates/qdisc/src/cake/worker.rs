@@ -19,12 +19,13 @@ impl<P: Packet> Cake<P, Share> {
         mtu: u32,
         link_header: u32,
         dice: Stream,
-        (shared, number): (&Arc<SharedRate>, u32),
+        shared: &Arc<SharedRate>,
+        number: u32,
     ) -> Self {
         let rate = params.bandwidth.unwrap_or(Rate::ZERO);
         let clock = Share::new(Arc::clone(shared), rate, mtu);
         let name = format!("queue{number}.");
-        let mut cake = Self::paced(params, (mtu, link_header), dice, &name, clock);
+        let mut cake = Self::paced(params, mtu, link_header, dice, &name, clock);
         for (index, tin) in cake.tins.iter_mut().enumerate() {
             let [sources, destinations] =
                 [0, 1].map(|direction| SharedHosts::new(shared, index, direction));

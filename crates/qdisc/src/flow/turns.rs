@@ -68,6 +68,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
         // A list that is closed to a ring turns without a write.
         self.flows[last as usize].next = first;
         while let Some(flow) = self.flows.get_mut(first as usize)
+            // An empty flow gets its quantum too: it leaves the round only in its turn, when it
+            // is served and found empty.
             && flow.deficit <= 0
         {
             if flow.count > 0 {
@@ -95,6 +97,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 break;
             };
             let len = packet.len();
+            // The accounts first: the AQM sees the queue that the packet leaves behind.
             self.memory -= u64::from(packet.memory());
             flow.count -= 1;
             flow.bytes -= u64::from(len);
@@ -117,6 +120,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                         self.counters.refuse(packet, len, DropReason::Aqm, out);
                     }
                     flow.deficit -= charge;
+                    // CAKE's `ingress`: dropped packets have used the link, so that they end a
+                    // turn as sent ones do.
                     if F::CHARGES_DROPS && charge > 0 && flow.deficit <= 0 && flow.count > 0 {
                         return Served::Spent;
                     }
@@ -143,6 +148,8 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                     self.walk();
                 }
             }
+            // New flows before old ones (RFC 8290 section 4.2): this is what gives sparse flows
+            // their low latency.
             let (id, turn) = if self.new.len > 0 {
                 (self.new.first, Turn::New)
             } else if self.old.len > 0 {
@@ -167,6 +174,7 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
                 }
                 continue;
             }
+            // One call for all that a flow drops: a drop does not cost it its turn.
             let served = self.serve(id, now, out);
             self.weigh(id);
             match served {
