@@ -9,6 +9,7 @@ const Playground = class {
     this.picture = null;
     this.byHand = false;
     S.data = { figures: catalogue.figures };
+    Scenario.offer(catalogue.apps);
     S.by('version').textContent = catalogue.version;
     this.controls = new Controls(S.by('controls'), catalogue, () => this.changed());
     this.charts = new Charts(S.by('charts'));

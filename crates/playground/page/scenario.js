@@ -17,14 +17,11 @@ Scenario.home = () => ({
   seed: '1',
 });
 
-// Those traffic models that need no parameters, and whose TCP can be chosen.
-Scenario.apps = {
-  bulk: { title: 'bulk transfer', tcp: true },
-  web: { title: 'web pages', tcp: true },
-  dash: { title: 'video, DASH', tcp: true },
-  video: { title: 'video call' },
-  voip: { title: 'speech call' },
-  game: { title: 'game' },
+// The traffic models that need no parameters, from the simulator's catalogue by their names:
+// what each is called, and whether its TCP can be chosen.
+Scenario.apps = {};
+Scenario.offer = (apps) => {
+  for (const { name, title, tcp } of apps) Scenario.apps[name] = { title, tcp };
 };
 
 // A whole number stays one, whatever else was written becomes a string, which is refused in words.

@@ -1,10 +1,13 @@
 //! What the page offers, so that it keeps no list of its own: disciplines, congestion controls,
-//! figures.
+//! traffic models, figures.
 
 use serde_json::{Value, json};
+use sojourn_apps::{Kind as App, Spec as Apps, Transport};
 use sojourn_qdisc::{Kind as Discipline, Spec, catalogue};
+use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::Algorithm;
 use sojourn_world::figure::{Figure, FlowResult, Kind, LinkResult, Part, Row, series};
+use std::path::Path;
 
 /// All of it.
 pub(crate) fn all() -> Value {
@@ -21,6 +24,7 @@ pub(crate) fn all() -> Value {
         "version": sojourn_version::VERSION,
         "disciplines": disciplines.collect::<Vec<_>>(),
         "controls": Algorithm::ALL.map(Algorithm::name),
+        "apps": apps(),
         "figures": figures(),
     })
 }
@@ -31,6 +35,42 @@ fn needs(kind: &Discipline) -> &'static str {
         (Err(_), Some((_, options))) => options,
         _ => "",
     }
+}
+
+/// The traffic models that need no parameters. The page adds the ping itself.
+fn apps() -> Vec<Value> {
+    let offered = Apps::KINDS
+        .iter()
+        .filter(|kind| kind.name != "ping" && is_complete(kind));
+    let shown = offered.map(|kind| {
+        json!({
+            "name": kind.name,
+            "title": format!("{}: {}", kind.name, kind.about),
+            "tcp": kind.transport != Some(Transport::Udp),
+        })
+    });
+    shown.collect()
+}
+
+/// Whether the name of a traffic model alone makes a flow.
+fn is_complete(app: &App) -> bool {
+    let text = format!(
+        r#"format = "sojourn-scenario/1"
+        name = "app"
+        duration = "10s"
+        seeds = [1]
+        [dumbbell]
+        rtt = "20ms"
+        down = {{ rate = "10mbit" }}
+        up = {{ rate = "10mbit" }}
+        qdisc = "pfifo"
+        [[flow]]
+        name = "app"
+        direction = "down"
+        app = "{}""#,
+        app.name
+    );
+    Scenario::parse("app", &text, Path::new(""), &Options::default()).is_ok()
 }
 
 fn figures() -> Vec<Value> {

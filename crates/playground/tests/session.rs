@@ -194,4 +194,18 @@ fn the_catalogue_has_what_starts_as_it_stands() {
         );
         assert!(answer["cells"].is_array(), "{control}: {answer}");
     }
+    let apps = catalogue["apps"].as_array().expect("there are some");
+    let named = apps.iter().filter_map(|app| app["name"].as_str());
+    let named: Vec<_> = named.collect();
+    for app in ["bulk", "web", "dash", "video", "voip", "game"] {
+        assert!(named.contains(&app), "{app} is not among {named:?}");
+    }
+    for app in named {
+        let text = toml("pfifo").replace("\"bulk\"", &format!("{app:?}"));
+        let answer = ask(
+            &mut Session::default(),
+            &json!({ "ask": "start", "toml": text }),
+        );
+        assert!(answer["cells"].is_array(), "{app}: {answer}");
+    }
 }
