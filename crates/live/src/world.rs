@@ -40,7 +40,7 @@ use crate::taps::{Between, Capture};
 use crate::unfit::Unfit;
 pub use guest::{Guests, Queues};
 use links::{Gauge, Pairs};
-use run::{Outcome, Run, way};
+use run::{ETHERNET_HEADER, Outcome, Run, way};
 use sojourn_bridge::Namespace;
 use sojourn_bridge::{Clock, read_nanos};
 
@@ -53,8 +53,6 @@ const LEAD: Span = Span::from_millis(100);
 const QUIET: Span = Span::from_millis(100);
 /// Longest wait for datagrams under way at the end.
 const LONGEST_DRAIN: Span = Span::from_secs(30);
-/// Bytes of link-layer header of the lab's frames.
-const ETHERNET_HEADER: u16 = 14;
 
 /// The world of real packets. See the module's documentation for what differs.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,8 @@
 //! Frames in memory, and what a queue may know of them. [`pool`] has the memory, [`placed`] has
 //! frames in that of AF_XDP, [`cut`] segments of super-packets as parts of what was received.
 
-use crate::sys::Partial;
+use crate::sys::{Chunk, Partial};
 use cut::Part;
-use placed::Placed;
 use sojourn_qdisc::{AckFacts, Ecn, InsideHashes, Label, Packet, truesize};
 use sojourn_units::Time;
 use sojourn_wire::{
@@ -68,6 +67,19 @@ struct Own {
     start: u16,
     head: Box<Head>,
     tail: Option<Box<[u8]>>,
+}
+
+/// Where a frame lies in memory that it was received into by others.
+#[derive(Debug)]
+struct Placed {
+    chunk: Chunk,
+    start: usize,
+}
+
+impl Placed {
+    fn memory(&self) -> usize {
+        self.chunk.len()
+    }
 }
 
 impl Frame {

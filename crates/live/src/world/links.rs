@@ -16,7 +16,7 @@ use sojourn_world::{
     Window, link_recorders,
 };
 
-use super::run::{Outcome, Run, Way};
+use super::run::{ETHERNET_HEADER, Outcome, Run, Way};
 use crate::host::{Ends, locked};
 use crate::lab::Lab;
 use crate::taps::Capture;
@@ -117,9 +117,7 @@ impl<'a> Flows<'a> {
             return;
         }
         if !left && forth {
-            let len = frame
-                .len()
-                .saturating_sub(u32::from(super::ETHERNET_HEADER));
+            let len = frame.len().saturating_sub(u32::from(ETHERNET_HEADER));
             locked(&self.recorders[flow]).received(now, len);
         }
         let Some(pairs) = self.pairs.filter(|_| first) else {

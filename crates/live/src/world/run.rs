@@ -11,6 +11,9 @@ use crate::host::Shared;
 use crate::lab::Lab;
 use crate::taps::Capture;
 
+/// Bytes of link-layer header of the lab's frames.
+pub(super) const ETHERNET_HEADER: u16 = 14;
+
 /// What of it happens at the queues of a joint.
 pub(super) struct Run<'a> {
     pub(super) cell: &'a Cell,

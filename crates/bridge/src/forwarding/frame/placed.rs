@@ -1,25 +1,12 @@
 //! Frames that stay in the memory of AF_XDP sockets, where they were received.
 
 use super::pool::HANDLE;
-use super::{Bytes, Frame, Pool, VlanTag, VnetHeader};
+use super::{Bytes, Frame, Placed, Pool, VlanTag, VnetHeader};
 use crate::sys::{Arrived, Chunk};
 use sojourn_units::Time;
 
 /// Chunks that are kept for frames whose bytes are elsewhere: those need one to be sent.
 const KEPT: usize = 128;
-
-/// Where a frame lies.
-#[derive(Debug)]
-pub(super) struct Placed {
-    pub(super) chunk: Chunk,
-    pub(super) start: usize,
-}
-
-impl Placed {
-    pub(super) fn memory(&self) -> usize {
-        self.chunk.len()
-    }
-}
 
 impl Frame {
     /// The frame that has arrived, where it lies as long as chunks are left for what comes after
