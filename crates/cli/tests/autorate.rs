@@ -177,7 +177,7 @@ fn the_rate_follows_the_link_down_and_up() {
     if !available() {
         return;
     }
-    measured(|| {
+    let run = || {
         let [dir, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [dir, other] = [dir.path(), other.path()];
         let beds = [Bed::new(), Bed::new()];
@@ -201,6 +201,17 @@ fn the_rate_follows_the_link_down_and_up() {
         });
         let history = told(dir, "history");
         println!("fixed {fixed:.0?}, followed {followed:.0?}: {slow:.1}, {fast:.1}\n{history}");
+        let (code, refused) = ctl(dir, "rate up 9mbit");
+        assert_eq!(code, Some(2), "{refused}");
+        assert!(
+            refused.contains("the up rate follows its link"),
+            "{refused}"
+        );
+        follows.interrupt();
+        stays.interrupt();
+        (fixed, followed, slow, fast, history)
+    };
+    measured(run, |&(fixed, followed, slow, fast, ref history)| {
         assert!((0.6..1.6).contains(&(slow / 8.0)), "{slow}");
         // A load of 75 % would be enough for 1.33.
         assert!((0.6..1.3).contains(&(fast / 20.0)), "{fast}");
@@ -213,14 +224,6 @@ fn the_rate_follows_the_link_down_and_up() {
             "{history}"
         );
         assert!(said(" Mbit/s: load ") && said(" steps in "), "{history}");
-        let (code, refused) = ctl(dir, "rate up 9mbit");
-        assert_eq!(code, Some(2), "{refused}");
-        assert!(
-            refused.contains("the up rate follows its link"),
-            "{refused}"
-        );
-        follows.interrupt();
-        stays.interrupt();
     });
 }
 
@@ -230,7 +233,7 @@ fn a_reload_changes_how_the_rate_follows() {
     if !available() {
         return;
     }
-    measured(|| {
+    let run = || {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         let bed = Bed::new();
@@ -244,12 +247,12 @@ fn a_reload_changes_how_the_rate_follows() {
         };
         autorate(40, 10);
         let process = bridge(&bed.link, "--config bridge.toml", dir);
-        bed.loaded(|probe| {
+        let rates = bed.loaded(|probe| {
             probe.waits(2);
-            assert!(rate(dir) > 30.0, "{}", rate(dir));
+            let at_first = rate(dir);
             autorate(40, 12);
             assert_eq!(told(dir, "reload"), "pair wan: up.delay: 10ms -> 12ms\n");
-            assert!(rate(dir) > 30.0, "{}", rate(dir));
+            let same_bounds = rate(dir);
             autorate(24, 12);
             let changed = "4Mbit to 40Mbit, threshold 30ms -> 4Mbit to 24Mbit, threshold 30ms\n";
             assert_eq!(
@@ -258,15 +261,21 @@ fn a_reload_changes_how_the_rate_follows() {
             );
             assert!(rate(dir) <= 24.0, "{}", rate(dir));
             probe.waits(2);
-            assert!((22.0..=24.0).contains(&rate(dir)), "{}", rate(dir));
+            [at_first, same_bounds, rate(dir)]
         });
-        // What was done before the reload is still known.
         let history = told(dir, "history");
-        assert!(history.contains(" -> 40.0 Mbit/s: load "), "{history}");
         file(dir, "rate = \"20mbit\", delay = \"12ms\"");
         assert!(told(dir, "reload").contains("up.autorate: 4Mbit to 24Mbit"));
         assert!(!told(dir, "stats").contains("autorate"));
         assert_eq!(told(dir, "rate up 9mbit"), "up: 9Mbit\n");
         process.interrupt();
+        (rates, history)
+    };
+    measured(run, |(rates, history)| {
+        let [at_first, same_bounds, lower] = *rates;
+        assert!(at_first > 30.0 && same_bounds > 30.0, "{rates:?}");
+        assert!((22.0..=24.0).contains(&lower), "{rates:?}");
+        // What was done before the reload is still known.
+        assert!(history.contains(" -> 40.0 Mbit/s: load "), "{history}");
     });
 }

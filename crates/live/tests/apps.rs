@@ -95,41 +95,43 @@ fn every_application_does_its_work() {
         back(flow("dash", tcp(), video(Span::from_secs(2), None))),
         back(flow("web", tcp(), pages)),
     ];
-    measured(|| {
-        let mut cell = cell(9000, flows.clone());
-        cell.spp = true;
-        let result = run(&cell);
-        let of = |name: &str| {
-            let (_, flow) = result.flows.iter().find(|(n, _)| n == name).unwrap();
-            flow
-        };
-        // Six seconds are measured.
-        let age = spread(of("telemetry"), Metric::AgeMs);
-        assert!(age.count > 100 && age.min >= ONE_WAY, "{age:?}");
-        assert!(of("telemetry").goodput.as_bps() > 20_000);
-        for name in ["voip", "video"] {
-            let mos = spread(of(name), Metric::Mos);
-            assert!(mos.count >= 4 && mos.max > 4.0, "{name}: {mos:?}");
-            assert!(spread(of(name), Metric::MissingRatio).min < 0.1, "{name}");
-        }
-        // The two directions of a call answer each other's packets; the video has one only.
-        for name in ["voip", "voip-back"] {
-            let pairs = &of(name).spp_rtt;
-            assert!(pairs.count > 100 && pairs.min >= ROUND_TRIP, "{pairs:?}");
-        }
-        assert_eq!(of("video").spp_rtt.count, 0);
-        let lag = spread(of("game"), Metric::LagMs);
-        assert!(lag.count > 100 && lag.min >= ROUND_TRIP, "{lag:?}");
-        // The higher rate by far fits, and the video plays in real time.
-        let asked = spread(of("dash"), Metric::RequestedKbps);
-        assert!(asked.count >= 8 && asked.p50 > 799.0, "{asked:?}");
-        assert!(spread(of("dash"), Metric::AchievedKbps).p50 > 800.0);
-        assert!(sum(of("dash"), Metric::Stalls) <= 0.0);
-        // The document, then eleven objects over six connections: three round trips at least.
-        let load = spread(of("web"), Metric::PageLoadMs);
-        assert!(load.count >= 3 && load.min >= 3.0 * ROUND_TRIP, "{load:?}");
-        assert!(spread(of("web"), Metric::ObjectMs).count >= 36);
-    });
+    let mut cell = cell(9000, flows);
+    cell.spp = true;
+    measured(
+        || run(&cell),
+        |result| {
+            let of = |name: &str| {
+                let (_, flow) = result.flows.iter().find(|(n, _)| n == name).unwrap();
+                flow
+            };
+            // Six seconds are measured.
+            let age = spread(of("telemetry"), Metric::AgeMs);
+            assert!(age.count > 100 && age.min >= ONE_WAY, "{age:?}");
+            assert!(of("telemetry").goodput.as_bps() > 20_000);
+            for name in ["voip", "video"] {
+                let mos = spread(of(name), Metric::Mos);
+                assert!(mos.count >= 4 && mos.max > 4.0, "{name}: {mos:?}");
+                assert!(spread(of(name), Metric::MissingRatio).min < 0.1, "{name}");
+            }
+            // The two directions of a call answer each other's packets; the video has one only.
+            for name in ["voip", "voip-back"] {
+                let pairs = &of(name).spp_rtt;
+                assert!(pairs.count > 100 && pairs.min >= ROUND_TRIP, "{pairs:?}");
+            }
+            assert_eq!(of("video").spp_rtt.count, 0);
+            let lag = spread(of("game"), Metric::LagMs);
+            assert!(lag.count > 100 && lag.min >= ROUND_TRIP, "{lag:?}");
+            // The higher rate by far fits, and the video plays in real time.
+            let asked = spread(of("dash"), Metric::RequestedKbps);
+            assert!(asked.count >= 8 && asked.p50 > 799.0, "{asked:?}");
+            assert!(spread(of("dash"), Metric::AchievedKbps).p50 > 800.0);
+            assert!(sum(of("dash"), Metric::Stalls) <= 0.0);
+            // The document, then eleven objects over six connections: three round trips at least.
+            let load = spread(of("web"), Metric::PageLoadMs);
+            assert!(load.count >= 3 && load.min >= 3.0 * ROUND_TRIP, "{load:?}");
+            assert!(spread(of("web"), Metric::ObjectMs).count >= 36);
+        },
+    );
 }
 
 #[test]
@@ -144,15 +146,17 @@ fn a_player_recovers_from_a_server_that_was_away() {
     let app = video(Span::from_secs(1), Some(outage));
     let mut cell = cell(9000, vec![back(flow("dash", tcp(), app))]);
     cell.warmup = Span::ZERO;
-    measured(|| {
-        let result = run(&cell);
-        let dash = only(&result);
-        assert!(sum(dash, Metric::Stalls) >= 1.0);
-        // Up to one and a half seconds of buffer against three without a chunk.
-        let dark = sum(dash, Metric::StalledS);
-        assert!((1.0..4.0).contains(&dark), "{dark}");
-        // Two chunks a second before and after.
-        let chunks = spread(dash, Metric::RequestedKbps).count;
-        assert!((9..=18).contains(&chunks), "{chunks}");
-    });
+    measured(
+        || run(&cell),
+        |result| {
+            let dash = only(result);
+            assert!(sum(dash, Metric::Stalls) >= 1.0);
+            // Up to one and a half seconds of buffer against three without a chunk.
+            let dark = sum(dash, Metric::StalledS);
+            assert!((1.0..4.0).contains(&dark), "{dark}");
+            // Two chunks a second before and after.
+            let chunks = spread(dash, Metric::RequestedKbps).count;
+            assert!((9..=18).contains(&chunks), "{chunks}");
+        },
+    );
 }

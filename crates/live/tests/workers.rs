@@ -50,25 +50,30 @@ fn by_worker(snapshot: &Snapshot) -> Vec<i64> {
 /// it alike, and stay in order.
 #[test]
 fn the_rate_is_one_and_flows_share_it() {
-    measured(|| {
-        for flows in [1, 16] {
+    let run = || {
+        [1, 16].map(|flows| {
             let link = Link::new();
             let ((came, rate, workers), stats, _) = link.asked(shaped(), NoObserver, |remote| {
                 let (came, rate) = flood(&link, flows, RATE, Duration::from_secs(4));
                 let snapshot = remote.snapshot().expect("it answers");
                 (came, rate, by_worker(&snapshot))
             });
+            assert_eq!(came.len(), usize::from(flows));
+            let queue = stats.up.queue;
+            let left = queue.dequeued.packets + queue.dropped.packets;
+            assert_eq!(queue.offered.packets, left + stats.up.backlog.packets);
+            (flows, rate, jain(&came), workers)
+        })
+    };
+    measured(run, |found| {
+        for (flows, rate, jain, workers) in found {
             assert!(
                 (rate / RATE as f64 - 1.0).abs() < 0.01,
                 "{flows}: {rate} bit/s"
             );
-            assert_eq!(came.len(), usize::from(flows));
-            assert!(jain(&came) > 0.98, "{}", jain(&came));
+            assert!(*jain > 0.98, "{jain}");
             let busy = workers.iter().filter(|&&packets| packets > 1000).count();
-            assert_eq!(busy, usize::from(flows.min(2)), "{workers:?}");
-            let queue = stats.up.queue;
-            let left = queue.dequeued.packets + queue.dropped.packets;
-            assert_eq!(queue.offered.packets, left + stats.up.backlog.packets);
+            assert_eq!(busy, usize::from(*flows.min(&2)), "{workers:?}");
         }
     });
 }
@@ -98,9 +103,9 @@ fn what_has_no_ports_stays_in_order() {
 /// A new rate holds for all workers, captures and the table of flows have the frames of all.
 #[test]
 fn whoever_asks_gets_one_answer_of_all() {
-    measured(|| {
+    let run = || {
         let link = Link::new();
-        link.asked(shaped(), NoObserver, |remote| {
+        let asked = link.asked(shaped(), NoObserver, |remote| {
             let (probe, view) = probe(&[CapturePoint::Beyond(Side::Up)], 64);
             let mut view = view.of_threads(2);
             let _showing = remote.show(probe).expect("there is room");
@@ -117,12 +122,10 @@ fn whoever_asks_gets_one_answer_of_all() {
             );
             let shown = std::iter::from_fn(|| view.next(Duration::from_millis(1)));
             let shown: Vec<_> = shown.map(|shown| shown.at).collect();
-            assert!(shown.len() > 1000, "{}", shown.len());
             assert!(shown.is_sorted(), "by when they passed");
             let slower = "cake bandwidth 10mbit besteffort".parse().expect("valid");
             remote.change(Side::Up, slower).expect("it can");
             let (_, rate) = flood(&link, 16, RATE, Duration::from_secs(4));
-            assert!((rate / 10e6 - 1.0).abs() < 0.02, "{rate}");
             let text = remote.snapshot().expect("it answers").text();
             assert!(text.contains("cake_mq 8001: dev b1 root refcnt 2 bandwidth 10Mbit queues 2"));
             let refused = remote.set_rate(Side::Up, LineRate::Fixed(Rate::from_bps(1_000_000)));
@@ -130,7 +133,13 @@ fn whoever_asks_gets_one_answer_of_all() {
                 matches!(refused, Err(RemoteError::Workers(_))),
                 "{refused:?}"
             );
+            (shown.len(), rate)
         });
+        asked.0
+    };
+    measured(run, |&(shown, rate)| {
+        assert!(shown > 1000, "{shown}");
+        assert!((rate / 10e6 - 1.0).abs() < 0.02, "{rate}");
     });
 }
 

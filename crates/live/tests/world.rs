@@ -21,22 +21,24 @@ fn a_bulk_flow_fills_the_link_and_no_more() {
     if !available() {
         return;
     }
-    measured(|| {
-        let result = run(&cell(3000, vec![flow("bulk", tcp(), Bulk)]));
-        let flow = only(&result);
-        // At most 1448 of 1514 bytes are payload.
-        let mbit = flow.goodput.as_bps() as f64 / 1e6;
-        assert!((7.0..9.7).contains(&mbit), "{mbit} Mbit/s");
-        assert!(flow.rtt.min >= 20.0, "{:?}", flow.rtt);
-        assert!(flow.sent_packets > 500 && flow.loss_ratio.is_none());
-        let link = &result.links[0].1;
-        assert_eq!(result.links[0].0, "up");
-        assert!(link.utilisation.is_some_and(|u| (0.7..1.01).contains(&u)));
-        assert_eq!((result.world.as_str(), result.digest), ("live", 0));
-        assert!(link.backlog_packets_mean > 1.0);
+    measured(
+        || run(&cell(3000, vec![flow("bulk", tcp(), Bulk)])),
+        |result| {
+            let flow = only(result);
+            // At most 1448 of 1514 bytes are payload.
+            let mbit = flow.goodput.as_bps() as f64 / 1e6;
+            assert!((7.0..9.7).contains(&mbit), "{mbit} Mbit/s");
+            assert!(flow.rtt.min >= 20.0, "{:?}", flow.rtt);
+            assert!(flow.sent_packets > 500 && flow.loss_ratio.is_none());
+            let link = &result.links[0].1;
+            assert_eq!(result.links[0].0, "up");
+            assert!(link.utilisation.is_some_and(|u| (0.7..1.01).contains(&u)));
+            assert_eq!((result.world.as_str(), result.digest), ("live", 0));
+            assert!(link.backlog_packets_mean > 1.0);
 
-        assert!(result.cost.events > 1000 && result.cost.cpu_s > 0.0);
-    });
+            assert!(result.cost.events > 1000 && result.cost.cpu_s > 0.0);
+        },
+    );
 }
 
 #[test]
@@ -44,44 +46,46 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
     if !available() {
         return;
     }
-    measured(|| {
-        let interval = Span::from_millis(10);
-        let mut back = flow(
-            "back",
-            Transport::Udp,
-            Cbr {
-                size: 200,
-                interval,
-            },
-        );
-        (back.from, back.to) = (1, 0);
-        let ping = Ping { size: 64, interval };
-        let mut cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
-        cell.spp = true;
-        let result = run(&cell);
-        let (ping, back) = (&result.flows[0].1, &result.flows[1].1);
-        assert_eq!((ping.loss_ratio, back.loss_ratio), (Some(0.0), Some(0.0)));
-        // 100 in the second that counts; a busy machine may make a few late, never early.
-        assert!((50..=101).contains(&ping.rtt.count), "{}", ping.rtt.count);
-        assert!(
-            ping.rtt.min >= 20.0 && ping.induced_rtt.p50 < 10.0,
-            "{:?}",
-            ping.rtt
-        );
-        assert!(
-            back.delay.min >= 10.0 && back.delay.p50 < 20.0,
-            "{:?}",
-            back.delay
-        );
-        // From port to port of the bridge: what the hosts take is not in it.
-        let pairs = &ping.spp_rtt;
-        assert!((50..=101).contains(&pairs.count), "{}", pairs.count);
-        assert!(pairs.min >= 20.0 && pairs.p50 < 30.0, "{pairs:?}");
-        assert!(pairs.p50 <= ping.rtt.p50, "{pairs:?} {:?}", ping.rtt);
-        assert_eq!(back.spp_rtt.count, 0, "nothing comes back");
-        // Requests and echoes, each with its own time of sending.
-        assert!(ping.delay.count >= 2 * ping.rtt.count - 2 && ping.delay.p50 < 20.0);
-    });
+    let interval = Span::from_millis(10);
+    let mut back = flow(
+        "back",
+        Transport::Udp,
+        Cbr {
+            size: 200,
+            interval,
+        },
+    );
+    (back.from, back.to) = (1, 0);
+    let ping = Ping { size: 64, interval };
+    let mut cell = cell(1500, vec![flow("ping", Transport::Udp, ping), back]);
+    cell.spp = true;
+    measured(
+        || run(&cell),
+        |result| {
+            let (ping, back) = (&result.flows[0].1, &result.flows[1].1);
+            assert_eq!((ping.loss_ratio, back.loss_ratio), (Some(0.0), Some(0.0)));
+            // 100 in the second that counts; a busy machine may make a few late, never early.
+            assert!((50..=101).contains(&ping.rtt.count), "{}", ping.rtt.count);
+            assert!(
+                ping.rtt.min >= 20.0 && ping.induced_rtt.p50 < 10.0,
+                "{:?}",
+                ping.rtt
+            );
+            assert!(
+                back.delay.min >= 10.0 && back.delay.p50 < 20.0,
+                "{:?}",
+                back.delay
+            );
+            // From port to port of the bridge: what the hosts take is not in it.
+            let pairs = &ping.spp_rtt;
+            assert!((50..=101).contains(&pairs.count), "{}", pairs.count);
+            assert!(pairs.min >= 20.0 && pairs.p50 < 30.0, "{pairs:?}");
+            assert!(pairs.p50 <= ping.rtt.p50, "{pairs:?} {:?}", ping.rtt);
+            assert_eq!(back.spp_rtt.count, 0, "nothing comes back");
+            // Requests and echoes, each with its own time of sending.
+            assert!(ping.delay.count >= 2 * ping.rtt.count - 2 && ping.delay.p50 < 20.0);
+        },
+    );
 }
 
 #[test]
@@ -89,38 +93,40 @@ fn a_file_completes_and_a_small_stream_delivers_its_messages() {
     if !available() {
         return;
     }
-    measured(|| {
-        let no_wait = Transport::Tcp(Config {
-            algorithm: Algorithm::Reno,
-            delayed_ack: DelayedAck::Off,
-            ..Config::default()
-        });
-        let file = flow("file", no_wait, File { size: 200_000 });
-        let interval = Span::from_millis(20);
-        let small = flow(
-            "small",
-            tcp(),
-            Cbr {
-                size: 100,
-                interval,
-            },
-        );
-        let mut cell = cell(2000, vec![file, small]);
-        cell.warmup = Span::ZERO;
-        let result = run(&cell);
-        let done = only(&result)
-            .completed
-            .expect("200 kB take 0.2 s at 10 Mbit/s");
-        assert!(done > Span::from_millis(160), "{done:?}");
-        assert_eq!(only(&result).goodput.as_bps(), 800_000);
-        let small = &result.flows[1].1;
-        assert!(
-            (30_000..=41_000).contains(&small.goodput.as_bps()),
-            "{:?}",
-            small.goodput
-        );
-        assert_eq!(small.blocked_messages, 0);
+    let no_wait = Transport::Tcp(Config {
+        algorithm: Algorithm::Reno,
+        delayed_ack: DelayedAck::Off,
+        ..Config::default()
     });
+    let file = flow("file", no_wait, File { size: 200_000 });
+    let interval = Span::from_millis(20);
+    let small = flow(
+        "small",
+        tcp(),
+        Cbr {
+            size: 100,
+            interval,
+        },
+    );
+    let mut cell = cell(2000, vec![file, small]);
+    cell.warmup = Span::ZERO;
+    measured(
+        || run(&cell),
+        |result| {
+            let done = only(result)
+                .completed
+                .expect("200 kB take 0.2 s at 10 Mbit/s");
+            assert!(done > Span::from_millis(160), "{done:?}");
+            assert_eq!(only(result).goodput.as_bps(), 800_000);
+            let small = &result.flows[1].1;
+            assert!(
+                (30_000..=41_000).contains(&small.goodput.as_bps()),
+                "{:?}",
+                small.goodput
+            );
+            assert_eq!(small.blocked_messages, 0);
+        },
+    );
 }
 
 #[test]
@@ -128,16 +134,18 @@ fn files_begin_again_at_their_interval() {
     if !available() {
         return;
     }
-    measured(|| {
-        let mut files = flow("files", tcp(), File { size: 100_000 });
-        files.every = Some(Span::from_millis(500));
-        let mut cell = cell(3000, vec![files, flow("bulk", tcp(), Bulk)]);
-        cell.warmup = Span::ZERO;
-        let result = run(&cell);
-        let files = only(&result);
-        assert_eq!(files.started, 6);
-        assert!((3..=6).contains(&files.completion.count), "{files:?}");
-    });
+    let mut files = flow("files", tcp(), File { size: 100_000 });
+    files.every = Some(Span::from_millis(500));
+    let mut cell = cell(3000, vec![files, flow("bulk", tcp(), Bulk)]);
+    cell.warmup = Span::ZERO;
+    measured(
+        || run(&cell),
+        |result| {
+            let files = only(result);
+            assert_eq!(files.started, 6);
+            assert!((3..=6).contains(&files.completion.count), "{files:?}");
+        },
+    );
 }
 
 /// Datagrams of 12 Mbit/s don't yield to a full queue, so that the link alone sets what passes.
@@ -146,43 +154,45 @@ fn a_link_changes_its_queue_and_its_rate() {
     if !available() {
         return;
     }
-    measured(|| {
-        let flood = Cbr {
-            size: 1472,
-            interval: Span::from_millis(1),
-        };
-        let mut cell = cell(3000, vec![flow("flood", Transport::Udp, flood)]);
-        cell.warmup = Span::ZERO;
-        let change = |millis: u64, rate: Option<u64>, qdisc: Option<&str>| Change {
-            at: Time::ZERO + Span::from_millis(millis),
-            line: LineChange {
-                rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
-                ..LineChange::default()
-            },
-            qdisc: qdisc.map(|spec| spec.parse().unwrap()),
-            ..Change::default()
-        };
-        cell.changes = vec![
-            change(1000, None, Some("fq_codel")),
-            change(1500, Some(4), None),
-        ];
-        let result = run(&cell);
-        let up = &result.links[0].1;
-        assert_eq!(up.qdisc.kind, "fq_codel");
-        let utilisation = up.utilisation.expect("the link has a rate");
-        assert!((0.9..1.01).contains(&utilisation), "{utilisation}");
-        let mean = |from: f64, to: f64| {
-            let points = up.series[0].points.iter();
-            let within: Vec<f64> = points
-                .filter(|point| point.t > from + 0.05 && point.t < to + 0.05)
-                .map(|point| point.value)
-                .collect();
-            within.iter().sum::<f64>() / within.len() as f64
-        };
-        let (before, after) = (mean(0.5, 1.5), mean(1.7, 3.0));
-        assert!((9e6..10.2e6).contains(&before), "{before}");
-        assert!((3.6e6..4.1e6).contains(&after), "{after}");
-    });
+    let flood = Cbr {
+        size: 1472,
+        interval: Span::from_millis(1),
+    };
+    let mut cell = cell(3000, vec![flow("flood", Transport::Udp, flood)]);
+    cell.warmup = Span::ZERO;
+    let change = |millis: u64, rate: Option<u64>, qdisc: Option<&str>| Change {
+        at: Time::ZERO + Span::from_millis(millis),
+        line: LineChange {
+            rate: rate.map(|mbit| LineRate::Fixed(Rate::from_bps(mbit * 1_000_000))),
+            ..LineChange::default()
+        },
+        qdisc: qdisc.map(|spec| spec.parse().unwrap()),
+        ..Change::default()
+    };
+    cell.changes = vec![
+        change(1000, None, Some("fq_codel")),
+        change(1500, Some(4), None),
+    ];
+    measured(
+        || run(&cell),
+        |result| {
+            let up = &result.links[0].1;
+            assert_eq!(up.qdisc.kind, "fq_codel");
+            let utilisation = up.utilisation.expect("the link has a rate");
+            assert!((0.9..1.01).contains(&utilisation), "{utilisation}");
+            let mean = |from: f64, to: f64| {
+                let points = up.series[0].points.iter();
+                let within: Vec<f64> = points
+                    .filter(|point| point.t > from + 0.05 && point.t < to + 0.05)
+                    .map(|point| point.value)
+                    .collect();
+                within.iter().sum::<f64>() / within.len() as f64
+            };
+            let (before, after) = (mean(0.5, 1.5), mean(1.7, 3.0));
+            assert!((9e6..10.2e6).contains(&before), "{before}");
+            assert!((3.6e6..4.1e6).contains(&after), "{after}");
+        },
+    );
 }
 
 #[test]
@@ -190,28 +200,31 @@ fn a_line_changes_its_delay_and_its_loss() {
     if !available() {
         return;
     }
-    measured(|| {
-        let load = Cbr {
-            size: 200,
-            interval: Span::from_millis(1),
-        };
-        let mut cell = cell(4000, vec![flow("load", Transport::Udp, load)]);
-        cell.warmup = Span::from_millis(2100);
-        cell.changes = vec![Change {
-            at: Time::ZERO + Span::from_millis(2000),
-            line: LineChange {
-                delay: Some(Span::from_millis(30)),
-                loss: Some(0.2.into()),
-                ..LineChange::default()
-            },
-            ..Change::default()
-        }];
-        // Half of the round trip, and what the line has got.
-        let load = only(&run(&cell)).clone();
-        assert!((40.0..43.0).contains(&load.delay.p50), "{:?}", load.delay);
-        let loss = load.loss_ratio.expect("it is UDP");
-        assert!((0.14..0.26).contains(&loss), "{loss}");
-    });
+    let load = Cbr {
+        size: 200,
+        interval: Span::from_millis(1),
+    };
+    let mut cell = cell(4000, vec![flow("load", Transport::Udp, load)]);
+    cell.warmup = Span::from_millis(2100);
+    cell.changes = vec![Change {
+        at: Time::ZERO + Span::from_millis(2000),
+        line: LineChange {
+            delay: Some(Span::from_millis(30)),
+            loss: Some(0.2.into()),
+            ..LineChange::default()
+        },
+        ..Change::default()
+    }];
+    // Half of the round trip, and what the line has got.
+    measured(
+        || run(&cell),
+        |result| {
+            let load = only(result);
+            assert!((40.0..43.0).contains(&load.delay.p50), "{:?}", load.delay);
+            let loss = load.loss_ratio.expect("it is UDP");
+            assert!((0.14..0.26).contains(&loss), "{loss}");
+        },
+    );
 }
 
 #[test]
@@ -219,40 +232,42 @@ fn a_line_loses_in_bursts_and_copies() {
     if !available() {
         return;
     }
-    measured(|| {
-        let load = Cbr {
-            size: 200,
-            interval: Span::from_millis(1),
-        };
-        let probe = Ping {
-            size: 64,
-            interval: Span::from_millis(20),
-        };
-        let flows = vec![
-            flow("load", Transport::Udp, load),
-            flow("probe", Transport::Udp, probe),
-            flow("bulk", tcp(), Bulk),
-        ];
-        let mut cell = cell(6000, flows);
-        cell.warmup = Span::ZERO;
-        let line = cell.network.line_mut(0).unwrap();
-        line.loss = "gemodel 1% 20%".parse().unwrap();
-        line.duplicate = 0.1.into();
-        let result = run(&cell);
-        let (up, load) = (&result.links[0].1, only(&result));
-        let copied = up.duplicated_packets.expect("the line copies");
-        let lost = up.lost_packets.expect("the line loses");
-        let share = |count: f64| count / up.dequeued_packets as f64;
-        assert!((0.08..0.12).contains(&share(copied)), "{copied}");
-        // Bursts of five, some sixty of them: of a twentieth.
-        assert!((0.02..0.09).contains(&share(lost)), "{lost}");
-        let again = load.duplicates.expect("copies are counted");
-        let arrived = load.delay.count as f64;
-        assert!((0.07..0.12).contains(&(again / arrived)), "{again}");
-        let loss = load.loss_ratio.expect("it is UDP");
-        assert!((0.01..0.1).contains(&loss), "{loss}");
-        assert!(result.flows[2].1.goodput.as_bps() > 100_000, "TCP goes on");
-    });
+    let load = Cbr {
+        size: 200,
+        interval: Span::from_millis(1),
+    };
+    let probe = Ping {
+        size: 64,
+        interval: Span::from_millis(20),
+    };
+    let flows = vec![
+        flow("load", Transport::Udp, load),
+        flow("probe", Transport::Udp, probe),
+        flow("bulk", tcp(), Bulk),
+    ];
+    let mut cell = cell(6000, flows);
+    cell.warmup = Span::ZERO;
+    let line = cell.network.line_mut(0).unwrap();
+    line.loss = "gemodel 1% 20%".parse().unwrap();
+    line.duplicate = 0.1.into();
+    measured(
+        || run(&cell),
+        |result| {
+            let (up, load) = (&result.links[0].1, only(result));
+            let copied = up.duplicated_packets.expect("the line copies");
+            let lost = up.lost_packets.expect("the line loses");
+            let share = |count: f64| count / up.dequeued_packets as f64;
+            assert!((0.08..0.12).contains(&share(copied)), "{copied}");
+            // Bursts of five, some sixty of them: of a twentieth.
+            assert!((0.02..0.09).contains(&share(lost)), "{lost}");
+            let again = load.duplicates.expect("copies are counted");
+            let arrived = load.delay.count as f64;
+            assert!((0.07..0.12).contains(&(again / arrived)), "{again}");
+            let loss = load.loss_ratio.expect("it is UDP");
+            assert!((0.01..0.1).contains(&loss), "{loss}");
+            assert!(result.flows[2].1.goodput.as_bps() > 100_000, "TCP goes on");
+        },
+    );
 }
 
 #[test]
@@ -260,19 +275,21 @@ fn an_ecn_flow_is_marked_by_codel_and_loses_little() {
     if !available() {
         return;
     }
-    measured(|| {
-        let ecn = Transport::Tcp(Config {
-            ecn: true,
-            ..Config::default()
-        });
-        let mut cell = cell(3000, vec![flow("bulk", ecn, Bulk)]);
-        cell.network.interfaces[0].qdisc = "codel ecn".parse().unwrap();
-        let result = run(&cell);
-        let link = &result.links[0].1;
-        assert!(link.marked_packets > 0, "{link:?}");
-        assert_eq!(link.dropped_packets, 0, "CoDel marks what can be marked");
-        assert!(only(&result).goodput.as_bps() > 6_000_000);
+    let ecn = Transport::Tcp(Config {
+        ecn: true,
+        ..Config::default()
     });
+    let mut cell = cell(3000, vec![flow("bulk", ecn, Bulk)]);
+    cell.network.interfaces[0].qdisc = "codel ecn".parse().unwrap();
+    measured(
+        || run(&cell),
+        |result| {
+            let link = &result.links[0].1;
+            assert!(link.marked_packets > 0, "{link:?}");
+            assert_eq!(link.dropped_packets, 0, "CoDel marks what can be marked");
+            assert!(only(result).goodput.as_bps() > 6_000_000);
+        },
+    );
 }
 
 #[test]
@@ -280,35 +297,37 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
     if !available() {
         return;
     }
-    measured(|| {
-        let small_window = Transport::Tcp(Config {
-            initial_window: 3,
-            ..Config::default()
-        });
-        let mut early = flow("early", small_window, Bulk);
-        early.stop = Some(Time::ZERO + Span::from_millis(700));
-        let mut late = flow("late", small_window, Bulk);
-        (late.from, late.to) = (1, 0);
-        late.start = Time::ZERO + Span::from_millis(1500);
-        let mut cell = cell(2500, vec![early, late]);
-        cell.warmup = Span::ZERO;
-        cell.network.access = Some(Rate::from_bps(1_000_000_000));
-        cell.flows[1].hosts = [1; 2];
-        let result = run(&cell);
-        let goodput = |index: usize, from: f64, to: f64| -> f64 {
-            let series = &result.flows[index].1.series[0];
-            assert_eq!(series.metric, "goodput");
-            let inside = series.points.iter().filter(|p| p.t > from && p.t <= to);
-            inside.map(|p| p.value).sum()
-        };
-        assert!(goodput(0, 0.0, 1.0) > 0.0);
-        // What was written is still delivered: at most a send buffer, here far below 1 s of link.
-        assert!(goodput(0, 2.2, 2.5) < 1.0 && goodput(1, 0.0, 1.5) < 1.0);
-        assert!(goodput(1, 1.5, 2.5) > 0.0);
-        let window = &result.flows[1].1.series[2];
-        let first = window.points.iter().find(|p| p.value.is_finite()).unwrap();
-        assert!(first.value >= 3.0, "{first:?}");
+    let small_window = Transport::Tcp(Config {
+        initial_window: 3,
+        ..Config::default()
     });
+    let mut early = flow("early", small_window, Bulk);
+    early.stop = Some(Time::ZERO + Span::from_millis(700));
+    let mut late = flow("late", small_window, Bulk);
+    (late.from, late.to) = (1, 0);
+    late.start = Time::ZERO + Span::from_millis(1500);
+    let mut cell = cell(2500, vec![early, late]);
+    cell.warmup = Span::ZERO;
+    cell.network.access = Some(Rate::from_bps(1_000_000_000));
+    cell.flows[1].hosts = [1; 2];
+    measured(
+        || run(&cell),
+        |result| {
+            let goodput = |index: usize, from: f64, to: f64| -> f64 {
+                let series = &result.flows[index].1.series[0];
+                assert_eq!(series.metric, "goodput");
+                let inside = series.points.iter().filter(|p| p.t > from && p.t <= to);
+                inside.map(|p| p.value).sum()
+            };
+            assert!(goodput(0, 0.0, 1.0) > 0.0);
+            // What was written is still delivered: at most a send buffer, here far below 1 s of link.
+            assert!(goodput(0, 2.2, 2.5) < 1.0 && goodput(1, 0.0, 1.5) < 1.0);
+            assert!(goodput(1, 1.5, 2.5) > 0.0);
+            let window = &result.flows[1].1.series[2];
+            let first = window.points.iter().find(|p| p.value.is_finite()).unwrap();
+            assert!(first.value >= 3.0, "{first:?}");
+        },
+    );
 }
 
 #[test]
@@ -316,55 +335,57 @@ fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
     if !available() {
         return;
     }
-    measured(|| {
-        // 4.1 Mbit/s each, and 6 to share: half for the host with one flow, half for the other's two.
-        let flood = Cbr {
-            size: 1000,
-            interval: Span::from_millis(2),
-        };
-        let one = |name: &str, host| Flow {
-            hosts: [host, 0],
-            ..flow(name, Transport::Udp, flood)
-        };
-        let ping = Ping {
-            size: 64,
-            interval: Span::from_millis(20),
-        };
-        let voice = Flow {
-            dscp: 46,
-            ..flow("voice", Transport::Udp, ping)
-        };
-        let flows = vec![one("a1", 0), one("a2", 0), one("b", 1), voice];
-        let mut cell = cell(3000, flows);
-        let cake = "cake bandwidth 6mbit diffserv3 dual-srchost";
-        cell.network.interfaces[0].qdisc = cake.parse().unwrap();
-        cell.network.interfaces[1].qdisc = cake.parse().unwrap();
-        let result = run(&cell);
-        let share = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64;
-        let (a, b) = (share(0) + share(1), share(2));
-        assert!((0.9..1.1).contains(&(b / a)), "{a} {b}");
-        assert!((0.8..1.25).contains(&(share(0) / share(1))));
-        // Request and echo both went through the tin for voice, tc's third.
-        for (name, link) in &result.links {
-            let tins = link
-                .qdisc
-                .stats
-                .iter()
-                .find_map(|field| match &field.value {
-                    Value::Groups(tins) if field.name == "tins" => Some(tins),
-                    _ => None,
-                });
-            let packets = |tin: usize| {
-                let tin = tins.and_then(|tins| tins.get(tin)).expect("three tins");
-                let sent = tin.iter().find(|field| field.name == "sent_packets");
-                sent.map(|field| field.value.clone())
-            };
-            let Some(Value::Int(voice)) = packets(2) else {
-                panic!("{name}: no count of packets");
-            };
-            assert!((100..=151).contains(&voice), "{name}: {voice}");
-        }
-    });
+    // 4.1 Mbit/s each, and 6 to share: half for the host with one flow, half for the other's two.
+    let flood = Cbr {
+        size: 1000,
+        interval: Span::from_millis(2),
+    };
+    let one = |name: &str, host| Flow {
+        hosts: [host, 0],
+        ..flow(name, Transport::Udp, flood)
+    };
+    let ping = Ping {
+        size: 64,
+        interval: Span::from_millis(20),
+    };
+    let voice = Flow {
+        dscp: 46,
+        ..flow("voice", Transport::Udp, ping)
+    };
+    let flows = vec![one("a1", 0), one("a2", 0), one("b", 1), voice];
+    let mut cell = cell(3000, flows);
+    let cake = "cake bandwidth 6mbit diffserv3 dual-srchost";
+    cell.network.interfaces[0].qdisc = cake.parse().unwrap();
+    cell.network.interfaces[1].qdisc = cake.parse().unwrap();
+    measured(
+        || run(&cell),
+        |result| {
+            let share = |flow: usize| result.flows[flow].1.goodput.as_bps() as f64;
+            let (a, b) = (share(0) + share(1), share(2));
+            assert!((0.9..1.1).contains(&(b / a)), "{a} {b}");
+            assert!((0.8..1.25).contains(&(share(0) / share(1))));
+            // Request and echo both went through the tin for voice, tc's third.
+            for (name, link) in &result.links {
+                let tins = link
+                    .qdisc
+                    .stats
+                    .iter()
+                    .find_map(|field| match &field.value {
+                        Value::Groups(tins) if field.name == "tins" => Some(tins),
+                        _ => None,
+                    });
+                let packets = |tin: usize| {
+                    let tin = tins.and_then(|tins| tins.get(tin)).expect("three tins");
+                    let sent = tin.iter().find(|field| field.name == "sent_packets");
+                    sent.map(|field| field.value.clone())
+                };
+                let Some(Value::Int(voice)) = packets(2) else {
+                    panic!("{name}: no count of packets");
+                };
+                assert!((100..=151).contains(&voice), "{name}: {voice}");
+            }
+        },
+    );
 }
 
 #[test]
@@ -372,7 +393,7 @@ fn several_runs_at_once_do_not_meet() {
     if !available() {
         return;
     }
-    measured(|| {
+    let all = || {
         let ping = Ping {
             size: 64,
             interval: Span::from_millis(20),
@@ -380,15 +401,18 @@ fn several_runs_at_once_do_not_meet() {
         let one = || run(&cell(900, vec![flow("ping", Transport::Udp, ping)]));
         std::thread::scope(|scope| {
             let runs: Vec<_> = (0..3).map(|_| scope.spawn(one)).collect();
-            for run in runs {
-                let result = run.join().unwrap();
-                let ping = only(&result);
-                assert!(
-                    ping.loss_ratio == Some(0.0) && ping.rtt.count <= 31,
-                    "{ping:?}"
-                );
-            }
-        });
+            let results = runs.into_iter().map(|run| run.join().unwrap());
+            results.collect::<Vec<_>>()
+        })
+    };
+    measured(all, |results| {
+        for result in results {
+            let ping = only(result);
+            assert!(
+                ping.loss_ratio == Some(0.0) && ping.rtt.count <= 31,
+                "{ping:?}"
+            );
+        }
     });
 }
 
