@@ -131,8 +131,8 @@ table! {
         memory: Option<Bytes>,
         /// Whether GRO and LRO of the interfaces are left as they are. Default false.
         keep_offloads: Option<bool>,
-        /// What brings frames in and out: AF_PACKET, AF_XDP (AF_PACKET where it is refused), or
-        /// AF_XDP where the drivers have zero-copy. Default `packet`.
+        /// What brings frames in and out: AF_PACKET, AF_XDP (experimental; AF_PACKET where it is
+        /// refused), or AF_XDP where the drivers have zero-copy. Default `packet`.
         port: Option<PortWord>,
         /// Whether frames pass by the interfaces' own qdiscs; through AF_XDP they always do.
         /// Default false.

@@ -146,8 +146,8 @@ pub(super) struct PairArgs {
     #[arg(long)]
     pub(super) busy_poll: bool,
 
-    /// What brings frames in and out: AF_PACKET, AF_XDP (AF_PACKET where it is refused), or AF_XDP
-    /// where the drivers have zero-copy and else AF_PACKET
+    /// What brings frames in and out: AF_PACKET, AF_XDP (experimental; AF_PACKET where it is
+    /// refused), or AF_XDP where the drivers have zero-copy and else AF_PACKET
     #[arg(long, value_enum, default_value = "packet")]
     pub(super) port: Port,
 
