@@ -5,12 +5,14 @@
 
 mod label;
 mod libreqos;
+mod model;
 mod own;
 mod prefix;
 mod settle;
 
+use model::Circuit;
+pub use model::Subscribers;
 pub(crate) use own::SubscribersTable;
-use prefix::Prefix;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_text::problem::Problems;
@@ -21,50 +23,11 @@ use sojourn_units::Rate;
 use std::borrow::Cow;
 use std::iter;
 use std::net::IpAddr;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Most bytes of a file of subscribers: some hundred thousand circuits.
 const MOST_BYTES: u64 = 64 << 20;
-
-/// Who is behind a bridge, and what each may have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Subscribers {
-    /// Each after the one above it.
-    sites: Vec<Site>,
-    circuits: Vec<Circuit>,
-    /// What circuits are called, all in one: many small pieces of memory would lie between those
-    /// that reading a file leaves free, so that none of it went back to the system.
-    names: String,
-    /// Circuits' prefixes, each with the circuit's place in the list, in its order.
-    prefixes: Vec<(Prefix, u32)>,
-}
-
-/// Something that several circuits go through.
-#[derive(Clone, Debug, PartialEq)]
-struct Site {
-    name: String,
-    /// By its number.
-    parent: Option<u32>,
-    /// Up and down.
-    rates: [Rate; 2],
-}
-
-/// A circuit: what a subscriber pays for.
-#[derive(Clone, Debug, PartialEq)]
-struct Circuit {
-    /// Its part of all names.
-    name: Range<u32>,
-    /// The site, by its number.
-    parent: Option<u32>,
-    /// What it has for itself, up and down.
-    least: [Rate; 2],
-    /// What it may have, up and down.
-    most: [Rate; 2],
-    /// Its queues, where they are others than usual.
-    queues: [Option<Spec>; 2],
-}
 
 impl Subscribers {
     /// Whether a text means to be a file of subscribers.

@@ -6,8 +6,8 @@
 //! which queue (`cake`, `fq_codel`, `none`, or `down/up`). Sites marked `virtual` have no rate, and
 //! what is below them is below the site above them.
 
-use super::Subscribers;
 use super::label::Label;
+use super::model::Subscribers;
 use super::prefix::Prefix;
 use super::settle::{Above, Draft, DraftCircuit, DraftSite};
 use csv::StringRecord;

@@ -1,7 +1,7 @@
 //! Our own format.
 
-use super::Subscribers;
 use super::label::Label;
+use super::model::Subscribers;
 use super::prefix::Addresses;
 use super::settle::{Draft, DraftCircuit, DraftSite};
 use crate::file::Version;

@@ -1,7 +1,7 @@
 //! What both formats have in common: names become numbers, and what cannot be is told.
 
+use super::model::{Circuit, Site, Subscribers};
 use super::prefix::Prefix;
-use super::{Circuit, Site, Subscribers};
 use sojourn_qdisc::Spec;
 use sojourn_text::problem::{Origin, Problem, Problems, nearest};
 use sojourn_units::{Rate, show_rate};

@@ -1,0 +1,44 @@
+//! What is known of subscribers once their files are read.
+
+use super::prefix::Prefix;
+use sojourn_qdisc::Spec;
+use sojourn_units::Rate;
+use std::ops::Range;
+
+/// Who is behind a bridge, and what each may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscribers {
+    /// Each after the one above it.
+    pub(super) sites: Vec<Site>,
+    pub(super) circuits: Vec<Circuit>,
+    /// What circuits are called, all in one: many small pieces of memory would lie between those
+    /// that reading a file leaves free, so that none of it went back to the system.
+    pub(super) names: String,
+    /// Circuits' prefixes, each with the circuit's place in the list, in its order.
+    pub(super) prefixes: Vec<(Prefix, u32)>,
+}
+
+/// Something that several circuits go through.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Site {
+    pub(super) name: String,
+    /// By its number.
+    pub(super) parent: Option<u32>,
+    /// Up and down.
+    pub(super) rates: [Rate; 2],
+}
+
+/// A circuit: what a subscriber pays for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Circuit {
+    /// Its part of all names.
+    pub(super) name: Range<u32>,
+    /// The site, by its number.
+    pub(super) parent: Option<u32>,
+    /// What it has for itself, up and down.
+    pub(super) least: [Rate; 2],
+    /// What it may have, up and down.
+    pub(super) most: [Rate; 2],
+    /// Its queues, where they are others than usual.
+    pub(super) queues: [Option<Spec>; 2],
+}
