@@ -6,7 +6,7 @@ use serde_json::Value;
 use sojourn_tidy::edges::{self, Edges};
 use sojourn_tidy::purity::{self, PURE};
 use sojourn_tidy::text;
-use sojourn_tidy::{Finding, Source, docs, expect_none, modules, packages, root, sources};
+use sojourn_tidy::{Finding, Source, circles, docs, expect_none, modules, packages, root, sources};
 
 fn for_each(rule: impl Fn(&Source) -> Vec<Finding>) {
     expect_none(&sources(&root()).iter().flat_map(rule).collect::<Vec<_>>());
@@ -78,6 +78,11 @@ fn crates_say_what_they_are() {
 #[test]
 fn every_file_is_compiled() {
     expect_none(&modules::orphans(&sources(&root())));
+}
+
+#[test]
+fn files_can_be_read_alone() {
+    expect_none(&circles::circles(&sources(&root())));
 }
 
 #[test]
