@@ -8,6 +8,7 @@ use sojourn_units::{Rate, Unit};
 use sojourn_world::{
     Aggregate, Cost, Distribution, FlowResult, Point, RunResult, Series, WorldName, jain,
 };
+use std::collections::BTreeMap;
 
 /// The world of measurements.
 pub const MEASURED: WorldName = WorldName::new("measured");
@@ -108,7 +109,7 @@ pub fn run_of(data: &Data) -> Result<RunResult, Unfit> {
         let values = points.map(|point| point.value);
         values.filter(|value| value.is_finite()).collect()
     };
-    let mut flows = Vec::new();
+    let (mut flows, mut ways) = (Vec::new(), Vec::new());
     for wanted in measurement.kinds() {
         let streams = data.streams.iter().filter(|stream| kind(stream) == wanted);
         for (index, stream) in streams.enumerate() {
@@ -127,11 +128,18 @@ pub fn run_of(data: &Data) -> Result<RunResult, Unfit> {
                 ..FlowResult::default()
             };
             flows.push((name, flow));
+            ways.push(wanted.way);
         }
     }
     let streams = flows.iter().map(|(_, flow)| flow.goodput.as_bps() as f64);
+    // Uploads share the line with each other, and so do downloads.
+    let mut by_way = BTreeMap::<_, Vec<f64>>::new();
+    for (way, goodput) in ways.iter().zip(streams.clone()) {
+        by_way.entry(*way).or_default().push(goodput);
+    }
+    let fairness = by_way.into_values().filter_map(jain);
     let aggregate = Aggregate {
-        jain: jain(streams.clone()),
+        jain: fairness.reduce(f64::min),
         goodput_bps: streams.sum(),
     };
     let trips = settled(&measurement.round_trips);

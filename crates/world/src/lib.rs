@@ -7,6 +7,7 @@
 //! Not here: file formats (scenarios are read in `scenario`, results written in `report`).
 #![forbid(unsafe_code)]
 
+mod bottleneck;
 mod cell;
 mod error;
 pub mod figure;

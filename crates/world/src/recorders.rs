@@ -73,7 +73,7 @@ impl RunResult {
             seed: cell.seed,
             params: cell.params.clone(),
             links: names.zip(links).collect(),
-            aggregate: Aggregate::of(&cell.flows, &flows),
+            aggregate: Aggregate::of(cell, &flows),
             flows,
             cost: Cost::default(),
             digest: 0,

@@ -1,9 +1,10 @@
 //! What a run yields.
 
+use crate::Cell;
+use crate::bottleneck::sharing;
 use crate::figure::{Aggregate, FlowResult, LinkResult, Statistic};
 use crate::name::WorldName;
 use crate::stations::Stations;
-use std::collections::BTreeMap;
 
 /// The result of one cell in one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,18 +55,15 @@ impl RunResult {
 }
 
 impl Aggregate {
-    /// The aggregate of a run: `results` in the order of the cell's `flows`.
-    pub fn of(flows: &[crate::Flow], results: &[(String, FlowResult)]) -> Self {
+    /// The aggregate of a run: `results` in the order of the cell's flows.
+    pub fn of(cell: &Cell, results: &[(String, FlowResult)]) -> Self {
         let bps = |f: &FlowResult| f.goodput.as_bps() as f64;
-        let mut groups: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
-        for (flow, (_, result)) in flows.iter().zip(results).filter(|(_, (_, r))| r.elastic) {
-            groups
-                .entry((flow.from, flow.to))
-                .or_default()
-                .push(bps(result));
-        }
+        let elastic = results.iter().enumerate();
+        let elastic = elastic.filter_map(|(index, (_, flow))| flow.elastic.then_some(index));
+        let groups = sharing(cell, &elastic.collect::<Vec<_>>()).into_iter();
+        let fairness = groups.filter_map(|group| jain(group.iter().map(|&i| bps(&results[i].1))));
         Self {
-            jain: groups.into_values().filter_map(jain).reduce(f64::min),
+            jain: fairness.reduce(f64::min),
             goodput_bps: results.iter().map(|(_, f)| bps(f)).sum(),
         }
     }
@@ -86,13 +84,13 @@ pub struct Cost {
     pub peak_rss_bytes: u64,
 }
 
-/// Jain's fairness index (Jain, Chiu, Hawe 1984): (Σx)² / (n·Σx²); none for no or all-zero
-/// shares.
+/// Jain's fairness index (Jain, Chiu, Hawe 1984): (Σx)² / (n·Σx²). None for fewer than two shares,
+/// and where all are zero.
 pub fn jain(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (n, sum, squares) = shares
         .into_iter()
         .fold((0_u32, 0.0, 0.0), |(n, sum, squares), x| {
             (n + 1, sum + x, squares + x * x)
         });
-    (squares > 0.0).then(|| sum * sum / (f64::from(n) * squares))
+    (n > 1 && squares > 0.0).then(|| sum * sum / (f64::from(n) * squares))
 }

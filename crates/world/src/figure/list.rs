@@ -250,8 +250,9 @@ part! {
     /// Over all flows.
     Aggregate {
         jain: Option<f64>, "jain", None, "Jain's index",
-            "Fairness of the goodputs of the flows that take all they can get: (Σx)² / (n·Σx²). 1 \
-             is equal, 1/n is one flow taking everything.",
+            "Fairness of the goodputs x of n flows that share a bottleneck and take all they can \
+             get: (Σx)² / (n·Σx²). 1 is equal, 1/n is one flow taking everything. The lowest of \
+             several bottlenecks. No value where no two flows share one.",
             "Jain, Chiu, Hawe 1984 (DEC-TR-301)";
         goodput_bps: f64, "goodput_bps" = "goodput", Bps, "Sum of goodputs",
             "Over all flows, both directions.",

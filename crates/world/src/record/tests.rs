@@ -2,7 +2,8 @@
 
 use super::spread::MAX_CDF_POINTS;
 use super::*;
-use crate::jain;
+use crate::{Cell, Line, LineRate, Network, jain};
+use sojourn_qdisc::Spec;
 
 fn ms(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
@@ -97,6 +98,7 @@ fn an_empty_flow_has_no_figures_and_no_nan() {
     assert_eq!(jain([0.0, 0.0]), None);
     assert_eq!(jain([2.0, 2.0]), Some(1.0));
     assert_eq!(jain([1.0, 0.0]), Some(0.5));
+    assert_eq!(jain([2.0]), None, "one share is equal to nothing");
 }
 
 #[test]
@@ -131,12 +133,25 @@ fn fairness_is_among_flows_that_compete() {
         flow(1, 0, 24_000),
         flow(1, 0, 8000),
     ];
-    let (flows, results): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
-    let aggregate = crate::Aggregate::of(&flows, &results);
+    let (flows, mut results): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+    let mut network = Network::new(["a", "b"]);
+    for (ends, name) in [([0, 1], "up"), ([1, 0], "down")] {
+        let line = Line::new(LineRate::Fixed(Rate::from_bps(1_000_000)));
+        network.join(ends, name, Spec::pfifo(1), line);
+    }
+    let mut cell = Cell::new("c", network, flows, Span::from_secs(3));
+    let aggregate = crate::Aggregate::of(&cell, &results);
     assert!(
         (aggregate.jain.unwrap() - 0.8).abs() < 1e-9,
         "{aggregate:?}"
     );
     assert!((aggregate.goodput_bps - 32_160.0).abs() < 1e-9);
-    assert_eq!(crate::Aggregate::of(&[], &[]).jain, None);
+    // One flow each way: nothing to be fair to.
+    for list in [1, 2] {
+        cell.flows.remove(list);
+        results.remove(list);
+    }
+    assert_eq!(crate::Aggregate::of(&cell, &results).jain, None);
+    cell.flows.clear();
+    assert_eq!(crate::Aggregate::of(&cell, &[]).jain, None);
 }
