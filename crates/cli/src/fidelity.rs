@@ -188,7 +188,8 @@ fn run(
     Ok((matrix, failures))
 }
 
-fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
+/// Writes the page, and the table that it names.
+pub(crate) fn write(dir: &Path, matrix: &Matrix, notes: &[String]) -> anyhow::Result<()> {
     let page = sojourn_fidelity::page(matrix, notes, sojourn_version::VERSION)?;
     sojourn_report::write_files(dir, &[(PAGE.into(), &page), (TABLE.into(), &matrix.csv())])?;
     Ok(())
@@ -249,6 +250,18 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_names_files_that_are_beside_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        write(dir.path(), &Matrix::default(), &[]).expect("it can be written");
+        let page = std::fs::read_to_string(dir.path().join(PAGE)).expect("it is there");
+        let footer = &page[page.find("<footer>").expect("it has one")..];
+        let named = footer.split("<code>").skip(1);
+        let names: Vec<&str> = named.filter_map(|part| part.split('<').next()).collect();
+        assert_eq!(names, [TABLE]);
+        assert!(names.iter().all(|name| dir.path().join(name).is_file()));
+    }
 
     #[test]
     fn every_world_of_the_matrix_is_in_the_table() {

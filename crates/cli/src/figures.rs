@@ -6,6 +6,7 @@ use crate::table::Table;
 use sojourn_units::Unit;
 use sojourn_world::RunResult;
 use sojourn_world::figure::{Aggregate, FlowResult, LinkResult, Part, Row, Statistic};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A figure, or a statistic of it, with so many digits behind the point.
@@ -78,8 +79,9 @@ fn headings<T: Part>(columns: &[Column<T>]) -> impl Iterator<Item = String> {
 /// The main figures: a line for each run, and for a single run its links and flows.
 pub(crate) fn text(results: &[RunResult]) -> String {
     let mut text = runs(results).show();
-    text += "\nInduced RTT: round-trip time less the base RTT, of the latency probes where there \
-             are any,\notherwise of all connections; of several flows their mean.\n";
+    text += "\nInduced RTT: the measured round-trip time minus the base RTT: of the pings if there \
+             are any,\nelse of all connections; the mean of several flows. Utilisation, Dropped and \
+             Marked: of the\nlongest queue.\n";
     if let [result] = results {
         let links = parts("link", &result.links, &links(), |_| Vec::new());
         let flows = parts("flow", &result.flows, &flows(), |flow| {
@@ -116,7 +118,7 @@ fn flows() -> [Column<FlowResult>; 6] {
 /// The figures of a run's line: those over all flows, the induced RTT, and those of the link that
 /// held most packets.
 struct Line {
-    all: [Column<Aggregate>; 2],
+    all: Vec<Column<Aggregate>>,
     induced: [Column<FlowResult>; 2],
     link: [Column<LinkResult>; 3],
 }
@@ -124,7 +126,7 @@ struct Line {
 impl Line {
     fn new() -> Self {
         Self {
-            all: columns([("goodput_bps", None, 3), ("jain", None, 3)]),
+            all: columns([("goodput_bps", None, 3), ("jain", None, 3)]).into(),
             induced: columns([
                 ("induced_rtt_ms", Some(Statistic::P50), 1),
                 ("induced_rtt_ms", Some(Statistic::P95), 1),
@@ -138,28 +140,81 @@ impl Line {
     }
 }
 
-/// What tells the runs apart: the world where there are several, the parameters, the seed.
-fn identity(results: &[RunResult]) -> (Vec<&str>, impl Fn(&RunResult) -> Vec<String>) {
-    let mut params: Vec<&str> = Vec::new();
-    for (key, _) in results.iter().flat_map(|result| &result.params) {
-        if !params.contains(&key.as_str()) {
-            params.push(key);
+/// What tells the runs apart: titles, and for each run a value under each of them.
+struct Identity {
+    titles: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Identity {
+    /// For programs: the world where there are several, every parameter, the seed.
+    fn whole(results: &[RunResult]) -> Self {
+        let mut identity = Self::of_worlds(results);
+        for field in fields(results) {
+            let values = results.iter().map(|run| param(run, field).to_owned());
+            identity.push(field.to_owned(), values);
+        }
+        identity.with_seeds(results)
+    }
+
+    /// For people: the same, but fields that change together have one column and one short value.
+    fn short(results: &[RunResult]) -> Self {
+        let mut identity = Self::of_worlds(results);
+        let parts = sojourn_report::varied(results);
+        for field in fields(results) {
+            match parts.iter().find(|part| part.fields.contains(&field)) {
+                Some(part) if part.fields[0] != field => {}
+                Some(part) => identity.push(part.name(), part.values.iter().cloned()),
+                None => {
+                    let values = results.iter().map(|run| param(run, field).to_owned());
+                    identity.push(field.to_owned(), values);
+                }
+            }
+        }
+        identity.with_seeds(results)
+    }
+
+    fn of_worlds(results: &[RunResult]) -> Self {
+        let mut identity = Self {
+            titles: Vec::new(),
+            rows: vec![Vec::new(); results.len()],
+        };
+        if results.iter().any(|run| run.world != results[0].world) {
+            let worlds = results.iter().map(|run| run.world.to_string());
+            identity.push("world".to_owned(), worlds);
+        }
+        identity
+    }
+
+    fn with_seeds(mut self, results: &[RunResult]) -> Self {
+        let seeds = results.iter().map(|run| run.seed.to_string());
+        self.push("seed".to_owned(), seeds);
+        self
+    }
+
+    fn push(&mut self, title: String, values: impl Iterator<Item = String>) {
+        self.titles.push(title);
+        for (row, value) in self.rows.iter_mut().zip(values) {
+            row.push(value);
         }
     }
-    let several = results.iter().any(|run| run.world != results[0].world);
-    let world = several.then_some("world");
-    let titles = world.into_iter().chain(params.iter().copied());
-    let titles = titles.chain(["seed"]).collect();
-    let values = move |run: &RunResult| {
-        let param = |param: &&str| {
-            let found = run.params.iter().find(|(key, _)| key == param);
-            found.map_or_else(String::new, |(_, value)| value.clone())
-        };
-        let world = several.then(|| run.world.to_string());
-        let values = world.into_iter().chain(params.iter().map(param));
-        values.chain([run.seed.to_string()]).collect()
-    };
-    (titles, values)
+}
+
+/// The parameters that occur, in the order of their first occurrence.
+fn fields(results: &[RunResult]) -> Vec<&str> {
+    let mut fields: Vec<&str> = Vec::new();
+    for (field, _) in results.iter().flat_map(|result| &result.params) {
+        if !fields.contains(&field.as_str()) {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// A parameter of a run; empty where it has none of this name.
+fn param<'a>(run: &'a RunResult, field: &str) -> &'a str {
+    let found = run.params.iter().find(|(key, _)| key == field);
+    found.map_or("", |(_, value)| value)
 }
 
 /// The link that held most packets. Not by utilisation: a link that follows a trace may have none.
@@ -169,11 +224,42 @@ fn longest(run: &RunResult) -> Option<&(String, LinkResult)> {
     links.max_by(|(_, a), (_, b)| backlog(a).total_cmp(&backlog(b)))
 }
 
-/// A line for each run.
+/// The first run of each row of the table, and the seeds of the row: runs that repeat another one,
+/// event by event, share its row.
+fn distinct(results: &[RunResult]) -> Vec<(usize, Vec<u64>)> {
+    let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for (index, run) in results.iter().enumerate() {
+        // A world that cannot repeat a run has no digests.
+        let alone = (run.digest == 0).then_some(index);
+        let key = (run.world.as_str(), &run.params, run.digest, alone);
+        let row = *known.entry(key).or_insert_with(|| {
+            rows.push((index, Vec::new()));
+            rows.len() - 1
+        });
+        rows[row].1.push(run.seed);
+    }
+    rows
+}
+
+/// `1-5, 7`.
+fn ranges(seeds: &[u64]) -> String {
+    let parts = seeds.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        other => other.iter().map(u64::to_string).collect(),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// A line for each run. A figure that no run has gets no column.
 fn runs(results: &[RunResult]) -> Table {
-    let line = Line::new();
-    let (titles, identity) = identity(results);
-    let mut titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+    let mut line = Line::new();
+    line.all.retain(|column| {
+        let mut values = results.iter().map(|run| column.value(&run.aggregate));
+        values.any(f64::is_finite)
+    });
+    let identity = Identity::short(results);
+    let mut titles = identity.titles;
     if let Some(seed) = titles.last_mut() {
         seed.insert(0, '>');
     }
@@ -181,8 +267,11 @@ fn runs(results: &[RunResult]) -> Table {
     titles.push("longest queue".to_owned());
     titles.extend(headings(&line.link));
     let mut table = Table::new(titles.iter().map(String::as_str));
-    for result in results {
-        let mut row = identity(result);
+    for (index, seeds) in distinct(results) {
+        let (result, mut row) = (&results[index], identity.rows[index].clone());
+        if let Some(seed) = row.last_mut() {
+            *seed = ranges(&seeds);
+        }
         row.extend(line.all.iter().map(|column| column.show(&result.aggregate)));
         row.extend(line.induced.iter().map(|column| {
             let statistic = column.statistic.expect("it is a statistic");
@@ -215,8 +304,8 @@ pub(crate) fn plain(value: f64) -> String {
 /// The same as CSV: figures by their keys, in the units that the keys name.
 pub(crate) fn csv(results: &[RunResult]) -> String {
     let line = Line::new();
-    let (titles, identity) = identity(results);
-    let mut titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+    let identity = Identity::whole(results);
+    let mut titles = identity.titles;
     titles.extend(line.all.iter().map(Column::key));
     titles.extend(line.induced.iter().map(Column::key));
     titles.push("longest_queue".to_owned());
@@ -224,8 +313,7 @@ pub(crate) fn csv(results: &[RunResult]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let memory = "memory takes whatever is written";
     writer.write_record(&titles).expect(memory);
-    for result in results {
-        let mut row = identity(result);
+    for (result, mut row) in results.iter().zip(identity.rows) {
         let all = line.all.iter();
         row.extend(all.map(|column| plain(column.value(&result.aggregate))));
         row.extend(line.induced.iter().map(|column| {
@@ -267,7 +355,13 @@ fn parts<T: Part>(
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{plain, ranges};
+
+    #[test]
+    fn seeds_of_equal_runs_are_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 5, 7, 8]), "1-3, 5, 7-8");
+        assert_eq!(ranges(&[4]), "4");
+    }
 
     #[test]
     fn numbers_for_programs_have_no_digits_of_rounding() {

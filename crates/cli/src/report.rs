@@ -1,6 +1,6 @@
 //! `sojourn report`: rebuilds reports from result folders, or sets several side by side.
 
-use crate::fidelity::{PAGE, pairs};
+use crate::fidelity::{self, PAGE, pairs};
 use crate::fit::side_by_side;
 use crate::out::{check_folder, check_out};
 use crate::{WrongInput, print};
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 /// Rebuild a report from result folders; folders of one scenario are set side by side
 ///
-/// Two worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are compared as there too, by
-/// figures of the whole run: which cells are within the tolerances, and, with three of them, whose
-/// a difference is. A page of its own, fidelity.html, shows it.
+/// Worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are also compared by figures of the
+/// whole run: which cells are within the tolerances and, with three worlds, whether TCP or the queue
+/// causes a difference. fidelity.html shows it, fidelity.csv has the figures.
 ///
-/// A data file of Flent's stands beside the same test simulated on the line that fits it, see
-/// `sojourn fit`.
+/// A Flent data file is compared with the same test, simulated on the line that fits it (see
+/// `sojourn fit`).
 #[derive(Args)]
 #[command(after_help = "Examples:
   sojourn report out/sim                           rebuild out/sim/report.html
@@ -114,8 +114,6 @@ fn worlds_side_by_side(
     if text.is_empty() {
         return Ok(text);
     }
-    let page = sojourn_fidelity::page(&matrix, notes, sojourn_version::VERSION)?;
-    sojourn_report::write_files(out, &[(PAGE.into(), &page)])
-        .with_context(|| format!("--out {}", out.display()))?;
+    fidelity::write(out, &matrix, notes).with_context(|| format!("--out {}", out.display()))?;
     Ok(format!("{text}{}\n\n", out.join(PAGE).display()))
 }

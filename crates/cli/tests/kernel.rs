@@ -330,4 +330,5 @@ fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
     }
     let page = fs::read_to_string(both.join("fidelity.html")).unwrap();
     assert!(page.contains("kernel and kernel-tc: another queue code"));
+    assert!(both.join("fidelity.csv").is_file(), "the page names it");
 }

@@ -65,7 +65,7 @@ impl Difference {
 
     /// Its size in tolerances: up to 1 the two agree.
     pub fn size(&self) -> f64 {
-        let tolerance = self.figure.tolerance(self.other.mean);
+        let tolerance = self.figure.within.around(self.other.mean);
         match self.absolute().abs() {
             0.0 => 0.0,
             difference => difference / tolerance,

@@ -1,5 +1,6 @@
 //! What worlds are compared by: figures of a whole run, each with a tolerance.
 
+use sojourn_report::Tolerance;
 use sojourn_world::RunResult;
 use sojourn_world::figure::Statistic;
 
@@ -14,13 +15,22 @@ pub struct Figure {
     pub unit: &'static str,
     /// Digits behind the point in the table.
     pub digits: usize,
-    /// How far two worlds may be apart, as a share of the second one's …
-    pub share: f64,
-    /// … or in the figure's unit, whichever is more.
-    pub least: f64,
+    /// How far two worlds may be apart.
+    pub within: Tolerance,
     /// Its value; NaN where the run has none.
     pub of: fn(&RunResult) -> f64,
 }
+
+/// Counts of packets.
+const PACKETS: Tolerance = Tolerance {
+    share: 0.15,
+    least: 10.0,
+};
+/// Indices between zero and one.
+const INDEX: Tolerance = Tolerance {
+    share: 0.0,
+    least: 0.05,
+};
 
 /// All figures.
 pub const FIGURES: [Figure; 7] = [
@@ -29,8 +39,7 @@ pub const FIGURES: [Figure; 7] = [
         title: "goodput",
         unit: "Mbit/s",
         digits: 4,
-        share: 0.01,
-        least: 0.0,
+        within: Tolerance::GOODPUT,
         of: |run| run.aggregate.goodput_bps / 1e6,
     },
     Figure {
@@ -38,8 +47,7 @@ pub const FIGURES: [Figure; 7] = [
         title: "delay, median",
         unit: "ms",
         digits: 3,
-        share: 0.05,
-        least: 1.0,
+        within: Tolerance::LATENCY,
         of: |run| run.induced_rtt(Statistic::P50),
     },
     Figure {
@@ -47,8 +55,7 @@ pub const FIGURES: [Figure; 7] = [
         title: "delay, p95",
         unit: "ms",
         digits: 3,
-        share: 0.05,
-        least: 1.0,
+        within: Tolerance::LATENCY,
         of: |run| run.induced_rtt(Statistic::P95),
     },
     Figure {
@@ -56,8 +63,7 @@ pub const FIGURES: [Figure; 7] = [
         title: "drops",
         unit: "",
         digits: 1,
-        share: 0.15,
-        least: 10.0,
+        within: PACKETS,
         of: |run| sum(run.links.iter().map(|(_, link)| link.dropped_packets)),
     },
     Figure {
@@ -65,8 +71,7 @@ pub const FIGURES: [Figure; 7] = [
         title: "retransmissions",
         unit: "",
         digits: 1,
-        share: 0.15,
-        least: 10.0,
+        within: PACKETS,
         of: |run| sum(run.flows.iter().map(|(_, flow)| flow.retransmitted_packets)),
     },
     Figure {
@@ -74,37 +79,21 @@ pub const FIGURES: [Figure; 7] = [
         title: "fairness",
         unit: "",
         digits: 4,
-        share: 0.0,
-        least: 0.05,
-        of: jain,
+        within: INDEX,
+        of: |run| run.aggregate.jain.unwrap_or(f64::NAN),
     },
     Figure {
         key: "completion_ms",
         title: "completion",
         unit: "ms",
         digits: 1,
-        share: 0.05,
-        least: 1.0,
+        within: Tolerance::LATENCY,
         of: completion,
     },
 ];
 
-impl Figure {
-    /// How far another world's value may be from `reference`.
-    pub fn tolerance(&self, reference: f64) -> f64 {
-        (self.share * reference.abs()).max(self.least)
-    }
-}
-
 fn sum(counts: impl Iterator<Item = u64>) -> f64 {
     counts.sum::<u64>() as f64
-}
-
-/// Jain's index where there is more than one flow to be fair to.
-fn jain(run: &RunResult) -> f64 {
-    let elastic = run.flows.iter().filter(|(_, flow)| flow.elastic).count();
-    let index = run.aggregate.jain.filter(|_| elastic > 1);
-    index.unwrap_or(f64::NAN)
 }
 
 /// The mean time to completion of the files of all flows.

@@ -5,6 +5,7 @@ use crate::figure::FIGURES;
 use crate::matrix::Matrix;
 use crate::summary::{Summary, Worst};
 use minijinja::{AutoEscape, Environment, Value, context};
+use sojourn_report::Tolerance;
 use sojourn_report::{ReportError, SCRIPT, STYLE};
 
 const TEMPLATE: &str = include_str!("../assets/fidelity.html.j2");
@@ -28,7 +29,7 @@ pub fn page(matrix: &Matrix, notes: &[String], program: &str) -> Result<String, 
             figures => FIGURES.iter().map(|figure| context! {
                 title => figure.title,
                 unit => figure.unit,
-                tolerance => tolerance(figure.share, figure.least, figure.unit),
+                tolerance => tolerance(figure.within, figure.unit),
             }).collect::<Vec<_>>(),
             pairs => Summary::all(matrix).iter().map(pair).collect::<Vec<_>>(),
         })?;
@@ -36,7 +37,7 @@ pub fn page(matrix: &Matrix, notes: &[String], program: &str) -> Result<String, 
 }
 
 /// A tolerance in words.
-pub(crate) fn tolerance(share: f64, least: f64, unit: &str) -> String {
+pub(crate) fn tolerance(Tolerance { share, least }: Tolerance, unit: &str) -> String {
     let space = if unit.is_empty() { "" } else { " " };
     match (share > 0.0, least > 0.0) {
         (true, true) => format!("{:.0} % or {least}{space}{unit}", 100.0 * share),

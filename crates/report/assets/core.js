@@ -95,7 +95,7 @@ S.take = (data) => {
   S.data = data;
   S.worlds = [...new Set(data.runs.map((run) => run.world))];
   S.seeds = [...new Set(data.runs.map((run) => run.seed))];
-  S.faceted = data.cells.length > 8 && data.varying.length > 1;
+  S.faceted = data.cells.length > 8 && data.parts.length > 1;
   S.facets = S.faceted ? [...new Set(data.cells.map((_, cell) => S.facetOf(cell)))] : [];
 };
 
@@ -104,23 +104,25 @@ S.names = (part) => [...new Set(S.data.runs.flatMap((run) => run[part].map((item
 S.runsOf = (cell, world) =>
   S.data.runs.filter((run) => run.cell === cell && (!world || run.world === world));
 
-// The value of the field whose values are compared (a queue's, where one is swept).
+// What is compared: a queue, where one is swept. Fields that change together have one value.
 S.choiceOf = (cell) =>
-  S.data.choice ? S.data.params[cell][S.data.choice] ?? 'default' : S.data.cells[cell];
+  S.data.choice === null ? S.data.cells[cell] : S.data.parts[S.data.choice].values[cell];
+
+// The other parts of the sweep.
+S.otherParts = () => S.data.parts.filter((_, part) => part !== S.data.choice);
 
 // What else tells cells apart, while there are more than a picture holds: cells of one facet differ
 // in their choice alone.
 S.facetOf = (cell) =>
-  S.data.varying
-    .filter((field) => field !== S.data.choice)
-    .map((field) => `${field.split('.').pop()} ${S.data.params[cell][field]}`)
+  S.otherParts()
+    .map((part) => `${part.name} ${part.values[cell]}`)
     .join(' · ');
 
-// The same without a field that is an axis.
+// The same without the part that has the field of an axis.
 S.facetValues = (cell, axis) =>
-  S.data.varying
-    .filter((field) => field !== S.data.choice && field !== axis)
-    .map((field) => S.data.params[cell][field])
+  S.otherParts()
+    .filter((part) => !part.fields.includes(axis))
+    .map((part) => part.values[cell])
     .join(' · ');
 
 S.part = (run, part, name) => run[part].find((item) => item.name === name);

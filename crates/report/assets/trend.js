@@ -30,17 +30,26 @@ S.quantity = (text) => {
 
 S.Trend = class {
   constructor() {
-    const { params, varying } = S.data;
-    this.fields = varying.filter((field) => {
-      const list = params.map((p) => S.quantity(p[field]));
-      return (
-        list.every((q) => q && q.unit === list[0].unit) && new Set(list.map((q) => q.x)).size > 2
-      );
-    });
+    const { params, parts } = S.data;
+    this.fields = parts
+      .flatMap((part) => part.fields)
+      .filter((field) => {
+        const list = params.map((p) => S.quantity(p[field]));
+        return (
+          list.every((q) => q && q.unit === list[0].unit) && new Set(list.map((q) => q.x)).size > 2
+        );
+      });
     if (!this.fields.length) return;
     S.by('trend').hidden = false;
     this.field = this.fields[this.fields.length - 1];
     this.draw();
+  }
+
+  // The axis, with what changes along it.
+  xName() {
+    const { fields } = S.data.parts.find((part) => part.fields.includes(this.field));
+    const others = fields.filter((field) => field !== this.field);
+    return others.length ? `${this.field} (with ${others.join(', ')})` : this.field;
   }
 
   draw() {
@@ -88,18 +97,34 @@ S.Trend = class {
       '',
       (run) => run.aggregate.jain,
       false,
-      'Over the flows that take all they can get.',
+      'Of the flows that share a bottleneck.',
       1,
     );
   }
 
-  // Lines by the values of the other parameters; each point the mean over seeds.
+  // What a line is drawn for: the values of the other parts, and of those fields of its own part
+  // that are not the same wherever the axis has the same value.
+  lineOf(cell) {
+    const { params, parts } = S.data;
+    const free = (field) =>
+      params.some(
+        (p) => p[this.field] === params[cell][this.field] && p[field] !== params[cell][field],
+      );
+    return parts
+      .flatMap((part) =>
+        part.fields.includes(this.field)
+          ? part.fields.filter(free).map((field) => params[cell][field])
+          : [part.values[cell]],
+      )
+      .join(' · ');
+  }
+
+  // Lines by the values of the other parts; each point the mean over seeds.
   chart(parent, title, unit, value, log, note, yCap) {
-    const { params, varying, cells } = S.data;
-    const others = varying.filter((field) => field !== this.field);
+    const { params, parts, choice, cells } = S.data;
     const lines = new Map();
     cells.forEach((_, cell) => {
-      const name = others.map((field) => params[cell][field]).join(' · ') || 'all';
+      const name = this.lineOf(cell) || 'all';
       for (const world of S.worlds) {
         const y = S.mean(S.runsOf(cell, world).map(value));
         if (!S.finite(y)) continue;
@@ -110,7 +135,7 @@ S.Trend = class {
     });
     if (!lines.size) return;
     // The choice gives the colour, as everywhere; what else was varied gives marker and dashes.
-    const chosen = others.includes(S.data.choice);
+    const chosen = choice !== null && !parts[choice].fields.includes(this.field);
     const rest = (line) => (chosen ? S.facetValues(line.cell, this.field) : line.name);
     const rests = [...new Set([...lines.values()].map(rest))];
     const { unit: base } = S.quantity(params[0][this.field]);
@@ -135,7 +160,7 @@ S.Trend = class {
       note,
       series,
       xUnit,
-      xTitle: `${this.field}${xUnit ? `, ${xUnit}` : ''}`,
+      xTitle: `${this.xName()}${xUnit ? `, ${xUnit}` : ''}`,
       xAt: [...new Set(series.flatMap((s) => s.y.map((_, i) => s.x(i))))].sort((a, b) => a - b),
       zoomed: true,
       yCap,

@@ -7,12 +7,32 @@ use sojourn_world::figure::Statistic;
 use sojourn_world::{FlowResult, RunResult, WorldName};
 use std::collections::BTreeSet;
 
-/// How far the first world's median induced RTT may be from another's, as a share of that …
-pub const LATENCY_SHARE: f64 = 0.15;
-/// … or in milliseconds, whichever is more.
-pub const LATENCY_MS: f64 = 3.0;
-/// How far the first world's goodput may be from another's, as a share of that.
-pub const GOODPUT_SHARE: f64 = 0.05;
+/// How far a figure of one world may be from that of another for the two to agree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// As a share of the other world's figure …
+    pub share: f64,
+    /// … or in the figure's unit, whichever is more.
+    pub least: f64,
+}
+
+impl Tolerance {
+    /// Of a latency in ms; a flow's as that of a whole run.
+    pub const LATENCY: Self = Self {
+        share: 0.05,
+        least: 1.0,
+    };
+    /// Of a goodput.
+    pub const GOODPUT: Self = Self {
+        share: 0.01,
+        least: 0.0,
+    };
+
+    /// How far another figure may be from `reference`.
+    pub fn around(self, reference: f64) -> f64 {
+        (self.share * reference.abs()).max(self.least)
+    }
+}
 
 /// Two worlds beside each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +120,7 @@ fn comparisons(labels: &Labels<'_>, first: &WorldName, other: &WorldName) -> Vec
                 let flows = of(world).filter_map(|run| run.flows.iter().find(|(n, _)| n == name));
                 OverSeeds::of(flows.map(|(_, flow)| value(flow))).map(|over| over.mean)
             };
-            let mut compare = |figure, value, tolerance: fn(f64) -> f64| {
+            let mut compare = |figure, value, tolerance: Tolerance| {
                 if let (Some(first), Some(other)) = (over(first, value), over(other, value)) {
                     list.push(Comparison {
                         cell,
@@ -108,19 +128,19 @@ fn comparisons(labels: &Labels<'_>, first: &WorldName, other: &WorldName) -> Vec
                         figure,
                         first,
                         other,
-                        within: (first - other).abs() <= tolerance(other),
+                        within: (first - other).abs() <= tolerance.around(other),
                     });
                 }
             };
             compare(
                 "induced_rtt_ms",
                 |flow| Statistic::P50.of(&flow.induced_rtt),
-                |other| (LATENCY_SHARE * other).max(LATENCY_MS),
+                Tolerance::LATENCY,
             );
             compare(
                 "goodput_bps",
                 |flow| flow.goodput.as_bps() as f64,
-                |other| GOODPUT_SHARE * other,
+                Tolerance::GOODPUT,
             );
         }
     }

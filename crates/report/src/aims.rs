@@ -1,9 +1,14 @@
-//! Which queue for which aim: what the results recommend, in words and figures, and what they do
-//! not tell.
+//! Which queue is best for what: what the results recommend, in words and figures, and what they
+//! do not tell.
 //!
-//! A choice is a value of the swept queue (or else of the first swept field), a condition a
-//! combination of all other swept fields. Two choices are told apart where their means differ by
-//! more than their 95 % intervals together (by 5 % where there is one seed) and by what matters.
+//! A choice is a value of the swept queue (or else of the first part of the sweep), a condition a
+//! combination of all other parts. Fields that change together are one part. Two choices differ
+//! where their means differ by more than their 95 % intervals together (by 5 % where there is one
+//! seed) and by what matters.
+//!
+//! Choices are compared in conditions that hold the same ones, two at least. Where runs are
+//! missing, these are the conditions with the most cells; a mean over others would compare a
+//! choice under light load with one under heavy load.
 //!
 //! Over several conditions a choice has the mean of its means. Its interval is that of the seeds'
 //! means over the conditions: a seed's dice are the same in all of them, so that its runs are one
@@ -13,32 +18,38 @@ use crate::headline::{drop_ratio, goodput_bps, jain, median_ms, p95_ms};
 use crate::labels::Labels;
 use crate::seeds::{OverSeeds, groups};
 use crate::show::{Show, index_to, ms_to, percent_to, rate_to};
+use crate::varied::Varied;
 use indexmap::{IndexMap, IndexSet};
 use sojourn_world::{RunResult, WorldName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 /// What the results of one world recommend.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aims {
     pub(crate) world: WorldName,
-    /// The field whose values are the choices.
+    /// The field whose values are the choices, or the fields that change together.
     pub(crate) field: String,
+    /// Whether the choices are queues.
+    pub(crate) is_queue: bool,
     /// How many conditions they were compared in.
     pub(crate) conditions: usize,
+    /// How many further conditions hold other choices.
+    pub(crate) left_out: usize,
     pub(crate) list: Vec<Aim>,
 }
 
-/// An aim and what serves it.
+/// An aim and the choices that are best for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aim {
     /// In words.
     pub(crate) name: &'static str,
     /// By which figure.
     pub(crate) by: &'static str,
-    /// The choices that serve it best, the best first, and that with the best mean if it is
-    /// another; empty when all are alike.
+    /// The best choices, the best first, and the one with the best mean if it is another; empty
+    /// when all are alike.
     pub(crate) best: Vec<Choice>,
-    /// The choice that serves it least; none when all are alike.
+    /// The worst choice; none when all are alike.
     pub(crate) worst: Option<Choice>,
     /// What all reach, where they are alike.
     pub(crate) alike: Option<String>,
@@ -71,7 +82,7 @@ struct Want {
 
 const WANTS: [Want; 5] = [
     Want {
-        aim: "Little waiting",
+        aim: "Low latency (median)",
         by: "median induced RTT",
         figure: median_ms,
         more_is_better: false,
@@ -79,7 +90,7 @@ const WANTS: [Want; 5] = [
         show: ms_to,
     },
     Want {
-        aim: "Little waiting in bad moments",
+        aim: "Low tail latency (p95)",
         by: "95th percentile of the induced RTT",
         figure: p95_ms,
         more_is_better: false,
@@ -87,7 +98,7 @@ const WANTS: [Want; 5] = [
         show: ms_to,
     },
     Want {
-        aim: "Much throughput",
+        aim: "High throughput",
         by: "sum of goodputs",
         figure: goodput_bps,
         more_is_better: true,
@@ -95,16 +106,16 @@ const WANTS: [Want; 5] = [
         show: rate_to,
     },
     Want {
-        aim: "Equal shares",
-        by: "Jain’s index of the flows that take all they can get",
+        aim: "Fairness",
+        by: "Jain’s index of the flows that share a bottleneck",
         figure: jain,
         more_is_better: true,
         matters: 0.01,
         show: index_to,
     },
     Want {
-        aim: "Few lost packets",
-        by: "dropped share of the packets offered to all queues",
+        aim: "Low loss",
+        by: "share of the packets offered to all queues that were dropped",
         figure: drop_ratio,
         more_is_better: false,
         matters: 0.001,
@@ -114,37 +125,61 @@ const WANTS: [Want; 5] = [
 
 /// What each world's results recommend; empty where there is nothing to choose from.
 pub(crate) fn aims(labels: &Labels<'_>) -> Vec<Aims> {
-    let Some(field) = labels.choice else {
+    let Some(chosen) = labels.choice else {
         return Vec::new();
     };
-    let numbers = labels.number_of();
+    let parts = &labels.parts;
+    let places = labels.results.iter().enumerate();
+    let places: BTreeMap<_, _> = places
+        .map(|(index, run)| (ptr::from_ref(run), index))
+        .collect();
     let all = groups(labels.results);
     let of_world = |world: &WorldName| {
         let mut grid: Grid<'_> = IndexMap::new();
         for runs in all.iter().filter(|runs| runs[0].world == *world) {
-            let params = &runs[0].params;
-            let others = params.iter().filter(|(key, _)| key != field);
-            let condition: Vec<String> = others
-                .map(|(key, value)| format!("{key}={value}"))
-                .collect();
-            let own = params.iter().find(|(key, _)| key == field);
-            grid.entry(condition.join(" ")).or_default().push(Cell {
-                choice: own.map_or("default", |(_, value)| value.as_str()),
-                colour: labels.colours[numbers[params]],
+            let place = places[&ptr::from_ref(runs[0])];
+            let others = parts.iter().enumerate().filter(|(part, _)| *part != chosen);
+            let condition = others.map(|(_, part)| part.values[place].as_str());
+            grid.entry(condition.collect()).or_default().push(Cell {
+                choice: &parts[chosen].values[place],
+                colour: labels.colours[labels.numbers[place]],
                 runs: runs.clone(),
             });
         }
-        let choices: IndexSet<&str> = grid.values().flatten().map(|cell| cell.choice).collect();
+        let conditions = grid.len();
+        let grid = comparable(grid);
         let list: Vec<Aim> = WANTS.iter().filter_map(|want| want.judge(&grid)).collect();
-        (choices.len() > 1 && !list.is_empty()).then(|| Aims {
+        (!list.is_empty()).then(|| Aims {
             world: world.clone(),
-            field: field.to_owned(),
+            field: parts[chosen].name(),
+            is_queue: parts[chosen].is_queue(),
             conditions: grid.len(),
+            left_out: conditions - grid.len(),
             list,
         })
     };
     let worlds = labels.worlds.iter().copied();
     worlds.filter_map(of_world).collect()
+}
+
+/// The conditions that hold the same choices, two at least: of several such sets that with the
+/// most cells.
+fn comparable(mut grid: Grid<'_>) -> Grid<'_> {
+    let choices = |cells: &[Cell<'_>]| -> BTreeSet<String> {
+        cells.iter().map(|cell| cell.choice.to_owned()).collect()
+    };
+    let mut sets: IndexMap<BTreeSet<String>, usize> = IndexMap::new();
+    for cells in grid.values().filter(|cells| cells.len() > 1) {
+        *sets.entry(choices(cells)).or_default() += cells.len();
+    }
+    let most = sets.values().copied().max();
+    let fullest = sets.into_iter().find(|(_, cells)| Some(*cells) == most);
+    grid.retain(|_, cells| {
+        fullest
+            .as_ref()
+            .is_some_and(|(set, _)| *set == choices(cells))
+    });
+    grid
 }
 
 /// The runs of a choice in a condition.
@@ -154,8 +189,8 @@ struct Cell<'a> {
     runs: Vec<&'a RunResult>,
 }
 
-/// By condition the choices.
-type Grid<'a> = IndexMap<String, Vec<Cell<'a>>>;
+/// By condition (the values of all parts but the choice) the choices.
+type Grid<'a> = IndexMap<Vec<&'a str>, Vec<Cell<'a>>>;
 
 /// What a choice reached in the conditions.
 #[derive(Default)]
@@ -195,7 +230,7 @@ impl Record {
 }
 
 impl Want {
-    /// Whether the first serves it better, beyond chance and so that it matters.
+    /// Whether the first is better, beyond chance and so that it matters.
     fn is_better(&self, a: OverSeeds, b: OverSeeds) -> bool {
         let ahead = if self.more_is_better {
             a.mean - b.mean
@@ -310,52 +345,67 @@ impl Want {
     }
 }
 
-/// What the results do not tell, in sentences.
-pub(crate) fn unknown(labels: &Labels<'_>) -> Vec<String> {
+/// The limits of the results, in sentences.
+pub(crate) fn limits(labels: &Labels<'_>) -> Vec<String> {
     let results = labels.results;
     let mut said = Vec::new();
     let Some(first) = results.first() else {
         return said;
     };
-    said.push(match &labels.varying[..] {
-        [] => "How anything else fares: nothing was varied.".to_owned(),
-        fields => format!(
-            "How the order is elsewhere: only {} varied. Rates, delays, numbers of flows and \
-             parameters of queues that are not named here stood still.",
-            list(fields)
+    let names: Vec<String> = labels.parts.iter().map(Varied::name).collect();
+    said.push(match &names[..] {
+        [] => "Nothing was varied, so nothing is said about other settings.".to_owned(),
+        names => format!(
+            "Only {} {} varied. Other rates, delays, numbers of flows or queue parameters may \
+             give another order.",
+            list(names),
+            if names.len() == 1 { "was" } else { "were" },
         ),
     });
+    let left_out = aims(labels).iter().map(|part| part.left_out).max();
+    if let Some(count @ 1..) = left_out {
+        said.push(format!(
+            "{count} {} of the other fields {} left out above, because not all choices were run \
+             there.",
+            if count == 1 {
+                "combination"
+            } else {
+                "combinations"
+            },
+            if count == 1 { "is" } else { "are" },
+        ));
+    }
     let seeds: IndexSet<u64> = results.iter().map(|run| run.seed).collect();
     said.push(match seeds.len() {
-        1 => "What is chance: there is one seed, so no figure has an interval, and differences \
-              below 5 % are taken for none."
+        1 => "There is one seed: no figure has a confidence interval, and differences below 5 % \
+              count as none."
             .to_owned(),
         n => format!(
-            "Differences within the intervals: they are 95 % intervals of the mean over {n} seeds \
-             (Student’s t), of one comparison at a time."
+            "Intervals are 95 % confidence intervals of the mean over {n} seeds (Student’s t), for \
+             one comparison at a time. A difference within them may be chance."
         ),
     });
     if let [world] = Vec::from_iter(&labels.worlds)[..] {
         said.push(format!(
-            "Whether other worlds agree: all runs are of “{world}”. “--world both” sets a second \
-             one beside it."
+            "All runs are from the world “{world}”. “--world both” compares it with another."
         ));
     }
     let apps: IndexSet<&str> = first.flows.iter().map(|(_, flow)| &*flow.app).collect();
+    let apps: Vec<String> = apps.into_iter().map(str::to_owned).collect();
     said.push(format!(
-        "How other traffic fares: {} {} carried {}.",
+        "The traffic was {} {}: {}. Other traffic may give other results.",
         first.flows.len(),
         if first.flows.len() == 1 {
             "flow"
         } else {
             "flows"
         },
-        list(&Vec::from_iter(apps))
+        list(&apps)
     ));
     if !first.flows.iter().any(|(_, flow)| flow.app == "ping") {
         said.push(
-            "What a packet beside the load would wait: no flow is a ping, the latency is that of \
-             the loaded connections themselves."
+            "No flow is a ping, so latency is that of the loaded connections themselves. Another \
+             packet on the same link may see a different latency."
                 .to_owned(),
         );
     }
@@ -363,10 +413,10 @@ pub(crate) fn unknown(labels: &Labels<'_>) -> Vec<String> {
 }
 
 /// Words with commas, the last after `and`.
-fn list(words: &[&str]) -> String {
+fn list(words: &[String]) -> String {
     match words {
         [] => "nothing".to_owned(),
-        [only] => (*only).to_owned(),
+        [only] => only.clone(),
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
     }
 }
@@ -388,7 +438,7 @@ mod tests {
         goodputs.iter().zip(1..).map(run).collect()
     }
 
-    /// What serves much throughput, by condition.
+    /// What gives high throughput, by condition.
     fn judged(conditions: &[&[Goodputs<'_>]]) -> Aim {
         let mut results = Vec::new();
         for (condition, list) in ["20ms", "40ms", "80ms"].iter().zip(conditions) {
@@ -401,7 +451,7 @@ mod tests {
         };
         assert_eq!(part.conditions, conditions.len());
         let mut list = part.list.iter();
-        let found = list.find(|aim| aim.name == "Much throughput");
+        let found = list.find(|aim| aim.name == "High throughput");
         found.expect("there are goodputs").clone()
     }
 
@@ -433,6 +483,46 @@ mod tests {
         let aim = judged(&[&[("a", &[4.0]), ("b", &[3.9])]]);
         assert_eq!((names(&aim).len(), aim.worst), (0, None));
         assert_eq!(aim.alike.as_deref(), Some("3.90 Mbit/s to 4.00 Mbit/s"));
+    }
+
+    /// The queues up and down are zipped, a gateway owner's usual case.
+    #[test]
+    fn zipped_fields_are_one_choice() {
+        let cell = |queue: &str, mbit: f64| {
+            let mut run = crate::labels::tests::run(&[("up.qdisc", queue), ("down.qdisc", queue)]);
+            run.aggregate.goodput_bps = mbit * 1e6;
+            run
+        };
+        let results = [cell("pfifo", 4.0), cell("cake", 9.0)];
+        let [part] = &aims(&Labels::of(&results))[..] else {
+            panic!("there is one world")
+        };
+        assert_eq!(
+            (part.field.as_str(), part.is_queue),
+            ("{up,down}.qdisc", true)
+        );
+        assert_eq!((part.conditions, part.left_out), (1, 0));
+        assert_eq!(names(&part.list[0]), ["cake"]);
+    }
+
+    #[test]
+    fn choices_are_compared_where_the_same_ones_were_run() {
+        let mut results = Vec::new();
+        for (choice, condition, mbit) in [
+            ("a", "20ms", 10.0),
+            ("b", "20ms", 20.0),
+            ("a", "40ms", 10.0),
+            ("b", "40ms", 20.0),
+            // Runs that were not finished: b would have a mean of 17, a of 40.
+            ("a", "80ms", 100.0),
+        ] {
+            results.extend(runs(choice, condition, &[mbit]));
+        }
+        let labels = Labels::of(&results);
+        let part = &aims(&labels)[0];
+        assert_eq!((part.conditions, part.left_out), (2, 1));
+        assert_eq!(names(&part.list[0]), ["b"]);
+        assert!(limits(&labels)[1].starts_with("1 combination of the other fields is left out"));
     }
 
     #[test]

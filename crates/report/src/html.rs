@@ -86,7 +86,7 @@ pub(crate) fn page(
         }).collect::<Vec<_>>(),
         notes => notes,
         aims => tables::aims(labels),
-        unknown => crate::aims::unknown(labels),
+        limits => crate::aims::limits(labels),
         reading => tables::readings(labels),
         overview => tables::overview(labels),
         networks => network::pictures(labels),

@@ -1,8 +1,9 @@
 //! Names of cells for people: what differs between them, and no more.
 
-use indexmap::IndexSet;
+use crate::varied::{Varied, varied};
+use indexmap::{IndexMap, IndexSet};
 use sojourn_world::{RunResult, WorldName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the runs of a result are called and how they are told apart, made once for a page and its
 /// table.
@@ -11,15 +12,15 @@ pub(crate) struct Labels<'a> {
     pub(crate) results: &'a [RunResult],
     /// The parameters that occur, in the order of their first occurrence.
     pub(crate) fields: IndexSet<&'a str>,
-    /// The parameters that differ between cells.
-    pub(crate) varying: Vec<&'a str>,
-    /// The swept field whose values are compared: a queue's, or else the first; none without a
+    /// What was varied.
+    pub(crate) parts: Vec<Varied<'a>>,
+    /// Which part's values are compared: the first with a queue, or else the first; none without a
     /// sweep.
-    pub(crate) choice: Option<&'a str>,
+    pub(crate) choice: Option<usize>,
     /// Number of the cell of every run: equal parameters, equal numbers, from zero in the order of
     /// first occurrence.
     pub(crate) numbers: Vec<usize>,
-    /// Label of every cell, by its number: of the parameters that differ, the bare value when it is
+    /// Label of every cell, by its number: of the parts that were varied, the bare value when it is
     /// one, `field value` otherwise.
     pub(crate) cells: Vec<String>,
     /// Number of every cell's colour: its own while there are few cells, that of its choice
@@ -34,23 +35,32 @@ impl<'a> Labels<'a> {
     pub(crate) fn of(results: &'a [RunResult]) -> Self {
         let params = results.iter().flat_map(|run| &run.params);
         let fields: IndexSet<&str> = params.map(|(field, _)| field.as_str()).collect();
-        let varying = varying(results, &fields);
-        let queue = varying.iter().find(|field| field.ends_with("qdisc"));
-        let choice = queue.or(varying.first()).copied();
-        let mut cells = IndexSet::new();
-        let number = |run: &'a RunResult| cells.insert_full(&run.params).0;
-        let numbers = results.iter().map(number).collect();
-        let labels = cells.iter().map(|params| label(params, &varying));
-        let chosen = cells.iter().map(|params| {
-            let value = choice.and_then(|field| value(params, field));
-            value.unwrap_or_default()
+        let parts = varied(results);
+        let queue = parts.iter().position(Varied::is_queue);
+        let choice = queue.or((!parts.is_empty()).then_some(0));
+        let mut cells = IndexMap::new();
+        let number = |(index, run): (usize, &'a RunResult)| {
+            let cell = cells.entry(&run.params);
+            let number = cell.index();
+            cell.or_insert(index);
+            number
+        };
+        let numbers = results.iter().enumerate().map(number).collect();
+        let names = short_names(&parts);
+        // Of each cell the first run.
+        let labels = cells
+            .iter()
+            .map(|(params, &run)| label(params, &parts, &names, run));
+        let chosen = cells.values().map(|&run| match choice {
+            Some(choice) => parts[choice].values[run].as_str(),
+            None => "",
         });
         Self {
             results,
             cells: labels.collect(),
-            colours: colours(&chosen.collect::<Vec<_>>(), varying.len()),
+            colours: colours(&chosen.collect::<Vec<_>>(), parts.len()),
             fields,
-            varying,
+            parts,
             choice,
             numbers,
             worlds: results.iter().map(|run| &run.world).collect(),
@@ -84,38 +94,34 @@ pub fn programs(results: &[RunResult]) -> Option<String> {
     (!programs.is_empty()).then(|| programs.join(", "))
 }
 
-fn value<'a>(params: &'a [(String, String)], field: &str) -> Option<&'a str> {
+/// The value of a parameter.
+pub(crate) fn value<'a>(params: &'a [(String, String)], field: &str) -> Option<&'a str> {
     let pair = params.iter().find(|(key, _)| key == field);
     pair.map(|(_, value)| value.as_str())
 }
 
-fn varying<'a>(results: &[RunResult], fields: &IndexSet<&'a str>) -> Vec<&'a str> {
-    let differs = |field: &&str| {
-        let first = results.first().and_then(|run| value(&run.params, field));
-        results.iter().any(|run| value(&run.params, field) != first)
-    };
-    fields.iter().copied().filter(differs).collect()
-}
-
-/// The label of a cell by the parameters that differ between cells.
-fn label(params: &[(String, String)], varying: &[&str]) -> String {
-    match varying {
+/// The label of the cell of a run by the parts that were varied, which have these names.
+fn label(
+    params: &[(String, String)],
+    parts: &[Varied<'_>],
+    names: &[String],
+    run: usize,
+) -> String {
+    match parts {
         [] if params.is_empty() => "the cell".to_owned(),
         [] => params_text(params),
-        [one] => value(params, one).unwrap_or("default").to_owned(),
+        [one] => one.values[run].clone(),
         many => {
-            let parts = many.iter().filter_map(|field| {
-                let short = short(field, many);
-                value(params, field).map(|value| format!("{short} {value}"))
-            });
+            let parts = many.iter().zip(names);
+            let parts = parts.map(|(part, name)| format!("{name} {}", part.values[run]));
             parts.collect::<Vec<_>>().join(" · ")
         }
     }
 }
 
-/// Numbers of colours for cells, by what each has of the choice; `varying` parameters differ.
-fn colours(cells: &[&str], varying: usize) -> Vec<usize> {
-    if cells.len() <= 8 || varying < 2 {
+/// Numbers of colours for cells, by what each has of the choice, where so many `parts` were varied.
+fn colours(cells: &[&str], parts: usize) -> Vec<usize> {
+    if cells.len() <= 8 || parts < 2 {
         return colours_of(cells.iter().copied());
     }
     let choices: IndexSet<&str> = cells.iter().copied().collect();
@@ -166,17 +172,22 @@ pub fn colours_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
     wanted.into_iter().map(colour).collect()
 }
 
-/// The last part of a field's path, or the whole path where two fields end alike.
-fn short<'a>(field: &'a str, all: &[&str]) -> &'a str {
-    fn last(path: &str) -> &str {
-        path.rsplit('.').next().unwrap_or(path)
-    }
-    let alike = all.iter().filter(|other| last(other) == last(field));
-    if alike.count() > 1 {
-        field
-    } else {
-        last(field)
-    }
+/// For each part the last word of its fields' paths, or the whole [name](Varied::name) where its
+/// fields end differently or another part ends alike.
+pub(crate) fn short_names(parts: &[Varied<'_>]) -> Vec<String> {
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let ends = |part: &Varied<'_>| -> BTreeSet<String> {
+        part.fields.iter().map(|field| last(field)).collect()
+    };
+    let short = |part: &Varied<'_>| {
+        let own = ends(part);
+        let alike = parts.iter().filter(|other| !ends(other).is_disjoint(&own));
+        match own.first() {
+            Some(only) if own.len() == 1 && alike.count() == 1 => only.clone(),
+            _ => part.name(),
+        }
+    };
+    parts.iter().map(short).collect()
 }
 
 #[cfg(test)]
@@ -223,10 +234,8 @@ pub(crate) mod tests {
                 ("net.rtt", "1ms"),
             ]),
         ];
-        let expected = [
-            "up.queue pie · down.queue a b · rtt 1ms",
-            "up.queue red · down.queue c · rtt 2ms",
-        ];
+        // The three change together, so that one value says which cell it is.
+        let expected = ["pie / a b / 1ms", "red / c / 2ms"];
         assert_eq!(Labels::of(&two).cells, expected);
         assert_eq!(Labels::of(&two).numbers, [0, 1, 0]);
         assert_eq!(
@@ -236,16 +245,45 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn parts_of_a_sweep_have_their_names() {
+        let cell = |up, down, rtt| run(&[("up.queue", up), ("down.queue", down), ("net.rtt", rtt)]);
+        let grid = [
+            cell("pie", "pie", "1ms"),
+            cell("red", "pie", "1ms"),
+            cell("pie", "red", "1ms"),
+            cell("pie", "red", "2ms"),
+            cell("red", "red", "2ms"),
+        ];
+        assert_eq!(
+            Labels::of(&grid).cells[1],
+            "up.queue red · down.queue pie · rtt 1ms"
+        );
+        let zipped = [
+            cell("pie", "pie", "1ms"),
+            cell("pie", "pie", "2ms"),
+            cell("cake 1mbit nat", "cake 2mbit nat", "1ms"),
+            cell("cake 1mbit nat", "cake 2mbit nat", "2ms"),
+        ];
+        let expected = [
+            "queue pie · rtt 1ms",
+            "queue pie · rtt 2ms",
+            "queue cake 1mbit / 2mbit nat · rtt 1ms",
+            "queue cake 1mbit / 2mbit nat · rtt 2ms",
+        ];
+        assert_eq!(Labels::of(&zipped).cells, expected);
+    }
+
+    #[test]
     fn many_cells_share_the_colours_of_the_first_parameter() {
-        let cells: Vec<_> = (0..9)
+        let cells: Vec<_> = (0..10)
             .map(|i| {
                 run(&[
                     ("q", if i < 5 { "pie" } else { "red" }),
-                    ("rtt", &i.to_string()),
+                    ("rtt", &(i % 5).to_string()),
                 ])
             })
             .collect();
-        assert_eq!(Labels::of(&cells).colours, [4, 4, 4, 4, 4, 1, 1, 1, 1]);
+        assert_eq!(Labels::of(&cells).colours, [4, 4, 4, 4, 4, 1, 1, 1, 1, 1]);
         assert_eq!(Labels::of(&cells[3..6]).colours, [4, 0, 1]);
     }
 

@@ -29,8 +29,9 @@ mod show;
 mod stored;
 mod summary;
 mod table;
+mod varied;
 
-pub use agreement::{Agreement, Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement};
+pub use agreement::{Agreement, Comparison, Tolerance, agreement};
 pub use error::{Damage, ReportError, Run};
 pub use files::{PAGE, SUMMARY, TABLE, document};
 pub use folder::Folder;
@@ -49,6 +50,7 @@ pub use show::significant;
 pub use stored::{Finished, Rest, Runs};
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;
+pub use varied::{Varied, varied};
 
 use files::Pending;
 use labels::Labels;

@@ -84,14 +84,14 @@ fn single(sentences: &mut Vec<String>, h: &Headline) {
     }
     if let (Some(goodput), Some(drops)) = (h.goodput_bps, h.drop_ratio) {
         sentences.push(format!(
-            "The goodputs add up to {}; the queues dropped {} of what they were offered.",
+            "The sum of goodputs is {}. The queues dropped {} of the packets offered to them.",
             rate(goodput.mean),
             percent(drops.mean),
         ));
     }
     if let Some(jain) = h.jain {
         sentences.push(format!(
-            "Jain's index over the flows that take all they can get is {:.3}.",
+            "Jain's index of the flows that share a bottleneck is {:.3}.",
             jain.mean
         ));
     }
@@ -117,7 +117,7 @@ fn latency(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     let (low_label, high_label) = (&labels[low.cell], &labels[high.cell]);
     if most.mean < 1.1 * least.mean || most.mean - least.mean < 0.5 {
         sentences.push(format!(
-            "The median induced RTT of {of} hardly depends on the cell: {} to {}.",
+            "The median induced RTT of {of} is about the same in all cells: {} to {}.",
             ms(least.mean),
             ms(most.mean)
         ));
@@ -161,7 +161,7 @@ fn throughput(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]
     };
     if least.mean >= 0.97 * most.mean {
         sentences.push(format!(
-            "The sum of goodputs hardly depends on the cell: {} to {}.",
+            "The sum of goodputs is about the same in all cells: {} to {}.",
             rate(least.mean),
             rate(most.mean)
         ));
@@ -185,8 +185,8 @@ fn fairness(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) 
     };
     if most.mean - least.mean >= 0.05 {
         sentences.push(format!(
-            "Flows that take all they can get share most equally with “{}” (Jain's index \
-             {:.3}) and least with “{}” ({:.3}).",
+            "Flows that share a bottleneck get the most equal goodputs with “{}” (Jain's index \
+             {:.3}) and the least equal with “{}” ({:.3}).",
             labels[high.cell], most.mean, labels[low.cell], least.mean
         ));
     }
@@ -208,7 +208,7 @@ fn drops(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) {
     }
     if most.mean > 0.0 && most.mean <= 1.2 * least.mean {
         sentences.push(format!(
-            "The queues dropped about the same share of offered packets everywhere: {} to {}.",
+            "The queues dropped about the same share of offered packets in all cells: {} to {}.",
             percent(least.mean),
             percent(most.mean)
         ));

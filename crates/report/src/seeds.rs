@@ -99,9 +99,9 @@ pub fn repeated(results: &[RunResult]) -> Option<String> {
     };
     (runs > 0).then(|| {
         format!(
-            "Another seed changed nothing in {of}: {runs} of {} runs went like one before, event \
-             by event, and are not counted again. Nothing there is random unless flows have a \
-             `start_spread`, or links `jitter` or `loss`.",
+            "Another seed changed nothing in {of}: {runs} of {} runs repeat an earlier one, event \
+             by event, and are counted once. Nothing there is random; a flow's `start_spread` or a \
+             link's `jitter` or `loss` makes runs differ.",
             results.len()
         )
     })

@@ -3,10 +3,11 @@
 use super::Deflating;
 use crate::error::ReportError;
 use crate::json;
-use crate::labels::Labels;
+use crate::labels::{Labels, short_names};
 use crate::seeds::{groups, student_t_975};
 use crate::stored::Runs;
 use crate::summary::qdisc;
+use crate::varied::Varied;
 use serde_json::{Map, Value, json};
 use sojourn_world::figure::{self, Content, Distribution, Figure, Kind, Part, Shape, Statistic};
 use sojourn_world::{RunResult, ScenarioInfo, Series};
@@ -73,9 +74,9 @@ pub(super) fn data(
     let head = json!({
         "scenario": info.name,
         "cells": labels.cells,
+        "parts": parts(labels),
         "choice": labels.choice,
         "colours": labels.colours,
-        "varying": labels.varying,
         "params": params,
         "statistics": Statistic::ALL.map(Statistic::name),
         "figures": figures,
@@ -87,6 +88,20 @@ pub(super) fn data(
     text.write(&head[1..]);
     let packed = text.finish();
     Ok(Data { figures, packed })
+}
+
+/// What was varied: for each part its fields, its short name, and its value in each cell.
+fn parts(labels: &Labels<'_>) -> Vec<Value> {
+    let names = short_names(&labels.parts);
+    let part = |(part, name): (&Varied<'_>, String)| {
+        let values: BTreeMap<_, _> = labels.numbers.iter().zip(&part.values).collect();
+        json!({
+            "fields": part.fields,
+            "name": name,
+            "values": values.into_values().collect::<Vec<_>>(),
+        })
+    };
+    labels.parts.iter().zip(names).map(part).collect()
 }
 
 /// Where runs are repeated, each that is not, and its place among all.

@@ -1,7 +1,7 @@
 //! The tables that stand in the page without a script.
 
-use crate::agreement::{Comparison, GOODPUT_SHARE, LATENCY_MS, LATENCY_SHARE, agreement_of};
-use crate::aims::{self, Choice};
+use crate::agreement::{Comparison, Tolerance, agreement_of};
+use crate::aims::{self, Aims, Choice};
 use crate::headline::{Headline, headlines};
 use crate::labels::Labels;
 use crate::reading::reading_of;
@@ -9,6 +9,7 @@ use crate::seeds::OverSeeds;
 use crate::show::{Show, index_to, ms_to, percent, percent_to, rate_to};
 use minijinja::{Value, context};
 use sojourn_world::WorldName;
+use std::collections::BTreeSet;
 
 /// Which choice for which aim, by world.
 pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
@@ -22,6 +23,8 @@ pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
             wins => wins,
         }
     };
+    let seeds: BTreeSet<u64> = labels.results.iter().map(|run| run.seed).collect();
+    let seeds = seeds.len();
     let parts = aims::aims(labels).into_iter().map(|part| {
         let all = part.conditions;
         let list = part.list.iter().map(|aim| {
@@ -30,17 +33,38 @@ pub(super) fn aims(labels: &Labels<'_>) -> Vec<Value> {
                 by => aim.by,
                 best => aim.best.iter().map(|one| choice(one, all)).collect::<Vec<_>>(),
                 worst => aim.worst.as_ref().map(|worst| choice(worst, 1)),
-                alike => aim.alike.as_deref().map(unbroken),
+                alike => aim.alike.as_deref().map(|range| alike(range, all)),
             }
         });
         context! {
             world => part.world.as_str(),
+            title => title(&part),
             field => part.field.clone(),
             conditions => all,
+            seeds => seeds,
             list => list.collect::<Vec<_>>(),
         }
     });
     parts.collect()
+}
+
+/// The question that the table answers.
+fn title(part: &Aims) -> String {
+    if part.is_queue {
+        "Which queue is best for what?".to_owned()
+    } else {
+        format!("Which {} is best for what?", part.field)
+    }
+}
+
+/// That no choice is clearly better than another, and what they reach.
+fn alike(range: &str, conditions: usize) -> String {
+    let range = unbroken(range);
+    if conditions == 1 {
+        format!("No clear difference: {range}")
+    } else {
+        format!("No clear difference in any combination ({range})")
+    }
 }
 
 /// What the figures say, by world.
@@ -169,9 +193,9 @@ pub(super) fn agreement_tables(labels: &Labels<'_>) -> Value {
     });
     context! {
         pairs => pairs.collect::<Vec<_>>(),
-        latency_share => tolerance(LATENCY_SHARE),
-        latency_ms => format!("{LATENCY_MS}"),
-        goodput_share => tolerance(GOODPUT_SHARE),
+        latency_share => whole_percent(Tolerance::LATENCY.share),
+        latency_ms => format!("{}", Tolerance::LATENCY.least),
+        goodput_share => whole_percent(Tolerance::GOODPUT.share),
     }
 }
 
@@ -184,19 +208,18 @@ fn sign(x: f64) -> &'static str {
 }
 
 /// A share of one as a whole percentage.
-fn tolerance(share: f64) -> String {
+fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// The verdict in words.
 fn why(c: &Comparison, first: &WorldName) -> String {
     let share = c.relative().map_or(f64::INFINITY, f64::abs);
+    let agrees = |within: Tolerance| format!("agrees: within {}", whole_percent(within.share));
     match (c.figure, c.within) {
-        ("goodput_bps", true) => format!("agrees: within {}", tolerance(GOODPUT_SHARE)),
-        (_, true) if share <= LATENCY_SHARE => {
-            format!("agrees: within {}", tolerance(LATENCY_SHARE))
-        }
-        (_, true) => format!("agrees: within {LATENCY_MS} ms"),
+        ("goodput_bps", true) => agrees(Tolerance::GOODPUT),
+        (_, true) if share <= Tolerance::LATENCY.share => agrees(Tolerance::LATENCY),
+        (_, true) => format!("agrees: within {} ms", Tolerance::LATENCY.least),
         (_, false) if c.first > c.other => format!("differs: higher in {first}"),
         (_, false) => format!("differs: lower in {first}"),
     }
