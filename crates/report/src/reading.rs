@@ -183,7 +183,11 @@ fn fairness(sentences: &mut Vec<String>, list: &[&Headline], labels: &[String]) 
     let [(low, least), .., (high, most)] = ranked[..] else {
         return;
     };
-    if most.mean - least.mean >= 0.05 {
+    let chance = match (least.ci95, most.ci95) {
+        (Some(a), Some(b)) => libm::hypot(a, b),
+        _ => 0.0,
+    };
+    if most.mean - least.mean >= chance.max(0.05) {
         sentences.push(format!(
             "Flows that share a bottleneck get the most equal goodputs with “{}” (Jain's index \
              {:.3}) and the least equal with “{}” ({:.3}).",

@@ -61,6 +61,20 @@ fn text_and_lines_stand_out_in_both_themes() {
     }
 }
 
+#[test]
+fn printed_pages_are_light_and_keep_the_colours_of_legends() {
+    let light = &STYLE[..STYLE.find('}').expect("the first rule ends")];
+    assert!(light.contains(" print-color-adjust: exact"), "{light}");
+    for dark in [
+        ":root[data-theme='dark']",
+        ":root:not([data-theme='light'])",
+    ] {
+        let before = &STYLE[..STYLE.find(dark).expect("the style has the rule")];
+        let media = before.rfind("@media").map(|at| &before[at..]);
+        assert!(media.is_some_and(|media| media.starts_with("@media screen")));
+    }
+}
+
 /// A colour in Oklab (Ottosson, 2020), where a distance is about what eyes see of it.
 fn oklab(colour: [f64; 3]) -> [f64; 3] {
     let linear = colour.map(|c| match c {

@@ -82,7 +82,7 @@ pub(super) fn readings(labels: &Labels<'_>) -> Vec<Value> {
 /// The sentence with its numbers tied to their units.
 fn unbroken(sentence: &str) -> String {
     let units = [
-        " %", " ms", " s ", " s,", " s.", " s)", " kbit/s", " Mbit/s", " Gbit/s",
+        "± ", " %", " ms", " s ", " s,", " s.", " s)", " kbit/s", " Mbit/s", " Gbit/s",
     ];
     units.iter().fold(sentence.to_owned(), |text, unit| {
         text.replace(unit, &unit.replacen(' ', "\u{a0}", 1))
