@@ -18,10 +18,13 @@ pub struct Column {
 /// The values of a column, one for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Numbers; NaN where there is none.
+    /// Numbers; NaN where there is none. Every figure is one, so that it has the same type in every
+    /// table, and the difference of two may be below zero.
     Number(Vec<f64>),
     /// Whole numbers, one in every row.
-    Whole(Vec<u64>),
+    Whole(Vec<i64>),
+    /// Seeds, one in every row.
+    Seed(Vec<u64>),
     /// `true`, `false`, or nothing.
     Switch(Vec<Option<bool>>),
     /// Words, each kept once.
@@ -32,11 +35,26 @@ pub enum Values {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     list: IndexSet<String>,
+    is_ordered: bool,
     /// For each row the number of its text.
     numbers: Vec<Option<u32>>,
 }
 
 impl Words {
+    /// No rows yet, of texts that have an order: that of the list.
+    pub(crate) fn ordered<'a>(list: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            list: list.into_iter().map(str::to_owned).collect(),
+            is_ordered: true,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Whether the order of the list means something: that of the sweep.
+    pub const fn is_ordered(&self) -> bool {
+        self.is_ordered
+    }
+
     /// Adds a row.
     pub fn push(&mut self, text: Option<&str>) {
         let number = text.map(|text| self.number(text));
@@ -55,7 +73,7 @@ impl Words {
         u32::try_from(number).expect("distinct texts are fewer than 2^32")
     }
 
-    /// The distinct texts, in the order of their first rows.
+    /// The distinct texts: in the order of the sweep if they have one, else of their first rows.
     pub fn list(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(String::as_str)
     }
@@ -78,6 +96,7 @@ impl Values {
         match self {
             Self::Number(values) => values.len(),
             Self::Whole(values) => values.len(),
+            Self::Seed(values) => values.len(),
             Self::Switch(values) => values.len(),
             Self::Text(words) => words.numbers.len(),
         }
@@ -101,6 +120,7 @@ impl Values {
             Self::Number(values) if values[row].is_nan() => String::new(),
             Self::Number(values) => format!("{}", values[row]),
             Self::Whole(values) => values[row].to_string(),
+            Self::Seed(values) => values[row].to_string(),
             Self::Switch(values) => values[row].map_or_else(String::new, |on| on.to_string()),
             Self::Text(words) => {
                 let text =

@@ -1,7 +1,9 @@
-//! The columns that tell rows apart: world, cell, seed, and the parameters as numbers.
+//! The columns that identify rows: world, cell, seed, the parameters as numbers, and the options of
+//! queues among them.
 
-use crate::column::Values;
+use crate::column::{Values, Words};
 use crate::frame::Frame;
+use crate::queue;
 use indexmap::{IndexMap, IndexSet};
 use sojourn_scenario::{Quantities, Quantity};
 use sojourn_world::RunResult;
@@ -17,14 +19,20 @@ pub(crate) fn frame(results: &[RunResult], rows: &[usize]) -> Frame {
     let numbers = each(results, rows, |run| cells[&run.params]).collect();
     frame.push("cell", "", meaning, Values::Whole(numbers));
     let seeds = each(results, rows, |run| run.seed).collect();
-    frame.push("seed", "", "Seed of the run's dice.", Values::Whole(seeds));
+    let meaning = "Seed of the run's random numbers.";
+    frame.push("seed", "", meaning, Values::Seed(seeds));
     let quantities = Quantities::default();
     let fields = results.iter().flat_map(|run| &run.params);
     let fields: IndexSet<&str> = fields.map(|(field, _)| field.as_str()).collect();
     for field in fields {
         let quantity = quantities.of(field);
         let values = match quantity {
-            Quantity::Text => Values::texts(each(results, rows, |run| value(run, field))),
+            Quantity::Text => {
+                let texts = results.iter().filter_map(|run| value(run, field));
+                let mut words = Words::ordered(texts);
+                each(results, rows, |run| value(run, field)).for_each(|text| words.push(text));
+                Values::Text(words)
+            }
             Quantity::Switch => {
                 let switch = |run: &_| value(run, field).and_then(|text| quantity.switch(text));
                 Values::Switch(each(results, rows, switch).collect())
@@ -37,8 +45,33 @@ pub(crate) fn frame(results: &[RunResult], rows: &[usize]) -> Frame {
         };
         let name = format!("{field}{}", quantity.suffix());
         frame.push(&name, quantity.unit(), "", values);
+        if quantity == Quantity::Text && field.ends_with("qdisc") {
+            options(&mut frame, results, rows, field);
+        }
     }
     frame
+}
+
+/// The numbers among the options of a field's queues, as columns: those that some queue names.
+/// A queue that has the option and does not name it has its default.
+fn options(frame: &mut Frame, results: &[RunResult], rows: &[usize], field: &str) {
+    let texts: IndexSet<&str> = results.iter().filter_map(|run| value(run, field)).collect();
+    let named = texts.iter().flat_map(|text| queue::written(text));
+    let named: IndexMap<&str, Quantity> = named.map(|(name, (unit, _))| (name, unit)).collect();
+    let all: IndexMap<&str, _> = texts
+        .iter()
+        .map(|text| (*text, queue::options(text)))
+        .collect();
+    for (name, unit) in named {
+        let number = |run: &RunResult| {
+            let options = value(run, field).and_then(|text| all.get(text));
+            let option = options.and_then(|options| options.get(name));
+            option.map_or(f64::NAN, |(_, number)| *number)
+        };
+        let name = format!("{field}.{name}{}", unit.suffix());
+        let values = Values::Number(each(results, rows, number).collect());
+        frame.push(&name, unit.unit(), "", values);
+    }
 }
 
 fn value<'a>(run: &'a RunResult, field: &str) -> Option<&'a str> {
@@ -57,10 +90,10 @@ fn each<'a, T: Clone>(
 }
 
 /// Equal parameters, equal numbers, from zero in the order of first occurrence.
-fn cells(results: &[RunResult]) -> IndexMap<&Vec<(String, String)>, u64> {
+fn cells(results: &[RunResult]) -> IndexMap<&Vec<(String, String)>, i64> {
     let mut cells = IndexMap::new();
     for run in results {
-        let next = cells.len() as u64;
+        let next = cells.len() as i64;
         cells.entry(&run.params).or_insert(next);
     }
     cells

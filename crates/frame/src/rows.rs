@@ -42,7 +42,8 @@ pub fn runs(results: &[RunResult]) -> Frame {
 }
 
 fn costs(frame: &mut Frame, results: &[RunResult]) {
-    let events = results.iter().map(|run| run.cost.events).collect();
+    let events = results.iter().map(|run| run.cost.events.cast_signed());
+    let events = events.collect();
     let meaning = "Events of the simulator, frames of other worlds.";
     frame.push("events", "", meaning, Values::Whole(events));
     let cpu = results.iter().map(|run| run.cost.cpu_s).collect();
@@ -135,23 +136,16 @@ fn figure<T: Part>(frame: &mut Frame, row: &Row<T>, parts: &[&T]) {
             let name = format!("{}_{}", known.key, statistic.name());
             let (unit, values) = match statistic {
                 Statistic::Count => {
-                    let samples = values.map(|count| if count.is_nan() { 0 } else { count as u64 });
-                    ("samples", Values::Whole(samples.collect()))
+                    let samples = values.map(|count| if count.is_nan() { 0.0 } else { count });
+                    ("samples", samples.collect())
                 }
-                _ => (known.unit.word(), Values::Number(values.collect())),
+                _ => (known.unit.word(), values.collect()),
             };
-            frame.push(&name, unit, known.meaning, values);
+            frame.push(&name, unit, known.meaning, Values::Number(values));
         }
         return;
     }
-    let contents = parts.iter().map(|part| row.content(part));
-    let counts = contents.map(|content| match content {
-        Some(Content::Count(count)) => Some(count),
-        _ => None,
-    });
-    let values = match counts.collect::<Option<Vec<u64>>>() {
-        Some(counts) => Values::Whole(counts),
-        None => Values::Number(parts.iter().map(|part| row.value(part, None)).collect()),
-    };
+    let values = parts.iter().map(|part| row.value(part, None)).collect();
+    let values = Values::Number(values);
     frame.push(known.key, known.unit.word(), known.meaning, values);
 }

@@ -86,6 +86,7 @@ fn numbers(frame: &Frame, name: &str) -> Vec<Option<f64>> {
             numbers.iter().map(some).collect()
         }
         Values::Whole(numbers) => numbers.iter().map(|number| Some(*number as f64)).collect(),
+        Values::Seed(seeds) => seeds.iter().map(|seed| Some(*seed as f64)).collect(),
         other => panic!("{name} holds {other:?}"),
     }
 }
@@ -132,6 +133,42 @@ fn a_distribution_has_a_column_for_each_statistic() {
         frame.column("app.ar_kbps").is_none(),
         "no app has measured it"
     );
+}
+
+/// Also where a figure is whole in one table and lacks a row in another.
+#[test]
+fn a_figure_has_one_type_in_every_table() {
+    let results = results();
+    for frame in [runs(&results), flows(&results), links(&results)] {
+        let identity = ["cell", "seed", "events"];
+        for column in &frame.columns {
+            let is_figure = !identity.contains(&column.name.as_str());
+            let is_number = matches!(column.values, Values::Number(_));
+            let is_whole = matches!(column.values, Values::Whole(_) | Values::Seed(_));
+            assert!(is_number || !(is_figure && is_whole), "{}", column.name);
+        }
+    }
+}
+
+#[test]
+fn swept_texts_have_the_order_of_the_sweep_and_queues_their_options() {
+    let queues = ["pie", "fq_codel target 10ms", "codel"];
+    let results = queues.map(|queue| run(&[("dumbbell.qdisc", queue)], 1));
+    let backwards: Vec<RunResult> = results.iter().rev().cloned().collect();
+    for (results, order) in [(&results[..], [0, 1, 2]), (&backwards, [2, 1, 0])] {
+        let frame = flows(results);
+        let Values::Text(words) = &frame.column("dumbbell.qdisc").expect("it is there").values
+        else {
+            panic!("queues are texts")
+        };
+        assert!(words.is_ordered());
+        let list: Vec<&str> = words.list().collect();
+        assert_eq!(list, order.map(|place| queues[place]));
+    }
+    // Only one names its target; the others have their own defaults.
+    let target = numbers(&flows(&results), "dumbbell.qdisc.target_ms");
+    assert_eq!(target, [Some(15.0), Some(10.0), Some(5.0)]);
+    assert!(flows(&results).column("dumbbell.qdisc.limit").is_none());
 }
 
 #[test]

@@ -55,13 +55,16 @@ def run(
         run again, so that the same call goes on where another one ended. A new version of the
         program runs all anew; files that a scenario names (traces) are not looked at.
     queues
-        Links with an AQM that is written in Python (see `sojourn.aqm`) in place of their queue.
+        Links with an AQM that is written in Python (see `sojourn.aqm`) in place of their queue. A
+        queue that the scenario sweeps for that link is swept no more. To compare the AQM with
+        others, give the class as a value of the field instead.
     controls
         Flows with a congestion control that is written in Python (see `sojourn.tcp`) in place of
         theirs, at both ends.
     overrides
         Fields by their paths with other values: ``dumbbell__rtt="20ms"``, or
         ``**{"flow.upload.tcp.cc": "reno"}``. A field that the scenario sweeps is swept no more.
+        A queue's value may be an `Aqm` class: ``dumbbell__qdisc=HalfFull``.
 
     Raises
     ------
@@ -120,6 +123,7 @@ def sweep(
 
     ``axes`` are fields by their paths with the values that they take, beside what the scenario
     sweeps itself: ``{"dumbbell.rtt": ["10ms", "100ms"], "dumbbell.qdisc": ["codel", "pie"]}``.
+    An `Aqm` class is a value of a queue's field: ``{"dumbbell.qdisc": ["codel", HalfFull]}``.
 
     Parameters
     ----------
@@ -133,8 +137,9 @@ def sweep(
 
     All else is as in `run`.
     """
-    prototypes = bool(queues or controls)
-    sets, sweeps = assignments(overrides), assignments(axes)
+    stands = aqm.StandIns()
+    sets, sweeps = assignments(stands.put(overrides)), assignments(stands.put(axes))
+    prototypes = bool(queues or controls or stands.makers)
     text = text_of(scenario)
     if out is not None:
         if world != "sim" or prototypes or keep is not None:
@@ -160,7 +165,7 @@ def sweep(
         return _program.run(text, world, sets, sweeps, checked, jobs)
     if prototypes and jobs is None:
         jobs = 1  # Python answers one at a time
-    made = aqm.makers(queues or {}), tcp.makers(controls or {})
+    made = aqm.makers(queues or {}), tcp.makers(controls or {}), stands.makers
     with Bar(len(checked), shown=progress) as bar:
         return Results(_native.run(checked, None, made, jobs, series, bar.tell))
 

@@ -4,7 +4,9 @@
 ...     def enqueue(self, queue, packet, now):
 ...         if queue.packets > 50 and self.dice.random() < 0.1:
 ...             return DROP
->>> sojourn.run("scenarios/basics/one-flow.toml", queues={"down": HalfFull})
+>>> one_flow = "scenarios/basics/one-flow.toml"
+>>> sojourn.sweep(one_flow, {"dumbbell.qdisc": ["pfifo", "codel", HalfFull]})
+>>> sojourn.run(one_flow, queues={"down": HalfFull})  # that link alone
 
 Times are whole nanoseconds; `US`, `MS` and `S` are so many. A packet costs two calls of Python:
 some hundred times what a built-in AQM takes.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 __all__ = ["Aqm", "DROP", "MARK", "MS", "PASS", "Packet", "Queue", "S", "US"]
 
@@ -82,6 +84,34 @@ def makers(queues: Mapping[str, Factory]) -> list[tuple[str, str, Callable[[int,
     """Links, the name of the AQM there, and what makes it."""
     named = queues.items()
     return [(link, getattr(one, "__name__", "own"), _maker(one)) for link, one in named]
+
+
+class StandIns:
+    """AQMs that are values of fields. In the scenario's text a queue that nobody uses stands for
+    each: a FIFO of a limit of four billion packets."""
+
+    def __init__(self) -> None:
+        self.makers: list[tuple[str, str, Callable[[int, str], Aqm]]] = []
+        """The queue's string, the name of the AQM, and what makes it."""
+        self._known: dict[Factory, str] = {}
+
+    def put(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields with their values, or lists of values, and a queue in the place of each AQM."""
+        return {name: self._put(name, given) for name, given in fields.items()}
+
+    def _put(self, field: str, given: Any) -> Any:
+        if isinstance(given, (list, tuple)):
+            return [self._put(field, one) for one in given]
+        if not callable(given):
+            return given
+        if not field.endswith("qdisc"):
+            name = getattr(given, "__name__", repr(given))
+            raise TypeError(f"{field}={name}: an AQM is a value of a queue's field (…qdisc)")
+        if given not in self._known:
+            stand_in = f"pfifo limit {2**32 - 1 - len(self.makers)}"
+            self._known[given] = stand_in
+            self.makers.append((stand_in, getattr(given, "__name__", "own"), _maker(given)))
+        return self._known[given]
 
 
 def _maker(factory: Factory) -> Callable[[int, str], Aqm]:

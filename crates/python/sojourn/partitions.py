@@ -191,13 +191,24 @@ def _write(
     for name, table in _tables(joined):
         whole = pyarrow.table(table)
         own = whole.column("cell").to_numpy()
-        column = pyarrow.array(cells, pyarrow.uint64()).take(pyarrow.array(own))
+        column = pyarrow.array(cells, pyarrow.int64()).take(pyarrow.array(own))
         where = whole.column_names.index("cell")
-        whole = whole.set_column(where, whole.schema.field(where), column)
+        whole = _plain(whole.set_column(where, whole.schema.field(where), column))
         file = place / name / _name(number)
         _appear(file, lambda new, whole=whole: pyarrow.parquet.write_table(whole, new))
     # What the partition holds need not be kept.
     shutil.rmtree(place / _UNFINISHED, ignore_errors=True)
+
+
+def _plain(table: pyarrow.Table) -> pyarrow.Table:
+    """The table with texts of swept fields as they are: a partition does not know their order."""
+    import pyarrow
+
+    def type_of(field: pyarrow.Field) -> pyarrow.DataType:
+        is_coded = pyarrow.types.is_dictionary(field.type) and field.type.ordered
+        return field.type.value_type if is_coded else field.type
+
+    return table.cast(pyarrow.schema([f.with_type(type_of(f)) for f in table.schema]))
 
 
 def _tables(joined: _native.Results) -> Iterator[tuple[str, _native.Table]]:

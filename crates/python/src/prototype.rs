@@ -5,17 +5,23 @@
 
 use crate::{aqm, control, error};
 use pyo3::prelude::*;
-use sojourn_qdisc::{Qdisc, Setting};
+use sojourn_qdisc::{Qdisc, Setting, Spec};
 use sojourn_sim::{Instead, Packet, Sim};
 use sojourn_tcp::{Config, CongestionControl};
 use sojourn_world::{
-    Cell, Flow, Interface, Progress, RunResult, Taps, Transport, World, WorldError, WorldName,
+    Cell, Flow, Interface, Progress, RunResult, ScenarioInfo, Taps, Transport, World, WorldError,
+    WorldName,
 };
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A link's or flow's name, the name of what stands there, and what makes one.
 pub(crate) type Maker = (String, String, Py<PyAny>);
+
+/// A queue's string that stands in a scenario for an AQM of Python's, the AQM's name, and what makes
+/// one.
+pub(crate) type StandIn = (String, String, Py<PyAny>);
 
 /// Asks Python, and keeps the first exception.
 #[derive(Clone, Debug, Default)]
@@ -48,19 +54,33 @@ impl Asked {
 pub(crate) struct Prototypes {
     queues: Vec<Maker>,
     controls: Vec<Maker>,
+    /// By the queue that stands for it in cells.
+    values: Vec<(Spec, Py<PyAny>)>,
     asked: Asked,
 }
 
 impl Prototypes {
-    /// With AQMs at these links and congestion controls of these flows, whose names become
-    /// parameters of the cells.
+    /// With AQMs at these links, congestion controls of these flows, and AQMs that are values of
+    /// fields. Their names become parameters of the cells. Cells that were different only in what
+    /// is replaced are one.
     pub(crate) fn new(
         py: Python<'_>,
-        queues: Vec<Maker>,
-        controls: Vec<Maker>,
-        cells: &mut [Cell],
+        (queues, controls, values): (Vec<Maker>, Vec<Maker>, Vec<StandIn>),
+        info: &mut ScenarioInfo,
+        cells: &mut Vec<Cell>,
     ) -> PyResult<Self> {
-        for cell in cells {
+        let axes = info.axes.iter_mut().flat_map(|axis| &mut axis.values);
+        let params = cells.iter_mut().flat_map(|cell| &mut cell.params);
+        for text in axes.chain(params.map(|(_, value)| value)) {
+            if let Some((_, name, _)) = values.iter().find(|(stand_in, ..)| stand_in == text) {
+                text.clone_from(name);
+            }
+        }
+        settle(cells, "qdisc", &queues, |cell| cell.network.link_names());
+        settle(cells, "cc", &controls, |cell| {
+            cell.flows.iter().map(|flow| flow.name.as_str()).collect()
+        });
+        for cell in cells.iter_mut() {
             for (link, name, _) in &queues {
                 let known = cell.network.link_names();
                 if !known.contains(&link.as_str()) {
@@ -75,9 +95,17 @@ impl Prototypes {
                 cell.params.push((format!("{flow}.cc"), name.clone()));
             }
         }
+        let values = values.into_iter().map(|(stand_in, _, maker)| {
+            let spec = stand_in.parse::<Spec>();
+            Ok((
+                spec.map_err(|error| error::run(py, &error.to_string()))?,
+                maker,
+            ))
+        });
         Ok(Self {
             queues,
             controls,
+            values: values.collect::<PyResult<_>>()?,
             asked: Asked::default(),
         })
     }
@@ -87,6 +115,51 @@ impl Prototypes {
         let mut raised = self.asked.0.lock().unwrap_or_else(PoisonError::into_inner);
         raised.take().map_or(Ok(()), Err)
     }
+}
+
+/// A field that is swept says nothing of a place that has something of Python's instead: where it
+/// is the field of that place, it has that name as its value; where it is the field of all places
+/// (`dumbbell.qdisc`), it keeps its first value for the others. Cells that are then the same are one.
+fn settle(cells: &mut Vec<Cell>, end: &str, makers: &[Maker], places: impl Fn(&Cell) -> Vec<&str>) {
+    let Some(first) = cells.first().filter(|_| !makers.is_empty()) else {
+        return;
+    };
+    let all: Vec<String> = places(first).into_iter().map(str::to_owned).collect();
+    let is_settled = |place: &String| makers.iter().any(|(at, ..)| at == place);
+    let of_all: Vec<(String, String)> = { first.params.iter() }
+        .filter(|(field, _)| names(field, end, &all).is_none() && field.ends_with(end))
+        .cloned()
+        .collect();
+    cells.retain_mut(|cell| {
+        let keeps = |(field, value): &(String, String)| {
+            cell.params
+                .iter()
+                .all(|(own, at)| own != field || at == value)
+        };
+        if !of_all.iter().all(keeps) {
+            return false;
+        }
+        for (field, value) in &mut cell.params {
+            let place = names(field, end, &all).filter(|place| is_settled(place));
+            let maker = place.and_then(|place| makers.iter().find(|(at, ..)| at == place));
+            if let Some((_, name, _)) = maker {
+                value.clone_from(name);
+            }
+        }
+        true
+    });
+    let mut seen = BTreeSet::new();
+    cells.retain(|cell| seen.insert((cell.params.clone(), cell.seed)));
+}
+
+/// The place whose field this is: `link.up.qdisc` is that of `up`.
+fn names<'a>(field: &str, end: &str, places: &'a [String]) -> Option<&'a String> {
+    let mut parts = field
+        .ends_with(end)
+        .then(|| field.split('.'))
+        .into_iter()
+        .flatten();
+    parts.find_map(|part| places.iter().find(|place| *place == part))
 }
 
 /// Whether a flow of this name asks a congestion control; if not, why.
@@ -125,8 +198,14 @@ struct Making<'a> {
 
 impl Instead for Making<'_> {
     fn queue(&mut self, at: &Interface, _: Setting<'_>) -> Option<Box<dyn Qdisc<Packet>>> {
-        let Prototypes { queues, asked, .. } = self.prototypes;
-        let maker = maker(queues, &at.name)?;
+        let Prototypes {
+            queues,
+            values,
+            asked,
+            ..
+        } = self.prototypes;
+        let value = || values.iter().find(|(spec, _)| *spec == at.qdisc);
+        let maker = maker(queues, &at.name).or_else(|| value().map(|(_, maker)| maker))?;
         let queue = asked.of(|py| {
             let object = maker.call1(py, (self.seed, &at.name))?;
             aqm::queue(py, object, asked.clone())

@@ -1,7 +1,7 @@
 //! Runs in the simulator, while Python goes on: other threads run, and Ctrl-C is heard.
 
 use crate::error;
-use crate::prototype::{Maker, Prototypes};
+use crate::prototype::{Maker, Prototypes, StandIn};
 use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -30,14 +30,15 @@ pub(crate) struct How {
 }
 
 /// Runs these of a scenario's runs, by their numbers, all without numbers. `prototypes` are links
-/// with the name of the AQM there and what makes one, and so flows with their congestion control.
+/// with the name of the AQM there and what makes one, flows with their congestion control, and
+/// queues' strings that stand for an AQM.
 #[pyfunction]
 #[pyo3(signature = (scenario, numbers, prototypes, jobs, series, progress))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     numbers: Option<Vec<usize>>,
-    prototypes: (Vec<Maker>, Vec<Maker>),
+    prototypes: (Vec<Maker>, Vec<Maker>, Vec<StandIn>),
     jobs: Option<NonZeroUsize>,
     series: bool,
     progress: Option<Py<PyAny>>,
@@ -53,11 +54,12 @@ pub(crate) fn run(
     let cells = cells.collect::<Option<Vec<Cell>>>();
     let mut cells =
         cells.ok_or_else(|| error::run(py, "the scenario has no run of that number"))?;
-    let (queues, controls) = prototypes;
-    let outcomes = if queues.is_empty() && controls.is_empty() {
+    let mut info = scenario.read.info.clone();
+    let (queues, controls, values) = &prototypes;
+    let outcomes = if queues.is_empty() && controls.is_empty() && values.is_empty() {
         outcomes(py, &Sim, &cells, &how)?
     } else {
-        let prototypes = Prototypes::new(py, queues, controls, &mut cells)?;
+        let prototypes = Prototypes::new(py, prototypes, &mut info, &mut cells)?;
         let outcomes = outcomes(py, &prototypes, &cells, &how);
         prototypes.raised()?;
         outcomes?
@@ -66,7 +68,7 @@ pub(crate) fn run(
     if results.is_empty() && !failures.is_empty() {
         return Err(error::run(py, &failures.join("\n")));
     }
-    Ok(Results::new(scenario.read.info.clone(), results, failures))
+    Ok(Results::new(info, results, failures))
 }
 
 /// Runs cells, signs their results, and lets Python go on meanwhile.

@@ -4,10 +4,10 @@
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch,
-    RecordBatchIterator, StringArray, UInt64Array,
+    Array as _, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -27,7 +27,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Takes a frame over. With `coded`, texts are numbers into a list of distinct ones.
+    /// Takes a frame over. With `coded`, texts are numbers into a list of distinct ones; those that
+    /// have an order are so always.
     pub(crate) fn of(frame: Frame, coded: bool) -> PyResult<Self> {
         let rows = frame.len();
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
@@ -38,11 +39,13 @@ impl Table {
             values,
         } in frame.columns
         {
+            let is_ordered = matches!(&values, Values::Text(words) if words.is_ordered());
             let array = array(values, coded);
             let told = [("unit", unit), ("meaning", meaning)];
             let told = told.into_iter().filter(|(_, text)| !text.is_empty());
             let told: BTreeMap<_, _> = told.map(|(key, text)| (key.to_owned(), text)).collect();
-            fields.push(Field::new(name, array.data_type().clone(), true).with_metadata(told));
+            let field = Field::new(name, array.data_type().clone(), true).with_metadata(told);
+            fields.push(field.with_dict_is_ordered(is_ordered));
             arrays.push(array);
         }
         let schema = Arc::new(Schema::new(fields));
@@ -67,9 +70,10 @@ fn array(values: Values, coded: bool) -> ArrayRef {
             let there = Some(there).filter(|there| there.null_count() > 0);
             Arc::new(Float64Array::new(ScalarBuffer::from(numbers), there))
         }
-        Values::Whole(numbers) => Arc::new(UInt64Array::from(numbers)),
+        Values::Whole(numbers) => Arc::new(Int64Array::from(numbers)),
+        Values::Seed(seeds) => Arc::new(UInt64Array::from(seeds)),
         Values::Switch(switches) => Arc::new(BooleanArray::from(switches)),
-        Values::Text(words) if coded => Arc::new(dictionary(&words)),
+        Values::Text(words) if coded || words.is_ordered() => Arc::new(dictionary(&words)),
         Values::Text(words) => Arc::new(words.iter().collect::<StringArray>()),
     }
 }
@@ -123,6 +127,7 @@ impl Table {
         let array = array.slice(0, rows);
         match array.data_type() {
             DataType::Float64 => objects(py, array.as_primitive::<Float64Type>().iter()),
+            DataType::Int64 => objects(py, array.as_primitive::<Int64Type>().iter()),
             DataType::UInt64 => objects(py, array.as_primitive::<UInt64Type>().iter()),
             DataType::Boolean => objects(py, array.as_boolean().iter()),
             DataType::Utf8 => objects(py, array.as_string::<i32>().iter()),

@@ -1,6 +1,7 @@
 """AQMs written in Python, at the border that the built-in ones have."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,33 @@ def test_the_limit_is_the_class_s(home: sojourn.Scenario) -> None:
     links = sojourn.run(home, queues={"down": Small}).links
     assert max(links["backlog_packets_mean"]) < 3
     assert links["dropped_packets"][1] > 0
+
+
+def test_a_class_is_a_value_of_the_axis(home: sojourn.Scenario) -> None:
+    queues = ["pfifo", Small, "codel"]
+    results = sojourn.sweep(home, {"dumbbell.qdisc": queues})
+    assert results.runs["dumbbell.qdisc"] == ["pfifo", "Small", "codel"]
+    down = [row["dropped_packets"] for row in results.links.rows() if row["link"] == "down"]
+    assert down[1] > down[0], "its limit is three packets"
+    assert "Small" in results.report().html
+    alone = sojourn.run(home, dumbbell__qdisc=Small)
+    assert alone.runs["digest"] == results.runs["digest"][1:2]
+    down_only = sojourn.sweep(home, {"dumbbell.down.qdisc": ["codel", Small]})
+    assert down_only.runs["dumbbell.down.qdisc"] == ["codel", "Small"]
+    with pytest.raises(TypeError, match="dumbbell.rtt=Small: an AQM is a value of a queue"):
+        sojourn.sweep(home, {"dumbbell.rtt": [Small]})
+
+
+def test_a_replaced_queue_is_swept_no_more(one_flow: Path) -> None:
+    """No row names a queue that did not run."""
+    results = sojourn.run(one_flow, queues={"down": Small}, duration="6s")
+    assert results.runs["down.aqm"] == ["Small"]
+    axes = {"dumbbell.down.qdisc": ["codel", "pie"], "dumbbell.up.qdisc": ["codel", "pie"]}
+    results = sojourn.sweep(
+        one_flow, axes, queues={"down": Small}, duration="6s", dumbbell__qdisc="pfifo"
+    )
+    assert results.runs["dumbbell.down.qdisc"] == ["Small", "Small"]
+    assert results.runs["dumbbell.up.qdisc"] == ["codel", "pie"]
 
 
 class Wrong(sojourn.Aqm):

@@ -57,6 +57,32 @@ def test_columns_say_their_unit_and_meaning(results: sojourn.Results) -> None:
         flows.unit("rtt")
 
 
+def test_figures_are_signed_and_have_one_type(home: sojourn.Scenario) -> None:
+    """A difference of two figures of unsigned integers was 18446744073709407203."""
+    results = sojourn.run(home, duration="3s")
+    frames = [table.to_pandas() for table in (results.runs, results.flows, results.links)]
+    for frame in frames:
+        unsigned = [name for name in frame if frame[name].dtype.kind == "u"]
+        assert unsigned == ["seed"]
+    for name in set(frames[0]) & set(frames[1]):
+        assert frames[0][name].dtype == frames[1][name].dtype, name
+    goodput = frames[1]["goodput_bps"]
+    assert (goodput.min() - goodput).min() < 0
+
+
+def test_swept_fields_are_ordered_and_options_are_numbers(home: sojourn.Scenario) -> None:
+    queues = ["pie", "fq_codel target 10ms", "codel"]
+    results = sojourn.sweep(home, {"dumbbell.qdisc": queues}, duration="3s")
+    for table in (results.runs, results.flows, results.links):
+        frame = table.to_pandas()
+        swept = frame["dumbbell.qdisc"]
+        assert swept.cat.ordered and list(swept.cat.categories) == queues
+        means = frame.groupby("dumbbell.qdisc", observed=True)["cell"].mean()
+        assert list(means.index) == queues
+        assert sorted(frame["dumbbell.qdisc.target_ms"].unique()) == [5.0, 10.0, 15.0]
+    assert results.runs["dumbbell.qdisc"] == queues
+
+
 def test_links_have_the_counts_of_their_queue(results: sojourn.Results) -> None:
     row = next(results.links.rows())
     assert row["link"] == "up"
