@@ -80,8 +80,8 @@ fn headings<T: Part>(columns: &[Column<T>]) -> impl Iterator<Item = String> {
 pub(crate) fn text(results: &[RunResult]) -> String {
     let mut text = runs(results).show();
     text += "\nInduced RTT: the measured round-trip time minus the base RTT: of the pings if there \
-             are any,\nelse of all connections; the mean of several flows. Utilisation, Dropped and \
-             Marked: of the\nlongest queue.\n";
+             are any,\nelse of all connections; the mean of several flows. Utilisation, Dropped \
+             and Marked: of the\nlongest queue.\n";
     if let [result] = results {
         let links = parts("link", &result.links, &links(), |_| Vec::new());
         let flows = parts("flow", &result.flows, &flows(), |flow| {

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// Rebuild a report from result folders; folders of one scenario are set side by side
 ///
 /// Worlds of the fidelity matrix (sim, kernel, live, kernel-tc) are also compared by figures of the
-/// whole run: which cells are within the tolerances and, with three worlds, whether TCP or the queue
-/// causes a difference. fidelity.html shows it, fidelity.csv has the figures.
+/// whole run: which cells are within the tolerances and, with three worlds, whether TCP or the
+/// queue causes a difference. fidelity.html shows it, fidelity.csv has the figures.
 ///
 /// A Flent data file is compared with the same test, simulated on the line that fits it (see
 /// `sojourn fit`).

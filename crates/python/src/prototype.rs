@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A link's or flow's name, the name of what stands there, and what makes one.
 pub(crate) type Maker = (String, String, Py<PyAny>);
 
-/// A queue's string that stands in a scenario for an AQM of Python's, the AQM's name, and what makes
-/// one.
+/// A queue's string that stands in a scenario for an AQM of Python's, the AQM's name, and what
+/// makes one.
 pub(crate) type StandIn = (String, String, Py<PyAny>);
 
 /// Asks Python, and keeps the first exception.
@@ -119,7 +119,8 @@ impl Prototypes {
 
 /// A field that is swept says nothing of a place that has something of Python's instead: where it
 /// is the field of that place, it has that name as its value; where it is the field of all places
-/// (`dumbbell.qdisc`), it keeps its first value for the others. Cells that are then the same are one.
+/// (`dumbbell.qdisc`), it keeps its first value for the others. Cells that are then the same
+/// are one.
 fn settle(cells: &mut Vec<Cell>, end: &str, makers: &[Maker], places: impl Fn(&Cell) -> Vec<&str>) {
     let Some(first) = cells.first().filter(|_| !makers.is_empty()) else {
         return;

@@ -195,7 +195,7 @@ mod tests {
         let list = [run(1, 7), run(2, 7), run(3, 9), run(4, 7)];
         assert_eq!(seeds(&list), [1, 3]);
         let said = repeated(&list).unwrap();
-        assert!(said.contains("2 of 4 runs went like one before"), "{said}");
+        assert!(said.contains("2 of 4 runs repeat an earlier one"), "{said}");
         assert_eq!(over_seeds(&list)[0]["distinct"], 2);
         let real = [run(1, 0), run(2, 0)];
         assert_eq!((seeds(&real), repeated(&real)), (vec![1, 2], None));

@@ -5,8 +5,8 @@
 //! the link is their bottleneck. Links that fill at the same time and have a flow in common are one
 //! bottleneck, as both hops of a parking lot are.
 //!
-//! A link's rate is that of its line, or of a shaper in its queue where that is lower; of a trace it
-//! is the mean. All stations of a radio share one medium. A host's own access link is the
+//! A link's rate is that of its line, or of a shaper in its queue where that is lower; of a trace
+//! it is the mean. All stations of a radio share one medium. A host's own access link is the
 //! bottleneck of one flow alone.
 //!
 //! Not here: changes of rates during a run, flows that do not take all they can get, and what
@@ -23,7 +23,8 @@ struct Shared {
     flows: Vec<usize>,
 }
 
-/// Groups of those `flows` of a cell (by index) that share a bottleneck, two flows at least in each.
+/// Groups of those `flows` of a cell (by index) that share a bottleneck, two flows at least in
+/// each.
 pub(crate) fn sharing(cell: &Cell, flows: &[usize]) -> Vec<Vec<usize>> {
     let mut shared = crossed(cell, flows);
     let access = cell.network.access.map(|rate| rate.as_bps() as f64);
