@@ -104,7 +104,7 @@ fn imports(files: &Files<'_>, module: &Path, file: &File<'_>) -> BTreeSet<Path> 
         .filter(|(_, name, is_pub)| !(*is_pub && passed_on(name)));
     let used = used.map(|(path, ..)| path.clone());
     let named = used.chain(paths(&file.code));
-    let found = named.filter_map(|path| resolve(files, absolute(files, module, &path)?, 0));
+    let found = named.filter_map(|path| resolve(files, &absolute(files, module, &path)?, 0));
     found.filter(|found| found != module).collect()
 }
 
@@ -129,7 +129,7 @@ fn absolute(files: &Files<'_>, module: &[String], path: &[String]) -> Option<Pat
 }
 
 /// The file that has what a path names, through those that pass it on.
-fn resolve(files: &Files<'_>, path: Path, depth: usize) -> Option<Path> {
+fn resolve(files: &Files<'_>, path: &[String], depth: usize) -> Option<Path> {
     let length = (0..=path.len())
         .rev()
         .find(|&n| files.contains_key(&path[..n]))?;
@@ -140,7 +140,7 @@ fn resolve(files: &Files<'_>, path: Path, depth: usize) -> Option<Path> {
     for (used, alias, _) in &files[module].uses {
         if alias == name {
             let to = absolute(files, module, used)?;
-            return resolve(files, [&to, below].concat(), depth + 1);
+            return resolve(files, &[&to, below].concat(), depth + 1);
         }
         if alias == "*"
             && let Some(to) = absolute(files, module, &used[..used.len() - 1])
