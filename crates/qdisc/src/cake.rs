@@ -531,8 +531,13 @@ impl<P: Packet, C: Pace> Qdisc<P> for Cake<P, C> {
             ),
         ]);
         own.extend(self.sizes.fields());
-        let tins = self.params.diffserv.shown().iter();
-        let tins = tins.map(|&index| self.tin_report(index)).collect();
+        let tins = self
+            .params
+            .diffserv
+            .shown()
+            .iter()
+            .map(|&index| self.tin_report(index))
+            .collect();
         own.push(Field::new("tins", Value::Groups(tins)));
         let part = self.clock.part();
         own.extend(part.map(|rate| int("share_rate", rate.bytes_per_sec())));

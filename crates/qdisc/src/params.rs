@@ -447,8 +447,9 @@ impl TbfParams {
     /// Size on the link of a packet of `len` bytes.
     pub(crate) fn size(&self, len: u64) -> u64 {
         // At least zero: a negative overhead may exceed a short packet.
-        let framed = len.saturating_add_signed(self.overhead.into());
-        let framed = framed.max(self.mpu.into());
+        let framed = len
+            .saturating_add_signed(self.overhead.into())
+            .max(self.mpu.into());
         if self.atm {
             framed.div_ceil(48).saturating_mul(53)
         } else {

@@ -233,8 +233,10 @@ impl<P: Packet, A: Aqm<Params: AqmParams>> Qdisc<P> for SingleQueue<P, A> {
             ..self.counters
         };
         let own = self.aqm.statistics(&self.state, &self.counters, now);
-        let steering = self.aqm.steering();
-        let steering = steering.map(|status| (status.target, status.statistics(Some(now))));
+        let steering = self
+            .aqm
+            .steering()
+            .map(|status| (status.target, status.statistics(Some(now))));
         let accounts = (&counters, self.backlog);
         Report::policed(self.spec().as_ref(), accounts, own, steering)
     }

@@ -226,8 +226,9 @@ impl Qdisc<Packet> for Labelling {
     }
 
     fn adopt(&mut self, held: Vec<(Time, Packet)>, counters: Counters) {
-        let held = held.into_iter();
-        let held = held.map(|(arrived, packet)| (arrived, self.labels.label(packet)));
+        let held = held
+            .into_iter()
+            .map(|(arrived, packet)| (arrived, self.labels.label(packet)));
         self.queue.adopt(held.collect(), counters);
     }
 }

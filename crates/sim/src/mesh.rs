@@ -286,8 +286,10 @@ impl Mesh {
         now: Time,
         mail: &mut VecDeque<Mail>,
     ) -> bool {
-        let of_flow = packet.told_to().is_none();
-        let of_flow = of_flow.then(|| (packet, self.ends(packet.way)));
+        let of_flow = packet
+            .told_to()
+            .is_none()
+            .then(|| (packet, self.ends(packet.way)));
         let waits = self.aodv(now, mail, |aodv, out| aodv.failed(link, of_flow, now, out));
         waits.unwrap_or(false)
     }

@@ -254,8 +254,10 @@ impl Packet {
             u64::from(s.seq) << 32 | u64::from(s.ack),
             u64::from(s.window) << 32 | u64::from(s.payload) << 16 | u64::from(s.flags.bits()),
         ];
-        let blocks = s.sack_blocks().iter();
-        let blocks = blocks.map(|block| u64::from(block.start) << 32 | u64::from(block.end));
+        let blocks = s
+            .sack_blocks()
+            .iter()
+            .map(|block| u64::from(block.start) << 32 | u64::from(block.end));
         words
             .into_iter()
             .chain(blocks)

@@ -63,8 +63,9 @@ impl RunResult {
         flows: impl IntoIterator<Item = FlowRecorder>,
     ) -> Self {
         let names = cell.network.link_names().into_iter().map(str::to_owned);
-        let links = links.into_iter();
-        let links = links.map(|(recorder, report)| -> LinkResult { recorder.finish(report) });
+        let links = links
+            .into_iter()
+            .map(|(recorder, report)| -> LinkResult { recorder.finish(report) });
         let flows: Vec<_> = (cell.flows.iter().zip(flows))
             .map(|(flow, recorder)| (flow.name.clone(), recorder.finish(flow)))
             .collect();

@@ -76,8 +76,9 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
             flow.deficit += self.policy.quantum(share, quantum);
             return self.append(id, Turn::Old);
         }
-        let rounds = debt.div_ceil(quantum * u64::from(share));
-        let rounds = rounds.min(SLOTS as u64 - 1);
+        let rounds = debt
+            .div_ceil(quantum * u64::from(share))
+            .min(SLOTS as u64 - 1);
         flow.deficit += self.policy.quantum(share, rounds * quantum);
         flow.turn = Turn::InDebt;
         if self.debts.waiting == 0 {

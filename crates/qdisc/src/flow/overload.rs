@@ -20,9 +20,12 @@ impl<P: Packet, A: Aqm, F: FlowPolicy> FlowQueue<P, A, F> {
     #[cold]
     pub(crate) fn fattest(&mut self) -> Option<(u32, u64)> {
         if !self.fattest.is_active() {
-            let held = self.flows.iter().enumerate();
-            let held = held.filter(|(_, flow)| flow.count > 0);
-            let held = held.map(|(id, flow)| (id as u32, flow.bytes));
+            let held = self
+                .flows
+                .iter()
+                .enumerate()
+                .filter(|(_, flow)| flow.count > 0)
+                .map(|(id, flow)| (id as u32, flow.bytes));
             self.fattest.start(self.flows.len(), held);
         }
         self.fattest.first()

@@ -9,8 +9,11 @@ use core::fmt::Write;
 
 /// All disciplines, a line each.
 pub fn list() -> String {
-    let width = catalogue().iter().map(|kind| kind.name.len()).max();
-    let width = width.unwrap_or(0);
+    let width = catalogue()
+        .iter()
+        .map(|kind| kind.name.len())
+        .max()
+        .unwrap_or(0);
     catalogue().iter().fold(String::new(), |mut out, kind| {
         let _ = writeln!(out, "{:width$}  {}", kind.name, kind.summary);
         out

@@ -145,8 +145,9 @@ impl Schedule {
                 Some(_) => 0,
                 None => classes[parent as usize].level - 1,
             };
-            let turns = Some(class.rate).filter(|rate| !rate.is_zero());
-            let turns = turns.unwrap_or_else(|| of_siblings(parent));
+            let turns = Some(class.rate)
+                .filter(|rate| !rate.is_zero())
+                .unwrap_or_else(|| of_siblings(parent));
             classes.push(Class::new(parent, level, [assured, class.most()], turns));
         }
         let mut lines = LEVELS as u32;

@@ -179,8 +179,9 @@ impl TreeSpec {
 
     /// The queue that a leaf is to have, by its number in the schedule, and what it is called.
     pub(super) fn leaf(&self, number: u32) -> (&Spec, &str) {
-        let class = number.checked_sub(OWN);
-        let class = class.map(|number| &self.classes[number as usize]);
+        let class = number
+            .checked_sub(OWN)
+            .map(|number| &self.classes[number as usize]);
         let queue = class.and_then(|class| class.queue).unwrap_or_default();
         let called = class.map_or("others", |class| &class.name);
         (&self.queues[usize::from(queue)], called)

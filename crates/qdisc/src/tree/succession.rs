@@ -26,8 +26,7 @@ pub(super) struct Origin {
 
 impl Origin {
     fn of(spec: &TreeSpec, before: &Arc<TreeSpec>) -> Self {
-        let listed = spec.same(before);
-        let listed = listed.map(|(new, was)| (new + OWN, was + OWN));
+        let listed = spec.same(before).map(|(new, was)| (new + OWN, was + OWN));
         let mut same: Vec<_> = listed.chain([(LINK, LINK), (OTHERS, OTHERS)]).collect();
         same.sort_unstable();
         let is_other = |&&(new, was): &&(u32, u32)| spec.leaf(new).0 != before.leaf(was).0;
@@ -57,8 +56,10 @@ impl<P: Packet + 'static> Tree<P> {
 
     /// Takes over the classes of `old` that are still there, and all that was held.
     pub(crate) fn follow(&mut self, old: &mut Self, now: Time) {
-        let known = self.origin.take();
-        let known = known.filter(|origin| Arc::ptr_eq(&origin.before, &old.spec));
+        let known = self
+            .origin
+            .take()
+            .filter(|origin| Arc::ptr_eq(&origin.before, &old.spec));
         let origin = known.unwrap_or_else(|| Origin::of(&self.spec, &old.spec));
         for &number in &origin.others {
             self.leaves[number as usize].is_outdated = true;

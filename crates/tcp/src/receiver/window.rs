@@ -147,8 +147,10 @@ impl Window {
         }
         // A segment in order still waits for the app now.
         let waiting = if in_order { u64::from(len) } else { 0 };
-        let room = self.space(gaps + waiting, unread).min(self.clamp);
-        let room = room.saturating_sub(self.earned);
+        let room = self
+            .space(gaps + waiting, unread)
+            .min(self.clamp)
+            .saturating_sub(self.earned);
         self.earned += room.min(2 * u64::from(self.mss.max(len)));
         room > 0
     }
@@ -210,8 +212,9 @@ impl Window {
             let window = u128::from(base) + 2 * grow;
             let mss = u64::from(self.mss);
             let wanted = window / u128::from(mss) * u128::from(reckoned(mss));
-            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX);
-            let wanted = wanted.min(self.buffer_max);
+            let wanted = u64::try_from(wanted)
+                .unwrap_or(u64::MAX)
+                .min(self.buffer_max);
             if wanted > self.buffer {
                 self.buffer = wanted;
                 self.clamp = wanted / 2;
