@@ -1,6 +1,7 @@
 //! What a packet takes of a host's memory, as Linux counts it (`skb->truesize`): the unit of
 //! `memory_limit` and `memlimit`.
-//! Source: Linux 6.1, `__alloc_skb`, `SKB_TRUESIZE`, `sk_page_frag_refill`; sizes of a 64-bit machine.
+//! Source: Linux 6.1, `__alloc_skb`, `SKB_TRUESIZE`, `sk_page_frag_refill`; sizes of a 64-bit
+//! machine.
 //!
 //! Not here: what a driver's receive buffers add to packets that come from a card. Those sizes are
 //! the card's, not the protocol's.

@@ -3,8 +3,8 @@
 //!
 //! [`BridgeFile`] is its file, with the [`Subscribers`] behind its interfaces. [`Fleet`] runs a
 //! bridge for each pair, on a thread of its own, and has running ones follow their file;
-//! [`Control`] takes requests at a Unix socket, among them captures, and [`Metrics`] shows over HTTP
-//! what is counted. Nothing here is on the path of frames: what a bridge is to do it is told
+//! [`Control`] takes requests at a Unix socket, among them captures, and [`Metrics`] shows over
+//! HTTP what is counted. Nothing here is on the path of frames: what a bridge is to do it is told
 //! through its [`Remote`](sojourn_bridge::Remote).
 //!
 //! Not here: arguments and output (see `cli`).
