@@ -26,9 +26,9 @@ help:
 	@echo 'make count   instructions per packet under valgrind, the figure for a busy machine'
 	@echo 'make dash    a real DASH player through the live bridge, as root (about 34 min)'
 	@echo 'make build   the program, target/release/sojourn'
-	@echo 'make package a Debian package of it, target/package/sojourn_*.deb'
-	@echo 'make fresh   that package tried on a fresh Debian 12, as root'
-	@echo 'make static  the program for any Linux, without libraries, target/package/sojourn-*.tar.gz'
+	@echo 'make package Debian packages of it and of sojourn-bridge, target/package/*.deb'
+	@echo 'make fresh   those packages tried on a fresh Debian 12, as root'
+	@echo 'make static  both programs for any Linux, no libraries, target/package/sojourn-*.tar.gz'
 	@echo 'make lint    format and lints only'
 	@echo 'make deny    licences and duplicates of dependencies (needs cargo-deny)'
 	@echo 'make doc     the API documentation, target/doc/sojourn_qdisc/index.html'
@@ -39,16 +39,18 @@ build:
 
 package: build
 	@scripts/setup package
-	@scripts/package $(SOJOURN)
+	$(CARGO) build --release --locked -p sojourn-gateway
+	@scripts/package $(SOJOURN) $(SOJOURN)-bridge
 
 fresh: package
 	@scripts/setup fresh
-	@scripts/fresh "$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn_*.deb)"
+	@scripts/fresh "$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn_*.deb)" \
+		"$$(realpath $${CARGO_TARGET_DIR:-target}/package/sojourn-bridge_*.deb)"
 
 static:
 	@scripts/setup static
-	$(CARGO) build --release --locked --target $(MUSL) -p sojourn-cli
-	@scripts/static pack $(STATIC)/release/sojourn
+	$(CARGO) build --release --locked --target $(MUSL) -p sojourn-cli -p sojourn-gateway
+	@scripts/static pack $(STATIC)/release/sojourn $(STATIC)/release/sojourn-bridge
 
 # By a profile of its own: to optimise while linking takes longer than the demo.
 demo:
@@ -75,7 +77,7 @@ test: lint
 	$(DEBUG)/examples/fq_codel
 	$(DEBUG)/examples/own_aqm
 	@scripts/setup package
-	@scripts/package $(DEBUG)/sojourn
+	@scripts/package $(DEBUG)/sojourn $(DEBUG)/sojourn-bridge
 	@scripts/setup static
 	$(CARGO) build --quiet --locked --profile plain --target $(MUSL) -p sojourn-cli
 	@scripts/static check $(STATIC)/plain/sojourn $(DEBUG)/sojourn

@@ -1,19 +1,19 @@
 //! `sojourn check`: validates a scenario or a bridge's file and prints what it means.
 
-mod bridge;
 mod json;
 
 use crate::reproduce::claims_of;
-use crate::table::Table;
 use crate::worlds;
 use crate::{Overrides, WRONG_INPUT, WrongInput, print};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use sojourn_scenario::{Problems, named_text};
+use sojourn_gateway::Table;
+use sojourn_gateway::check::{Show, check_bridge, check_subscribers, counted, rate, told};
+use sojourn_scenario::named_text;
 use sojourn_service::{BridgeFile, Subscribers};
 use sojourn_study::Study;
-use sojourn_units::{Time, show_rate, show_span};
-use sojourn_world::{Cell, LineRate, Transport};
+use sojourn_units::{Time, show_span};
+use sojourn_world::{Cell, Transport};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -91,12 +91,14 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     if let Ok((name, text)) = &read
         && Subscribers::is_meant(text)
     {
-        return bridge::check_subscribers(args, name, text);
+        args.no_overrides("a file of subscribers")?;
+        return check_subscribers(name, text, args.show());
     }
     if let Ok((_, text)) = &read
         && BridgeFile::is_meant(text)
     {
-        return bridge::check_bridge(args, file);
+        args.no_overrides("a bridge's file")?;
+        return check_bridge(file, args.show());
     }
     if let Ok((_, text)) = &read
         && Study::is_meant(text)
@@ -104,7 +106,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         return check_study(args, file);
     }
     let read = read.and_then(|(name, text)| args.overrides.parse(&name, &text, file));
-    let Some(scenario) = args.told(read)? else {
+    let Some(scenario) = told(read, args.show())? else {
         return Ok(WRONG_INPUT);
     };
     if args.schema.is_some() {
@@ -154,22 +156,14 @@ impl CheckArgs {
         bail!(WrongInput(message))
     }
 
-    /// What was read; of a wrong file its problems are printed where programs want to have them,
-    /// and there is nothing.
-    fn told<T>(&self, read: Result<T, Problems>) -> anyhow::Result<Option<T>> {
-        match read {
-            Err(problems) if self.json => {
-                print(&json::problems(&problems))?;
-                Ok(None)
-            }
-            read => Ok(Some(read?)),
-        }
+    const fn show(&self) -> Show {
+        Show::of(self.json, self.schema.is_some())
     }
 }
 
 fn check_study(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
     args.no_overrides("a study")?;
-    let Some(study) = args.told(Study::load_file(file, &worlds::names()))? else {
+    let Some(study) = told(Study::load_file(file, &worlds::names()), args.show())? else {
         return Ok(WRONG_INPUT);
     };
     if args.json {
@@ -180,20 +174,6 @@ fn check_study(args: &CheckArgs, file: &Path) -> anyhow::Result<u8> {
         print(&(text + &claims_of(&study)))?;
     }
     Ok(0)
-}
-
-fn rate(rate: Option<&LineRate>) -> String {
-    match rate {
-        Some(LineRate::Infinite) => "unlimited".to_owned(),
-        Some(LineRate::Fixed(rate)) => show_rate(*rate),
-        Some(LineRate::Trace(_)) => "trace".to_owned(),
-        None => "-".to_owned(),
-    }
-}
-
-fn counted(number: usize, word: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {word}{s}")
 }
 
 fn grid(cells: &[Cell]) -> Table {

@@ -3,14 +3,14 @@
 use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::signal::stop_on_signal;
-use crate::table::Table;
 use crate::worlds::{self, Row, Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, SQUARES, Square, Summary};
+use sojourn_gateway::Table;
+use sojourn_gateway::stop_on_signal;
 use sojourn_live::Queues;
 use sojourn_scenario::read_text;
 use sojourn_world::Cell;

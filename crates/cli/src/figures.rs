@@ -2,7 +2,7 @@
 //!
 //! Titles, units and values are those of the list (`world::figure`).
 
-use crate::table::Table;
+use sojourn_gateway::Table;
 use sojourn_units::Unit;
 use sojourn_world::RunResult;
 use sojourn_world::figure::{Aggregate, FlowResult, LinkResult, Part, Row, Statistic};

@@ -3,8 +3,6 @@
 use crate::out::check_out;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::signal::stop_on_signal;
-use crate::table::Table;
 use crate::worlds::{Setup, WORLDS};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
@@ -14,6 +12,8 @@ use sojourn_batch::{Results, clear};
 use sojourn_fit::{
     DOWN, Figures, Fit, FitError, Grade, MOST_ROUNDS, Measurement, UP, name, read_flent, run_of,
 };
+use sojourn_gateway::Table;
+use sojourn_gateway::stop_on_signal;
 use sojourn_scenario::{Options, Scenario};
 use sojourn_units::Unit;
 use sojourn_world::WorldError;

@@ -1,9 +1,9 @@
 //! `sojourn kernel`: kernels for guests, and programs in a guest.
 
-use crate::signal::stop_on_signal;
 use crate::{FAILED, INTERRUPTED, WRONG_INPUT, print};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use sojourn_gateway::stop_on_signal;
 use sojourn_kernel::{Image, Job, KernelError, Machine, Output, Roles, Store, Version};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

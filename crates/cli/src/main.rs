@@ -5,19 +5,14 @@
 #![forbid(unsafe_code)]
 
 mod advise;
-mod bridge;
 mod check;
-mod connection;
-mod ctl;
 mod export;
 mod fidelity;
 mod figures;
 mod fit;
 mod kernel;
-mod manual;
 mod merge;
 mod out;
-mod outcome;
 mod overrides;
 mod pcap;
 mod progress;
@@ -27,16 +22,14 @@ mod reproduce;
 mod rtt;
 mod run;
 mod shard;
-mod signal;
-mod table;
 mod top;
 mod verify;
 mod worlds;
 
-use clap::{Parser, Subcommand};
-use outcome::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, print, refuse};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use overrides::Overrides;
-use std::io::{ErrorKind, Write as _};
+use sojourn_gateway as gateway;
+use sojourn_gateway::{FAILED, INTERRUPTED, WRONG_INPUT, WrongInput, exit, print};
 use std::process::ExitCode;
 
 /// One scenario, three worlds: the same queue code simulated, on real packets, in a real kernel.
@@ -71,12 +64,12 @@ enum Command {
     Advise(advise::AdviseArgs),
     Qdisc(qdisc::QdiscArgs),
     Rtt(rtt::RttArgs),
-    Bridge(Box<bridge::BridgeArgs>),
-    Ctl(ctl::CtlArgs),
+    Bridge(Box<gateway::BridgeArgs>),
+    Ctl(gateway::CtlArgs),
     Top(top::TopArgs),
     Kernel(kernel::KernelArgs),
-    Completions(manual::CompletionsArgs),
-    Man(manual::ManArgs),
+    Completions(gateway::CompletionsArgs),
+    Man(gateway::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -92,31 +85,12 @@ fn main() -> ExitCode {
         Command::Advise(args) => advise::advise(&args),
         Command::Qdisc(args) => qdisc::qdisc(&args),
         Command::Rtt(args) => rtt::rtt(&args),
-        Command::Bridge(args) => bridge::bridge(&args),
-        Command::Ctl(args) => ctl::ctl(&args),
+        Command::Bridge(args) => gateway::bridge(&args),
+        Command::Ctl(args) => gateway::ctl(&args),
         Command::Top(args) => top::top(&args),
         Command::Kernel(args) => kernel::kernel(args),
-        Command::Completions(args) => manual::completions(&args),
-        Command::Man(args) => manual::man(&args),
+        Command::Completions(args) => gateway::completions(&args, Cli::command()),
+        Command::Man(args) => gateway::man(&args, Cli::command()),
     };
-    match result {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            let closed = |cause: &(dyn std::error::Error + 'static)| {
-                let io = cause.downcast_ref::<std::io::Error>();
-                io.is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
-            };
-            // `sojourn check FILE | head` has shown what was wanted.
-            if error.chain().any(closed) {
-                return ExitCode::SUCCESS;
-            }
-            if let Some(problems) = error.downcast_ref() {
-                return ExitCode::from(refuse(problems));
-            }
-            // Whoever would read it may be gone.
-            let _ = writeln!(std::io::stderr(), "sojourn: {error:#}");
-            let wrong = error.is::<WrongInput>();
-            ExitCode::from(if wrong { WRONG_INPUT } else { FAILED })
-        }
-    }
+    exit(result)
 }

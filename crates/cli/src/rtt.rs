@@ -1,11 +1,11 @@
 //! `sojourn rtt`: round-trip times between two points from captures made there.
 
 use crate::figures::plain;
-use crate::table::Table;
 use crate::{FAILED, WrongInput, print};
 use clap::Args;
 use serde_json::{Value, json};
 use sojourn_capture::{Reader, Record, unpacked};
+use sojourn_gateway::Table;
 use sojourn_units::{Span, Time, parse_span};
 use sojourn_wire::{FlowKey, Network, identity, parse, protocol};
 use sojourn_world::{PacketMatcher, PacketPairs, Passage};

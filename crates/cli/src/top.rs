@@ -1,33 +1,11 @@
-//! `sojourn top`: what a running bridge does, on the terminal and as a recording.
-#![allow(clippy::disallowed_methods, reason = "the user watches in real time")]
+//! `sojourn top` with `--record`: the samples of a running bridge as a Parquet table.
 
-mod page;
-mod record;
-mod sample;
-mod screen;
-mod view;
-
-use crate::connection::Connection;
-use crate::signal::on_signals;
-use crate::{WrongInput, print};
-use anyhow::Context as _;
+use crate::WrongInput;
 use clap::Args;
-use record::Recorder;
-use sample::Sample;
-use screen::{Screen, give_back};
-use serde_json::{Value, json};
-use sojourn_service::{CONTROL, Order as FlowOrder};
+use sojourn_gateway::top::{self, COLUMNS, Field, Kind, Record, Recording, TopArgs as Watching};
+use sojourn_report as report;
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
-use view::{Asked, View};
-
-/// How often the bridge is asked.
-const PERIOD: Duration = Duration::from_millis(100);
+use std::path::{Path, PathBuf};
 
 /// Watch a running bridge: rates, delays, drops, marks and the first flows, ten times a second
 ///
@@ -41,162 +19,63 @@ const PERIOD: Duration = Duration::from_millis(100);
   sojourn top --pair wan --record evening.parquet
   sojourn top --record minute.parquet --seconds 60 </dev/null | cat")]
 pub(crate) struct TopArgs {
-    /// The bridge's control socket
-    #[arg(long, value_name = "PATH", default_value = CONTROL)]
-    socket: PathBuf,
-
-    /// The pair of interfaces that is meant, of a bridge with several [default: all]
-    #[arg(long, value_name = "NAME")]
-    pair: Option<String>,
+    #[command(flatten)]
+    watching: Watching,
 
     /// Write all samples to this file, as a Parquet table; it is there when the program ends
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-
-    /// End after so many seconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-
-    /// Flows of each direction that are shown and recorded, the first by what they are sorted by
-    #[arg(long, value_name = "N", default_value_t = 20,
-          value_parser = clap::value_parser!(u64).range(1..=100))]
-    flows: u64,
 }
 
-impl TopArgs {
-    /// As the bridge reads it.
-    fn request(&self) -> Value {
-        json!({"command": "top", "pair": self.pair, "flows": self.flows})
+/// A value as Parquet tables have it.
+fn field<'a>(field: &Field<'a>) -> report::Field<'a> {
+    match *field {
+        Field::Empty => report::Field::Empty,
+        Field::Text(text) => report::Field::Text(text),
+        Field::Count(count) => report::Field::Count(count),
+        Field::Number(number) => report::Field::Number(number),
+        Field::Time(time) => report::Field::Time(time),
     }
 }
 
-type Samples = Receiver<anyhow::Result<Sample>>;
+/// A Parquet table of samples.
+struct Parquet(report::Recording);
 
-/// Asks from now on, on a thread of its own, so that no key waits for a bridge that does not
-/// answer. What the other side has not taken yet is left out.
-fn watch(
-    mut connection: Connection,
-    mut request: Value,
-) -> anyhow::Result<(Samples, Sender<FlowOrder>)> {
-    let (sender, samples) = sync_channel(8);
-    let (ordering, orders) = channel::<FlowOrder>();
-    let thread = thread::Builder::new().name("samples".into());
-    let ask = move || {
-        let mut due = Instant::now() + PERIOD;
-        loop {
-            thread::sleep(due.saturating_duration_since(Instant::now()));
-            due = (due + PERIOD).max(Instant::now());
-            if let Some(order) = orders.try_iter().last() {
-                request["order"] = order.word().into();
-            }
-            let sample = connection.ask(&request).and_then(Sample::read);
-            let is_last = sample.is_err();
-            if sender.send(sample).is_err() || is_last {
-                return;
-            }
-        }
-    };
-    thread.spawn(ask).context("start the thread that asks")?;
-    Ok((samples, ordering))
-}
-
-/// What is under way.
-struct Session {
-    samples: Samples,
-    recorder: Option<Recorder>,
-    stop: Arc<AtomicBool>,
-    end: Option<Instant>,
-}
-
-impl Session {
-    fn is_over(&self) -> bool {
-        let end = self.end.is_some_and(|end| Instant::now() >= end);
-        end || self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The next sample, recorded, if one comes before `patience` is over.
-    fn next(&mut self, patience: Duration) -> anyhow::Result<Option<Sample>> {
-        let sample = match self.samples.recv_timeout(patience) {
-            Ok(sample) => sample.context("the bridge answers no more")?,
-            // The thread that asks has said why it ends.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
-        };
-        if let Some(recorder) = &mut self.recorder {
-            recorder.add(&sample).context("--record")?;
-        }
-        Ok(Some(sample))
-    }
-
-    /// Records to the end.
-    fn record(&mut self) -> anyhow::Result<()> {
-        while !self.is_over() {
-            self.next(PERIOD)?;
-        }
-        Ok(())
-    }
-
-    /// Shows, and records beside it, to the end.
-    fn show(&mut self, mut view: View, ordering: &Sender<FlowOrder>) -> anyhow::Result<()> {
-        let mut screen = Screen::open().context("the terminal")?;
-        let mut heard = Instant::now();
-        while !self.is_over() {
-            while let Some(sample) = self.next(Duration::ZERO)? {
-                heard = Instant::now();
-                view.add(sample);
-            }
-            view.silence = heard.elapsed().as_secs();
-            let drawn = screen.draw(|frame| page::draw(frame, &mut view));
-            drawn.context("the terminal")?;
-            let Some(key) = Screen::key(PERIOD / 2).context("the terminal")? else {
-                continue;
+impl Parquet {
+    fn begin(file: &Path) -> anyhow::Result<Box<dyn Recording>> {
+        let column = |(name, kind): (&'static str, Kind)| {
+            let kind = match kind {
+                Kind::Text => report::Kind::Text,
+                Kind::Count => report::Kind::Count,
+                Kind::Number => report::Kind::Number,
+                Kind::Time => report::Kind::Time,
             };
-            match view.press(key) {
-                Asked::Nothing => {}
-                // A bridge that is gone needs to know nothing.
-                Asked::Order => drop(ordering.send(view.order)),
-                Asked::End => break,
-            }
-        }
-        Ok(())
+            (name, kind)
+        };
+        let table = report::Recording::begin(file, &COLUMNS.map(column))?;
+        Ok(Box::new(Self(table)))
+    }
+}
+
+impl Recording for Parquet {
+    fn row(&mut self, fields: &[Field<'_>]) -> anyhow::Result<()> {
+        let fields: Vec<report::Field<'_>> = fields.iter().map(field).collect();
+        Ok(self.0.row(&fields)?)
+    }
+
+    fn finish(self: Box<Self>) -> anyhow::Result<u64> {
+        Ok(self.0.finish()?)
     }
 }
 
 pub(crate) fn top(args: &TopArgs) -> anyhow::Result<u8> {
-    let is_terminal = io::stdout().is_terminal();
-    if !is_terminal && args.record.is_none() {
+    let record = args.record.as_deref().map(|file| Record {
+        file,
+        open: Parquet::begin,
+    });
+    if record.is_none() && !io::stdout().is_terminal() {
         let message = "there is no terminal to draw on: give `--record FILE` to record only";
         return Err(WrongInput(message.into()).into());
     }
-    let mut connection = Connection::open(&args.socket)?;
-    let first = Sample::read(connection.ask(&args.request())?)?;
-    let recorder = args.record.as_deref().map(Recorder::begin);
-    let mut recorder = recorder.transpose().context("--record")?;
-    if let Some(recorder) = &mut recorder {
-        recorder.add(&first).context("--record")?;
-    }
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let last = if is_terminal { give_back } else { || {} };
-    on_signals(move || flag.store(true, Ordering::Relaxed), last)?;
-    let end = args.seconds.map(Duration::from_secs);
-    let (samples, ordering) = watch(connection, args.request())?;
-    let mut session = Session {
-        samples,
-        recorder,
-        stop,
-        end: end.and_then(|end| Instant::now().checked_add(end)),
-    };
-    let ended = if is_terminal {
-        session.show(View::new(first), &ordering)
-    } else {
-        session.record()
-    };
-    if let (Some(recorder), Some(path)) = (session.recorder, &args.record) {
-        let (samples, rows) = recorder.finish().context("--record")?;
-        print(&format!(
-            "{}: {samples} samples, {rows} rows\n",
-            path.display()
-        ))?;
-    }
-    ended.map(|()| 0)
+    top::top(&args.watching, record.as_ref())
 }

@@ -46,7 +46,7 @@ pub use reading::{Reading, reading};
 pub use recording::{Field, Kind, Recording};
 pub use seeds::{OverSeeds, repeated};
 pub use shards::{Joined, join};
-pub use show::significant;
+pub use sojourn_units::significant;
 pub use stored::{Finished, Rest, Runs};
 pub use summary::{FORMAT, summary_json};
 pub use table::write_table;

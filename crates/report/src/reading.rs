@@ -4,7 +4,8 @@ use crate::agreement::{Agreement, Comparison, agreement_of};
 use crate::headline::{Headline, headlines};
 use crate::labels::Labels;
 use crate::seeds::OverSeeds;
-use crate::show::{Show, ms, ms_to, percent, rate, significant};
+use crate::show::{Show, ms, ms_to, percent, rate};
+use sojourn_units::significant;
 use sojourn_world::{RunResult, WorldName};
 
 /// Sentences about one world, or about the whole.

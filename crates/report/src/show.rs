@@ -1,18 +1,6 @@
 //! Numbers for people.
 
-/// `x` with so many significant digits, without an exponent.
-pub fn significant(x: f64, digits: i32) -> String {
-    if x == 0.0 || !x.is_finite() {
-        return format!("{x:.0}");
-    }
-    let decimals = digits - 1 - libm::log10(x.abs()).floor() as i32;
-    if decimals > 0 {
-        format!("{x:.*}", decimals.min(6) as usize)
-    } else {
-        let unit = libm::exp10(f64::from(-decimals));
-        format!("{:.0}", (x / unit).round() * unit)
-    }
-}
+use sojourn_units::significant;
 
 /// How a figure is shown, with so many significant digits.
 pub(crate) type Show = fn(f64, i32) -> String;

@@ -7,7 +7,7 @@
 //! HTTP what is counted. Nothing here is on the path of frames: what a bridge is to do it is told
 //! through its [`Remote`](sojourn_bridge::Remote).
 //!
-//! Not here: arguments and output (see `cli`).
+//! Not here: arguments and output (see `gateway`).
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,

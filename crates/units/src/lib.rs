@@ -16,6 +16,7 @@ mod excerpt;
 mod forward;
 mod notation;
 mod rate;
+mod significant;
 mod time;
 mod unit;
 mod words;
@@ -25,5 +26,6 @@ pub use notation::{
     UnitError, parse_rate, parse_size, parse_span, show_rate, show_size, show_span,
 };
 pub use rate::{Rate, TxClock, TxPace};
+pub use significant::significant;
 pub use time::{Span, Time};
 pub use unit::{Unit, typeset};

@@ -1,8 +1,8 @@
 //! Which choice, and why, from the results.
 
 use super::line::{Choice, Line};
-use crate::table::Table;
 use sojourn_fit::{DOWN, UP};
+use sojourn_gateway::Table;
 use sojourn_units::Unit;
 use sojourn_world::RunResult;
 use sojourn_world::figure::Statistic;

@@ -1,9 +1,8 @@
-//! `sojourn completions` and `sojourn man`: what packages install beside the program, made from
-//! its own arguments.
+//! `completions` and `man`: what packages install beside a program, made from its own arguments.
 
-use crate::{Cli, WrongInput};
+use crate::{WrongInput, print};
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ use std::path::PathBuf;
   sojourn completions bash > /etc/bash_completion.d/sojourn
   sojourn completions zsh > ~/.zfunc/_sojourn
   sojourn completions fish > ~/.config/fish/completions/sojourn.fish")]
-pub(crate) struct CompletionsArgs {
+pub struct CompletionsArgs {
     /// Which shell
     shell: Shell,
 }
@@ -22,23 +21,32 @@ pub(crate) struct CompletionsArgs {
 #[derive(Args)]
 #[command(after_help = "Example:
   sojourn man ~/.local/share/man/man1 && man sojourn-run")]
-pub(crate) struct ManArgs {
+pub struct ManArgs {
     /// The folder, which is made when it is missing
     dir: PathBuf,
 }
 
-pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
+/// Runs `completions` of a program; yields the exit status.
+///
+/// # Errors
+/// When nobody reads.
+pub fn completions(args: &CompletionsArgs, mut program: Command) -> anyhow::Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "sojourn", &mut script);
-    crate::print(&String::from_utf8(script).context("the script is text")?)?;
+    let name = program.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut program, name, &mut script);
+    print(&String::from_utf8(script).context("the script is text")?)?;
     Ok(0)
 }
 
-pub(crate) fn man(args: &ManArgs) -> anyhow::Result<u8> {
+/// Runs `man` of a program; yields the exit status.
+///
+/// # Errors
+/// When the folder cannot be written into.
+pub fn man(args: &ManArgs, program: Command) -> anyhow::Result<u8> {
     let dir = &args.dir;
     let refused = |error| WrongInput(format!("{}: {error}", dir.display()));
     std::fs::create_dir_all(dir).map_err(refused)?;
-    clap_mangen::generate_to(Cli::command(), dir)
+    clap_mangen::generate_to(program, dir)
         .with_context(|| format!("cannot write into {}", dir.display()))?;
     Ok(0)
 }

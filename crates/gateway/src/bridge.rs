@@ -38,7 +38,7 @@ use std::thread;
   sojourn bridge eth1 eth2 --control /run/sojourn/control
   sojourn bridge --config /etc/sojourn/bridge.toml
   sojourn ctl change up codel target 10ms")]
-pub(crate) struct BridgeArgs {
+pub struct BridgeArgs {
     /// Take everything from this file
     #[arg(long, value_name = "FILE", conflicts_with = "PairArgs")]
     config: Option<PathBuf>,
@@ -183,7 +183,11 @@ struct Started {
     metrics: Option<Metrics>,
 }
 
-pub(crate) fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
+/// Runs `bridge`; yields the exit status.
+///
+/// # Errors
+/// What went wrong while it ran, or cannot be done.
+pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     if args.restore {
         let undone = sojourn_bridge::restore().with_context(|| format!("read {STATE}"))?;
         let lines = undone.iter().map(|line| format!("{line}\n"));

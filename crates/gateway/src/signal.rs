@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Sets a flag at Ctrl-C, SIGTERM or SIGHUP; see [`on_signals`].
-pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     on_signal(move || {
@@ -23,14 +26,20 @@ pub(crate) fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Does something at Ctrl-C, SIGTERM or SIGHUP; see [`on_signals`].
-pub(crate) fn on_signal(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub fn on_signal(first: impl Fn() + Send + 'static) -> anyhow::Result<()> {
     on_signals(first, || {})
 }
 
 /// Does something at the first of Ctrl-C, SIGTERM and SIGHUP. The second Ctrl-C or SIGTERM ends the
 /// program at once, after `last`. A SIGHUP never does, since it comes twice by itself when a
 /// terminal goes, from the kernel and from the shell; `nohup` keeps it away.
-pub(crate) fn on_signals(
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub fn on_signals(
     first: impl Fn() + Send + 'static,
     last: impl Fn() + Send + 'static,
 ) -> anyhow::Result<()> {

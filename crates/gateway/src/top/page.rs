@@ -6,8 +6,8 @@ use ratatui::Frame;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
-use sojourn_report::significant;
 use sojourn_service::Order;
+use sojourn_units::significant;
 use std::cmp::{Ordering, Reverse};
 use std::fmt::Write as _;
 

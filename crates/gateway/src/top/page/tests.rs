@@ -90,7 +90,10 @@ fn drawn(view: &mut View, width: u16, height: u16) -> String {
 }
 
 fn golden(name: &str, page: &str) {
-    generated::file(&format!("crates/cli/src/top/page/golden/{name}.txt"), page);
+    generated::file(
+        &format!("crates/gateway/src/top/page/golden/{name}.txt"),
+        page,
+    );
 }
 
 const FOUR: [&str; 4] = ["Bulk", "Best Effort", "Video", "Voice"];

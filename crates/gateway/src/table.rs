@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// A table that is being filled.
-pub(crate) struct Table {
+pub struct Table {
     head: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
@@ -15,7 +15,7 @@ struct Column {
 
 impl Table {
     /// A table with these columns; a title that begins with `>` has its column flush right.
-    pub(crate) fn new<'a>(titles: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(titles: impl IntoIterator<Item = &'a str>) -> Self {
         let column = |title: &str| Column {
             title: title.trim_start_matches('>').to_owned(),
             right: title.starts_with('>'),
@@ -26,12 +26,12 @@ impl Table {
     }
 
     /// Adds a row; missing cells are empty.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
     /// The table as text.
-    pub(crate) fn show(&self) -> String {
+    pub fn show(&self) -> String {
         let cell = |row: &[String], i: usize| row.get(i).cloned().unwrap_or_default();
         let titles: Vec<String> = self
             .head

@@ -1,11 +1,54 @@
-//! Samples as a Parquet table: a row for each direction, tin and flow of each sample.
+//! Samples as a table: a row for each direction, tin and flow of each sample.
+//!
+//! Not here: how a table is written ([`Recording`]); a program for gateways writes none.
 
 use super::sample::{Flow, Pace, Sample, Tin, Waited, Way};
-use sojourn_report::{Field, Kind, Recording, ReportError};
-use std::path::Path;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Words.
+    Text,
+    /// Whole numbers.
+    Count,
+    /// Numbers.
+    Number,
+    /// Microseconds since 1970, UTC.
+    Time,
+}
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Field<'a> {
+    /// There is none.
+    Empty,
+    /// Words.
+    Text(&'a str),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Microseconds since 1970, UTC.
+    Time(i64),
+}
+
+/// A table that is being written.
+pub trait Recording {
+    /// Adds a row, with a value for each of [`COLUMNS`].
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    fn row(&mut self, fields: &[Field<'_>]) -> anyhow::Result<()>;
+
+    /// Puts the table in its place, and yields how many rows it has.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    fn finish(self: Box<Self>) -> anyhow::Result<u64>;
+}
 
 /// The columns; `docs/bridge.md` explains them.
-const COLUMNS: [(&str, Kind); 18] = [
+pub const COLUMNS: [(&str, Kind); 18] = [
     ("time", Kind::Time),
     ("pair", Kind::Text),
     ("direction", Kind::Text),
@@ -28,7 +71,7 @@ const COLUMNS: [(&str, Kind); 18] = [
 
 /// A recording under way.
 pub(super) struct Recorder {
-    table: Recording,
+    table: Box<dyn Recording>,
     last: Option<Sample>,
     samples: u64,
 }
@@ -111,17 +154,17 @@ impl<'a> Row<'a> {
 }
 
 impl Recorder {
-    /// A table that will be at `place`.
-    pub(super) fn begin(place: &Path) -> Result<Self, ReportError> {
-        Ok(Self {
-            table: Recording::begin(place, &COLUMNS)?,
+    /// Into this table.
+    pub(super) fn begin(table: Box<dyn Recording>) -> Self {
+        Self {
+            table,
             last: None,
             samples: 0,
-        })
+        }
     }
 
     /// Adds a sample.
-    pub(super) fn add(&mut self, sample: &Sample) -> Result<(), ReportError> {
+    pub(super) fn add(&mut self, sample: &Sample) -> anyhow::Result<()> {
         let last = self.last.take();
         let seconds = last.as_ref().map_or(0.0, |last| sample.time - last.time);
         let time = (sample.time * 1e6) as i64;
@@ -145,7 +188,7 @@ impl Recorder {
         way: &Way,
         old: Option<(&Way, f64)>,
         sample: &Sample,
-    ) -> Result<(), ReportError> {
+    ) -> anyhow::Result<()> {
         self.row(place, &Row::queue(way, old, &sample.delay_bounds_ms))?;
         for tin in &way.tins {
             let old = old.and_then(|(old, seconds)| Some((old.tin(&tin.name)?, seconds)));
@@ -157,7 +200,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn row(&mut self, [time, pair, way]: [Field<'_>; 3], row: &Row<'_>) -> Result<(), ReportError> {
+    fn row(&mut self, [time, pair, way]: [Field<'_>; 3], row: &Row<'_>) -> anyhow::Result<()> {
         let count = |count: Option<u64>| count.map_or(Field::Empty, Field::Count);
         let number = |number: Option<f64>| number.map_or(Field::Empty, Field::Number);
         let [packets, bytes, drops, marks] = row.counts.map(Field::Count);
@@ -185,7 +228,7 @@ impl Recorder {
     }
 
     /// Puts the table in its place; yields how many samples and rows it has.
-    pub(super) fn finish(self) -> Result<(u64, u64), ReportError> {
+    pub(super) fn finish(self) -> anyhow::Result<(u64, u64)> {
         Ok((self.samples, self.table.finish()?))
     }
 }

@@ -10,6 +10,7 @@ use circuits::CircuitsArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use sojourn_service::CONTROL;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Ask a running bridge, or change it
@@ -24,7 +25,7 @@ use std::path::PathBuf;
   sojourn ctl --pair wan rate down 80mbit
   sojourn ctl reload --dry-run
   sojourn ctl capture | tshark -r -")]
-pub(crate) struct CtlArgs {
+pub struct CtlArgs {
     /// The bridge's control socket
     #[arg(long, value_name = "PATH", default_value = CONTROL)]
     socket: PathBuf,
@@ -153,7 +154,11 @@ fn agreed(answer: Value) -> Result<Value, WrongInput> {
     Err(WrongInput(error.to_owned()))
 }
 
-pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
+/// Runs `ctl`; yields the exit status.
+///
+/// # Errors
+/// Why the bridge cannot be asked, or what it refuses.
+pub fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
     if let Request::Capture(capture) = &args.request {
         capture.check()?;
     }
@@ -191,11 +196,11 @@ pub(crate) fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
 fn changed(answer: &Value) -> String {
     let text = |name: &str| answer[name].as_str().unwrap_or_default();
     let side = text("side");
-    let notes = answer["notes"].as_array().into_iter().flatten();
-    let notes = notes.filter_map(Value::as_str);
-    let notes: String = notes
-        .map(|note| format!("{side} note:   {note}\n"))
-        .collect();
+    let mut notes = String::new();
+    for note in answer["notes"].as_array().into_iter().flatten() {
+        let note = note.as_str().unwrap_or_default();
+        let _ = writeln!(notes, "{side} note:   {note}");
+    }
     format!(
         "{side} before: {}\n{side} after:  {}\n{notes}",
         text("before"),
