@@ -116,6 +116,7 @@ def run(
     prototypes: tuple[
         Sequence[tuple[str, str, Callable[[int, str], object]]],
         Sequence[tuple[str, str, Callable[[int, float, int], object]]],
+        Sequence[tuple[str, str, Callable[[int, str], object]]],
     ],
     jobs: int | None,
     series: bool,
