@@ -104,10 +104,11 @@ def test_a_replaced_queue_is_swept_no_more(one_flow: Path) -> None:
     """No row names a queue that did not run."""
     results = sojourn.run(one_flow, queues={"down": Small}, duration="6s")
     assert results.runs["down.aqm"] == ["Small"]
+    line = sojourn.Scenario("line", duration="3s")
+    line.dumbbell(rtt="40ms", up={"rate": "2mbit"}, down={"rate": "12mbit"})
+    line.flow("download", direction="down", app="bulk")
     axes = {"dumbbell.down.qdisc": ["codel", "pie"], "dumbbell.up.qdisc": ["codel", "pie"]}
-    results = sojourn.sweep(
-        one_flow, axes, queues={"down": Small}, duration="6s", dumbbell__qdisc="pfifo"
-    )
+    results = sojourn.sweep(line, axes, queues={"down": Small})
     assert results.runs["dumbbell.down.qdisc"] == ["Small", "Small"]
     assert results.runs["dumbbell.up.qdisc"] == ["codel", "pie"]
 
