@@ -39,7 +39,8 @@ struct Document {
 
 #[derive(Deserialize)]
 struct Start {
-    test_start: Option<TestStart>,
+    #[serde(rename = "test_start")]
+    test: Option<TestStart>,
     timestamp: Option<Timestamp>,
     /// A client's file has it, a server's has not.
     connecting_to: Option<serde::de::IgnoredAny>,
@@ -108,7 +109,7 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
     if let Some(error) = document.error {
         return Err(IperfError::Failed(error));
     }
-    let test = document.start.test_start.as_ref();
+    let test = document.start.test.as_ref();
     if let Some(test) = test.filter(|test| test.protocol != "TCP") {
         return Err(IperfError::NotTcp(test.protocol.clone()));
     }
@@ -151,7 +152,7 @@ pub(crate) fn read(name: &str, text: &[u8]) -> Result<(Measurement, Option<f64>)
 /// Throughput of each stream, and the mean round trip of all at each time.
 fn series(document: &Document) -> (Streams, Vec<Point>) {
     let is_client = document.start.connecting_to.is_some();
-    let test = document.start.test_start.as_ref();
+    let test = document.start.test.as_ref();
     let is_reverse = test.is_some_and(|test| test.reverse != 0 && test.bidir == 0);
     // Whoever sends, its data go up where the client sends.
     let way_of = |part: &Part| match part.sender {
