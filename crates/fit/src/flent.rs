@@ -200,8 +200,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    /// A series by its name: a value of each step.
+    type Named<'a> = (&'a str, &'a dyn Fn(usize) -> Option<f64>);
+
     /// Ten idle seconds with a ping of 20 ms, then thirty with one of 60 ms and these series.
-    fn data(series: &[(&str, &dyn Fn(usize) -> Option<f64>)], means: Value) -> Data {
+    fn data(series: &[Named<'_>], means: &Value) -> Data {
         let steps = 200;
         let mut results = serde_json::Map::new();
         let ping = (0..steps).map(|step| if step < 50 { 20.0 } else { 60.0 });
@@ -230,7 +233,7 @@ mod tests {
         let many = |_| Some(600.0);
         let plain = data(
             &[("TCP upload::1", &five), ("TCP upload::2", &five)],
-            json!({}),
+            &json!({}),
         );
         let beside = data(
             &[
@@ -239,7 +242,7 @@ mod tests {
                 ("TCP upload::2", &five),
                 ("TCP upload::2::tcp_rtt", &many),
             ],
-            json!({}),
+            &json!({}),
         );
         assert!((mbit(&plain) - 10.0).abs() < 1e-9);
         assert!((mbit(&beside) - 10.0).abs() < 1e-9);
@@ -252,19 +255,19 @@ mod tests {
         let every = |phase: usize| move |step: usize| (step % 8 == phase).then_some(0.5);
         let streams = [every(0), every(2), every(3), every(7)];
         let names = [1, 2, 3, 4].map(|number| format!("TCP upload::{number}"));
-        let series: Vec<(&str, &dyn Fn(usize) -> Option<f64>)> = (names.iter().zip(&streams))
+        let series: Vec<Named<'_>> = (names.iter().zip(&streams))
             .map(|(name, values)| (name.as_str(), values as &dyn Fn(usize) -> Option<f64>))
             .collect();
-        let sparse = mbit(&data(&series, json!({})));
+        let sparse = mbit(&data(&series, &json!({})));
         assert!((sparse - 2.0).abs() < 0.02, "{sparse}");
     }
 
     #[test]
     fn a_stream_is_held_to_its_own_mean() {
         // Reported while it runs only: what it carried between is not half as much.
-        let bursts = |step: usize| (step % 4 == 0).then_some(8.0);
+        let bursts = |step: usize| step.is_multiple_of(4).then_some(8.0);
         let meta = json!({ "TCP upload": { "UNITS": "Mbits/s", "MEAN_VALUE": 4.0 } });
-        let data = data(&[("TCP upload", &bursts)], meta);
+        let data = data(&[("TCP upload", &bursts)], &meta);
         assert!((mbit(&data) - 4.0).abs() < 0.01);
         let [doubt] = &Measurement::of_flent("a", &data).doubts[..] else {
             panic!("the points and the mean differ");
@@ -277,7 +280,7 @@ mod tests {
         let one_way = |step: usize| Some(if step < 60 { 25.0 } else { 75.0 });
         let stream = |_| Some(5.0);
         let of = |name: &str| {
-            let mut data = data(&[(name, &stream), ("VoIP::delay", &one_way)], json!({}));
+            let mut data = data(&[(name, &stream), ("VoIP::delay", &one_way)], &json!({}));
             data.pings.clear();
             Measurement::of_flent("a", &data).figures()
         };
@@ -289,7 +292,7 @@ mod tests {
     #[test]
     fn pings_to_several_hosts_are_several_paths() {
         let five = |_| Some(5.0);
-        let mut data = data(&[("TCP upload", &five)], json!({}));
+        let mut data = data(&[("TCP upload", &five)], &json!({}));
         let far = |value: &Option<f64>| value.map(|value| value + 180.0);
         let values = data.pings[0].values.iter().map(far).collect();
         let name = "ICMP2 far".to_owned();

@@ -66,12 +66,11 @@ impl Given {
             .ok_or_else(|| format!("`{text}` is one rate; {wanted}"))?;
         let rate = |text: &str| -> Result<f64, String> {
             let mbit: Option<f64> = text.parse().ok();
-            let bps = match mbit {
-                Some(mbit) => mbit * 1e6,
-                None => {
-                    let rate = parse_rate(text).map_err(|error| format!("{error}; {wanted}"))?;
-                    rate.as_bps() as f64
-                }
+            let bps = if let Some(mbit) = mbit {
+                mbit * 1e6
+            } else {
+                let rate = parse_rate(text).map_err(|error| format!("{error}; {wanted}"))?;
+                rate.as_bps() as f64
             };
             let is_fit = (LEAST as f64..=MOST as f64).contains(&bps);
             is_fit.then_some(bps).ok_or_else(|| {
