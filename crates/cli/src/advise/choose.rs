@@ -206,7 +206,7 @@ mod tests {
     fn advice(line: &Line, change: impl Fn(&mut Tried)) -> Advice<'_> {
         let tried = |choice: Choice| {
             // Each rate carries what it is, and the whole line brings the modem's buffer back.
-            let goodput = [UP, DOWN].map(|way| line.kbit(way, choice.share) as f64 * 950.0);
+            let goodput = [UP, DOWN].map(|way| line.kbit(way, choice.share) as f64 * 920.0);
             let p95_ms = match (choice.queue, choice.share) {
                 (None, _) => 180.0,
                 (_, 100) => 60.0,
@@ -241,11 +241,11 @@ mod tests {
             [
                 "Use cake at 95 % of the line: 47.5 Mbit/s down and 9.50 Mbit/s up.",
                 "Under four uploads and four downloads the 95th percentile of the induced RTT is \
-                 4.00 ms (median 2.00 ms), where without a shaper it is 180 ms, and 90 % of the \
-                 line carry data down, 90 % up.",
+                 4.00 ms (median 2.00 ms), where without a shaper it is 180 ms, and 87 % of the \
+                 line carry data down, 87 % up.",
                 "Of the others, fq_codel at the same rate has 6.00 ms; 90 % of the line gives 4.00 \
-                 ms and 51.3 Mbit/s in both directions together; 100 % of the line gives 60.0 ms \
-                 and 57.0 Mbit/s in both directions together (the advice carries 54.2 Mbit/s).",
+                 ms and 49.7 Mbit/s in both directions together; 100 % of the line gives 60.0 ms \
+                 and 55.2 Mbit/s in both directions together (the advice carries 52.4 Mbit/s).",
             ]
         );
     }
