@@ -267,7 +267,10 @@ fn a_reload_changes_how_the_rate_follows() {
         file(dir, "rate = \"20mbit\", delay = \"12ms\"");
         assert!(told(dir, "reload").contains("up.autorate: 4Mbit to 24Mbit"));
         assert!(!told(dir, "stats").contains("autorate"));
-        assert_eq!(told(dir, "rate up 9mbit"), "up: 9Mbit\n");
+        assert_eq!(
+            told(dir, "rate up 9mbit"),
+            "up before: 20Mbit\nup after:  9Mbit\n"
+        );
         process.interrupt();
         (rates, history)
     };

@@ -64,7 +64,10 @@ fn several_pairs_are_one_process() {
     assert!(refused(dir, "rate up 1mbit").contains("which pair? There are wan, dsl"));
     assert!(refused(dir, "--pair lan stats").contains("there is no pair `lan`"));
     assert!(refused(dir, "--pair dsl circuits").contains("pair dsl has no `subscribers`"));
-    assert_eq!(told(dir, "--pair dsl rate up 5mbit"), "up: 5Mbit\n");
+    assert_eq!(
+        told(dir, "--pair dsl rate up 5mbit"),
+        "up before: no limit\nup after:  5Mbit\n"
+    );
     let stats = told(dir, "--json --pair dsl stats");
     let stats: serde_json::Value = serde_json::from_str(&stats).expect("it is JSON");
     assert!(stats["stats"]["dsl"]["up"].is_object(), "{stats}");

@@ -160,7 +160,7 @@ fn what_cannot_be_shared_is_refused() {
     assert!(refused.contains("AF_PACKET"), "{refused}");
     for spec in [
         "htb rate 5mbit over fq_codel",
-        "cake autorate-ingress bandwidth 5mbit",
+        "cake bandwidth 5mbit autorate-ingress",
         "cake_mq bandwidth 5mbit",
     ] {
         let refused = with(&|config| config.up.qdisc = spec.parse().expect("valid"));

@@ -279,7 +279,7 @@ fn what_several_workers_cannot_do_has_its_place() {
             "htb and tbf",
         ),
         (
-            "qdisc = \"cake autorate-ingress bandwidth 5mbit\"",
+            "qdisc = \"cake bandwidth 5mbit autorate-ingress\"",
             "6:9: pair[1].qdisc",
             "`autorate-ingress`",
         ),

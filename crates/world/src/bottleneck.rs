@@ -51,7 +51,9 @@ pub(crate) fn sharing(cell: &Cell, flows: &[usize]) -> Vec<Vec<usize>> {
         let now = full.iter().filter(|full| full.at <= lowest * (1.0 + 1e-9));
         for (number, Full { growing, .. }) in now.enumerate() {
             stop(&mut bottleneck, round * shared.len() + number, growing);
-            growing.iter().for_each(|flow| level[*flow] = lowest);
+            for flow in growing {
+                level[*flow] = lowest;
+            }
         }
     }
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -89,9 +91,9 @@ impl Full {
 /// Gives flows a bottleneck. One that has one already joins the two.
 fn stop(bottleneck: &mut [Option<usize>], number: usize, flows: &[usize]) {
     let others: BTreeSet<usize> = flows.iter().filter_map(|flow| bottleneck[*flow]).collect();
-    flows
-        .iter()
-        .for_each(|flow| bottleneck[*flow] = Some(number));
+    for flow in flows {
+        bottleneck[*flow] = Some(number);
+    }
     for of_flow in bottleneck.iter_mut().flatten() {
         if others.contains(of_flow) {
             *of_flow = number;
