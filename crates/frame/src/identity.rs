@@ -93,7 +93,7 @@ fn each<'a, T: Clone>(
 fn cells(results: &[RunResult]) -> IndexMap<&Vec<(String, String)>, i64> {
     let mut cells = IndexMap::new();
     for run in results {
-        let next = cells.len() as i64;
+        let next = i64::try_from(cells.len()).unwrap_or(i64::MAX);
         cells.entry(&run.params).or_insert(next);
     }
     cells
