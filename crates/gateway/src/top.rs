@@ -37,6 +37,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// counted while somebody watches. Keys: q ends, p pauses, d chooses directions, s what flows are
 /// sorted by, left and right the pair; up and down scroll the flows.
 #[derive(Args)]
+#[group(id = "watching")]
 #[command(after_help = "Examples:
   sojourn top
   sojourn top --pair wan --seconds 60")]
