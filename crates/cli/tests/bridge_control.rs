@@ -246,6 +246,8 @@ fn a_change_is_laid_over_what_runs() {
         history.contains("rtt 100ms atm overhead 44 -> cake"),
         "{history}"
     );
+    // At 9 Mbit/s the hundred frames of a burst would wait long enough for COBALT to drop one.
+    assert_eq!(ctl("change up cake unlimited").0, Some(0));
     passes(&link);
     process.interrupt();
 }
