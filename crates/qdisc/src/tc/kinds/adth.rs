@@ -142,6 +142,7 @@ pub(super) const ADTH: Kind = Kind {
     },
     initial: || Spec::single(1000, AdthParams::default()),
     rules,
+    derived: &[&["sampling"]],
     ..Kind::BARE
 };
 
@@ -175,5 +176,6 @@ pub(super) const FQ_ADTH: Kind = Kind {
     },
     initial: || Spec::flows(FlowParams::default(), AdthParams::default()),
     rules,
+    derived: &[&["sampling"]],
     ..Kind::BARE
 };
