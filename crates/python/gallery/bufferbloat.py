@@ -20,8 +20,8 @@ results = sojourn.sweep(line, {"dumbbell.up.qdisc": queues})
 
 # %%
 runs = results.runs.to_polars().with_columns(
-    pl.col("dumbbell.up.qdisc").str.extract(r"^(\w+)").alias("queue"),
-    pl.col("dumbbell.up.qdisc").str.extract(r"(\d+)$").cast(int).alias("limit"),
+    pl.col("dumbbell.up.qdisc").cast(str).str.extract(r"^(\w+)").alias("queue"),
+    pl.col("dumbbell.up.qdisc.limit").alias("limit"),
 )
 table = runs.select("queue", "limit", "goodput_bps", "induced_rtt_ms_p50", "induced_rtt_ms_p95")
 print(table)
