@@ -65,15 +65,13 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' \
-		scripts/demo scripts/dash/run.py scripts/dash/video.py \
+		scripts/demo scripts/tests scripts/dash/run.py scripts/dash/video.py \
 		benches/peers/run.py benches/instructions.py benches/kernel.py benches/frame.py
 
 # Lints first: they fail fastest. The tidy rules (crates/tidy) are tests like any other.
 test: lint
 	@scripts/setup test
-	$(CARGO) test --workspace --locked --no-run
-	$(DEBUG)/sojourn kernel build
-	$(CARGO) test --workspace --locked
+	@scripts/tests
 	$(DEBUG)/examples/fq_codel
 	$(DEBUG)/examples/own_aqm
 	@scripts/setup package
