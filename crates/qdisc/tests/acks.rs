@@ -1,9 +1,7 @@
 //! The ACK filter loses no information: a sender that gets what the filter has left knows in the
 //! end what it would know from all acknowledgements.
 
-mod common;
-
-use common::frame::{Drops, Frame, build, frame, ms};
+use crate::common::frame::{Drops, Frame, build, frame, ms};
 use proptest::prelude::*;
 use sojourn_qdisc::{AckFacts, Dequeue, DropReason, Qdisc};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,6 @@
 //! ADTH against tables computed from its pseudo-code with a timer, and rules worked out by hand.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
     Adth, AdthParams, Dequeue, DropReason, End, Limit, Qdisc, Setting, SingleQueue, Spec,
 };

@@ -1,8 +1,6 @@
 //! CAKE's parts under other flow queues, and its own choice of a tin: each assembly is a string.
 
-mod common;
-
-use common::frame::{Drops, Frame, build, compete, frame, ms, near};
+use crate::common::frame::{Drops, Frame, build, compete, frame, ms, near};
 use proptest::prelude::*;
 use sojourn_qdisc::{AckFacts, Dequeue, DropReason, Place, Qdisc};
 use sojourn_units::Span;

@@ -1,9 +1,7 @@
 //! A policy that bounds its queue: against a model that is too simple to be wrong, and its laws in
 //! flow queues.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{

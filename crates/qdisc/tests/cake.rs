@@ -1,19 +1,17 @@
 //! CAKE as a whole: what the shaper, tins, hosts and the ACK filter do together.
 
-mod common;
-
-use common::frame::{Drops, Frame, SETTING, frame, ms, near};
+use crate::common::frame::{Drops, Frame, SETTING, frame, ms, near};
 use proptest::prelude::*;
 use sojourn_qdisc::{AckFacts, Dequeue, DropReason, Ecn, Place, Qdisc, Setting, Spec};
 use sojourn_units::{Span, Time};
 use std::collections::BTreeMap;
 
 fn cake(options: &str) -> Box<dyn Qdisc<Frame>> {
-    common::frame::build(&format!("cake {options}"))
+    crate::common::frame::build(&format!("cake {options}"))
 }
 
 fn compete(options: &str, flows: &[Frame], seconds: u64) -> Vec<f64> {
-    common::frame::compete(cake(options), flows, seconds)
+    crate::common::frame::compete(cake(options), flows, seconds)
 }
 
 /// R2 of the study: A→A, A→B, A→C twice, B→C, B→D.
@@ -498,7 +496,7 @@ proptest! {
         ]),
         kind in proptest::sample::select(vec!["cake", "cake_mq queues 3"]),
     ) {
-        let mut queue = common::frame::build(&format!("{kind} {options}"));
+        let mut queue = crate::common::frame::build(&format!("{kind} {options}"));
         let (mut now, mut out, mut next, mut taken) = (ms(1), Drops::default(), 0_u64, 0_u64);
         let mut last = BTreeMap::new();
         let mut take = |queue: &mut Box<dyn Qdisc<Frame>>, now, out: &mut Drops| {

@@ -1,8 +1,6 @@
 //! A rate that several CAKEs share: who gets how much, from when on, and how much together.
 
-mod common;
-
-use common::frame::{Drops, Frame, SETTING, compete, frame, ms, near};
+use crate::common::frame::{Drops, Frame, SETTING, compete, frame, ms, near};
 use sojourn_qdisc::{Cake, CakeParams, Dequeue, LEND, Qdisc, Share, SharedRate, Spec, Value};
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -193,7 +191,7 @@ fn hosts_share_over_all_queues() {
     flows.push(frame(2, 99, 11));
     for queues in [1, 2, 4] {
         let spec = format!("cake_mq queues {queues} bandwidth 10mbit besteffort dual-srchost");
-        let shares = compete(common::frame::build(&spec), &flows, 30);
+        let shares = compete(crate::common::frame::build(&spec), &flows, 30);
         near(&shares[10..], &[0.5], 0.06);
         let many: f64 = shares[..10].iter().sum();
         near(&[many], &[0.5], 0.06);
@@ -206,7 +204,7 @@ fn flows_share_over_all_queues() {
     let flows: Vec<Frame> = (1..=11).map(flow).collect();
     for queues in [1, 2, 3, 8] {
         let spec = format!("cake_mq queues {queues} bandwidth 10mbit besteffort");
-        let shares = compete(common::frame::build(&spec), &flows, 20);
+        let shares = compete(crate::common::frame::build(&spec), &flows, 20);
         let squares: f64 = shares.iter().map(|share| share * share).sum();
         let jain = 1.0 / (squares * flows.len() as f64);
         assert!(jain > 0.995, "{queues} queues: {jain}, {shares:?}");

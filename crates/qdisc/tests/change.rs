@@ -1,9 +1,7 @@
 //! Live instances take new parameters, or make way for another discipline, and lose nothing.
 
-mod common;
-
-use common::frame::{Drops, Frame, frame, ms};
-use common::{Log, TestPacket};
+use crate::common::frame::{Drops, Frame, frame, ms};
+use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
     ChangeError, Dequeue, DropReason, Qdisc, Reconfigured, Setting, Spec, catalogue,
 };

@@ -1,8 +1,6 @@
 //! The three fifos against a model that is too simple to be wrong.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{Dequeue, DropReason, Fifo, FifoParams, Qdisc, Spec};

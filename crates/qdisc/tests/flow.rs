@@ -1,8 +1,6 @@
 //! The flow queue against orders and drops worked out by hand from RFC 8290.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{

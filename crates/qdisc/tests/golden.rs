@@ -1,9 +1,7 @@
 //! Trajectories against tables that were computed from the sources by other means; see
 //! `golden/README.md`.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
     Aqm, Codel, CodelLaw, CodelParams, Facts, Limit, Pie, PieLaw, PieParams, PieState, Qdisc,
     QueueView, Red, RedParams, RedUnit, RedWeight, SingleQueue,

@@ -1,8 +1,6 @@
 //! HTB's class against arithmetic: the figures follow from `htb_accnt_tokens` by hand.
 
-mod common;
-
-use common::TestPacket;
+use crate::common::TestPacket;
 use sojourn_qdisc::{Dequeue, Discard, Fifo, FifoParams, Htb, HtbParams, Qdisc};
 use sojourn_units::{Rate, Time};
 

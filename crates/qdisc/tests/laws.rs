@@ -1,8 +1,6 @@
 //! Laws that hold for every discipline and every sequence of calls.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{

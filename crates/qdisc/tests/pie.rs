@@ -3,9 +3,7 @@
 // Exact results are expected exactly: powers of two, and values that must not change.
 #![allow(clippy::float_cmp)]
 
-mod common;
-
-use common::view::{CAPABLE, PLAIN, at, held, mean};
+use crate::common::view::{CAPABLE, PLAIN, at, held, mean};
 use sojourn_qdisc::{Aqm, Facts, Pie, PieLaw, PieParams, PieState, QueueView, Verdict};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};

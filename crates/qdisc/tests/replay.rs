@@ -1,8 +1,6 @@
 //! The fuzzer's corpus, and random sequences of calls, on stable.
 
-mod common;
-
-use common::operations::{SPECS, read, run};
+use crate::common::operations::{SPECS, read, run};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;

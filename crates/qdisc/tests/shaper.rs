@@ -1,8 +1,6 @@
 //! C10 of the study `cake`: the shaper's rate, and no burst after idle, for any rate and sizes.
 
-mod common;
-
-use common::frame::{Drops, Frame, build, frame};
+use crate::common::frame::{Drops, Frame, build, frame};
 use proptest::prelude::*;
 use sojourn_qdisc::{Dequeue, Qdisc};
 use sojourn_units::{Span, Time};

@@ -1,8 +1,6 @@
 //! The law of AQM Steering step by step, against numbers worked out by hand.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
     Aqm, Decision, Dequeue, Facts, Gsp, GspParams, Place, Qdisc, QueueView, Setpoint, Setting,
     Spec, SteerParams, SteerStatus, Steered, SteeredState, Unmet, Value, Verdict,

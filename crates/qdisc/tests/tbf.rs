@@ -1,8 +1,6 @@
 //! The token bucket against arithmetic, and its laws.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{

@@ -1,8 +1,6 @@
 //! What we print against what tc prints: `golden/tc.txt` says where it was observed.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use serde_json::Value as Json;
 use sojourn_qdisc::{
     Dequeue, Field, Place, Qdisc, Report, Setting, Spec, Style, Value, catalogue, kind,

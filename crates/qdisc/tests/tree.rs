@@ -1,9 +1,7 @@
 //! A tree of rates against arithmetic: token traces by hand (`htb_charge_class`), shares by the
 //! rule of borrowing, and what holds for any operations.
 
-mod common;
-
-use common::{Log, TestPacket};
+use crate::common::{Log, TestPacket};
 use proptest::prelude::*;
 use sojourn_qdisc::{
     Dequeue, Discard, Qdisc, Reconfigured, Setting, Spec, Tree, TreeClass, TreeFault, TreeSpec,

@@ -1,4 +1,5 @@
 //! Files that no module declares: the compiler never sees them, so that nothing says they are dead.
+//! And files of tests that no program has.
 //!
 //! Not here: modules with a `#[path]`, of which there are none.
 
@@ -21,6 +22,45 @@ pub fn orphans(sources: &[Source]) -> Vec<Finding> {
         source.finding(0, problem, "declare it with `mod`, or delete it")
     };
     sources.iter().filter(orphan).map(finding).collect()
+}
+
+/// Test files that are neither programs of their own nor in one, of crates that name their programs
+/// (`autotests = false`).
+pub fn tests_that_never_run(sources: &[Source]) -> Vec<Finding> {
+    let never = |source: &&Source| {
+        let Some((folder, name)) = source.path.rsplit_once('/') else {
+            return false;
+        };
+        let (Some(package), Some(name)) = (folder.strip_suffix("/tests"), name.strip_suffix(".rs"))
+        else {
+            return false;
+        };
+        let manifest = format!("{package}/Cargo.toml");
+        let mut manifests = sources.iter().filter(|other| other.path == manifest);
+        let Some(manifest) = manifests.find(|other| other.text.contains("autotests = false"))
+        else {
+            return false;
+        };
+        let is_program = (manifest.text.split("[[test]]").skip(1))
+            .any(|program| program.contains(&format!("name = \"{name}\"\n")));
+        let beside = |other: &&Source| {
+            other
+                .path
+                .rsplit_once('/')
+                .is_some_and(|(f, _)| f == folder)
+        };
+        let mut beside = sources.iter().filter(beside);
+        !is_program && !beside.any(|other| declares(&other.text, name))
+    };
+    let finding = |source: &Source| {
+        let problem = "no test program has this file, so that nothing runs it";
+        source.finding(
+            0,
+            problem,
+            "declare it with `mod` in one of the crate's `[[test]]`",
+        )
+    };
+    sources.iter().filter(never).map(finding).collect()
 }
 
 /// Whether a file has `mod name;`.
@@ -49,5 +89,23 @@ mod tests {
         let found = orphans(&sources);
         let paths: Vec<_> = found.iter().map(|finding| finding.path.as_str()).collect();
         assert_eq!(paths, ["crates/a/src/b/e.rs", "crates/a/src/d.rs"]);
+    }
+
+    #[test]
+    fn a_test_that_no_program_has_is_found() {
+        let of = |(path, text): (&str, &str)| Source::new(path, text);
+        let named = "autotests = false\n[[test]]\nname = \"all\"\n";
+        let sources = [
+            ("crates/a/Cargo.toml", named),
+            ("crates/a/tests/all.rs", "mod b;\n"),
+            ("crates/a/tests/b.rs", ""),
+            ("crates/a/tests/c.rs", ""),
+            ("crates/d/Cargo.toml", "[[test]]\nname = \"all\"\n"),
+            ("crates/d/tests/e.rs", ""),
+        ]
+        .map(of);
+        let found = tests_that_never_run(&sources);
+        let paths: Vec<_> = found.iter().map(|finding| finding.path.as_str()).collect();
+        assert_eq!(paths, ["crates/a/tests/c.rs"]);
     }
 }

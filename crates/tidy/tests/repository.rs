@@ -77,7 +77,9 @@ fn crates_say_what_they_are() {
 
 #[test]
 fn every_file_is_compiled() {
-    expect_none(&modules::orphans(&sources(&root())));
+    let sources = sources(&root());
+    expect_none(&modules::orphans(&sources));
+    expect_none(&modules::tests_that_never_run(&sources));
 }
 
 #[test]
