@@ -3,12 +3,12 @@
 use crate::out::check_folder;
 use crate::progress::Bar;
 use crate::run::run_cells;
-use crate::worlds::{self, Row, Setup, WORLDS};
+use crate::worlds::{self, Row, Setup, WORLDS, squares};
 use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, SQUARES, Square, Summary};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Square, Summary};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
 use sojourn_live::Queues;
@@ -48,7 +48,7 @@ pub(crate) struct FidelityArgs {
         value_name = "WORLD,...",
         value_delimiter = ',',
         value_parser = square(),
-        default_value = SQUARES[0].world
+        default_value = WORLDS[0].name.as_str()
     )]
     world: Vec<&'static Square>,
 
@@ -100,12 +100,12 @@ impl FidelityArgs {
 
     fn recorded(&self) -> anyhow::Result<Matrix> {
         let Some(file) = &self.record else {
-            return Ok(Matrix::recorded()?);
+            return Ok(Matrix::recorded(squares())?);
         };
         let wrong =
             |error: anyhow::Error| WrongInput(format!("--record {}: {error:#}", file.display()));
         let text = read_text(file, MOST_OF_RECORD).map_err(|error| wrong(error.into()))?;
-        Ok(Matrix::parse(&text).map_err(|error| wrong(error.into()))?)
+        Ok(Matrix::parse(squares(), &text).map_err(|error| wrong(error.into()))?)
     }
 }
 
@@ -142,10 +142,11 @@ pub(crate) fn fidelity(args: &FidelityArgs) -> anyhow::Result<u8> {
 
 /// Reads the name of a world of the matrix.
 fn square() -> impl TypedValueParser<Value = &'static Square> {
-    let names = SQUARES.iter();
-    let names = names.map(|square| PossibleValue::new(square.world).help(square.title));
+    let names = squares().iter();
+    let names = names.map(|square| PossibleValue::new(square.world.as_str()).help(square.title));
     PossibleValuesParser::new(names).map(|name| {
-        let square = SQUARES.iter().find(|square| square.world == name);
+        let mut squares = squares().iter();
+        let square = squares.find(|square| square.world.as_str() == name);
         square.expect("the name is one of the table's")
     })
 }
@@ -153,15 +154,11 @@ fn square() -> impl TypedValueParser<Value = &'static Square> {
 /// Where a world of the matrix stands in the program's table, and how it is set up.
 fn place(square: &Square) -> (&'static Row, Setup) {
     let mut setup = Setup::default();
-    let has_queues = square.queues == Code::Kernel;
-    if has_queues {
+    if square.queues == Code::Kernel {
         setup.queues = Queues::Kernel;
     }
-    let named = |row: &&Row| row.name.as_str() == square.world;
-    let row = WORLDS
-        .iter()
-        .find(|row| (has_queues && row.has_kernels) || named(row));
-    (row.expect("a test finds each"), setup)
+    let row = WORLDS.iter().find(|row| row.squares.contains(square));
+    (row.expect("each square is of a row"), setup)
 }
 
 /// Runs the grid in one world.
@@ -182,7 +179,7 @@ fn run(
         let rest = outcomes.split_off(phase.cells.len());
         let (results, failed) = sojourn_scenario::split(&phase.cells, outcomes);
         outcomes = rest;
-        matrix.merge(Matrix::of(phase.name, &results));
+        matrix.merge(Matrix::of(squares(), phase.name, &results));
         failures.extend(failed.iter().map(|text| format!("{} {text}", phase.name)));
     }
     Ok((matrix, failures))
@@ -211,7 +208,7 @@ fn text(matrix: &Matrix, args: &FidelityArgs) -> String {
 pub(crate) fn pairs(matrix: &Matrix) -> String {
     let mut text = String::new();
     for summary in &Summary::all(matrix) {
-        let (first, other) = (summary.pair.first.world, summary.pair.other.world);
+        let (first, other) = (&summary.pair.first.world, &summary.pair.other.world);
         let what = summary.pair.what();
         let _ = writeln!(
             text,
@@ -248,6 +245,9 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
 }
 
 #[cfg(test)]
+mod document;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -261,15 +261,5 @@ mod tests {
         let names: Vec<&str> = named.filter_map(|part| part.split('<').next()).collect();
         assert_eq!(names, [TABLE]);
         assert!(names.iter().all(|name| dir.path().join(name).is_file()));
-    }
-
-    #[test]
-    fn every_world_of_the_matrix_is_in_the_table() {
-        for square in &SQUARES {
-            assert_eq!(
-                place(square).0.has_kernels,
-                square.world.starts_with("kernel")
-            );
-        }
     }
 }

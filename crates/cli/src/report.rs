@@ -3,6 +3,7 @@
 use crate::fidelity::{self, PAGE, pairs};
 use crate::fit::side_by_side;
 use crate::out::{check_folder, check_out};
+use crate::worlds::squares;
 use crate::{WrongInput, print};
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -109,7 +110,7 @@ fn worlds_side_by_side(
     notes: &[String],
     out: &Path,
 ) -> anyhow::Result<String> {
-    let matrix = Matrix::of_scenario(scenario, results);
+    let matrix = Matrix::of_scenario(squares(), scenario, results);
     let text = pairs(&matrix);
     if text.is_empty() {
         return Ok(text);

@@ -3,7 +3,7 @@
 //! What agrees is what the fidelity matrix calls so: the same figures, with the same tolerances.
 
 use crate::WrongInput;
-use crate::worlds::{Row, WORLDS};
+use crate::worlds::{Row, WORLDS, squares};
 use sojourn_fidelity::{Difference, Matrix, Pair, Place};
 use sojourn_report::significant;
 use sojourn_world::RunResult;
@@ -29,7 +29,7 @@ fn only_simulated() -> WrongInput {
 
 /// Whether the simulator's cells agree with Linux, in a sentence; none without both worlds.
 pub(crate) fn sentence(scenario: &str, results: &[RunResult]) -> Option<String> {
-    let matrix = Matrix::of_scenario(scenario, results);
+    let matrix = Matrix::of_scenario(squares(), scenario, results);
     let pair = *Pair::all(&matrix).first()?;
     let cells = pair.differences(&matrix);
     let agreeing = cells

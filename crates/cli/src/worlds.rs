@@ -3,11 +3,13 @@
 use crate::WrongInput;
 use crate::kernel::machine;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sojourn_fidelity::{Code, Square};
 use sojourn_kernel::{Kernel, Version};
 use sojourn_live::{Guests, Live, Queues};
 use sojourn_sim::Sim;
 use sojourn_world::{World, WorldName};
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 /// A world as the command line offers it.
 pub(crate) struct Row {
@@ -20,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) takes_programs: bool,
     /// Whether it has a kernel that can be chosen.
     pub(crate) has_kernels: bool,
+    /// By whose TCP and queues it runs: each is a world of the fidelity matrix.
+    pub(crate) squares: &'static [Square],
     /// Makes it; the error says why it cannot run here.
     make: fn(Setup) -> anyhow::Result<Box<dyn World + Sync>>,
 }
@@ -45,6 +49,13 @@ pub(crate) static WORLDS: [Row; 3] = [
         side_by_side: true,
         takes_programs: false,
         has_kernels: false,
+        squares: &[Square {
+            world: Sim::NAME,
+            title: "simulated: our TCP model, our queues",
+            tcp: Code::Ours,
+            queues: Code::Ours,
+            repeats: true,
+        }],
         make: |_| Ok(Box::new(Sim)),
     },
     Row {
@@ -54,6 +65,13 @@ pub(crate) static WORLDS: [Row; 3] = [
         side_by_side: false,
         takes_programs: true,
         has_kernels: false,
+        squares: &[Square {
+            world: Live::NAME,
+            title: "Linux in real time: its TCP, our queues",
+            tcp: Code::Kernel,
+            queues: Code::Ours,
+            repeats: false,
+        }],
         make: |setup| {
             Live::available()?;
             Ok(Box::new(guests(setup)))
@@ -65,6 +83,22 @@ pub(crate) static WORLDS: [Row; 3] = [
         side_by_side: true,
         takes_programs: true,
         has_kernels: true,
+        squares: &[
+            Square {
+                world: Kernel::NAME,
+                title: "Linux in virtual time: its TCP, our queues",
+                tcp: Code::Kernel,
+                queues: Code::Ours,
+                repeats: true,
+            },
+            Square {
+                world: Kernel::TC_NAME,
+                title: "Linux in virtual time: its TCP, its queues",
+                tcp: Code::Kernel,
+                queues: Code::Kernel,
+                repeats: true,
+            },
+        ],
         make: |setup| {
             // Each cell's seed takes the place of this one.
             let machine = machine(setup.kernel, 0)?;
@@ -73,6 +107,16 @@ pub(crate) static WORLDS: [Row; 3] = [
         },
     },
 ];
+
+/// The worlds of the fidelity matrix, the nearest to Linux last.
+pub(crate) fn squares() -> &'static [Square] {
+    static SQUARES: LazyLock<Vec<Square>> = LazyLock::new(|| {
+        let mut squares: Vec<Square> = WORLDS.iter().flat_map(|row| row.squares).cloned().collect();
+        squares.sort_by_key(Square::nearness);
+        squares
+    });
+    &SQUARES
+}
 
 fn guests(setup: Setup) -> Guests {
     Guests {

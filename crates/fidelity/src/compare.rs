@@ -2,7 +2,7 @@
 
 use crate::figure::{FIGURES, Figure};
 use crate::matrix::{Entry, Matrix, Mean, Place};
-use crate::square::{SQUARES, Square};
+use crate::square::Square;
 
 /// Two worlds of a matrix.
 #[derive(Clone, Copy, Debug)]
@@ -94,9 +94,9 @@ impl Pair {
     pub fn all(matrix: &Matrix) -> Vec<Self> {
         let has = |square: &&Square| {
             let mut entries = matrix.entries.iter();
-            entries.any(|entry| entry.world.as_str() == square.world)
+            entries.any(|entry| entry.world == square.world)
         };
-        let squares: Vec<&'static Square> = SQUARES.iter().filter(has).collect();
+        let squares: Vec<&'static Square> = matrix.squares.iter().filter(has).collect();
         let mut pairs = Vec::new();
         for (index, first) in squares.iter().enumerate() {
             for other in squares[index + 1..].iter().rev() {
@@ -126,7 +126,7 @@ impl Pair {
     pub fn differences<'a>(&self, matrix: &'a Matrix) -> Vec<(&'a Place, Vec<Difference>)> {
         let mut list = Vec::new();
         for place in matrix.places() {
-            let of = |square: &Square| matrix.get(place, square.world);
+            let of = |square: &Square| matrix.get(place, &square.world);
             if let (Some(first), Some(other)) = (of(self.first), of(self.other)) {
                 list.push((place, between(first, other)));
             }
@@ -148,9 +148,9 @@ impl Pair {
                 |end: &Square| (square.tcp == end.tcp) != (square.queues == end.queues);
             square.repeats && changes_one(self.first) && changes_one(self.other)
         };
-        let middle = SQUARES.iter().find(between);
+        let middle = matrix.squares.iter().find(between);
         let value = middle.and_then(|square| {
-            let entry = matrix.get(place, square.world)?;
+            let entry = matrix.get(place, &square.world)?;
             let figures = FIGURES.iter().zip(&entry.figures);
             let mut found = figures.filter(|(figure, _)| figure.key == difference.figure.key);
             Some((square, (*found.next()?.1)?))
@@ -195,6 +195,7 @@ fn between(first: &Entry, other: &Entry) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::square::KNOWN;
     use sojourn_world::WorldName;
 
     const INTERVAL: f64 = 0.03;
@@ -215,6 +216,7 @@ mod tests {
             }
         };
         Matrix {
+            squares: &KNOWN,
             entries: values.iter().map(entry).collect(),
         }
     }

@@ -19,13 +19,10 @@ mod page;
 mod square;
 mod summary;
 
-#[cfg(test)]
-mod document;
-
 pub use compare::{Cause, Difference, Pair};
 pub use figure::{FIGURES, Figure};
 pub use grid::{Grid, Phase};
 pub use matrix::{Entry, Matrix, MatrixError, Mean, Place};
-pub use page::page;
-pub use square::{Code, SQUARES, Square};
+pub use page::{command, page, tolerance};
+pub use square::{Code, Square};
 pub use summary::{Row, Summary, Worst};

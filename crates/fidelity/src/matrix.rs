@@ -1,7 +1,7 @@
 //! What was measured: means over seeds, by cell and world; a CSV table.
 
 use crate::figure::FIGURES;
-use crate::square::Square;
+use crate::square::{Square, rank};
 use sojourn_report::OverSeeds;
 use sojourn_world::{RunResult, WorldName};
 use std::fmt::Write as _;
@@ -98,6 +98,8 @@ impl Entry {
 /// What all worlds made of the grid's cells.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
+    /// The worlds that may stand in it, the one that the others are meant to be like last.
+    pub squares: &'static [Square],
     /// By cell in the grid's order, then by world.
     pub entries: Vec<Entry>,
 }
@@ -135,12 +137,12 @@ impl Matrix {
     ///
     /// # Errors
     /// When it cannot be read: a fault of the program.
-    pub fn recorded() -> Result<Self, MatrixError> {
-        Self::parse(include_str!("../scenarios/matrix.csv"))
+    pub fn recorded(squares: &'static [Square]) -> Result<Self, MatrixError> {
+        Self::parse(squares, include_str!("../scenarios/matrix.csv"))
     }
 
     /// The means over the seeds of `results`, all of one phase and one world, in their order.
-    pub fn of(phase: &str, results: &[RunResult]) -> Self {
+    pub fn of(squares: &'static [Square], phase: &str, results: &[RunResult]) -> Self {
         let mut entries = Vec::new();
         for runs in results.chunk_by(|a, b| a.params == b.params) {
             let entry = Entry {
@@ -151,12 +153,12 @@ impl Matrix {
             };
             entries.push(entry.over(&runs.iter().collect::<Vec<_>>()));
         }
-        Self { entries }
+        Self { squares, entries }
     }
 
     /// The means over the seeds of `results`, of any scenario and of several worlds. Parameters
     /// that all of its cells have alike are not named.
-    pub fn of_scenario(name: &str, results: &[RunResult]) -> Self {
+    pub fn of_scenario(squares: &'static [Square], name: &str, results: &[RunResult]) -> Self {
         let alike = |param: &&(String, String)| results.iter().all(|r| r.params.contains(param));
         let place = |run: &RunResult| Place {
             params: Some((run.params.iter().filter(|p| !alike(p))).cloned().collect()),
@@ -164,7 +166,7 @@ impl Matrix {
         };
         let mut runs: Vec<&RunResult> = results.iter().collect();
         // Stable, so that seeds and parameters stay in their order.
-        runs.sort_by_key(|run| Square::rank(&run.world));
+        runs.sort_by_key(|run| rank(squares, &run.world));
         let mut entries: Vec<(Entry, Vec<&RunResult>)> = Vec::new();
         for run in runs {
             let (place, world) = (place(run), &run.world);
@@ -183,7 +185,7 @@ impl Matrix {
         }
         let entries = entries.into_iter();
         let entries = entries.map(|(entry, runs)| entry.over(&runs)).collect();
-        Self { entries }
+        Self { squares, entries }
     }
 
     /// Puts `other` in; what it has of the same cell and world takes the older one's place.
@@ -197,7 +199,7 @@ impl Matrix {
         }
     }
 
-    /// Only what it has of these cells, in their order and that of [`SQUARES`](crate::SQUARES).
+    /// Only what it has of these cells, in their order and that of the worlds.
     #[must_use]
     pub fn only(&self, places: &[Place]) -> Self {
         let mut entries = Vec::new();
@@ -205,15 +207,18 @@ impl Matrix {
             let of = self.entries.iter().filter(|entry| entry.place == *place);
             let start = entries.len();
             entries.extend(of.cloned());
-            entries[start..].sort_by_key(|entry| Square::rank(&entry.world));
+            entries[start..].sort_by_key(|entry| rank(self.squares, &entry.world));
         }
-        Self { entries }
+        Self {
+            squares: self.squares,
+            entries,
+        }
     }
 
     /// What a world made of a cell.
-    pub fn get(&self, place: &Place, world: &str) -> Option<&Entry> {
+    pub fn get(&self, place: &Place, world: &WorldName) -> Option<&Entry> {
         let mut entries = self.entries.iter();
-        entries.find(|entry| entry.place == *place && entry.world.as_str() == world)
+        entries.find(|entry| entry.place == *place && entry.world == *world)
     }
 
     /// Its cells, each once.
@@ -246,11 +251,11 @@ impl Matrix {
         text
     }
 
-    /// Reads a table.
+    /// Reads a table of these worlds.
     ///
     /// # Errors
     /// When it is none of [`Matrix::csv`]; the message names line and column.
-    pub fn parse(text: &str) -> Result<Self, MatrixError> {
+    pub fn parse(squares: &'static [Square], text: &str) -> Result<Self, MatrixError> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns = columns();
         if reader.headers()?.iter().ne(columns.iter().copied()) {
@@ -294,7 +299,7 @@ impl Matrix {
                 figures,
             });
         }
-        Ok(Self { entries })
+        Ok(Self { squares, entries })
     }
 }
 
@@ -312,6 +317,7 @@ fn columns() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::square::KNOWN;
     use sojourn_units::Span;
     use sojourn_world::{Cell, Network};
     use std::iter;
@@ -332,6 +338,7 @@ mod tests {
             ci95: None,
         });
         Matrix {
+            squares: &KNOWN,
             entries: vec![Entry {
                 place: Place::of("steady", &params),
                 world: WorldName::new("sim"),
@@ -345,14 +352,19 @@ mod tests {
     fn a_table_comes_back() {
         let matrix = one();
         assert_eq!(matrix.entries[0].place.name(), "steady/10mbit/red");
-        assert_eq!(Matrix::parse(&matrix.csv()).expect("it is one"), matrix);
+        assert_eq!(
+            Matrix::parse(&KNOWN, &matrix.csv()).expect("it is one"),
+            matrix
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let error = |from: &str, to: &str| {
             let text = one().csv().replace(from, to);
-            Matrix::parse(&text).expect_err("it is wrong").to_string()
+            Matrix::parse(&KNOWN, &text)
+                .expect_err("it is wrong")
+                .to_string()
         };
         assert_eq!(
             error("9.2500", "x"),
@@ -390,7 +402,7 @@ mod tests {
             run("sim", "tbf rate 1mbit", 1),
             run("sim", "pie", 2),
         ];
-        let matrix = Matrix::of_scenario("home", &results);
+        let matrix = Matrix::of_scenario(&KNOWN, "home", &results);
         let told = matrix.entries.iter();
         let told: Vec<_> = told
             .map(|entry| (entry.place.name(), entry.world.as_str(), entry.seeds))

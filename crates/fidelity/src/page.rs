@@ -7,6 +7,7 @@ use crate::summary::{Summary, Worst};
 use minijinja::{AutoEscape, Environment, Value, context};
 use sojourn_report::Tolerance;
 use sojourn_report::{ReportError, SCRIPT, STYLE};
+use sojourn_world::WorldName;
 
 const TEMPLATE: &str = include_str!("../assets/fidelity.html.j2");
 
@@ -36,8 +37,8 @@ pub fn page(matrix: &Matrix, notes: &[String], program: &str) -> Result<String, 
     Ok(page)
 }
 
-/// A tolerance in words.
-pub(crate) fn tolerance(Tolerance { share, least }: Tolerance, unit: &str) -> String {
+/// A tolerance in words, around a value of this unit.
+pub fn tolerance(Tolerance { share, least }: Tolerance, unit: &str) -> String {
     let space = if unit.is_empty() { "" } else { " " };
     match (share > 0.0, least > 0.0) {
         (true, true) => format!("{:.0} % or {least}{space}{unit}", 100.0 * share),
@@ -50,8 +51,8 @@ fn pair(summary: &Summary) -> Value {
     let (first, other) = (summary.pair.first, summary.pair.other);
     context! {
         id => format!("{}-{}", first.world, other.world),
-        first => first.world,
-        other => other.world,
+        first => first.world.as_str(),
+        other => other.world.as_str(),
         titles => vec![first.title, other.title],
         what => summary.pair.what(),
         cells => summary.cells,
@@ -71,11 +72,11 @@ fn pair(summary: &Summary) -> Value {
             name => cause.name(),
             count => count,
         }).collect::<Vec<_>>(),
-        worst => summary.worst.iter().map(|worst| cell(worst, other.world)).collect::<Vec<_>>(),
+        worst => summary.worst.iter().map(|worst| cell(worst, &other.world)).collect::<Vec<_>>(),
     }
 }
 
-fn cell(worst: &Worst, other: &str) -> Value {
+fn cell(worst: &Worst, other: &WorldName) -> Value {
     let (_, cause) = worst.largest();
     let of = |key: &str| {
         let mut all = worst.differences.iter();
@@ -96,7 +97,7 @@ fn cell(worst: &Worst, other: &str) -> Value {
 }
 
 /// What runs a cell again in the simulator and in another world.
-pub(crate) fn command(name: &str, other: &str) -> String {
+pub fn command(name: &str, other: &WorldName) -> String {
     format!("sojourn fidelity --cell {name} --world sim,{other}")
 }
 

@@ -1,9 +1,11 @@
 //! The worlds by what runs in them.
+//!
+//! Not here: which worlds there are, which only the program's table of worlds knows.
 
 use sojourn_world::WorldName;
 
 /// Whose code it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// This project's.
     Ours,
@@ -12,10 +14,10 @@ pub enum Code {
 }
 
 /// A world, by whose TCP and whose queues it has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Square {
     /// Its name in results.
-    pub world: &'static str,
+    pub world: WorldName,
     /// What it is, in a few words.
     pub title: &'static str,
     /// Whose TCP.
@@ -26,44 +28,35 @@ pub struct Square {
     pub repeats: bool,
 }
 
-/// All of them, in this order: the last is what the others are meant to be like.
-pub const SQUARES: [Square; 4] = [
-    Square {
-        world: "sim",
-        title: "simulated: our TCP model, our queues",
-        tcp: Code::Ours,
-        queues: Code::Ours,
-        repeats: true,
-    },
-    Square {
-        world: "kernel",
-        title: "Linux in virtual time: its TCP, our queues",
-        tcp: Code::Kernel,
-        queues: Code::Ours,
-        repeats: true,
-    },
-    Square {
-        world: "live",
-        title: "Linux in real time: its TCP, our queues",
-        tcp: Code::Kernel,
-        queues: Code::Ours,
-        repeats: false,
-    },
-    Square {
-        world: "kernel-tc",
-        title: "Linux in virtual time: its TCP, its queues",
-        tcp: Code::Kernel,
-        queues: Code::Kernel,
-        repeats: true,
-    },
-];
-
 impl Square {
-    /// The place of a world in the list; behind all for one that is not there.
-    pub(crate) fn rank(world: &WorldName) -> usize {
-        let rank = SQUARES
-            .iter()
-            .position(|square| square.world == world.as_str());
-        rank.unwrap_or(SQUARES.len())
+    /// How near to Linux it is: from the simulator to the kernel's TCP, then its queues too. Of two
+    /// with the same code the one comes first whose runs repeat.
+    pub fn nearness(&self) -> impl Ord + use<> {
+        (self.tcp, self.queues, !self.repeats)
     }
 }
+
+/// The place of a world among `squares`; behind all for one that is not there.
+pub(crate) fn rank(squares: &[Square], world: &WorldName) -> usize {
+    let rank = squares.iter().position(|square| square.world == *world);
+    rank.unwrap_or(squares.len())
+}
+
+/// Those that tests speak of.
+#[cfg(test)]
+pub(crate) static KNOWN: [Square; 3] = {
+    const fn square(world: &'static str, tcp: Code, queues: Code) -> Square {
+        Square {
+            world: WorldName::new(world),
+            title: world,
+            tcp,
+            queues,
+            repeats: true,
+        }
+    }
+    [
+        square("sim", Code::Ours, Code::Ours),
+        square("kernel", Code::Kernel, Code::Ours),
+        square("kernel-tc", Code::Kernel, Code::Kernel),
+    ]
+};

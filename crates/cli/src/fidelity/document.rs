@@ -1,10 +1,8 @@
 //! `docs/fidelity.md`: what the recorded matrix says.
 
-use crate::compare::Cause;
-use crate::figure::FIGURES;
-use crate::matrix::Matrix;
-use crate::page::{command, tolerance};
-use crate::summary::{Row, Summary};
+use crate::worlds::squares;
+use sojourn_fidelity::{Cause, FIGURES, Matrix, Row, Summary, command, tolerance};
+use sojourn_kernel::Kernel;
 use sojourn_tidy::generated;
 use std::fmt::Write as _;
 
@@ -73,12 +71,12 @@ fn pair(summary: &Summary) -> String {
 
 #[test]
 fn the_page_of_the_recorded_matrix_is_current() {
-    let matrix = Matrix::recorded().expect("the built-in table is right");
+    let matrix = Matrix::recorded(squares()).expect("the built-in table is right");
     let summaries = Summary::all(&matrix);
     let pairs: Vec<String> = summaries.iter().map(pair).collect();
     generated::part("docs/fidelity.md", "tolerances", &tolerances());
     generated::part("docs/fidelity.md", "matrix", &pairs.join("\n"));
-    let example = command("steady/10mbit/50ms/codel/cubic/4", "kernel-tc");
+    let example = command("steady/10mbit/50ms/codel/cubic/4", &Kernel::TC_NAME);
     let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
     assert!(page.expect("it was read above").contains(&example));
 }
