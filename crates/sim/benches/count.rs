@@ -1,0 +1,41 @@
+//! A run of a scenario with nothing around it, for a count of its instructions.
+//!
+//!     cargo bench -p sojourn-sim --bench count -- SCENARIO [SECONDS]
+//!
+//! It runs the scenario's first cell and prints how many packets its busiest queue sent and what
+//! the run's digest is. `benches/instructions.py` counts it under valgrind.
+
+use sojourn_scenario::{Options, Scenario};
+use sojourn_sim::Sim;
+use sojourn_world::{Taps, World};
+use std::env;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::exit;
+
+fn main() {
+    // Cargo says `--bench`.
+    let words: Vec<String> = env::args().skip(1).filter(|w| w != "--bench").collect();
+    let Some(file) = words.first() else {
+        return;
+    };
+    let options = Options {
+        sets: (words.get(1).iter())
+            .map(|seconds| format!("duration={seconds}s"))
+            .collect(),
+        ..Options::default()
+    };
+    let scenario = Scenario::load(Path::new(file), &options).unwrap_or_else(|problems| {
+        eprintln!("{problems}");
+        exit(1);
+    });
+    let result = Sim
+        .run(&scenario.cells[0], Taps::default(), &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .unwrap_or_else(|error| {
+            eprintln!("{error}");
+            exit(1);
+        });
+    println!("{} {:016x}", result.cost.bottleneck_packets, result.digest);
+}
