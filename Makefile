@@ -74,6 +74,8 @@ test: lint
 	@scripts/tests
 	$(DEBUG)/examples/fq_codel
 	$(DEBUG)/examples/own_aqm
+	@scripts/setup count
+	python3 benches/instructions.py --check
 	@scripts/setup package
 	@scripts/package $(DEBUG)/sojourn $(DEBUG)/sojourn-bridge
 	@scripts/setup static
@@ -129,9 +131,9 @@ bench: build
 	python3 benches/peers/run.py --sojourn $(SOJOURN)
 
 # Options of benches/instructions.py go into COUNT: make count COUNT='10g --against main'
-count: build
+count:
 	@scripts/setup count
-	python3 benches/instructions.py $(COUNT) --sojourn $(SOJOURN)
+	python3 benches/instructions.py $(COUNT)
 
 # Options of scripts/dash/run.py go into DASH: make dash DASH='--seconds 60'
 dash: build

@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
 """Instructions per packet of the bench scenarios: a figure that needs no quiet machine.
 
-    python3 benches/instructions.py [CASE...] [--against COMMIT] [--sojourn PROGRAM]
-                                    [--cache] [--functions N] [--json FILE]
+    python3 benches/instructions.py [CASE...] [--check | --record REASON]
+                                    [--against COMMIT] [--cache] [--functions N] [--json FILE]
 
-Runs each case twice under valgrind's callgrind, the second time a little longer, and divides the
+Runs each case twice under valgrind's cachegrind, the second time a little longer, and divides the
 difference of the instructions by the difference of the packets that the busiest queue sent: what
 a packet costs with its ACKs on a link that is full. Reading the scenario, slow start and writing
 the results are in both and fall out.
 
---against builds another commit of this repository in a work tree of its own (benches/build) and
-counts the same cases there: the ratio of both, and whether the runs were the same event for event.
+benches/instructions.tsv has the numbers that were recorded. --check, a part of `make test`, fails
+if a case takes over 2 % more than was recorded, or over 2 % less, so that what was won is held too.
+--record writes the new number with the reason; documents follow with
+`SOJOURN_WRITE=1 cargo test -p sojourn-tidy instructions`.
+
+--against counts the same cases in another commit of this repository, built in a work tree of its
+own (benches/build): the ratio of both, and whether the runs were the same event for event.
 --cache models the caches too: a second level of 1 MiB, without prefetching. --functions lists
 where the instructions of the longer run are, each with what it calls.
 
 docs/benchmarks.md says what the cases are.
 """
 import argparse
+import concurrent.futures
+import csv
 import json
 import os
 import pathlib
@@ -28,59 +35,92 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = HERE / "build"
-# Scenario and the lengths of both runs in seconds, as short as a full link allows.
-CASES = {
-    "1g": ("1g-36-cubic", 2.0, 4.0),
-    "10g": ("10g-36-cubic", 0.6, 0.8),
-    "10g-360": ("10g-360-cubic", 1.2, 1.4),
-    "10g-3600": ("10g-3600-cubic", 1.2, 1.4),
-    "rrul": ("rrul-like", 10.0, 30.0),
-}
+RECORDED = HERE / "instructions.tsv"
+COLUMNS = ("case", "instructions", "after", "rustc", "reason")
+BENCHES = ("count", "cost")
+TOLERANCE = 0.02
 CACHES = ["--cache-sim=yes", "--D1=32768,8,64", "--LL=1048576,16,64"]
+# Elsewhere the C library chooses how it copies by the processor, and the count would be its.
+ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-ERMS,-FSRM"}
+
+
+def scenario(name, short, long, *sets):
+    """A scenario, and both lengths in seconds, as short as a full link allows."""
+    file = str(ROOT / f"scenarios/{name}.toml")
+    return "count", [[file, f"duration={seconds}s", *sets] for seconds in (short, long)]
+
+
+def queue(spec, flows):
+    return "cost", [["packets", count, spec, flows] for count in ("20000", "60000")]
+
+
+CASES = {
+    "1g": scenario("bench/1g-36-cubic", 1, 2),
+    "10g": scenario("bench/10g-36-cubic", 0.6, 0.8),
+    "10g-360": scenario("bench/10g-360-cubic", 1.2, 1.3),
+    "10g-3600": scenario("bench/10g-3600-cubic", 1.2, 1.3),
+    "rrul": scenario("bench/rrul-like", 10, 20),
+    "cake": queue("cake diffserv4", "1024"),
+    "radio-3": scenario("radio/saturated", 20, 40, "radio.chain.hops=3"),
+    "radio-15": scenario("radio/saturated", 20, 40, "radio.chain.hops=15"),
+}
+# What `make test` holds; 10g-360 lies between its neighbours and is for a look at many flows.
+HELD = [case for case in CASES if case != "10g-360"]
 
 
 def execute(command, **options):
     done = subprocess.run(command, capture_output=True, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {done.returncode}:\n{done.stderr[-2000:]}")
-    return done.stdout
+    return done
 
 
-def build(commit):
-    """The program of another commit."""
-    name = execute(["git", "-C", ROOT, "rev-parse", "--short", f"{commit}^{{commit}}"]).strip()
+def build(tree=ROOT, **options):
+    """The benches of a work tree, by name."""
+    command = ["cargo", "build", "--profile", "bench", "--locked", "--message-format=json"]
+    command += ["-q", "-p", "sojourn-sim"] + [word for b in BENCHES for word in ("--bench", b)]
+    messages = map(json.loads, execute(command, cwd=tree, **options).stdout.splitlines())
+    built = [m for m in messages if m.get("reason") == "compiler-artifact" and m.get("executable")]
+    return {m["target"]["name"]: m["executable"] for m in built if m["target"]["name"] in BENCHES}
+
+
+def build_commit(commit):
+    """The benches of another commit, and its short name."""
+    name = execute(["git", "-C", ROOT, "rev-parse", "--short", f"{commit}^{{commit}}"])
+    name = name.stdout.strip()
     tree = BUILD / name
-    program = tree / "target/release/sojourn"
-    if not program.exists():
-        print(f"building {name} in {tree} ...", file=sys.stderr, flush=True)
-        if not tree.exists():
-            execute(["git", "-C", ROOT, "worktree", "add", "--detach", tree, name])
-        environment = {**os.environ, "CARGO_TARGET_DIR": str(tree / "target")}
-        command = ["cargo", "build", "--release", "--locked", "-q", "-p", "sojourn-cli"]
-        execute(command, cwd=tree, env=environment)
-    return name, program
+    print(f"building {name} in {tree} ...", file=sys.stderr, flush=True)
+    if not tree.exists():
+        execute(["git", "-C", ROOT, "worktree", "add", "--detach", tree, name])
+    return name, build(tree, env={**os.environ, "CARGO_TARGET_DIR": str(tree / "target")})
 
 
-def count(program, scenario, seconds, options, out):
+def compiler():
+    text = execute(["rustc", "-vV"], cwd=ROOT).stdout
+    return " ".join(re.search(rf"^{key}: (.*)$", text, re.M)[1] for key in ("release", "host"))
+
+
+def count(program, words, options, out):
     """Events of one run by name, its packets, its digest."""
-    run = [program, "run", ROOT / f"scenarios/bench/{scenario}.toml", "--json", "--jobs", "1"]
-    run += ["--set", f"duration={seconds}s"]
-    valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
-    valgrind += CACHES if options.cache else []
-    cell = json.loads(execute(valgrind + run))["cells"][0]
+    valgrind = ["valgrind"]
+    if options.functions or options.cache:
+        valgrind += ["--tool=callgrind", f"--callgrind-out-file={out}"]
+        valgrind += CACHES if options.cache else []
+    else:
+        valgrind += ["--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={out}"]
+    said = execute([*valgrind, program, *words], env=ENVIRONMENT).stdout.split()
     text = pathlib.Path(out).read_text()
     names = re.search(r"^events: (.*)$", text, re.M)[1].split()
-    totals = re.search(r"^(?:totals|summary): (.*)$", text, re.M)[1].split()
-    events = dict(zip(names, map(int, totals)))
-    return events, cell["cost"]["bottleneck_packets"], cell.get("digest")
+    totals = re.findall(r"^(?:totals|summary): (.*)$", text, re.M)[-1].split()
+    return dict(zip(names, map(int, totals))), int(said[0]), said[1]
 
 
-def measure(program, case, options):
-    scenario, short, long = CASES[case]
+def measure(programs, case, options):
+    bench, both = CASES[case]
     with tempfile.TemporaryDirectory() as directory:
-        out = f"{directory}/callgrind.out"
-        before, fewer, _ = count(program, scenario, short, options, out)
-        after, more, digest = count(program, scenario, long, options, out)
+        out = f"{directory}/valgrind.out"
+        before, fewer, _ = count(programs[bench], both[0], options, out)
+        after, more, digest = count(programs[bench], both[1], options, out)
         if options.functions:
             show_functions(out, options.functions)
     per_packet = {name: (after[name] - before[name]) / (more - fewer) for name in after}
@@ -94,13 +134,64 @@ def measure(program, case, options):
 
 
 def show_functions(out, number):
-    text = execute(["callgrind_annotate", "--inclusive=yes", "--show=Ir", "--auto=no", out])
-    ours = re.compile(r"%\).*sojourn_(apps|qdisc|random|sim|tcp|world)::")
+    command = ["callgrind_annotate", "--inclusive=yes", "--show=Ir", "--auto=no", out]
+    text = execute(command).stdout
+    ours = re.compile(r"%\).*sojourn_(apps|qdisc|radio|random|sim|tcp|world)::")
     lines = [line for line in text.splitlines() if ours.search(line)]
     for line in lines[:number]:
         share = re.search(r"\(\s*([\d.]+%)\)", line)[1]
         name = re.sub(r"^.*?:(?=[\w<])| \[.*$", "", line.split(")", 1)[1].strip())
         print(f"    {share:>7} {name[:100]}")
+
+
+def recorded():
+    """The recorded rows by case, in the file's order."""
+    with RECORDED.open(newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["case"]: row for row in rows}
+
+
+def record(results, reason):
+    rows = recorded()
+    # Of `main`, as a branch's own commits may yet be rebased.
+    git = ["git", "-C", ROOT]
+    has_main = subprocess.run([*git, "rev-parse", "-q", "--verify", "main"], capture_output=True)
+    base = "HEAD" if has_main.returncode else execute([*git, "merge-base", "HEAD", "main"]).stdout
+    after = execute([*git, "rev-parse", "--short", base.strip()]).stdout.strip()
+    for case, result in results.items():
+        number = f"{result['instructions']:.0f}"
+        rows[case] = dict(zip(COLUMNS, (case, number, after, compiler(), reason)))
+    lines = ["\t".join(COLUMNS)]
+    lines += ["\t".join(rows[case][c] for c in COLUMNS) for case in CASES if case in rows]
+    RECORDED.write_text("\n".join(lines) + "\n")
+
+
+def judge(results):
+    """What is wrong with the counts beside those that were recorded."""
+    problems, rows = [], recorded()
+    for case, result in results.items():
+        was = float(rows[case]["instructions"]) if case in rows else None
+        now = result["instructions"]
+        if was is None:
+            problems.append(f"{case}: {now:.0f}, and nothing is recorded")
+        elif abs(now / was - 1) > TOLERANCE:
+            problems.append(f"{case}: {now:.0f}, recorded {was:.0f}: {now / was - 1:+.1%}")
+    return problems
+
+
+def check(results):
+    others = {row["rustc"] for row in recorded().values()} - {compiler()}
+    if others:
+        print(f"not held to {RECORDED.name}, which {', '.join(others)} has: this is {compiler()}")
+        return
+    if problems := judge(results):
+        sys.exit(
+            "\n".join(["instructions a packet differ from benches/instructions.tsv:", *problems])
+            + "\nIf that is a wanted rule's price, or a gain, record it in the same commit:\n"
+            + "  python3 benches/instructions.py CASE... --record 'the reason'\n"
+            + "  SOJOURN_WRITE=1 cargo test -p sojourn-tidy instructions\n"
+            + "else `--against COMMIT` and `--functions 20` say what takes them."
+        )
 
 
 def show(case, ours, other):
@@ -114,31 +205,44 @@ def show(case, ours, other):
     print(line, flush=True)
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("case", nargs="*", default=list(CASES), help=" ".join(CASES))
+    parser.add_argument("case", nargs="*", help=" ".join(CASES))
+    parser.add_argument("--check", action="store_true", help="hold them to what was recorded")
+    parser.add_argument("--record", metavar="REASON", help="record them")
     parser.add_argument("--against", metavar="COMMIT", help="count that commit's program too")
-    parser.add_argument("--sojourn", default=ROOT / "target/release/sojourn")
     parser.add_argument("--cache", action="store_true", help="model the caches too")
     parser.add_argument("--functions", type=int, metavar="N", help="list the N largest")
     parser.add_argument("--json", metavar="FILE", help="write all figures there too")
     options = parser.parse_args()
+    options.case = options.case or (HELD if options.check or options.record else list(CASES))
     for case in options.case:
         if case not in CASES:
             parser.error(f"no case {case}: there are {', '.join(CASES)}")
-    if not pathlib.Path(options.sojourn).exists():
-        parser.error(f"{options.sojourn} is not built: make build")
-    name, program = build(options.against) if options.against else (None, None)
-    results = {}
-    for case in options.case:
-        ours = measure(options.sojourn, case, options)
-        other = measure(program, case, options) if program else None
-        show(case, ours, other)
-        results[case] = {"this": ours, name: other} if name else {"this": ours}
+    return options
+
+
+def main():
+    options = arguments()
+    programs = build()
+    name, others = build_commit(options.against) if options.against else (None, None)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        ours = {c: pool.submit(measure, programs, c, options) for c in options.case}
+        other = {c: pool.submit(measure, others, c, options) for c in options.case if others}
+        for case in options.case:
+            show(case, ours[case].result(), other[case].result() if other else None)
+    ours = {case: future.result() for case, future in ours.items()}
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results, indent=2) + "\n")
+        sides = {"this": ours}
+        if name:
+            sides[name] = {case: future.result() for case, future in other.items()}
+        pathlib.Path(options.json).write_text(json.dumps(sides, indent=2) + "\n")
+    if options.record:
+        record(ours, options.record)
+    if options.check:
+        check(ours)
 
 
 if __name__ == "__main__":

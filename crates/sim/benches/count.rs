@@ -1,6 +1,6 @@
 //! A run of a scenario with nothing around it, for a count of its instructions.
 //!
-//!     cargo bench -p sojourn-sim --bench count -- SCENARIO [SECONDS]
+//!     cargo bench -p sojourn-sim --bench count -- SCENARIO [KEY=VALUE...]
 //!
 //! It runs the scenario's first cell and prints how many packets its busiest queue sent and what
 //! the run's digest is. `benches/instructions.py` counts it under valgrind.
@@ -20,9 +20,7 @@ fn main() {
         return;
     };
     let options = Options {
-        sets: (words.get(1).iter())
-            .map(|seconds| format!("duration={seconds}s"))
-            .collect(),
+        sets: words[1..].to_vec(),
         ..Options::default()
     };
     let scenario = Scenario::load(Path::new(file), &options).unwrap_or_else(|problems| {

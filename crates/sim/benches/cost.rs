@@ -1,13 +1,16 @@
 //! What a discipline costs in instructions and in memory: figures that need no quiet machine.
 //!
-//!     cargo bench -p sojourn-qdisc --bench cost
-//!     cargo bench -p sojourn-qdisc --bench cost -- memory 10000 "cake bandwidth 50mbit" 32 8
+//!     cargo bench -p sojourn-sim --bench cost
+//!     cargo bench -p sojourn-sim --bench cost -- memory 10000 "cake bandwidth 50mbit" 32 8
 //!
 //! Without words it prints the memory of CAKE's instances, beside `fq_codel`'s. `memory N SPEC FLOWS
 //! BURST` makes N instances and tells what each holds resident: idle, with so many packets of so many
 //! flows, and empty again. `packets N SPEC FLOWS [own]` holds one packet of each flow and moves N
-//! packets through, all flows of one host or each of its own: run it under `valgrind
-//! --tool=callgrind`; the instructions of two runs, less each other, are those of the packets between.
+//! packets through, all flows of one host or each of its own: `benches/instructions.py` counts that
+//! under valgrind.
+//!
+//! It stands here and not in `qdisc` because it is built together with `count`, in `make test`, and
+//! `qdisc`'s other benches need criterion, which takes longer to build than all that is counted.
 
 use sojourn_qdisc::{Dequeue, Discard, Ecn, Packet, Qdisc, Setting, Spec};
 use sojourn_units::Time;
