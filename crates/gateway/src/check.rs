@@ -80,6 +80,11 @@ pub fn check_bridge(file: &Path, show: Show) -> anyhow::Result<u8> {
         Show::Tables => {
             let mut text = format!("a bridge: {}\n\n", counted(bridge.pairs.len(), "pair"));
             text += &directions(&bridge).show();
+            for pair in &bridge.pairs {
+                if let Some(read) = &pair.subscribers {
+                    let _ = write!(text, "\npair {}, {}", pair.name, all_of(read));
+                }
+            }
             print(&text)?;
         }
     }
@@ -98,19 +103,7 @@ pub fn check_subscribers(name: &str, text: &str, show: Show) -> anyhow::Result<u
     match show {
         Show::Json => print(&json::subscribers(&read))?,
         Show::Nothing => {}
-        Show::Tables => {
-            let (sites, circuits) = read.counts();
-            let mut text = format!(
-                "subscribers: {} with {} below {}\n",
-                counted(circuits, "circuit"),
-                counted(read.prefixes().count(), "address range"),
-                counted(sites, "site"),
-            );
-            if sites > 0 {
-                let _ = write!(text, "\n{}", crowds(&read).show());
-            }
-            print(&text)?;
-        }
+        Show::Tables => print(&all_of(&read))?,
     }
     Ok(0)
 }
@@ -206,6 +199,67 @@ fn directions(bridge: &BridgeFile) -> Table {
         };
         row(&pair.left, &pair.right, &pair.up, 0);
         row(&pair.right, &pair.left, &pair.down, 1);
+    }
+    table
+}
+
+/// Most circuits, and most of what is not shaped, that are shown; `--json` has all.
+const SHOWN: usize = 200;
+
+/// Sites and circuits with their rates, and what is not shaped and why.
+fn all_of(read: &Subscribers) -> String {
+    let (sites, circuits) = read.counts();
+    let mut text = format!(
+        "subscribers: {} with {} below {}\n",
+        counted(circuits, "circuit"),
+        counted(read.prefixes().count(), "address range"),
+        counted(sites, "site"),
+    );
+    if sites > 0 {
+        let _ = write!(text, "\n{}", crowds(read).show());
+    }
+    if circuits > 0 {
+        let _ = write!(text, "\n{}", each(read).show());
+    }
+    let more = |all: usize| match all.checked_sub(SHOWN) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("... and {more} more; `--json` has all\n"),
+    };
+    text += &more(circuits);
+    let unshaped = read.unshaped();
+    if !unshaped.is_empty() {
+        text += "\nnot shaped by a circuit:\n";
+        for one in unshaped.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {one}");
+        }
+        text += &more(unshaped.len());
+    }
+    text
+}
+
+/// The first circuits with what they have for themselves and at most.
+fn each(read: &Subscribers) -> Table {
+    let mut table = Table::new([
+        "circuit",
+        "parent",
+        ">up min",
+        ">up",
+        ">down min",
+        ">down",
+        ">addresses",
+    ]);
+    for circuit in read.circuits().take(SHOWN) {
+        let [up_min, down_min] = circuit.least.map(show_rate);
+        let [up, down] = circuit.most.map(show_rate);
+        table.row(vec![
+            circuit.name.to_owned(),
+            circuit.parent.unwrap_or("-").to_owned(),
+            up_min,
+            up,
+            down_min,
+            down,
+            circuit.addresses.len().to_string(),
+        ]);
     }
     table
 }

@@ -37,6 +37,9 @@ impl Fleet {
             return Err(AskError::NoSubscribers(name));
         };
         let all = tree.classes();
+        let prefixes = remote.config().side(Side::Up).circuits.clone();
+        let prefixes = prefixes.map(|circuits| circuits.prefixes_of_each());
+        let prefixes = prefixes.unwrap_or_default();
         let first = wanted.first as usize;
         let shown = all.iter().skip(first).take(wanted.count as usize);
         let circuits: Vec<Value> = shown
@@ -48,6 +51,15 @@ impl Fleet {
                     "kind": if class.queue.is_some() { "circuit" } else { "site" },
                     "parent": parent,
                 });
+                if class.queue.is_some() {
+                    // Its number is one more than that of its class.
+                    let number = (first + index) as u32 + 1;
+                    let count = prefixes.get(&number).copied().unwrap_or(0);
+                    circuit["addresses"] = count.into();
+                    if count == 0 {
+                        circuit["unshaped"] = "has no address".into();
+                    }
+                }
                 for side in Side::BOTH {
                     if let Some((class, counts)) = of(&classes, side, first, index) {
                         circuit[side.name()] = show(class, counts);

@@ -45,7 +45,7 @@ pub use pair::{Pair, describe};
 pub use reference::{bridge_reference, bridge_schema, subscribers_schema};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};
-pub use subscribers::Subscribers;
+pub use subscribers::{Subscribers, Unshaped};
 
 use std::sync::Arc;
 

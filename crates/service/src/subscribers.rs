@@ -11,14 +11,14 @@ mod prefix;
 mod settle;
 
 use model::Circuit;
-pub use model::Subscribers;
+pub use model::{Subscribers, Unshaped};
 pub(crate) use own::SubscribersTable;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_qdisc::{Spec, TreeClass, TreeSpec};
 use sojourn_text::problem::Problems;
 use sojourn_text::read::{Fields, Read, wrong_type};
-use sojourn_text::read_text;
 use sojourn_text::tree::{Node, Value};
+use sojourn_text::{Unreadable, read_any_text, read_text};
 use sojourn_units::Rate;
 use std::borrow::Cow;
 use std::iter;
@@ -83,29 +83,34 @@ impl Subscribers {
         base: &Path,
         problems: &mut Problems,
     ) -> Result<Option<Self>, String> {
-        let text = |file: &str| {
+        let text = |file: &str, read: fn(&Path, u64) -> Result<String, Unreadable>| {
             let path = base.join(file);
             let name = path.display().to_string();
-            match read_text(&path, MOST_BYTES) {
+            match read(&path, MOST_BYTES) {
                 Ok(text) => Ok((name, text)),
                 Err(error) => Err(format!("{name} {error}")),
             }
         };
         Ok(match files {
             SubscriberFiles::Own(file) => {
-                let (name, text) = text(file)?;
+                let (name, text) = text(file, read_text)?;
                 own::read(&name, &text, problems)
             }
             SubscriberFiles::Libreqos { devices, network } => {
-                let (name, devices) = text(devices)?;
+                let (name, devices) = text(devices, read_any_text)?;
                 let network = match network {
-                    Some(network) => Some(text(network)?),
+                    Some(network) => Some(text(network, read_any_text)?),
                     None => None,
                 };
                 let network = network.as_ref().map(|(name, text)| (&**name, &**text));
                 libreqos::read((&name, &devices), network, problems)
             }
         })
+    }
+
+    /// What the files name and no packet can be told by, and why.
+    pub fn unshaped(&self) -> &[Unshaped] {
+        &self.unshaped
     }
 
     /// Sites and circuits.

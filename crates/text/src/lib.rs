@@ -26,5 +26,5 @@ pub use files::{BadTrace, Files, Once, load_trace, named_text};
 pub use problem::{Place, Problem, Problems};
 pub use quantity::group;
 pub use resolver::Resolver;
-pub use text::{Unreadable, read_text};
+pub use text::{Unreadable, read_any_text, read_text};
 pub use trace::TraceError;

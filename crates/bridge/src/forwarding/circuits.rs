@@ -87,6 +87,16 @@ impl Circuits {
         lengths.map(|of| of.circuits.len()).sum()
     }
 
+    /// How many prefixes each circuit has that has some, by its number.
+    pub fn prefixes_of_each(&self) -> BTreeMap<u32, usize> {
+        let lengths = self.v4.0.iter().chain(&self.v6.0);
+        let mut counts = BTreeMap::new();
+        for circuit in lengths.flat_map(|of| &of.circuits) {
+            *counts.entry(*circuit).or_insert(0) += 1;
+        }
+        counts
+    }
+
     /// Whether nobody has an address.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -179,5 +189,13 @@ mod tests {
         assert_eq!(all.of(&flow("192.0.2.1", "192.0.2.2"), Side::Up), 7);
         assert_eq!(all.of(&flow("2001:db8::1", "2001:db8::2"), Side::Up), 0);
         assert_eq!(all.of(&FlowKey::default(), Side::Up), 0);
+    }
+
+    #[test]
+    fn prefixes_are_counted_by_circuit() {
+        let two = ["192.0.2.0", "2001:db8::"].map(|text| (text.parse().unwrap(), 24, 2));
+        let one = ("192.0.3.0".parse().unwrap(), 24, 5);
+        let counts = Circuits::new(two.into_iter().chain([one])).prefixes_of_each();
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(2, 2), (5, 1)]);
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn pairs(bridge: &BridgeFile) -> String {
             "right": pair.right,
             "up": way(&pair.up, 0),
             "down": way(&pair.down, 1),
+            "subscribers": pair.subscribers.as_deref().map(subscribers_of),
         })
     });
     show(&json!({
@@ -43,6 +44,14 @@ pub(super) fn pairs(bridge: &BridgeFile) -> String {
 
 /// The subscribers of a bridge.
 pub(super) fn subscribers(read: &Subscribers) -> String {
+    let mut all = subscribers_of(read);
+    all["format"] = FORMAT.into();
+    all["problems"] = json!([]);
+    show(&all)
+}
+
+/// Sites, circuits, and what is not shaped and why.
+fn subscribers_of(read: &Subscribers) -> Value {
     let both = |rates: [Rate; 2]| rates.map(Rate::as_bps);
     let sites = read.sites().map(|site| {
         json!({
@@ -66,12 +75,15 @@ pub(super) fn subscribers(read: &Subscribers) -> String {
             "addresses": circuit.addresses,
         })
     });
-    show(&json!({
-        "format": FORMAT,
-        "problems": [],
+    let unshaped = read
+        .unshaped()
+        .iter()
+        .map(|one| json!({"circuit": one.circuit, "device": one.device, "why": one.why}));
+    json!({
         "sites": sites.collect::<Vec<_>>(),
         "circuits": circuits.collect::<Vec<_>>(),
-    }))
+        "unshaped": unshaped.collect::<Vec<_>>(),
+    })
 }
 
 /// What is wrong with a file, in the order of the places.

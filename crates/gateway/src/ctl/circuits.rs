@@ -5,11 +5,15 @@ use crate::table::Table;
 use crate::{WrongInput, print};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use sojourn_units::{Rate, show_rate};
 
 /// Circuits in a request.
 const AT_ONCE: usize = 100;
 
-/// Print what the circuits and sites of a pair with `subscribers` have sent, lost and waited
+/// Print what the circuits and sites of a pair with `subscribers` may send, and have sent, lost and
+/// waited
+///
+/// Circuits that no packet can be told by are listed below, with the reason.
 ///
 /// A row for each direction. Counts are since the bridge's start; `delay` is a moving mean of what
 /// the last packets have waited.
@@ -103,7 +107,7 @@ impl CircuitsArgs {
                 json!({"pair": pair, "circuits": circuits})
             ))?;
         } else {
-            print(&table(&circuits).show())?;
+            print(&(table(&circuits).show() + &unshaped(&circuits)))?;
         }
         Ok(0)
     }
@@ -126,8 +130,8 @@ impl CircuitsArgs {
 
 fn table(circuits: &[Value]) -> Table {
     let mut table = Table::new([
-        "kind", "name", "parent", "way", ">packets", ">bytes", ">dropped", ">marked", ">backlog",
-        ">delay",
+        "kind", "name", "parent", "way", ">min", ">max", ">packets", ">bytes", ">dropped",
+        ">marked", ">backlog", ">delay",
     ]);
     for circuit in circuits {
         for way in ["up", "down"] {
@@ -136,12 +140,18 @@ fn table(circuits: &[Value]) -> Table {
             };
             let word = |field: &str| circuit[field].as_str().unwrap_or("-").to_owned();
             let number = |field: &str| counts[field].to_string();
+            let rate = |field: &str| {
+                let bps = counts[field].as_u64().map(Rate::from_bps);
+                bps.map_or("-".to_owned(), show_rate)
+            };
             let delay = counts["delay_ms"].as_f64().unwrap_or(0.0);
             table.row(vec![
                 word("kind"),
                 word("name"),
                 word("parent"),
                 way.to_owned(),
+                rate("rate_bps"),
+                rate("ceil_bps"),
                 number("sent_packets"),
                 number("sent_bytes"),
                 number("dropped_packets"),
@@ -152,4 +162,18 @@ fn table(circuits: &[Value]) -> Table {
         }
     }
     table
+}
+
+/// Circuits that no packet can be told by, and why.
+fn unshaped(circuits: &[Value]) -> String {
+    let told = circuits.iter().filter_map(|circuit| {
+        let why = circuit["unshaped"].as_str()?;
+        let name = circuit["name"].as_str().unwrap_or_default();
+        Some(format!("  circuit `{name}`: {why}\n"))
+    });
+    let told: String = told.collect();
+    if told.is_empty() {
+        return told;
+    }
+    format!("\nnot shaped by a circuit:\n{told}")
 }

@@ -4,7 +4,9 @@
 //! Source: LibreQoS's guide and its example files (v1.5). As there, lines that begin with `#` are
 //! comments; of devices of one circuit the highest rates count; a field `sqm`, the last one, says
 //! which queue (`cake`, `fq_codel`, `none`, or `down/up`). Sites marked `virtual` have no rate, and
-//! what is below them is below the site above them.
+//! what is below them is below the site above them. `Parent Node ID` is the `id` of a site and goes
+//! before `Parent Node`, its name; without both, `Anchor Node ID` may be the `id` of one. Names of
+//! columns count by their letters and digits alone, `Mbps` may be left out.
 
 use super::label::Label;
 use super::model::Subscribers;
@@ -30,6 +32,11 @@ enum Column {
     MostDown,
 }
 
+/// Columns that may be missing: what a circuit is below, by `id`, and what its device is called.
+const PARENT_ID: &str = "Parent Node ID";
+const ANCHOR_ID: &str = "Anchor Node ID";
+const DEVICE: &str = "Device Name";
+
 const COLUMNS: [&str; 8] = [
     "Circuit ID",
     "Parent Node",
@@ -53,6 +60,7 @@ pub(super) fn read(
     let before = problems.len();
     let mut draft = Draft::default();
     let mut instead = BTreeMap::new();
+    let mut ids = BTreeMap::new();
     if let Some((name, text)) = network {
         let source = problems.add_file(name, text);
         let mut network = Network {
@@ -60,13 +68,14 @@ pub(super) fn read(
             text,
             sites: &mut draft.sites,
             instead: &mut instead,
+            ids: &mut ids,
             problems,
         };
         network.read()?;
     }
     let (name, text) = devices;
     let source = problems.add_file(name, text);
-    Devices::read(source, text, &mut draft, problems)?;
+    Devices::read(source, text, &mut draft, &ids, problems)?;
     for circuit in &mut draft.circuits {
         if let Some((name, at)) = &circuit.parent
             && let Some(above) = instead.get(name)
@@ -90,6 +99,8 @@ struct Network<'a> {
     sites: &'a mut Vec<DraftSite>,
     /// What stands in the place of sites that have no rate.
     instead: &'a mut BTreeMap<String, Option<String>>,
+    /// Names of sites by their `id`.
+    ids: &'a mut BTreeMap<String, String>,
     problems: &'a mut Problems,
 }
 
@@ -121,6 +132,14 @@ impl Network<'_> {
                 let _: Option<()> = self.complain(name, &field, "a site is an object");
                 continue;
             };
+            let id = match site.get("id") {
+                Some(Value::String(id)) => Some(id.trim().to_owned()),
+                Some(Value::Number(id)) => Some(id.to_string()),
+                _ => None,
+            };
+            if let Some(id) = id.filter(|id| !id.is_empty()) {
+                self.ids.insert(id, name.clone());
+            }
             let is_virtual = site.get("virtual").and_then(Value::as_bool) == Some(true);
             let own = if is_virtual {
                 self.instead.insert(name.clone(), parent.map(str::to_owned));
@@ -191,7 +210,13 @@ struct Devices<'a> {
     text: &'a str,
     /// Where the columns are.
     columns: [usize; COLUMNS.len()],
+    /// Where those are that may be missing.
+    parent_id: Option<usize>,
+    anchor_id: Option<usize>,
+    device: Option<usize>,
     has_sqm: bool,
+    /// Names of sites by their `id`.
+    ids: &'a BTreeMap<String, String>,
     draft: &'a mut Draft,
     /// Circuits by their names.
     places: BTreeMap<String, usize>,
@@ -209,6 +234,7 @@ impl<'a> Devices<'a> {
         source: usize,
         text: &'a str,
         draft: &'a mut Draft,
+        ids: &'a BTreeMap<String, String>,
         problems: &'a mut Problems,
     ) -> Option<()> {
         let mut reader = csv::ReaderBuilder::new()
@@ -225,11 +251,15 @@ impl<'a> Devices<'a> {
         };
         let start = place(text, source, &header).start;
         let columns = columns(&header, Origin::new(source, start..start + 1), problems)?;
-        let has_sqm = header.iter().any(|name| name.eq_ignore_ascii_case("sqm"));
+        let has_sqm = column(&header, "sqm").is_some();
         let mut devices = Self {
             text,
             columns,
+            parent_id: column(&header, PARENT_ID),
+            anchor_id: column(&header, ANCHOR_ID),
+            device: column(&header, DEVICE),
             has_sqm,
+            ids,
             draft,
             places: BTreeMap::new(),
             problems,
@@ -261,7 +291,7 @@ impl<'a> Devices<'a> {
 
     fn device(&mut self, row: &Row<'_>, columns: usize) {
         let id = self.field(row, Column::Id);
-        if row.fields.iter().all(str::is_empty) {
+        if row.fields.iter().all(str::is_empty) || self.is_short(row, columns) {
             return;
         }
         if let Some((message, help)) = Label::complaint(id) {
@@ -282,11 +312,12 @@ impl<'a> Devices<'a> {
         else {
             return;
         };
-        let parent = self.field(row, Column::Parent);
-        // What its integrations write for a circuit directly at the link.
-        let is_top = parent.is_empty() || parent.eq_ignore_ascii_case("none");
-        let parent: Above = (!is_top).then(|| (parent.to_owned(), row.at));
+        let parent = self.parent(row);
         let prefixes = self.prefixes(row);
+        if prefixes.is_empty() {
+            let device = self.optional(row, self.device);
+            self.draft.bare.push((id.to_owned(), device.to_owned()));
+        }
         let queues = self.queues(row, columns);
         let least = [(least_up, row.at), (least_down, row.at)];
         let most = [most_up, most_down];
@@ -322,6 +353,44 @@ impl<'a> Devices<'a> {
             let help = "a circuit has one parent";
             self.complain(row, Column::Parent, &message, help);
         }
+    }
+
+    /// A field of a column that may be missing.
+    fn optional<'r>(&self, row: &Row<'r>, column: Option<usize>) -> &'r str {
+        column
+            .and_then(|column| row.fields.get(column))
+            .unwrap_or_default()
+    }
+
+    /// Whether fields are missing that each line must have: they would be taken for others.
+    fn is_short(&mut self, row: &Row<'_>, columns: usize) -> bool {
+        let last = self.columns.iter().max().copied().unwrap_or(0);
+        let count = row.fields.len();
+        if count > last {
+            return false;
+        }
+        let message = format!("this line has {count} fields, and the header has {columns}");
+        let help = "a field that is empty has its comma too";
+        self.problems
+            .add(Problem::new(row.at, "", message).help(help));
+        true
+    }
+
+    /// The site that a circuit is below: by its `id`, or else by its name.
+    fn parent(&self, row: &Row<'_>) -> Above {
+        let id = self.optional(row, self.parent_id);
+        let name = self.field(row, Column::Parent);
+        // What its integrations write for a circuit directly at the link.
+        let is_top = |name: &str| name.is_empty() || name.eq_ignore_ascii_case("none");
+        let anchor = self.optional(row, self.anchor_id);
+        let found = match self.ids.get(id) {
+            Some(site) => site,
+            None if !is_top(name) => name,
+            // An `id` that no site has is told as a name would be.
+            None if !is_top(id) => id,
+            None => self.ids.get(anchor)?,
+        };
+        Some((found.to_owned(), row.at))
     }
 
     fn rate(&mut self, row: &Row<'_>, column: Column) -> Option<Rate> {
@@ -412,7 +481,23 @@ fn place(text: &str, source: usize, record: &StringRecord) -> Origin {
     }
 }
 
-/// Where the columns are, by their names.
+/// A column's name as it counts: `DownloadMinMbps` is `Download Min Mbps`.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    let mut plain: String = letters.flat_map(char::to_lowercase).collect();
+    if let Some(short) = plain.strip_suffix("mbps") {
+        plain.truncate(short.len());
+    }
+    plain
+}
+
+/// Where a column is, by its name.
+fn column(header: &StringRecord, wanted: &str) -> Option<usize> {
+    let wanted = plain(wanted);
+    header.iter().position(|name| plain(name) == wanted)
+}
+
+/// Where the columns are that must be there.
 fn columns(
     header: &StringRecord,
     at: Origin,
@@ -420,17 +505,12 @@ fn columns(
 ) -> Option<[usize; COLUMNS.len()]> {
     let mut columns = [0; COLUMNS.len()];
     let mut is_whole = true;
-    for (column, wanted) in columns.iter_mut().zip(COLUMNS) {
-        let names = || {
-            header
-                .iter()
-                .map(|name| name.trim_start_matches('\u{feff}').trim())
-        };
-        if let Some(place) = names().position(|name| name.eq_ignore_ascii_case(wanted)) {
-            *column = place;
+    for (place, wanted) in columns.iter_mut().zip(COLUMNS) {
+        if let Some(found) = column(header, wanted) {
+            *place = found;
         } else {
             is_whole = false;
-            let help = match nearest(wanted, names()) {
+            let help = match nearest(wanted, header.iter()) {
                 Some(name) => format!("is `{name}` meant?"),
                 None => "the first line has the names of the columns".to_owned(),
             };

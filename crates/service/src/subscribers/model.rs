@@ -3,6 +3,7 @@
 use super::prefix::Prefix;
 use sojourn_qdisc::Spec;
 use sojourn_units::Rate;
+use std::fmt;
 use std::ops::Range;
 
 /// Who is behind a bridge, and what each may have.
@@ -16,6 +17,30 @@ pub struct Subscribers {
     pub(super) names: String,
     /// Circuits' prefixes, each with the circuit's place in the list, in its order.
     pub(super) prefixes: Vec<(Prefix, u32)>,
+    /// What a file names and no packet can be told by.
+    pub(super) unshaped: Vec<Unshaped>,
+}
+
+/// A circuit or a device whose packets have no queue of their own: they go with those that match no
+/// circuit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unshaped {
+    /// What the circuit is called.
+    pub circuit: String,
+    /// The device, where others of the circuit have addresses.
+    pub device: Option<String>,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl fmt::Display for Unshaped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.device {
+            Some(device) => write!(f, "device `{device}` of circuit `{}`: ", self.circuit)?,
+            None => write!(f, "circuit `{}`: ", self.circuit)?,
+        }
+        f.write_str(self.why)
+    }
 }
 
 /// Something that several circuits go through.

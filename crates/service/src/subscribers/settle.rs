@@ -1,11 +1,14 @@
 //! What both formats have in common: names become numbers, and what cannot be is told.
 
-use super::model::{Circuit, Site, Subscribers};
+use super::model::{Circuit, Site, Subscribers, Unshaped};
 use super::prefix::Prefix;
 use sojourn_qdisc::Spec;
 use sojourn_text::problem::{Origin, Problem, Problems, nearest};
 use sojourn_units::{Rate, show_rate};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a circuit's packets are not told by it.
+const NO_ADDRESS: &str = "has no address";
 
 /// Most sites that are named in a way out.
 const NAMED: usize = 10;
@@ -15,6 +18,8 @@ const NAMED: usize = 10;
 pub(super) struct Draft {
     pub(super) sites: Vec<DraftSite>,
     pub(super) circuits: Vec<DraftCircuit>,
+    /// Devices without an address, with their circuits.
+    pub(super) bare: Vec<(String, String)>,
 }
 
 /// A name of a site, and where it is said.
@@ -51,6 +56,7 @@ impl Draft {
         let mut addresses = BTreeMap::new();
         let mut circuits = Vec::with_capacity(self.circuits.len());
         let (mut text, mut prefixes) = (String::new(), Vec::new());
+        let (mut unshaped, mut addressed) = (Vec::new(), BTreeSet::new());
         for circuit in self.circuits {
             if problems.is_full() {
                 return None;
@@ -80,6 +86,15 @@ impl Draft {
                     problems.add(Problem::new(*at, field, message).help(help));
                 }
             }
+            if circuit.prefixes.is_empty() {
+                unshaped.push(Unshaped {
+                    circuit: circuit.name.clone(),
+                    device: None,
+                    why: NO_ADDRESS,
+                });
+            } else {
+                addressed.insert(circuit.name.clone());
+            }
             let parent = above(&circuit.parent, field, &numbers, problems);
             let place = circuits.len() as u32;
             prefixes.extend(circuit.prefixes.iter().map(|(prefix, _)| (*prefix, place)));
@@ -95,11 +110,19 @@ impl Draft {
         }
         drop(numbers);
         prefixes.dedup();
+        let others = self.bare.into_iter();
+        let others = others.filter(|(circuit, _)| addressed.contains(circuit));
+        unshaped.extend(others.map(|(circuit, device)| Unshaped {
+            circuit,
+            device: Some(device),
+            why: NO_ADDRESS,
+        }));
         (problems.len() == before).then_some(Subscribers {
             sites,
             circuits,
             names: text,
             prefixes,
+            unshaped,
         })
     }
 }

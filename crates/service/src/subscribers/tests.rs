@@ -119,6 +119,66 @@ fn files_of_libreqos_are_read_as_they_are() {
     assert!(queue(&down, 4).starts_with("pfifo"));
 }
 
+/// The layout of LibreQoS v2: sites have an `id`, which goes before their name.
+const ENTRIES: &str = "\
+CircuitID,Circuit Name,Device ID,DeviceName,ParentNode,Parent Node ID,AnchorNodeID,MAC,IPv4,IPv6,\
+Download Min,Upload Min,DownloadMaxMbps,Upload Max Mbps,Comment
+1,Mill Lane,1,Roof,Somewhere,ap-7,,,100.64.0.1,,1,1,50,10,
+1,Mill Lane,2,Shed,,ap-7,,,,,1,1,50,10,
+2,Hill Road,3,Attic,Core,gone,,,100.64.0.2,,1,1,50,10,
+3,Beach,4,Mast,,,core,,100.64.0.3,,1,1,50,10,
+4,Wood,5,Pole,none,,,,,,1,1,50,10,
+";
+
+const CORE: &str = r#"{"Core": {"id": "core", "downloadBandwidthMbps": 100,
+    "uploadBandwidthMbps": 100, "children": {
+        "Mast": {"id": "v-1", "virtual": true, "children": {
+            "Sector": {"id": "ap-7", "downloadBandwidthMbps": 10, "uploadBandwidthMbps": 10}}}}}}"#;
+
+#[test]
+fn sites_are_found_by_their_id_and_what_has_no_address_is_told() {
+    let read = libreqos(ENTRIES, CORE).unwrap();
+    let found: Vec<_> = read.circuits().map(|it| (it.name, it.parent)).collect();
+    assert_eq!(
+        found,
+        [
+            ("1", Some("Sector")),
+            ("2", Some("Core")),
+            ("3", Some("Core")),
+            ("4", None)
+        ]
+    );
+    let told: Vec<_> = read.unshaped().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "circuit `4`: has no address",
+            "device `Shed` of circuit `1`: has no address"
+        ]
+    );
+    // Below a site without a rate is below the one above it.
+    let moved = ENTRIES.replace("ap-7", "v-1");
+    let read = libreqos(&moved, CORE).unwrap();
+    assert_eq!(read.circuits().next().unwrap().parent, Some("Core"));
+    let lost = ENTRIES.replace("Core,gone", ",gone");
+    let problems = libreqos(&lost, CORE).unwrap_err();
+    assert!(problems.contains("there is no site `gone`"), "{problems}");
+}
+
+/// One complaint, not one for each field that is then another's.
+#[test]
+fn a_line_with_too_few_fields_is_told_as_that() {
+    let short = "5,Short,6,Hut,,,100.64.0.5,,1,1,50,10,\n";
+    let problems = libreqos(&format!("{ENTRIES}{short}"), CORE).unwrap_err();
+    let told = "ShapedDevices.csv:7:1: this line has 13 fields, and the header has 15";
+    assert!(problems.contains(told), "{problems}");
+    assert_eq!(
+        problems.matches("ShapedDevices.csv:").count(),
+        1,
+        "{problems}"
+    );
+}
+
 #[test]
 fn our_own_file_says_the_same() {
     let read = own(OWN).unwrap();
