@@ -85,6 +85,15 @@ pub(crate) fn has_address(name: &str) -> bool {
     })
 }
 
+/// The offloads of an interface that are on and gather packets before a queue sees them, by
+/// `ethtool`'s short names: `gro`, `lro`.
+///
+/// # Errors
+/// When there is no such interface.
+pub fn gathering(name: &str) -> io::Result<Vec<&'static str>> {
+    Offloads::on(name).map(Offloads::gathering)
+}
+
 /// Offloads that gather packets into bursts before a queue sees them, and the one that takes VLAN
 /// tags out of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +113,14 @@ impl Offloads {
             lro: flags & FLAG_LRO != 0,
             rx_vlan: flags & FLAG_RX_VLAN != 0,
         })
+    }
+
+    /// Names of those that gather packets.
+    fn gathering(self) -> Vec<&'static str> {
+        let both = [(self.gro, "gro"), (self.lro, "lro")];
+        both.into_iter()
+            .filter_map(|(is_on, name)| is_on.then_some(name))
+            .collect()
     }
 
     /// Turns these on.

@@ -44,7 +44,7 @@ pub use forwarding::{
     PathDelays, Point, Pool, PortChoice, PortCounters, Probe, Remote, RemoteError, Showing, Shown,
     Side, SideStats, Snapshot, Told, View, Watch, probe, probes,
 };
-pub use interface::Interface;
+pub use interface::{Interface, gathering};
 pub use namespace::Namespace;
 pub use ordered::Ordered;
 pub use packet_socket::PacketSocket;

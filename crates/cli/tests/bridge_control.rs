@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -249,6 +250,47 @@ fn a_change_is_laid_over_what_runs() {
     // At 9 Mbit/s the hundred frames of a burst would wait long enough for COBALT to drop one.
     assert_eq!(ctl("change up cake unlimited").0, Some(0));
     passes(&link);
+    process.interrupt();
+}
+
+/// A queue that is never empty, then one that is, and then no rate at all.
+#[test]
+fn verify_says_where_the_queue_is() {
+    if !available() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let link = Link::new();
+    let words = "a1 b1 --control control --up-rate 1mbit";
+    let process = bridge(&link, words, dir.path());
+    let left = Raw::new(&link.client, "a0");
+    let verdict = |frames: usize, millis: u64| {
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    for _ in 0..frames {
+                        left.send(&frame(OURS, &[1; 1000]));
+                    }
+                    thread::sleep(Duration::from_millis(millis));
+                }
+            });
+            let (_, said) = ctl(dir.path(), "--json verify --duration 1s");
+            is_done.store(true, Ordering::Relaxed);
+            load.join().expect("it ends");
+            let judged: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+            judged["pairs"][0]["up"]["verdict"].clone()
+        })
+    };
+    // Twenty times 1000 bytes in 20 ms are 8 Mbit/s.
+    assert_eq!(verdict(20, 20), "in_force");
+    assert_eq!(ctl(dir.path(), "rate up 4mbit").0, Some(0));
+    thread::sleep(Duration::from_secs(1));
+    // One in 5 ms is 1.6 Mbit/s: each is sent before the next comes, unless the machine is busy.
+    let found: Vec<_> = (0..5).map(|_| verdict(1, 5)).collect();
+    assert!(found.contains(&"elsewhere".into()), "{found:?}");
+    assert_eq!(ctl(dir.path(), "rate up unlimited").0, Some(0));
+    assert_eq!(verdict(1, 5), "not_set");
     process.interrupt();
 }
 

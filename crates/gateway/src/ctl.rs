@@ -2,6 +2,7 @@
 
 mod capture;
 mod circuits;
+mod verify;
 
 use crate::connection::Connection;
 use crate::{WrongInput, print};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use sojourn_service::CONTROL;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use verify::VerifyArgs;
 
 /// Ask a running bridge, or change it
 ///
@@ -79,6 +81,8 @@ enum Request {
 
     Circuits(CircuitsArgs),
 
+    Verify(VerifyArgs),
+
     Capture(CaptureArgs),
 }
 
@@ -136,6 +140,7 @@ impl CtlArgs {
             Request::History => json!({"command": "history"}),
             Request::Reload { dry_run } => json!({"command": "reload", "dry_run": dry_run}),
             Request::Circuits(_) => json!({"command": "circuits"}),
+            Request::Verify(_) => json!({"command": "verify"}),
             Request::Capture(capture) => capture.request(),
         };
         if let Some(pair) = &self.pair {
@@ -165,6 +170,9 @@ pub fn ctl(args: &CtlArgs) -> anyhow::Result<u8> {
     let mut connection = Connection::open(&args.socket)?;
     if let Request::Circuits(circuits) = &args.request {
         return circuits.ask(&mut connection, args.pair.as_deref(), args.json);
+    }
+    if let Request::Verify(verify) = &args.request {
+        return verify.ask(&mut connection, args.pair.as_deref(), args.json);
     }
     let answer = agreed(connection.ask(&args.request())?)?;
     if let Request::Capture(capture) = &args.request {

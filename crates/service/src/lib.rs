@@ -33,6 +33,7 @@ mod request;
 mod subscribers;
 mod tins;
 mod top;
+mod verify;
 
 pub use capture::{Place, Recorded};
 pub use control::{CONTROL, Control, ControlError, ControlThread};
@@ -46,6 +47,7 @@ pub use reference::{bridge_reference, bridge_schema, subscribers_schema};
 pub use reload::ReloadError;
 pub use request::{RateError, parse_link_rate};
 pub use subscribers::{Subscribers, Unshaped};
+pub use verify::{Looks, Verdict};
 
 use std::sync::Arc;
 

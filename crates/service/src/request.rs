@@ -11,9 +11,10 @@
 //! | `reload` | `{"command":"reload"}` |
 //! | `reload dry-run` | `{"command":"reload","dry_run":true}` |
 //! | `capture` | `{"command":"capture","places":["left","right"],"snap_len":192}` |
+//! | `verify` | `{"command":"verify"}` |
 //! | `top` | `{"command":"top","flows":20,"order":"rate"}` |
 //!
-//! The first five, `capture` and `top` may name a pair: `stats wan`, `change wan up codel`,
+//! The first five, `capture`, `verify` and `top` may name a pair: `stats wan`, `change wan up codel`,
 //! `"pair":"wan"`; `change` and `replace` with `"tc":true` read the queue as tc does; what limits a
 //! capture is `"frames":1000` and `"duration":"10s"`. An answer is `{"ok":true,...}` or
 //! `{"ok":false,"error":"..."}`. A wrong request changes nothing. What follows the answer to
@@ -51,6 +52,8 @@ pub(crate) enum Request {
     Circuits(Option<String>, circuits::Wanted),
     /// Show frames.
     Capture(Option<String>, Wanted),
+    /// What `sojourn ctl verify` judges.
+    Verify(Option<String>),
     /// What `sojourn top` shows.
     Top(Option<String>, top::Wanted),
 }
@@ -104,6 +107,7 @@ impl Request {
                 json!({"ok": true, "dry_run": dry_run, "changes": fleet.reload(by, dry_run)?})
             }
             Self::Circuits(pair, wanted) => fleet.circuits(pair.as_deref(), wanted)?,
+            Self::Verify(pair) => fleet.look(pair.as_deref())?,
             Self::Top(pair, wanted) => fleet.top(pair.as_deref(), wanted)?,
             Self::Capture(pair, wanted) => {
                 fleet.capture(by, pair.as_deref(), wanted, stream.try_clone()?)?;
@@ -129,7 +133,7 @@ pub(crate) enum Wrong {
     Side(String),
     #[error(
         "`{0}` is not a command; there are stats, text, change, replace, rate, history, reload, \
-         circuits, capture and top"
+         circuits, capture, verify and top"
     )]
     Command(String),
     #[error("`dry_run` is true or false; in words it is `reload dry-run`")]
@@ -222,6 +226,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, Wrong> {
         },
         "capture" => Ok(Request::Capture(pair, wanted(&object)?)),
         "circuits" => Ok(Request::Circuits(pair, counted(&object)?)),
+        "verify" => Ok(Request::Verify(pair)),
         "top" => Ok(Request::Top(pair, looked_at(&object)?)),
         other => Err(Wrong::Command(other.to_owned())),
     }
@@ -361,6 +366,11 @@ mod tests {
                 "circuits wan",
                 r#"{"command":"circuits","pair":"wan","first":0,"count":100}"#,
                 Request::Circuits(Some("wan".into()), circuits::Wanted::default()),
+            ),
+            (
+                "verify wan",
+                r#"{"command":"verify","pair":"wan"}"#,
+                Request::Verify(Some("wan".into())),
             ),
             (
                 "top",
