@@ -82,7 +82,7 @@ fn what_does_not_come_to_the_queue_is_found() {
         others.remarks(),
         [
             "gro gathers packets before the queue (`keep_offloads`): the queue sees bursts",
-            "4.9Mbit (25 %) match no circuit and share one queue",
+            "4900Kbit (25 %) match no circuit and share one queue",
             "circuits without an address are not shaped: 7, 9",
         ]
     );
