@@ -228,7 +228,7 @@ impl Seen {
         if self.busy >= QUEUED {
             let what = format!(
                 "{rates}, {queue}: the queue is here, and less than the rate leaves it; the rate \
-                 counts `overhead` and cells, and the processor or a site's rate may be the limit"
+                 counts `overhead` and cells, and the processor, or the rate of a site or circuit, may be the limit"
             );
             return (Verdict::Below, what);
         }

@@ -315,7 +315,7 @@ impl<'a> Devices<'a> {
         let parent = self.parent(row);
         let prefixes = self.prefixes(row);
         if prefixes.is_empty() {
-            let device = self.optional(row, self.device);
+            let device = optional(row, self.device);
             self.draft.bare.push((id.to_owned(), device.to_owned()));
         }
         let queues = self.queues(row, columns);
@@ -355,13 +355,6 @@ impl<'a> Devices<'a> {
         }
     }
 
-    /// A field of a column that may be missing.
-    fn optional<'r>(&self, row: &Row<'r>, column: Option<usize>) -> &'r str {
-        column
-            .and_then(|column| row.fields.get(column))
-            .unwrap_or_default()
-    }
-
     /// Whether fields are missing that each line must have: they would be taken for others.
     fn is_short(&mut self, row: &Row<'_>, columns: usize) -> bool {
         let last = self.columns.iter().max().copied().unwrap_or(0);
@@ -378,11 +371,11 @@ impl<'a> Devices<'a> {
 
     /// The site that a circuit is below: by its `id`, or else by its name.
     fn parent(&self, row: &Row<'_>) -> Above {
-        let id = self.optional(row, self.parent_id);
+        let id = optional(row, self.parent_id);
         let name = self.field(row, Column::Parent);
         // What its integrations write for a circuit directly at the link.
         let is_top = |name: &str| name.is_empty() || name.eq_ignore_ascii_case("none");
-        let anchor = self.optional(row, self.anchor_id);
+        let anchor = optional(row, self.anchor_id);
         let found = match self.ids.get(id) {
             Some(site) => site,
             None if !is_top(name) => name,
@@ -519,4 +512,11 @@ fn columns(
         }
     }
     is_whole.then_some(columns)
+}
+
+/// A field of a column that may be missing.
+fn optional<'r>(row: &Row<'r>, column: Option<usize>) -> &'r str {
+    column
+        .and_then(|column| row.fields.get(column))
+        .unwrap_or_default()
 }

@@ -47,16 +47,33 @@ pub(super) struct DraftCircuit {
 }
 
 impl Draft {
+    /// Circuits without an address, then devices without one in circuits that have one.
+    fn unshaped(&self) -> Vec<Unshaped> {
+        let of = |circuit: &str, device: Option<&String>| Unshaped {
+            circuit: circuit.to_owned(),
+            device: device.cloned(),
+            why: NO_ADDRESS,
+        };
+        let (bare, addressed): (Vec<_>, Vec<_>) =
+            (self.circuits.iter()).partition(|circuit| circuit.prefixes.is_empty());
+        let addressed: BTreeSet<_> = addressed.iter().map(|circuit| &circuit.name).collect();
+        let devices = self.bare.iter();
+        let devices = devices.filter(|(circuit, _)| addressed.contains(circuit));
+        let circuits = bare.iter().map(|circuit| of(&circuit.name, None));
+        let devices = devices.map(|(circuit, device)| of(circuit, Some(device)));
+        circuits.chain(devices).collect()
+    }
+
     /// Puts sites below one another and gives all a number.
     pub(super) fn settle(self, problems: &mut Problems) -> Option<Subscribers> {
         let before = problems.len();
+        let unshaped = self.unshaped();
         let sites = order(&self.sites, problems);
         let numbers: BTreeMap<&str, u32> = sites.iter().map(|site| &*site.name).zip(0..).collect();
         let mut names = BTreeSet::new();
         let mut addresses = BTreeMap::new();
         let mut circuits = Vec::with_capacity(self.circuits.len());
         let (mut text, mut prefixes) = (String::new(), Vec::new());
-        let (mut unshaped, mut addressed) = (Vec::new(), BTreeSet::new());
         for circuit in self.circuits {
             if problems.is_full() {
                 return None;
@@ -86,15 +103,6 @@ impl Draft {
                     problems.add(Problem::new(*at, field, message).help(help));
                 }
             }
-            if circuit.prefixes.is_empty() {
-                unshaped.push(Unshaped {
-                    circuit: circuit.name.clone(),
-                    device: None,
-                    why: NO_ADDRESS,
-                });
-            } else {
-                addressed.insert(circuit.name.clone());
-            }
             let parent = above(&circuit.parent, field, &numbers, problems);
             let place = circuits.len() as u32;
             prefixes.extend(circuit.prefixes.iter().map(|(prefix, _)| (*prefix, place)));
@@ -110,13 +118,6 @@ impl Draft {
         }
         drop(numbers);
         prefixes.dedup();
-        let others = self.bare.into_iter();
-        let others = others.filter(|(circuit, _)| addressed.contains(circuit));
-        unshaped.extend(others.map(|(circuit, device)| Unshaped {
-            circuit,
-            device: Some(device),
-            why: NO_ADDRESS,
-        }));
         (problems.len() == before).then_some(Subscribers {
             sites,
             circuits,
