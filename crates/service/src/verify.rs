@@ -2,8 +2,8 @@
 //! some seconds.
 //!
 //! A bottleneck has a queue. Under load a direction whose queue is empty is not the bottleneck,
-//! whatever its rate is set to; one whose queue is not empty sends at its rate. What an interface has
-//! received and the queue was not offered went past it.
+//! whatever its rate is set to; one whose queue is not empty sends at its rate. What an interface
+//! has received and the queue was not offered went past it.
 
 use crate::fleet::{AskError, Fleet, Watched};
 use serde_json::{Map, Value, json};
@@ -228,7 +228,8 @@ impl Seen {
         if self.busy >= QUEUED {
             let what = format!(
                 "{rates}, {queue}: the queue is here, and less than the rate leaves it; the rate \
-                 counts `overhead` and cells, and the processor, or the rate of a site or circuit, may be the limit"
+                 counts `overhead` and cells, and the processor, or the rate of a site or circuit, \
+                 may be the limit"
             );
             return (Verdict::Below, what);
         }
