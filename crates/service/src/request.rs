@@ -14,9 +14,9 @@
 //! | `verify` | `{"command":"verify"}` |
 //! | `top` | `{"command":"top","flows":20,"order":"rate"}` |
 //!
-//! The first five, `capture`, `verify` and `top` may name a pair: `stats wan`,
-//! `change wan up codel`, `"pair":"wan"`; `change` and `replace` with `"tc":true` read the queue as tc does; what limits a
-//! capture is `"frames":1000` and `"duration":"10s"`. An answer is `{"ok":true,...}` or
+//! The first five, `capture`, `verify` and `top` may name a pair: `stats wan`, `change wan up
+//! codel`, `"pair":"wan"`; `change` and `replace` with `"tc":true` read the queue as tc does; what
+//! limits a capture is `"frames":1000` and `"duration":"10s"`. An answer is `{"ok":true,...}` or
 //! `{"ok":false,"error":"..."}`. A wrong request changes nothing. What follows the answer to
 //! `capture` is pcapng, until it ends or the client does; whatever the client sends ends it.
 
