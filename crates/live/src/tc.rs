@@ -174,7 +174,8 @@ impl Plan<'_> {
                 let text = spec.to_string().replace("bandwidth unlimited", "unlimited");
                 self.add(parent, LEAF, &text);
             }
-            _ => self.add(parent, LEAF, &spec.to_string()),
+            // Linux's way of RED, which tc has no word for.
+            _ => self.add(parent, LEAF, &spec.to_string().replace(" law linux", "")),
         }
     }
 

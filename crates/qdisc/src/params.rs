@@ -67,11 +67,26 @@ words! {
         /// Linux 6.1: times of 1024 ns and a coarse 1/√count.
         #[default]
         Linux = "linux",
+        /// Linux before its fix of March 2026: a queue that runs empty remembers since when its
+        /// delay was above the target.
+        Linux3Dot5 = "linux-3.5",
         /// RFC 8289 to the letter.
         Rfc8289 = "rfc8289",
         /// ns-2's of 2012, by Nichols and Jacobson: it resumes after less than 8 intervals, and
         /// then at two drops fewer.
         Ns2 = "ns2",
+    }
+}
+
+words! {
+    /// Whose RED: they differ in what the word `adaptive` does.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum RedLaw {
+        /// It adapts the probability, as the paper has it.
+        #[default]
+        Paper = "paper",
+        /// It does nothing, as in Linux up to 7.3 with a tc that sends flags as an attribute.
+        Linux = "linux",
     }
 }
 
@@ -241,6 +256,8 @@ params! {
         pub bandwidth: Rate = Rate::from_bps(10_000_000),
         /// Adapt `probability` (Floyd, Gummadi, Shenker 2001).
         pub adaptive: bool = false,
+        /// Whether `adaptive` does so; an extension.
+        pub law: RedLaw = RedLaw::Paper,
         /// Mark ECN-capable packets instead of dropping them.
         pub ecn: bool = false,
         /// Above `max`, drop ECN-capable packets too.

@@ -5,8 +5,8 @@
 
 use crate::common::view::{CAPABLE, PLAIN, at, held, mean};
 use sojourn_qdisc::{
-    Aqm, Codel, CodelLaw, CodelParams, CodelState, Facts, QueueView, Red, RedParams, RedState,
-    RedUnit, RedWeight, Verdict, red_plog, red_wlog,
+    Aqm, Codel, CodelLaw, CodelParams, CodelState, Facts, QueueView, Red, RedLaw, RedParams,
+    RedState, RedUnit, RedWeight, Verdict, red_plog, red_wlog,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -61,6 +61,60 @@ fn codel_marks_where_it_would_drop_and_above_ce_threshold() {
     assert_eq!(leave(CAPABLE, 10, 210), (Verdict::Mark, 2, 3));
     assert_eq!(leave(PLAIN, 10, 280), (Verdict::Pass, 2, 3));
     assert_eq!(leave(PLAIN, 10, 281), (Verdict::Drop, 2, 3));
+}
+
+/// By hand from `codel_impl.h`: an arrival at 0 ms waits above the target, so that the delay will
+/// stand from 100 ms on. The queue runs empty; the next packet comes at 1 s and waits 6 ms. Before
+/// the fix 1 s is later than 100 ms; with it, and in RFC 8289, the interval begins anew.
+#[test]
+fn codel_before_march_2026_remembers_when_it_runs_empty() {
+    let outcomes = |law, emptied_by_a_drop: bool| {
+        let params = CodelParams {
+            law,
+            ..CodelParams::default()
+        };
+        let mut codel = Codel::new(params, 1514);
+        let mut state = CodelState::default();
+        let delay = Span::from_millis(6);
+        let first = codel.leave(&mut state, held(100), PLAIN, delay, at(10));
+        assert_eq!(first, Verdict::Pass);
+        if emptied_by_a_drop {
+            let second = codel.leave(&mut state, held(100), PLAIN, delay, at(200));
+            assert_eq!(second, Verdict::Drop);
+        }
+        codel.found_empty(&mut state, at(200));
+        codel.leave(&mut state, held(100), PLAIN, delay, at(1000))
+    };
+    assert_eq!(outcomes(CodelLaw::Linux3Dot5, false), Verdict::Drop);
+    assert_eq!(outcomes(CodelLaw::Linux3Dot5, true), Verdict::Pass);
+    for law in [CodelLaw::Linux, CodelLaw::Rfc8289, CodelLaw::Ns2] {
+        assert_eq!(outcomes(law, false), Verdict::Pass, "{law:?}");
+        assert_eq!(outcomes(law, true), Verdict::Pass, "{law:?}");
+    }
+}
+
+/// RFC 8289's `bytes()` are those of the queue that CoDel manages: in a flow queue the flow's.
+#[test]
+fn codel_of_the_rfc_looks_at_the_flows_own_backlog() {
+    let verdict = |law| {
+        let params = CodelParams {
+            law,
+            ..CodelParams::default()
+        };
+        let mut codel = Codel::new(params, 1514);
+        let mut state = CodelState::default();
+        let one_of_many = QueueView {
+            packets: 1,
+            bytes: 1514,
+            ..held(100)
+        };
+        let delay = Span::from_millis(6);
+        codel.leave(&mut state, one_of_many, PLAIN, delay, at(10));
+        codel.leave(&mut state, one_of_many, PLAIN, delay, at(200))
+    };
+    assert_eq!(verdict(CodelLaw::Rfc8289), Verdict::Pass);
+    assert_eq!(verdict(CodelLaw::Linux), Verdict::Drop);
+    assert_eq!(verdict(CodelLaw::Ns2), Verdict::Drop);
 }
 
 #[test]
@@ -131,6 +185,7 @@ fn red_params() -> RedParams {
         wait: false,
         spare: false,
         bytemode: false,
+        law: RedLaw::Paper,
     }
 }
 
@@ -335,6 +390,21 @@ fn red_signals_as_its_flags_say() {
             "ecn {ecn}, harddrop {harddrop}, nodrop {nodrop}"
         );
     }
+}
+
+/// Linux with today's tc: the word is taken and does nothing.
+#[test]
+fn red_of_linux_does_not_adapt() {
+    let params = RedParams {
+        adaptive: true,
+        law: RedLaw::Linux,
+        ..red_params()
+    };
+    let mut red = Red::new(params, Stream::named(1, "red"));
+    let mut state = RedState::default();
+    red.arrive(&mut state, bytes(80_000), PLAIN, at(0));
+    red.arrive(&mut state, bytes(80_000), PLAIN, at(5000));
+    assert_eq!(red.max_probability(&state), params.probability);
 }
 
 #[test]

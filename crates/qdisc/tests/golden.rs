@@ -4,7 +4,7 @@
 use crate::common::{Log, TestPacket};
 use sojourn_qdisc::{
     Aqm, Codel, CodelLaw, CodelParams, Facts, Limit, Pie, PieLaw, PieParams, PieState, Qdisc,
-    QueueView, Red, RedParams, RedUnit, RedWeight, SingleQueue,
+    QueueView, Red, RedLaw, RedParams, RedUnit, RedWeight, SingleQueue,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -163,6 +163,7 @@ fn red_follows_linux_packet_by_packet() {
         wait: false,
         spare: false,
         bytemode: false,
+        law: RedLaw::Paper,
     };
     let red = Red::new(params, Stream::named(7, "red"));
     let mut queue = SingleQueue::new(Limit::Packets(35), red);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sojourn_qdisc::{
     AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, Ecn, End,
     FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc,
-    RedParams, RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
+    RedLaw, RedParams, RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -153,6 +153,7 @@ fn red() -> impl Strategy<Value = RedParams> {
                 wait: on[6],
                 spare: on[7],
                 bytemode: on[8],
+                law: RedLaw::Paper,
             }
         },
     )

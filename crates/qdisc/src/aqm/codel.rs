@@ -8,7 +8,7 @@
 //!   drop, and ends the dequeue;
 //! - every ECN-capable packet that waited longer than `ce_threshold` is marked;
 //! - "no more than one packet is left" compares with the link's MTU, not with the largest packet
-//!   seen; in a flow queue it is the backlog of all flows that counts, not the flow's own.
+//!   seen.
 //!
 //! As Linux, and not with `law rfc8289` or `law ns2`:
 //! - 1/√count is a number of 16 bits that Newton's method moves by one step whenever the count
@@ -16,6 +16,15 @@
 //!   so that second drops come sooner. Where a drop rate is resumed it may still be far off;
 //! - times count in units of 1024 ns;
 //! - the first drop comes later than one interval, not at exactly one.
+//!
+//! As Linux and ns-2, and not with `law rfc8289`: of a flow queue the backlog of all flows counts
+//! for "no more than one packet is left", not the flow's own.
+//!
+//! `law linux` is Linux since the fix of March 2026 (commit 815980fe6dbb, in 6.1.192 too), by which
+//! a queue that runs empty forgets since when its delay has been above the target, as the RFC's
+//! does. `law linux-3.5` is Linux before, from 3.5 on: it forgets only when a drop has emptied the
+//! queue. A flow of few packets behind other flows then looks as if its delay had been standing
+//! since its last packet, and loses the next.
 //!
 //! With `law ns2`, as ns-2's `queue/codel.cc` of the distribution of Nichols and Jacobson (2012),
 //! which differs from RFC 8289 in this:
@@ -77,6 +86,8 @@ pub struct CodelState {
     pub dropping: bool,
     /// The last packet was dropped on schedule; whether another follows depends on the next.
     rescheduling: bool,
+    /// The last packet whose delay was standing was dropped.
+    dropped: bool,
     /// 1/√count as Linux has it, in 2⁻¹⁶.
     inverse_root: u16,
 }
@@ -131,7 +142,16 @@ impl Codel {
 
     /// Roots and times without Linux's rounding.
     fn is_exact(&self) -> bool {
-        self.params.law != CodelLaw::Linux
+        matches!(self.params.law, CodelLaw::Rfc8289 | CodelLaw::Ns2)
+    }
+
+    /// What counts for "no more than one packet is left".
+    #[inline]
+    fn left(&self, queue: QueueView) -> u64 {
+        match self.params.law {
+            CodelLaw::Rfc8289 => queue.bytes,
+            CodelLaw::Linux | CodelLaw::Linux3Dot5 | CodelLaw::Ns2 => queue.total_bytes,
+        }
     }
 
     /// Re-entering the dropping state within this time resumes the last drop rate.
@@ -148,7 +168,7 @@ impl Codel {
     fn small_queue(&self) -> u32 {
         match self.params.law {
             CodelLaw::Ns2 => self.counters.maxpacket.max(NS2_PACKET),
-            CodelLaw::Linux | CodelLaw::Rfc8289 => self.mtu,
+            CodelLaw::Linux | CodelLaw::Linux3Dot5 | CodelLaw::Rfc8289 => self.mtu,
         }
     }
 
@@ -192,7 +212,7 @@ impl Codel {
         now: Time,
     ) -> bool {
         if sojourn < self.unit(self.params.target)
-            || queue.total_bytes <= u64::from(self.small_queue())
+            || self.left(queue) <= u64::from(self.small_queue())
         {
             state.first_above = Time::ZERO;
             return false;
@@ -298,11 +318,14 @@ impl Aqm for Codel {
         state.ldelay = sojourn;
         self.counters.maxpacket = self.counters.maxpacket.max(packet.len);
         let mut verdict = if self.is_standing(state, queue, sojourn, now) {
-            self.standing(state, packet, now)
+            let verdict = self.standing(state, packet, now);
+            state.dropped = verdict == Verdict::Drop;
+            verdict
         } else {
             // After a scheduled drop, `drop_next` stays where it was, as in the RFC's loop.
             state.dropping = false;
             state.rescheduling = false;
+            state.dropped = false;
             Verdict::Pass
         };
         if let Some(threshold) = self.params.ce_threshold
@@ -318,7 +341,9 @@ impl Aqm for Codel {
 
     #[inline]
     fn found_empty(&mut self, state: &mut CodelState, _now: Time) {
-        state.first_above = Time::ZERO;
+        if self.params.law != CodelLaw::Linux3Dot5 || state.dropped {
+            state.first_above = Time::ZERO;
+        }
         state.dropping = false;
         state.rescheduling = false;
     }
@@ -330,8 +355,9 @@ impl Aqm for Codel {
 
     fn is_forgettable(&mut self, state: &mut CodelState, now: Time) -> bool {
         let resumes = now - state.drop_next < self.resumes_within();
-        // The queue is empty, so `first_above` and `dropping` are only stale, if set at all.
-        state.count == 0 || !resumes
+        let remembers = self.params.law == CodelLaw::Linux3Dot5 && state.first_above != Time::ZERO;
+        // Else the queue is empty, so `first_above` and `dropping` are only stale, if set at all.
+        (state.count == 0 || !resumes) && !remembers
     }
 
     fn retune(&mut self, params: CodelParams) {

@@ -14,7 +14,9 @@
 //! each packet, which is the same while the probability stands still.
 //!
 //! Differs from Linux: the average and its idle decay are exact, not shifts and a table; a drop
-//! into an empty queue does not end its idle time.
+//! into an empty queue does not end its idle time. And `adaptive` adapts: today's tc sends it as
+//! an attribute (`TCA_RED_FLAGS`), where `sch_red.c` looks into the old field, in 6.1 and 7.3 alike,
+//! so that Linux's RED does not. With `law linux` ours does not either.
 //! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in
 //! the paper and in Linux.
 //!
@@ -22,7 +24,7 @@
 
 use crate::accounts::{Counters, DropReason};
 use crate::aqm::{Aqm, Facts, QueueView, Verdict};
-use crate::params::{RedParams, RedUnit, RedWeight};
+use crate::params::{RedLaw, RedParams, RedUnit, RedWeight};
 use crate::report::{Field, int};
 use alloc::vec::Vec;
 use sojourn_random::Stream;
@@ -166,10 +168,14 @@ impl Red {
         self.weight
     }
 
+    fn adapts(&self) -> bool {
+        self.params.adaptive && self.params.law == RedLaw::Paper
+    }
+
     /// Probability at the upper threshold now: the parameter, or what it was adapted to.
     pub fn max_probability(&self, state: &RedState) -> f64 {
         match state.adapted {
-            Some(probability) if self.params.adaptive => probability,
+            Some(probability) if self.adapts() => probability,
             _ => self.params.probability,
         }
     }
@@ -343,7 +349,7 @@ impl Aqm for Red {
         packet: Facts,
         now: Time,
     ) -> Verdict {
-        if self.params.adaptive && now >= state.next_adapt {
+        if self.adapts() && now >= state.next_adapt {
             self.adapt(state, now);
         }
         self.average(state, queue, now);

@@ -21,7 +21,9 @@ impl Spec {
         let initial = (kind.initial)();
         let given = kind.options.iter().find_map(|opt| {
             let amount = (opt.access.get)(self)?;
-            let is_extended = opt.ours && (opt.access.get)(&initial) != Some(amount);
+            // `law linux` asks for what the kernel has anyway.
+            let is_linux = amount == Amount::Word("linux");
+            let is_extended = opt.ours && !is_linux && (opt.access.get)(&initial) != Some(amount);
             let in_packets =
                 opt.unit == Unit::BytesOrPackets && matches!(amount, Amount::Packets(_));
             (is_extended || in_packets).then(|| opt.with_name(amount))

@@ -1,7 +1,7 @@
 //! An option: its name and unit, where a spec keeps it, and where it is shown. The rows are in
 //! `kinds`.
 
-use crate::params::{CodelLaw, PieLaw};
+use crate::params::{CodelLaw, PieLaw, RedLaw};
 use crate::report::Value;
 use crate::spec::Spec;
 use crate::{AckFilter, DiffServ, Framing, Isolation};
@@ -228,7 +228,7 @@ macro_rules! word {
     };
 }
 
-word!(CodelLaw, PieLaw);
+word!(CodelLaw, PieLaw, RedLaw);
 
 impl Datum for f64 {
     fn amount(self) -> Option<Amount> {

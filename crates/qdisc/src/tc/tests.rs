@@ -200,6 +200,7 @@ fn what_linux_lacks_is_found_by_name() {
             Some("limit 1000p of red"),
         ),
         ("red limit 60000 avpkt 1000 gentle", Some("gentle of red")),
+        ("red limit 60000 avpkt 1000 adaptive law linux", None),
     ] {
         assert_eq!(read(text).beyond_linux().as_deref(), what, "{text}");
     }

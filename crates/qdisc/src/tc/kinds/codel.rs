@@ -17,7 +17,8 @@ options! { CodelParams;
         "time in which the delay must fall below the target once; a worst-case RTT";
     CE_THRESHOLD: time ce_threshold, "mark every ECN-capable packet that waited longer than this";
     WHOSE: opt(LAWS, (0, CodelLaw::WORDS.len() as u64 - 1)) law,
-        "whose arithmetic: Linux drops again sooner than RFC 8289 says; ns-2's is that of 2012";
+        "whose arithmetic: Linux drops again sooner than RFC 8289 says; linux-3.5 is Linux before \
+         March 2026, whose sparse flows lose more; ns-2's is that of 2012";
 }
 const LAWS: Unit = Unit::Word(&CodelLaw::WORDS);
 const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));

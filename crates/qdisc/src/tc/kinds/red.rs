@@ -1,7 +1,7 @@
 //! RED's row.
 
 use super::common::{ecn, set_limit};
-use crate::params::{Limit, RedParams, RedUnit, RedWeight};
+use crate::params::{Limit, RedLaw, RedParams, RedUnit, RedWeight};
 use crate::red_wlog;
 use crate::spec::{Part, Spec};
 use crate::tc::SpecError;
@@ -110,7 +110,11 @@ options! { RedParams;
         "never signal a packet that finds at most one waiting, as ns-2 and ns-3 do";
     BYTEMODE: switch(None) bytemode,
         "`probability` is that of a packet of `avpkt` bytes, and grows with its size";
+    WHOSE: opt(LAWS, (0, RedLaw::WORDS.len() as u64 - 1)) law,
+        "whose `adaptive`: the paper's adapts; Linux's does nothing with today's tc";
 }
+const LAWS: Unit = Unit::Word(&RedLaw::WORDS);
+const LAW: Opt = ours(when(WHOSE, When::Changed, When::Changed));
 
 /// What is not given follows from what is, as in iproute2.
 fn rules(given: &Given<'_>, spec: &mut Spec) -> Result<(), SpecError> {
@@ -239,6 +243,7 @@ pub(super) const RED: Kind = Kind {
         ours(WAIT),
         ours(SPARE),
         ours(BYTEMODE),
+        LAW,
     ],
     absent: &[("qevent", "there are no filter blocks to hand packets to")],
     stats: stats! {

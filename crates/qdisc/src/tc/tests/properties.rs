@@ -4,8 +4,8 @@ use super::read;
 use crate::End;
 use crate::params::{
     AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
-    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedParams, RedUnit, RedWeight,
-    SteerParams, TbfParams,
+    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedLaw, RedParams, RedUnit,
+    RedWeight, SteerParams, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -143,7 +143,7 @@ fn red() -> impl Strategy<Value = Spec> {
         (1e-6_f64..=1.0).prop_map(RedWeight::Exact),
     ];
     let lengths = (1_u64..1 << 40, 1_u64..1 << 38, 0_u64..1 << 30);
-    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 9]>());
+    let rest = (1_u32.., 1e-9_f64..=1.0, rate(), any::<[bool; 10]>());
     (lengths, weight, rest)
         .prop_map(
             |((limit, min, above), weight, (avpkt, probability, bandwidth, on))| {
@@ -161,6 +161,7 @@ fn red() -> impl Strategy<Value = Spec> {
                     probability,
                     bandwidth,
                     adaptive: on[0],
+                    law: if on[9] { RedLaw::Linux } else { RedLaw::Paper },
                     ecn: on[1],
                     harddrop: on[2],
                     nodrop: on[1] && on[3],
