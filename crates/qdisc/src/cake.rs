@@ -372,10 +372,11 @@ impl<P: Packet, C: Pace> Cake<P, C> {
             self.rate = rate;
             self.configure();
         }
+        // As the kernel counts it: with the packet that is one too many.
+        self.memory_most = self.memory_most.max(self.memory());
         if self.memory() > self.memory_limit {
             self.shed(now, out);
         }
-        self.memory_most = self.memory_most.max(self.memory());
         self.tell_needs(now);
     }
 
