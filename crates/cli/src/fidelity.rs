@@ -8,7 +8,7 @@ use crate::{FAILED, INTERRUPTED, WrongInput, print};
 use anyhow::Context as _;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Square, Summary};
+use sojourn_fidelity::{Code, FIGURES, Grid, Matrix, Square, Summary, Tally};
 use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
 use sojourn_live::Queues;
@@ -212,17 +212,13 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
         let what = summary.pair.what();
         let _ = writeln!(
             text,
-            "{first} and {other} (another {what}): cells within the tolerance"
+            "{first} and {other} (another {what}): cells equal/different/undecided"
         );
         let titles = FIGURES.iter().map(|figure| format!(">{}", figure.title));
         let titles: Vec<String> = std::iter::once("phase".to_owned()).chain(titles).collect();
         let mut table = Table::new(titles.iter().map(String::as_str));
         for row in &summary.rows {
-            let share = |&(within, of): &(usize, usize)| match of {
-                0 => "-".to_owned(),
-                _ => format!("{within} of {of}"),
-            };
-            let cells = row.within.iter().map(share);
+            let cells = row.tallies.iter().map(Tally::show);
             table.row(std::iter::once(row.phase.clone()).chain(cells).collect());
         }
         text += &table.show();
@@ -231,8 +227,9 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
             let causes: Vec<String> = causes
                 .map(|(cause, count)| format!("{count} {}", cause.name()))
                 .collect();
-            let _ = writeln!(text, "Beyond it, by cause: {}.", causes.join(", "));
+            let _ = writeln!(text, "Different ones, by cause: {}.", causes.join(", "));
         }
+        text += &decided(summary);
         for worst in summary.worst.iter().take(SHOWN) {
             let (difference, cause) = worst.largest();
             let cause = cause.map_or_else(String::new, |cause| format!(", {}", cause.name()));
@@ -242,6 +239,29 @@ pub(crate) fn pairs(matrix: &Matrix) -> String {
         text.push('\n');
     }
     text
+}
+
+/// How much is decided, and what the intervals say beyond the tolerances.
+fn decided(summary: &Summary) -> String {
+    let evidence = summary.evidence();
+    if evidence.is_empty() {
+        let row = summary.all_phases().into_iter();
+        let tallies = row.flat_map(|row| row.tallies);
+        let (within, of) = tallies.fold((0, 0), |(within, of), tally| {
+            (within + tally.within, of + tally.cells)
+        });
+        return format!(
+            "One seed decides nothing (--seeds 3 and more do); {within} of {of} figures are within \
+             their tolerance.\n"
+        );
+    }
+    let (undecided, of) = summary.undecided();
+    format!(
+        "Undecided: {undecided} of {of} figures. The interval excludes zero in (5 % would be \
+         chance): {}; above: {} has more.\n",
+        evidence.join("; "),
+        summary.pair.first.world
+    )
 }
 
 #[cfg(test)]

@@ -322,7 +322,7 @@ fn worlds_are_set_side_by_side_as_the_fidelity_matrix_has_them() {
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stdout);
     for pair in [
-        "sim and kernel-tc (another TCP and queue code): cells within the tolerance",
+        "sim and kernel-tc (another TCP and queue code): cells equal/different/undecided",
         "sim and kernel (another TCP): ",
         "kernel and kernel-tc (another queue code): ",
     ] {

@@ -35,8 +35,17 @@ pub enum Cause {
     Both,
     /// Nobody knows: the kernel's TCP was not run over our queues.
     Unknown,
-    /// Nobody's that these seeds could name: its 95 % interval holds zero.
-    Chance,
+}
+
+/// What the seeds say of a difference, beside its tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The 95 % interval of the difference lies within the tolerance.
+    Equal,
+    /// The difference is beyond the tolerance, and its interval excludes zero.
+    Different,
+    /// Neither: more seeds would tell. Always so with one seed, which has no interval.
+    Undecided,
 }
 
 impl Cause {
@@ -47,7 +56,6 @@ impl Cause {
             Self::Queue => "queue code",
             Self::Both => "both",
             Self::Unknown => "not separated",
-            Self::Chance => "may be chance",
         }
     }
 }
@@ -63,16 +71,20 @@ impl Difference {
         (self.other.mean != 0.0).then(|| self.absolute() / self.other.mean.abs())
     }
 
-    /// Its size in tolerances: up to 1 the two agree.
+    /// How far the two may be apart.
+    fn tolerance(&self) -> f64 {
+        self.figure.within.around(self.other.mean)
+    }
+
+    /// Its size in tolerances: up to 1 the means agree.
     pub fn size(&self) -> f64 {
-        let tolerance = self.figure.within.around(self.other.mean);
         match self.absolute().abs() {
             0.0 => 0.0,
-            difference => difference / tolerance,
+            difference => difference / self.tolerance(),
         }
     }
 
-    /// Whether the two agree.
+    /// Whether the means agree, whatever their intervals are.
     pub fn within(&self) -> bool {
         self.size() <= 1.0
     }
@@ -82,9 +94,20 @@ impl Difference {
         Some(libm::hypot(self.first.ci95?, self.other.ci95?))
     }
 
-    /// Whether the seeds show that the two differ by more than the tolerance allows.
-    pub fn is_shown(&self) -> bool {
-        !self.within() && self.ci95().is_none_or(|ci| ci < self.absolute().abs())
+    /// What the seeds say.
+    pub fn verdict(&self) -> Verdict {
+        let difference = self.absolute().abs();
+        match self.ci95() {
+            Some(ci) if difference + ci <= self.tolerance() => Verdict::Equal,
+            Some(ci) if difference > ci && !self.within() => Verdict::Different,
+            _ => Verdict::Undecided,
+        }
+    }
+
+    /// Whether its 95 % interval excludes zero, however small it is; none without an interval. Of
+    /// worlds that are alike one in twenty does.
+    pub fn excludes_zero(&self) -> Option<bool> {
+        self.ci95().map(|ci| self.absolute().abs() > ci)
     }
 }
 
@@ -134,13 +157,12 @@ impl Pair {
         list
     }
 
-    /// Whose a difference of this pair is that is beyond the tolerance: chance's, or, where both
-    /// TCP and queues differ, one of theirs.
+    /// Whose a difference of this pair is, where both TCP and queues differ; none of what is not
+    /// [`Verdict::Different`].
     pub fn cause(&self, matrix: &Matrix, place: &Place, difference: &Difference) -> Option<Cause> {
-        if !difference.is_shown() {
-            return Some(Cause::Chance);
-        }
-        if self.first.tcp == self.other.tcp || self.first.queues == self.other.queues {
+        let both_differ =
+            self.first.tcp != self.other.tcp && self.first.queues != self.other.queues;
+        if difference.verdict() != Verdict::Different || !both_differ {
             return None;
         }
         let between = |square: &&Square| {
@@ -165,7 +187,7 @@ impl Pair {
                 other,
                 ..*difference
             };
-            part.is_shown()
+            part.verdict() == Verdict::Different
         };
         let (to_first, to_other) = (is_apart(difference.first), is_apart(difference.other));
         // From the first world to the middle one either TCP changes or the queues do.
@@ -241,11 +263,36 @@ mod tests {
     }
 
     #[test]
-    fn what_the_interval_holds_may_be_chance() {
+    fn what_seeds_do_not_decide_has_no_cause() {
         // Two intervals of 0.03 make one of 0.042, where the tolerance at 1 Mbit/s is 0.01.
-        assert_eq!(cause(0.96, Some(0.99), 1.0), Some(Cause::Chance));
+        assert_eq!(cause(0.96, Some(0.99), 1.0), None);
         assert_eq!(cause(0.95, Some(0.99), 1.0), Some(Cause::Both));
         assert_eq!(cause(0.94, Some(0.99), 1.0), Some(Cause::Tcp));
+    }
+
+    /// The tolerance of goodput is 1 %: 0.1 at 10 Mbit/s.
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let difference = |first: f64, ci95: Option<f64>| Difference {
+            figure: &FIGURES[0],
+            first: Mean { mean: first, ci95 },
+            other: Mean {
+                mean: 10.0,
+                ci95: Some(0.0),
+            },
+        };
+        let verdict = |first, ci95| difference(first, ci95).verdict();
+        assert_eq!(verdict(10.05, Some(0.04)), Verdict::Equal);
+        assert_eq!(verdict(10.05, Some(0.06)), Verdict::Undecided);
+        // Beyond zero, but not surely beyond the tolerance's edge.
+        assert_eq!(verdict(10.08, Some(0.03)), Verdict::Undecided);
+        assert_eq!(verdict(10.12, Some(0.11)), Verdict::Different);
+        assert_eq!(verdict(9.88, Some(0.11)), Verdict::Different);
+        assert_eq!(verdict(10.12, Some(0.13)), Verdict::Undecided);
+        assert_eq!(verdict(10.0, None), Verdict::Undecided);
+        assert_eq!(difference(10.08, Some(0.03)).excludes_zero(), Some(true));
+        assert_eq!(difference(10.08, Some(0.09)).excludes_zero(), Some(false));
+        assert_eq!(difference(10.08, None).excludes_zero(), None);
     }
 
     #[test]

@@ -19,10 +19,10 @@ mod page;
 mod square;
 mod summary;
 
-pub use compare::{Cause, Difference, Pair};
+pub use compare::{Cause, Difference, Pair, Verdict};
 pub use figure::{FIGURES, Figure};
 pub use grid::{Grid, Phase};
 pub use matrix::{Entry, Matrix, MatrixError, Mean, Place};
 pub use page::{command, page, tolerance};
 pub use square::{Code, Square};
-pub use summary::{Row, Summary, Worst};
+pub use summary::{Row, Summary, Tally, Worst};

@@ -58,16 +58,20 @@ fn pair(summary: &Summary) -> Value {
         cells => summary.cells,
         rows => summary.rows.iter().map(|row| context! {
             phase => row.phase.clone(),
-            within => row.within.iter().map(|(within, of)| context! {
-                within => within,
-                of => of,
-                share => if *of > 0 { 100 * within / of } else { 0 },
+            tallies => row.tallies.iter().map(|tally| context! {
+                cells => tally.cells,
+                shown => tally.show(),
+                within => tally.within,
+                share => 100 * tally.equal / tally.cells.max(1),
             }).collect::<Vec<_>>(),
             median => row.median.iter().map(|median| median.map_or_else(
                 String::new,
                 |median| format!("{:.1} %", 100.0 * median),
             )).collect::<Vec<_>>(),
         }).collect::<Vec<_>>(),
+        undecided => summary.undecided().0,
+        figures => summary.undecided().1,
+        evidence => summary.evidence(),
         causes => summary.causes.iter().map(|(cause, count)| context! {
             name => cause.name(),
             count => count,

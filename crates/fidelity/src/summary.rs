@@ -1,6 +1,6 @@
 //! What a matrix says of two worlds, in a table and a list.
 
-use crate::compare::{Cause, Difference, Pair};
+use crate::compare::{Cause, Difference, Pair, Verdict};
 use crate::figure::FIGURES;
 use crate::matrix::{Matrix, Place};
 use sojourn_report::significant;
@@ -14,8 +14,8 @@ pub struct Summary {
     pub cells: usize,
     /// By phase, and last over all, if there are several.
     pub rows: Vec<Row>,
-    /// Every cell with differences beyond the tolerance, the worst first, behind them those
-    /// whose differences may be chance.
+    /// Every cell with means apart by more than the tolerance: those that differ, the worst first,
+    /// and behind them those that are undecided.
     pub worst: Vec<Worst>,
     /// How many of these differences are whose, in the order of first mention.
     pub causes: Vec<(Cause, usize)>,
@@ -26,10 +26,56 @@ pub struct Summary {
 pub struct Row {
     /// Its name, or `all`.
     pub phase: String,
-    /// Of each of [`FIGURES`]: how many cells are within the tolerance, and of how many.
-    pub within: [(usize, usize); FIGURES.len()],
+    /// Of each of [`FIGURES`].
+    pub tallies: [Tally; FIGURES.len()],
     /// Of each: the median size of the relative difference, as a share; none without a cell.
     pub median: [Option<f64>; FIGURES.len()],
+}
+
+/// How the cells of a phase come out in a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Cells that have the figure in both worlds.
+    pub cells: usize,
+    /// Of these the ones that are equal …
+    pub equal: usize,
+    /// … different …
+    pub different: usize,
+    /// … or undecided.
+    pub undecided: usize,
+    /// Those whose means are within the tolerance, whatever the seeds say.
+    pub within: usize,
+    /// Those with an interval: of several seeds in both worlds.
+    pub with_interval: usize,
+    /// Those of them whose interval excludes zero …
+    pub apart: usize,
+    /// … and of these the ones where the first world has more.
+    pub above: usize,
+}
+
+impl Tally {
+    fn count(&mut self, difference: &Difference) {
+        self.cells += 1;
+        *match difference.verdict() {
+            Verdict::Equal => &mut self.equal,
+            Verdict::Different => &mut self.different,
+            Verdict::Undecided => &mut self.undecided,
+        } += 1;
+        self.within += usize::from(difference.within());
+        if let Some(apart) = difference.excludes_zero() {
+            self.with_interval += 1;
+            self.apart += usize::from(apart);
+            self.above += usize::from(apart && difference.absolute() > 0.0);
+        }
+    }
+
+    /// `equal/different/undecided`; a dash without a cell.
+    pub fn show(&self) -> String {
+        match self.cells {
+            0 => "–".to_owned(),
+            _ => format!("{}/{}/{}", self.equal, self.different, self.undecided),
+        }
+    }
 }
 
 /// A cell in which two worlds differ.
@@ -37,8 +83,7 @@ pub struct Row {
 pub struct Worst {
     /// Which.
     pub place: Place,
-    /// All its differences, in the order of [`FIGURES`], and whose each is that is beyond the
-    /// tolerance.
+    /// All its differences, in the order of [`FIGURES`], and whose each is that the seeds show.
     pub differences: Vec<(Difference, Option<Cause>)>,
 }
 
@@ -47,7 +92,7 @@ impl Worst {
     pub fn largest(&self) -> (&Difference, Option<Cause>) {
         let sizes = self.differences.iter();
         let largest = sizes.max_by(|(a, _), (b, _)| {
-            let shown = a.is_shown().cmp(&b.is_shown());
+            let shown = is_different(a).cmp(&is_different(b));
             shown.then(a.size().total_cmp(&b.size()))
         });
         let (difference, cause) = largest.expect("a cell in this list has a difference");
@@ -56,6 +101,35 @@ impl Worst {
 }
 
 impl Summary {
+    /// Over all phases; none without a cell.
+    pub fn all_phases(&self) -> Option<&Row> {
+        self.rows.last()
+    }
+
+    /// How many figures are undecided, and of how many.
+    pub fn undecided(&self) -> (usize, usize) {
+        let tallies = self.all_phases().into_iter().flat_map(|row| row.tallies);
+        tallies.fold((0, 0), |(undecided, of), tally| {
+            (undecided + tally.undecided, of + tally.cells)
+        })
+    }
+
+    /// The strongest evidence: of each figure in how many cells the interval of the difference
+    /// excludes zero, and in how many of these the first world has more.
+    pub fn evidence(&self) -> Vec<String> {
+        let row = self.all_phases().into_iter();
+        let all = row.flat_map(|row| FIGURES.iter().zip(row.tallies));
+        all.filter(|(_, tally)| tally.with_interval > 0)
+            .map(|(figure, tally)| {
+                let share = 100 * tally.apart / tally.with_interval;
+                format!(
+                    "{} {} of {} ({share} %), {} of them above",
+                    figure.title, tally.apart, tally.with_interval, tally.above
+                )
+            })
+            .collect()
+    }
+
     /// Of every pair of worlds in `matrix`.
     pub fn all(matrix: &Matrix) -> Vec<Self> {
         let pairs = Pair::all(matrix).into_iter();
@@ -81,12 +155,7 @@ impl Summary {
         let mut causes: Vec<(Cause, usize)> = Vec::new();
         let mut worst: Vec<Worst> = Vec::new();
         for (place, differences) in &cells {
-            let whose = |difference: &Difference| {
-                let beyond = !difference.within();
-                beyond
-                    .then(|| pair.cause(matrix, place, difference))
-                    .flatten()
-            };
+            let whose = |difference: &Difference| pair.cause(matrix, place, difference);
             if differences.iter().all(Difference::within) {
                 continue;
             }
@@ -103,7 +172,7 @@ impl Summary {
         // Stable: equal ones stay in the grid's order.
         worst.sort_by(|a, b| {
             let (a, b) = (a.largest().0, b.largest().0);
-            let shown = b.is_shown().cmp(&a.is_shown());
+            let shown = is_different(b).cmp(&is_different(a));
             shown.then(b.size().total_cmp(&a.size()))
         });
         Self {
@@ -116,19 +185,22 @@ impl Summary {
     }
 }
 
+fn is_different(difference: &Difference) -> bool {
+    difference.verdict() == Verdict::Different
+}
+
 fn row<'a>(phase: &str, cells: impl Iterator<Item = &'a (&'a Place, Vec<Difference>)>) -> Row {
-    let mut within = [(0, 0); FIGURES.len()];
+    let mut tallies = [Tally::default(); FIGURES.len()];
     let mut shares: [Vec<f64>; FIGURES.len()] = Default::default();
     for difference in cells.flat_map(|(_, differences)| differences) {
         let figure = FIGURES.iter().position(|f| f.key == difference.figure.key);
         let index = figure.expect("a difference is of a figure");
-        within[index].0 += usize::from(difference.within());
-        within[index].1 += 1;
+        tallies[index].count(difference);
         shares[index].extend(difference.relative().map(f64::abs));
     }
     Row {
         phase: phase.to_owned(),
-        within,
+        tallies,
         median: shares.map(|mut shares| {
             shares.sort_by(f64::total_cmp);
             shares.get(shares.len() / 2).copied()

@@ -1,7 +1,7 @@
 //! `docs/fidelity.md`: what the recorded matrix says.
 
 use crate::worlds::squares;
-use sojourn_fidelity::{Cause, FIGURES, Matrix, Row, Summary, command, tolerance};
+use sojourn_fidelity::{Cause, FIGURES, Matrix, Row, Summary, Tally, command, tolerance};
 use sojourn_kernel::Kernel;
 use sojourn_tidy::generated;
 use std::fmt::Write as _;
@@ -19,12 +19,11 @@ fn tolerances() -> String {
 }
 
 fn row(row: &Row) -> String {
-    let share = |((within, of), median): (&(usize, usize), &Option<f64>)| match median {
-        _ if *of == 0 => "–".to_owned(),
-        Some(median) => format!("{within} of {of}, {:.1} %", 100.0 * median),
-        None => format!("{within} of {of}"),
+    let share = |(tally, median): (&Tally, &Option<f64>)| match median {
+        Some(median) => format!("{}, {:.1} %", tally.show(), 100.0 * median),
+        None => tally.show(),
     };
-    let cells: Vec<String> = row.within.iter().zip(&row.median).map(share).collect();
+    let cells: Vec<String> = row.tallies.iter().zip(&row.median).map(share).collect();
     format!("| {} | {} |\n", row.phase, cells.join(" | "))
 }
 
@@ -48,9 +47,17 @@ fn pair(summary: &Summary) -> String {
         let causes: Vec<String> = summary.causes.iter().map(cause).collect();
         let _ = writeln!(
             text,
-            "\nDifferences beyond the tolerance, by cause: {}.",
+            "\nDifferent figures, by cause: {}.",
             causes.join(", ")
         );
+    }
+    let (undecided, of) = summary.undecided();
+    let _ = writeln!(
+        text,
+        "\nUndecided: {undecided} of {of} figures. The interval excludes zero in:\n"
+    );
+    for one in summary.evidence() {
+        let _ = writeln!(text, "- {one}");
     }
     if !summary.worst.is_empty() {
         text += "\n| worst cells | largest difference | cause |\n| --- | --- | --- |\n";

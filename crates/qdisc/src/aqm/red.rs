@@ -15,8 +15,8 @@
 //!
 //! Differs from Linux: the average and its idle decay are exact, not shifts and a table; a drop
 //! into an empty queue does not end its idle time. And `adaptive` adapts: today's tc sends it as
-//! an attribute (`TCA_RED_FLAGS`), where `sch_red.c` looks into the old field, in 6.1 and 7.3 alike,
-//! so that Linux's RED does not. With `law linux` ours does not either.
+//! an attribute (`TCA_RED_FLAGS`), where `sch_red.c` looks into the old field, in 6.1 and 7.3
+//! alike, so that Linux's RED does not. With `law linux` ours does not either.
 //! Differs from ns-2: `wait`, `spare` and `bytemode`, its rules, are off unless asked for, as in
 //! the paper and in Linux.
 //!
