@@ -58,6 +58,18 @@ impl Order {
 
     /// An enhanced packet block without options.
     fn packet(self, interface: u32, ticks: u64, bytes: &[u8], len: u32) -> Vec<u8> {
+        self.packet_with(interface, ticks, bytes, len, &[])
+    }
+
+    /// An enhanced packet block with these bytes as its options.
+    fn packet_with(
+        self,
+        interface: u32,
+        ticks: u64,
+        bytes: &[u8],
+        len: u32,
+        options: &[u8],
+    ) -> Vec<u8> {
         let head = [
             interface,
             (ticks >> 32) as u32,
@@ -66,7 +78,8 @@ impl Order {
             len,
         ];
         let padding = vec![0; bytes.len().wrapping_neg() & 3];
-        self.block(6, &[&self.words(&head), bytes, &padding].concat())
+        let body = [&self.words(&head), bytes, &padding, options];
+        self.block(6, &body.concat())
     }
 }
 
@@ -110,8 +123,12 @@ fn both_byte_orders_read_alike() {
 
 #[test]
 fn time_stamps_have_the_interface_s_resolution() {
-    let order = Order::Little;
-    let offset = 100_i64.to_le_bytes();
+    resolutions(Order::Little, 100_i64.to_le_bytes());
+    resolutions(Order::Big, 100_i64.to_be_bytes());
+}
+
+/// `offset` is 100 s in this order.
+fn resolutions(order: Order, offset: [u8; 8]) {
     let file = [
         order.section(),
         // Microseconds where nothing is said; 10⁻³; 2⁻¹⁰; 10⁻¹²; an offset of 100 s.
@@ -247,6 +264,27 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn directions_read_in_both_orders() {
+    for order in [Order::Big, Order::Little] {
+        // The option of flags: inbound, outbound, neither known.
+        let flags = |flags| [order.half(2), order.half(4), order.word(flags)].concat();
+        let packet = |direction| order.packet_with(0, 0, &[9], 1, &flags(direction));
+        let file = [
+            order.section(),
+            order.interface(1, 0, &[]),
+            packet(1),
+            packet(2),
+            packet(0),
+        ]
+        .concat();
+        let records = read(&file).unwrap();
+        let directions: Vec<_> = records.iter().map(|r| r.direction).collect();
+        let expected = [Some(Direction::Inbound), Some(Direction::Outbound), None];
+        assert_eq!(directions, expected);
+    }
+}
+
+#[test]
 fn damage_is_named_with_its_place() {
     let order = Order::Little;
     let start = [order.section(), order.interface(1, 0, &[])].concat();
@@ -254,6 +292,10 @@ fn damage_is_named_with_its_place() {
     let with = |more: &[u8]| read(&[&start, more].concat()).unwrap_err();
     let mut lengths = order.packet(0, 0, &[], 0);
     *lengths.last_mut().unwrap() = 1;
+    // Of a packet without anything else, and of a block that nobody knows.
+    let mut simple = order.block(3, &[&order.word(4)[..], &[1, 2, 3, 4]].concat());
+    *simple.last_mut().unwrap() = 1;
+    let odd = order.block(0x0bad_cafe, &[0; 9]);
     let mut huge = order.packet(0, 0, &[], 0);
     huge[7] = 0x7f;
     let mut long = order.packet(0, 0, &[1, 2, 3, 4], 4);
@@ -262,6 +304,8 @@ fn damage_is_named_with_its_place() {
         (with(&order.packet(1, 0, &[], 0)), "interface 1"),
         (with(&order.packet(0, 0, &[], 0)[..30]), "cut off"),
         (with(&lengths), "at its end"),
+        (with(&simple), "at its end"),
+        (with(&odd), "21 bytes; it must be 12"),
         (with(&huge), "steps of four"),
         (with(&long), "does not fit"),
     ] {
@@ -273,6 +317,26 @@ fn damage_is_named_with_its_place() {
         Problem::NoCapture
     ));
     assert!(matches!(read(b"").unwrap_err().problem, Problem::NoCapture));
+}
+
+/// A file on a disk that fails after so many bytes.
+struct Broken<'a>(&'a [u8]);
+
+impl std::io::Read for Broken<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(std::io::Error::other("bad sector")),
+            count => Ok(count),
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_fails_says_why_and_where() {
+    let file = [Order::Big.section(), Order::Big.interface(1, 0, &[])].concat();
+    let mut reader = Reader::new(Broken(&file)).unwrap();
+    let error = reader.next_record().unwrap_err();
+    assert_eq!(error.to_string(), "cannot be read: bad sector (byte 48)");
 }
 
 proptest! {
