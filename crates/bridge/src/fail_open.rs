@@ -16,23 +16,45 @@ use crate::links::Links;
 use crate::sys::Gate;
 use sojourn_units::Time;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod error;
+mod filters;
+mod monitor;
 
 pub use error::FailOpenError;
 use error::{MOST, NAME};
+pub(crate) use filters::in_the_way;
+pub use monitor::FailOpenState;
+pub(crate) use monitor::{Monitor, Watched};
 
 /// The kernel bridge, kept out of the way.
 #[derive(Debug)]
 pub(crate) struct FailOpenBridge {
     gate: Gate,
-    pub(crate) name: String,
-    /// What it is known by, if it is ours.
-    own: Option<OwnBridge>,
-    /// Whether it goes with us on a clean stop.
-    removable: bool,
+    /// Shared with the monitor, which makes another one when this one is gone. Never locked by a
+    /// thread that forwards.
+    place: Arc<Mutex<Place>>,
     /// Until when it forwarded frames that packet sockets have seen too; zero if it is new.
     pub(crate) forwarded_until: Time,
+}
+
+/// The kernel bridge that there is.
+#[derive(Debug)]
+pub(crate) struct Place {
+    name: String,
+    index: u32,
+    /// What it is known by, if it is ours.
+    own: Option<OwnBridge>,
+    /// Whether one of ours stays after a clean stop.
+    keep: bool,
+    /// Whether it goes with us on a clean stop.
+    removable: bool,
+}
+
+/// A place, whatever became of those who had it.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FailOpenBridge {
@@ -70,35 +92,32 @@ impl FailOpenBridge {
                 let own = left_over.filter(|own| own.index == master);
                 remember(claims, own.as_ref())?;
                 let (gate, closed) = closed_gate([left, right], clock)?;
-                Ok(Self {
-                    gate,
+                if own.is_some() {
+                    let settled = settle(&mut netlink, master, [left, right]);
+                    settled.map_err(FailOpenError::of(format!("set up the bridge `{name}`")))?;
+                }
+                let place = Place {
+                    index: master,
+                    keep,
                     removable: !keep && own.is_some(),
                     own,
                     name,
+                };
+                Ok(Self {
+                    gate,
+                    place: Arc::new(Mutex::new(place)),
                     forwarded_until: closed,
                 })
             }
             (None, None) => {
                 // First close, then build: nothing is ever forwarded twice.
                 let (gate, _) = closed_gate([left, right], clock)?;
-                let (name, own) = create(&mut netlink)?;
-                let index = own.index;
-                let mut bridge = Self {
+                let place = make(&mut netlink, [left, right], keep, claims)?;
+                Ok(Self {
                     gate,
-                    name,
-                    own: Some(own),
-                    removable: true,
+                    place: Arc::new(Mutex::new(place)),
                     forwarded_until: Time::ZERO,
-                };
-                // What was made goes again when `bridge` is dropped here.
-                remember(claims, bridge.own.as_ref())?;
-                let built = build(&mut netlink, index, [left, right]);
-                built.map_err(FailOpenError::of(format!(
-                    "build the bridge `{}`",
-                    bridge.name
-                )))?;
-                bridge.removable = !keep;
-                Ok(bridge)
+                })
             }
             _ => Err(FailOpenError::TwoMasters(
                 left.name.clone(),
@@ -109,7 +128,17 @@ impl FailOpenBridge {
 
     /// Whether it will stay after a clean stop.
     pub(crate) fn stays(&self) -> bool {
-        !self.removable
+        !locked(&self.place).removable
+    }
+
+    /// What it is called now.
+    pub(crate) fn name(&self) -> String {
+        locked(&self.place).name.clone()
+    }
+
+    /// For the monitor.
+    pub(crate) fn place(&self) -> Arc<Mutex<Place>> {
+        Arc::clone(&self.place)
     }
 
     /// Lets the kernel bridge forward from now on.
@@ -124,17 +153,18 @@ impl FailOpenBridge {
 
     /// Whatever happens now, the bridge stays: we do not end cleanly.
     pub(crate) fn leave_in_place(&mut self) {
-        self.removable = false;
+        locked(&self.place).removable = false;
     }
 
     /// Takes it away, unless it is not ours or is to stay; tells whether it did.
     pub(crate) fn remove(&mut self) -> bool {
         // Unwinding is a crash: the link must survive it.
-        if !self.removable || std::thread::panicking() {
+        let mut place = locked(&self.place);
+        if !place.removable || std::thread::panicking() {
             return false;
         }
-        self.removable = false;
-        self.own.as_ref().is_some_and(remove_own)
+        place.removable = false;
+        place.own.as_ref().is_some_and(remove_own)
     }
 }
 
@@ -142,6 +172,32 @@ impl Drop for FailOpenBridge {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Makes a bridge of ours over both interfaces.
+fn make(
+    netlink: &mut Links,
+    ports: [&Interface; 2],
+    keep: bool,
+    claims: &mut [Claim],
+) -> Result<Place, FailOpenError> {
+    let (name, own) = create(netlink)?;
+    let index = own.index;
+    let made = remember(claims, Some(&own)).and_then(|()| {
+        let built = build(netlink, index, ports);
+        built.map_err(FailOpenError::of(format!("build the bridge `{name}`")))
+    });
+    if let Err(error) = made {
+        remove(netlink, index);
+        return Err(error);
+    }
+    Ok(Place {
+        name,
+        index,
+        own: Some(own),
+        keep,
+        removable: !keep,
+    })
 }
 
 /// Removes a bridge of ours, if it still is; tells whether it did.
@@ -251,7 +307,23 @@ fn build(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result
     for port in ports {
         netlink.set_master(port.index, bridge)?;
     }
-    netlink.up(bridge)
+    settle(netlink, bridge, ports)
+}
+
+/// Has a bridge of ours and its ports be as they are to be.
+fn settle(netlink: &mut Links, bridge: u32, ports: [&Interface; 2]) -> io::Result<()> {
+    if !netlink.link(bridge)?.is_plain_bridge() {
+        netlink.make_plain(bridge)?;
+    }
+    netlink.up(bridge)?;
+    for port in ports {
+        netlink.set_port(port.index, false)?;
+        // Without a carrier it is disabled, and forwards once it has one.
+        if !netlink.link(port.index)?.forwards() {
+            let _ = netlink.set_port(port.index, true);
+        }
+    }
+    Ok(())
 }
 
 fn remove(netlink: &mut Links, index: u32) {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sojourn_bridge::{Bridge, BridgeError};
 use sojourn_bridge::{STATE, Signal, Signals};
 use sojourn_service::{
-    BridgeFile, Control, Ending, Fleet, Log, Metrics, Notify, Pair, Recorded, describe, show,
+    BridgeFile, Control, Ending, Fleet, Log, Metrics, News, Notify, Pair, Recorded, describe, show,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,7 +154,7 @@ fn start(
     let notify = Notify::from_environment().context("NOTIFY_SOCKET")?;
     let path = args.config.clone();
     let fleet = Fleet::start(pairs, path, file.around, outside.log(), notify);
-    let (fleet, ends) = match fleet {
+    let (fleet, news) = match fleet {
         Ok(started) => started,
         Err(error) => {
             tell(&error, args.config.as_deref(), "");
@@ -169,7 +169,7 @@ fn start(
     };
     Ok(Ok(Started {
         fleet,
-        ends,
+        news,
         control,
         metrics,
     }))
@@ -178,7 +178,7 @@ fn start(
 /// A fleet that forwards.
 struct Started {
     fleet: Arc<Fleet>,
-    ends: Receiver<Ending>,
+    news: Receiver<News>,
     control: Option<Control>,
     metrics: Option<Metrics>,
 }
@@ -232,7 +232,7 @@ pub fn bridge(args: &BridgeArgs) -> anyhow::Result<u8> {
     } else {
         outside.out.writer()(ready);
     }
-    let ended = fleet.wait(&started.ends);
+    let ended = fleet.wait(&started.news);
     drop(control);
     finish(args, ended, fleet.finish_captures(), outside)
 }

@@ -11,8 +11,8 @@ use crate::{Log, Notify, Pair, describe};
 use serde_json::Value;
 use sojourn_bridge::give_memory_back;
 use sojourn_bridge::{
-    Bridge, BridgeConfig, BridgeError, NoObserver, Probe, Remote, RemoteError, Showing, Side,
-    Snapshot,
+    Bridge, BridgeConfig, BridgeError, FailOpenState, NoObserver, Probe, Remote, RemoteError,
+    Showing, Side, Snapshot,
 };
 use sojourn_line::LineRate;
 use sojourn_units::Rate;
@@ -35,7 +35,16 @@ pub struct Fleet {
     pub(crate) notify: Notify,
     pub(crate) history: History,
     pub(crate) captures: Captures,
-    endings: Sender<Ending>,
+    news: Sender<News>,
+}
+
+/// What bridges tell by themselves.
+pub enum News {
+    /// One has ended.
+    Ended(Box<Ending>),
+    /// What happens to the link of a pair when the process dies is something else now, or was
+    /// mended: a sentence.
+    FailOpen(String, String),
 }
 
 /// A bridge of the fleet.
@@ -43,9 +52,8 @@ pub(crate) struct Member {
     id: Id,
     pub(crate) name: String,
     pub(crate) remote: Remote,
-    /// What brings its frames in and out, and what happens to the link when the process dies, in
-    /// words.
-    pub(crate) state: String,
+    /// What brings its frames in and out, in words.
+    port: String,
     /// What those know who look on.
     flows: Arc<Mutex<Flows>>,
     /// What writes its frames to a file.
@@ -101,10 +109,26 @@ pub(crate) struct PairStats {
     pub(crate) rates: [Option<Rate>; 2],
     /// None when its thread does not answer.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
+    /// What happens to the link when the process dies.
+    pub(crate) fail_open: Arc<FailOpenState>,
 }
 
-/// What pairs say, by their names.
-type Answers = Vec<(String, Result<Arc<Snapshot>, RemoteError>)>;
+/// What a pair says.
+pub(crate) struct Said {
+    pub(crate) name: String,
+    pub(crate) snapshot: Result<Arc<Snapshot>, RemoteError>,
+    pub(crate) fail_open: Arc<FailOpenState>,
+}
+
+impl Said {
+    fn of((name, remote): (String, Remote)) -> Self {
+        Self {
+            name,
+            snapshot: remote.snapshot(),
+            fail_open: remote.fail_open(),
+        }
+    }
+}
 
 /// Why somebody who asks gets no answer.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +158,7 @@ pub enum AskError {
 impl Opened {
     /// Opens the pair's interfaces in the calling thread's network namespace, and the file to which
     /// it is captured.
-    pub(crate) fn open(pair: Pair, endings: Sender<Ending>) -> Result<Self, BridgeError> {
+    pub(crate) fn open(pair: Pair, news: Sender<News>) -> Result<Self, BridgeError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let Pair {
@@ -151,15 +175,20 @@ impl Opened {
         let stop = Arc::new(AtomicBool::new(false));
         let (called, until) = (name.clone(), Arc::clone(&stop));
         let forward = move || {
-            let ended = forward(config, probe, &opened, &may_go, &until);
-            if let Some((result, last)) = ended {
+            let (of, told) = (called.clone(), news.clone());
+            let tell = move |text| {
                 // Nobody listens when the process is on its way out.
-                let _ = endings.send(Ending {
+                let _ = told.send(News::FailOpen(of.clone(), text));
+            };
+            let ended = forward(config, probe, &opened, (&may_go, tell), &until);
+            if let Some((result, last)) = ended {
+                // As above.
+                let _ = news.send(News::Ended(Box::new(Ending {
                     id,
                     name: called,
                     result,
                     last,
-                });
+                })));
             }
         };
         let thread = thread::Builder::new().name(name.clone()).spawn(forward);
@@ -174,12 +203,12 @@ impl Opened {
                 source: std::io::Error::other(Failure::Panicked),
             })
         });
-        let (remote, state, showing) = answer?;
+        let (remote, port, showing) = answer?;
         let member = Member {
             id,
             name,
             remote,
-            state,
+            port,
             flows: Arc::default(),
             recorder: None,
             stop,
@@ -209,7 +238,8 @@ impl Opened {
 /// Why, and what was counted.
 type Ended = (Result<(), Failure>, Option<Snapshot>);
 
-/// A bridge that has its interfaces, its state in words, and what shows it to a probe.
+/// A bridge that has its interfaces, what brings its frames in and out in words, and what shows it
+/// to a probe.
 type IsOpen = (Remote, String, Option<Showing>);
 
 /// The life of a pair's thread; nothing comes of one that was not let go.
@@ -217,13 +247,17 @@ fn forward(
     config: BridgeConfig,
     probe: Option<Probe>,
     opened: &Sender<Result<IsOpen, BridgeError>>,
-    may_go: &Receiver<()>,
+    (may_go, tell): (&Receiver<()>, impl Fn(String) + Send + 'static),
     stop: &AtomicBool,
 ) -> Option<Ended> {
     let mut last = None;
     // A bridge that is dropped by a panic leaves the link to the kernel.
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let mut bridge = match Bridge::open(config) {
+        let is_open = Bridge::open(config).and_then(|mut bridge| {
+            bridge.look_after_fail_open(tell)?;
+            Ok(bridge)
+        });
+        let mut bridge = match is_open {
             Ok(bridge) => bridge,
             Err(error) => {
                 let _ = opened.send(Err(error));
@@ -234,8 +268,8 @@ fn forward(
         give_memory_back();
         // There is room for the first one.
         let showing = probe.and_then(|probe| bridge.show(probe).ok());
-        let state = format!("{}; {}", bridge.port_state(), bridge.fail_open_state());
-        let _ = opened.send(Ok((bridge.remote(), state, showing)));
+        let port = bridge.port_state().to_string();
+        let _ = opened.send(Ok((bridge.remote(), port, showing)));
         may_go.recv().ok()?;
         let result = bridge.run(stop, &mut NoObserver);
         last = Some(bridge.snapshot());
@@ -284,11 +318,11 @@ impl Fleet {
         around: Around,
         log: Log,
         notify: Notify,
-    ) -> Result<(Arc<Self>, Receiver<Ending>), BridgeError> {
-        let (endings, ends) = channel();
+    ) -> Result<(Arc<Self>, Receiver<News>), BridgeError> {
+        let (news, heard) = channel();
         let mut opened = Vec::new();
         for pair in pairs {
-            opened.push(Opened::open(pair, endings.clone())?);
+            opened.push(Opened::open(pair, news.clone())?);
         }
         let fleet = Self {
             members: Mutex::default(),
@@ -298,7 +332,7 @@ impl Fleet {
             notify,
             history: History::default(),
             captures: Captures::default(),
-            endings,
+            news,
         };
         // Reading a file of many subscribers takes several times what is kept of them.
         give_memory_back();
@@ -315,7 +349,7 @@ impl Fleet {
                 .history
                 .note("start", &format!("pair {name}: {}", describe(&config)));
         }
-        Ok((Arc::new(fleet), ends))
+        Ok((Arc::new(fleet), heard))
     }
 
     pub(crate) fn members(&self) -> MutexGuard<'_, Vec<Member>> {
@@ -323,14 +357,24 @@ impl Fleet {
     }
 
     pub(crate) fn open(&self, pair: Pair) -> Result<Opened, BridgeError> {
-        Opened::open(pair, self.endings.clone())
+        Opened::open(pair, self.news.clone())
     }
 
     /// Tells the service manager that frames are forwarded, and how.
     pub fn ready(&self) {
-        let pairs = self.pairs().into_iter();
-        let pairs: Vec<_> = pairs.map(|(_, config, _)| describe(&config)).collect();
-        self.notify.ready(&pairs.join("; "));
+        self.notify.ready(&self.status());
+    }
+
+    /// Queues of all pairs, and what happens to their links when the process dies.
+    fn status(&self) -> String {
+        let members = self.members();
+        let remotes: Vec<Remote> = members.iter().map(|it| it.remote.clone()).collect();
+        drop(members);
+        let of = |remote: &Remote| {
+            let (queues, fail_open) = (describe(&remote.config()), remote.fail_open());
+            format!("{queues}; {}", fail_open.text)
+        };
+        remotes.iter().map(of).collect::<Vec<_>>().join("; ")
     }
 
     /// Whether every forwarding thread answers that has not ended.
@@ -348,7 +392,8 @@ impl Fleet {
         let members = self.members();
         let of = |member: &Member| {
             let config = member.remote.config();
-            (member.name.clone(), config, member.state.clone())
+            let state = format!("{}; {}", member.port, member.remote.fail_open().text);
+            (member.name.clone(), config, state)
         };
         members.iter().map(of).collect()
     }
@@ -360,10 +405,19 @@ impl Fleet {
     }
 
     /// Waits until the last bridge has ended. Bridges that end one by one without being asked to
-    /// are told in the log; yields how each of those that are in the fleet has ended, in its order.
-    pub fn wait(&self, ends: &Receiver<Ending>) -> Vec<Ending> {
+    /// are told in the log, and so is what becomes of their way round; yields how each of those
+    /// that are in the fleet has ended, in its order.
+    pub fn wait(&self, heard: &Receiver<News>) -> Vec<Ending> {
         let mut ended: Vec<Ending> = Vec::new();
-        while let Ok(ending) = ends.recv() {
+        while let Ok(news) = heard.recv() {
+            let ending = match news {
+                News::Ended(ending) => *ending,
+                News::FailOpen(pair, text) => {
+                    self.note(&format!("pair {pair}"), &text);
+                    self.notify.status(&self.status());
+                    continue;
+                }
+            };
             let members = self.members();
             let others = members.iter().filter(|member| member.id != ending.id);
             let others = others.filter(|other| ended.iter().all(|end| end.id != other.id));
@@ -404,7 +458,7 @@ impl Fleet {
 
     /// What has been counted: of one pair by its name, or of all. Of several those that do not
     /// answer are left to whoever asks.
-    pub(crate) fn snapshots(&self, name: Option<&str>) -> Result<Answers, AskError> {
+    pub(crate) fn snapshots(&self, name: Option<&str>) -> Result<Vec<Said>, AskError> {
         let members = self.members();
         let all: Vec<_> = members
             .iter()
@@ -412,13 +466,12 @@ impl Fleet {
             .collect();
         drop(members);
         if name.is_none() && all.len() > 1 {
-            let asked = all.into_iter();
-            return Ok(asked.map(|(name, it)| (name, it.snapshot())).collect());
+            return Ok(all.into_iter().map(Said::of).collect());
         }
-        let (name, remote) = self.find(name)?;
-        match remote.snapshot() {
-            Ok(snapshot) => Ok(vec![(name, Ok(snapshot))]),
-            Err(error) => Err(AskError::Remote(name, error)),
+        let said = Said::of(self.find(name)?);
+        match said.snapshot {
+            Err(error) => Err(AskError::Remote(said.name, error)),
+            Ok(_) => Ok(vec![said]),
         }
     }
 
@@ -454,6 +507,7 @@ impl Fleet {
             PairStats {
                 name,
                 rates: Side::BOTH.map(rate),
+                fail_open: remote.fail_open(),
                 snapshot,
             }
         };
@@ -466,15 +520,18 @@ impl Fleet {
     /// # Errors
     /// When there is no such pair, or the only one does not answer.
     pub(crate) fn text_of(&self, name: Option<&str>) -> Result<String, AskError> {
-        let snapshots = self.snapshots(name)?;
-        let text = |(name, snapshot): &(String, Result<Arc<Snapshot>, RemoteError>)| {
-            let text = match snapshot {
+        let said = self.snapshots(name)?;
+        let text = |said: &Said| {
+            let text = match &said.snapshot {
                 Ok(snapshot) => snapshot.text(),
                 Err(error) => format!("{error}\n"),
             };
-            (name.clone(), text)
+            (
+                said.name.clone(),
+                format!("{text}{}\n", said.fail_open.text),
+            )
         };
-        Ok(below_names(&snapshots.iter().map(text).collect::<Vec<_>>()))
+        Ok(below_names(&said.iter().map(text).collect::<Vec<_>>()))
     }
 
     /// Statistics of all pairs as text.

@@ -38,7 +38,7 @@ mod verify;
 pub use capture::{Place, Recorded};
 pub use control::{CONTROL, Control, ControlError, ControlThread};
 pub use file::{Around, BridgeFile, BridgePair, PcapFile};
-pub use fleet::{AskError, Ending, Failure, Fleet, show};
+pub use fleet::{AskError, Ending, Failure, Fleet, News, show};
 pub use flows::Order;
 pub use metrics::{Metrics, MetricsError};
 pub use notify::Notify;

@@ -278,6 +278,12 @@ fn page(dialect: Dialect, pairs: &[PairStats]) -> String {
         let up = u8::from(pair.snapshot.is_some());
         page.sample(&[("pair", &pair.name)], f64::from(up));
     }
+    let help = "Whether the kernel bridge takes over when the process dies.";
+    page.family("fail_open", Kind::Gauge, help);
+    for pair in pairs {
+        let ready = u8::from(pair.fail_open.ready);
+        page.sample(&[("pair", &pair.name)], f64::from(ready));
+    }
     queues(&mut page, &ways);
     for (index, count) in SideStats::default().counts().iter().enumerate() {
         let kind = if count.is_gauge {

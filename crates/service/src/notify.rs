@@ -61,6 +61,12 @@ impl Notify {
         self.tell(&format!("READY=1\nSTATUS={status}\n"));
     }
 
+    /// Something of the status has changed.
+    pub(crate) fn status(&self, status: &str) {
+        let status = status.replace('\n', "; ");
+        self.tell(&format!("STATUS={status}\n"));
+    }
+
     /// The file is being read anew; `ready` follows.
     pub(crate) fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);

@@ -28,7 +28,7 @@ use crate::flows::Order;
 use crate::reload::ReloadError;
 use crate::{circuits, top};
 use serde_json::{Map, Value, json};
-use sojourn_bridge::{CAPTURED, Side};
+use sojourn_bridge::{CAPTURED, FailOpenState, Side};
 use sojourn_units::{Rate, UnitError, parse_rate, parse_span};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -89,11 +89,13 @@ impl Request {
     fn carry_out(self, by: &str, fleet: &Arc<Fleet>, stream: &UnixStream) -> Result<Done, Refused> {
         Ok(Done::Answer(match self {
             Self::Stats(pair) => {
-                let snapshots = fleet.snapshots(pair.as_deref())?;
-                let stats = snapshots.into_iter().map(|(name, snapshot)| {
-                    let stats = snapshot.map(|snapshot| snapshot.json());
-                    let stats = stats.unwrap_or_else(|error| json!({"error": error.to_string()}));
-                    (name, stats)
+                let said = fleet.snapshots(pair.as_deref())?;
+                let stats = said.into_iter().map(|said| {
+                    let stats = said.snapshot.map(|snapshot| snapshot.json());
+                    let mut stats =
+                        stats.unwrap_or_else(|error| json!({"error": error.to_string()}));
+                    stats["fail_open"] = fail_open(&said.fail_open);
+                    (said.name, stats)
                 });
                 json!({"ok": true, "stats": stats.collect::<Map<_, _>>()})
             }
@@ -115,6 +117,11 @@ impl Request {
             }
         }))
     }
+}
+
+/// What happens to a link when the process dies, for programs.
+pub(crate) fn fail_open(state: &FailOpenState) -> Value {
+    json!({"ready": state.ready, "well": state.well, "text": state.text})
 }
 
 /// The answer to a request that cannot be done.

@@ -3,6 +3,7 @@
 use crate::fleet::{AskError, Fleet, Watched};
 use crate::flows::{self, Flow, Order};
 use crate::pair::{queue, show_line_rate};
+use crate::request::fail_open;
 use crate::tins::{Tin, tins_of};
 use serde_json::{Map, Value, json};
 use sojourn_bridge::{DELAYS, Direction, RemoteError, Side, Snapshot};
@@ -76,7 +77,11 @@ fn look(member: &Watched, wanted: Wanted) -> Result<Value, RemoteError> {
     flows.look(remote)?;
     let snapshot = remote.snapshot()?;
     let config = remote.config();
-    let mut answer = json!({"left": config.left, "right": config.right});
+    let mut answer = json!({
+        "left": config.left,
+        "right": config.right,
+        "fail_open": fail_open(&remote.fail_open()),
+    });
     for (side, direction) in Side::BOTH.into_iter().zip([&config.up, &config.down]) {
         let (first, all) = flows.first(side as usize, wanted.order, wanted.flows);
         let mut way = way(side, direction, &snapshot);

@@ -24,6 +24,9 @@ pub enum FailOpenError {
     /// One interface is a port of a bridge to which the other one does not belong.
     #[error("`{0}` and `{1}` do not belong to the same bridge, but one of them belongs to some")]
     TwoMasters(String, String),
+    /// Rules of netfilter see what the kernel bridge forwards.
+    #[error("{0}")]
+    Filtered(String),
     /// No name is left for the bridge.
     #[error("there are {MOST} bridges named {NAME} already")]
     TooMany,

@@ -14,13 +14,15 @@ use super::side::Side;
 use super::snapshot::{SideStats, Snapshot};
 use super::watchdog::Pulses;
 use crate::claim::Claim;
-use crate::fail_open::{FailOpenBridge, FailOpenError, common_master};
+use crate::fail_open::{
+    FailOpenBridge, FailOpenError, FailOpenState, Monitor, Watched, common_master, in_the_way,
+};
 use crate::interface::{Interface, Offloads, OffloadsOff};
 use crate::port::{self, PortState};
 use sojourn_qdisc::{Report, SharedRate};
 use sojourn_units::Time;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// A bridge with its interfaces open. Open and run it on a thread that is in the network
@@ -34,8 +36,11 @@ pub struct Bridge {
     /// Restores the interfaces when dropped.
     _offloads: Vec<OffloadsOff>,
     way_round: WayRound,
+    /// Looks after it; ends before it is undone.
+    monitor: Option<Monitor>,
+    ports: [Interface; 2],
     /// After everything that is undone at the end.
-    claims: Vec<Claim>,
+    claims: Arc<Mutex<Vec<Claim>>>,
     remote: Remote,
 }
 
@@ -117,7 +122,8 @@ impl Bridge {
             }
         }
         let pulses = Pulses::new(engines.len());
-        let names = [left.name, right.name];
+        let names = [left.name.clone(), right.name.clone()];
+        remote.set_fail_open(way_round.state());
         let workers = engines.into_iter().zip(inboxes).enumerate();
         let workers = workers.map(|(number, (engine, inbox))| {
             let seen = (names.clone(), port_state.clone());
@@ -129,7 +135,9 @@ impl Bridge {
             port_state,
             _offloads: offloads,
             way_round,
-            claims,
+            monitor: None,
+            ports: [left, right],
+            claims: Arc::new(Mutex::new(claims)),
             remote,
             config,
         })
@@ -137,15 +145,34 @@ impl Bridge {
 
     /// What happens to the link when this process dies, as a sentence for the user.
     pub fn fail_open_state(&self) -> String {
-        match &self.way_round {
-            WayRound::NotWanted => "fail open: off, the link goes down with this process".into(),
-            WayRound::Impossible(why) => {
-                format!("fail open: not possible, the link goes down with this process: {why}")
-            }
-            WayRound::Bridge(bridge) => {
-                format!("fail open: kernel bridge `{}` takes over", bridge.name)
-            }
-        }
+        self.remote.fail_open().text.clone()
+    }
+
+    /// Has a thread look after what happens to the link when this process dies, and mend it, until
+    /// the bridge is dropped. `tell` gets a sentence when something has changed or was mended.
+    ///
+    /// # Errors
+    /// When there can be no thread, or no socket for it.
+    pub fn look_after_fail_open(
+        &mut self,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> Result<(), BridgeError> {
+        let watched = Watched {
+            ports: self.ports.clone(),
+            place: self.way_round.bridge().map(FailOpenBridge::place),
+            state: FailOpenState::clone(&self.remote.fail_open()),
+            claims: Arc::clone(&self.claims),
+        };
+        let remote = self.remote.clone();
+        let monitor = Monitor::start(watched, move |state, mended| {
+            remote.set_fail_open(state.clone());
+            tell(match mended {
+                Some(mended) => format!("{mended}; {}", state.text),
+                None => state.text.clone(),
+            });
+        });
+        self.monitor = Some(monitor.doing("look after the kernel bridge")?);
+        Ok(())
     }
 
     /// What brings frames in and out; as a sentence for the user by its `Display`.
@@ -317,14 +344,27 @@ impl WayRound {
             Self::NotWanted | Self::Impossible(_) => None,
         }
     }
+
+    fn state(&self) -> FailOpenState {
+        match self {
+            Self::NotWanted => FailOpenState::off(),
+            Self::Impossible(why) => FailOpenState::impossible(&why.to_string()),
+            Self::Bridge(bridge) => {
+                FailOpenState::of(&bridge.name(), None, in_the_way().as_deref())
+            }
+        }
+    }
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
+        // It would make anew what is removed here.
+        self.monitor = None;
         if let WayRound::Bridge(bridge) = &mut self.way_round
             && bridge.remove()
         {
-            for claim in &mut self.claims {
+            let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+            for claim in claims.iter_mut() {
                 // At worst it remembers a bridge that is gone.
                 let _ = claim.remember_bridge(None);
             }
@@ -371,6 +411,11 @@ fn way_round(
         FailOpen::Off => WayRound::NotWanted,
         wanted => {
             let keep = config.keep_bridge;
+            if wanted == FailOpen::Require
+                && let Some(why) = in_the_way()
+            {
+                return Err(BridgeError::FailOpen(FailOpenError::Filtered(why)));
+            }
             match FailOpenBridge::install(left, right, keep, config.clock, claims) {
                 Ok(bridge) => return Ok(WayRound::Bridge(bridge)),
                 Err(why) if wanted == FailOpen::Require => return Err(BridgeError::FailOpen(why)),

@@ -12,6 +12,7 @@ use super::plan::{Built, Plan};
 use super::side::Side;
 use super::snapshot::Snapshot;
 use super::workers::BeyondWorkers;
+use crate::fail_open::FailOpenState;
 pub(super) use slot::Inbox;
 use slot::Slot;
 use sojourn_line::LineRate;
@@ -80,6 +81,8 @@ struct Shared {
     workers: Vec<Arc<Slot>>,
     /// Whoever asks holds this; a forwarding thread never does.
     turn: Mutex<Turn>,
+    /// What happens when the process dies, as its monitor knows it.
+    fail_open: Mutex<Arc<FailOpenState>>,
 }
 
 /// What those who ask know.
@@ -263,6 +266,7 @@ pub(super) fn pair(
             probes: Vec::new(),
             shown: 0,
         }),
+        fail_open: Mutex::default(),
     });
     Ok((Remote(shared), inboxes))
 }
@@ -289,6 +293,17 @@ impl Remote {
         let snapshot = Arc::new(Snapshot::of_workers(all, &turn.config));
         turn.last = Some((Instant::now(), Arc::clone(&snapshot)));
         Ok(snapshot)
+    }
+
+    /// What happens to the link when the process dies. A bridge that hangs tells it too.
+    pub fn fail_open(&self) -> Arc<FailOpenState> {
+        let state = self.0.fail_open.lock();
+        Arc::clone(&state.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_fail_open(&self, state: FailOpenState) {
+        let known = self.0.fail_open.lock();
+        *known.unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
     /// What the bridge works by now; workers that are [behind](Self::behind) may work by another.

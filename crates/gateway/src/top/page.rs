@@ -27,7 +27,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &mut View) {
     let mut lines = vec![title(view, width)];
     match &view.pair().state {
         State::Silent { error } => lines.push(Line::raw(error.clone())),
-        State::Running(_) => queues(view, height, &mut lines),
+        State::Running(running) => {
+            if !running.fail_open.well {
+                lines.push(bold(cut(&running.fail_open.text, width)));
+            }
+            queues(view, height, &mut lines);
+        }
     }
     let room = height.saturating_sub(lines.len() + 2);
     let flows = flows(view, width);

@@ -34,8 +34,28 @@ pub(super) enum State {
 pub(super) struct Running {
     pub(super) left: String,
     pub(super) right: String,
+    /// What happens to the link when the bridge dies; an older bridge does not say.
+    #[serde(default)]
+    pub(super) fail_open: FailOpen,
     up: Way,
     down: Way,
+}
+
+/// What happens to a link when its bridge dies.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct FailOpen {
+    /// Whether nothing is wrong with that.
+    pub(super) well: bool,
+    pub(super) text: String,
+}
+
+impl Default for FailOpen {
+    fn default() -> Self {
+        Self {
+            well: true,
+            text: String::new(),
+        }
+    }
 }
 
 /// A direction of a pair; counts are since its start.

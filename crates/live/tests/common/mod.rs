@@ -9,7 +9,10 @@ mod stamped;
 mod tags;
 mod taken;
 
-pub use rig::{Link, Net, Raw, StopOnDrop, available, frame, measured, scheduled, undisturbed};
+pub use rig::{
+    Link, Net, OURS, Raw, StopOnDrop, available, exchange, frame, is_ours, measured, scheduled,
+    undisturbed,
+};
 pub use stamped::Stamped;
 pub use tags::tag_what_leaves;
 pub use taken::taken;

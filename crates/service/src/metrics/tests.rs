@@ -1,5 +1,5 @@
 use super::*;
-use sojourn_bridge::{Followed, PortState, Snapshot};
+use sojourn_bridge::{FailOpenState, Followed, PortState, Snapshot};
 use sojourn_qdisc::{Field, Tally, Value};
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,6 +48,11 @@ fn answering() -> PairStats {
             port: PortState::Packet { refused: None },
             followed: [None, Some(FOLLOWED)],
         })),
+        fail_open: Arc::new(FailOpenState {
+            ready: true,
+            well: true,
+            text: String::new(),
+        }),
     }
 }
 
@@ -56,6 +61,7 @@ fn pairs() -> Vec<PairStats> {
         name: "back\\slash \"quoted\"".into(),
         rates: [None; 2],
         snapshot: None,
+        fail_open: Arc::default(),
     };
     vec![answering(), hangs]
 }
@@ -69,6 +75,11 @@ fn values_stand_under_their_names() {
     for dialect in [Dialect::Prometheus, Dialect::OpenMetrics] {
         let page = page(dialect, &pairs());
         has(&page, "sojourn_up{pair=\"wan\"} 1");
+        has(&page, "sojourn_fail_open{pair=\"wan\"} 1");
+        has(
+            &page,
+            r#"sojourn_fail_open{pair="back\\slash \"quoted\""} 0"#,
+        );
         has(&page, r#"sojourn_up{pair="back\\slash \"quoted\""} 0"#);
         has(
             &page,

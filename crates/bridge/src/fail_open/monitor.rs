@@ -1,0 +1,404 @@
+//! Looks after the way round while the bridge runs: masters, the kernel bridge and its ports,
+//! addresses, netfilter.
+//!
+//! A thread of its own, off the path of frames. rtnetlink wakes it up; what tells no news (sysctls,
+//! chains) it looks at by itself. A kernel bridge of ours that is gone, down or not as it was made
+//! is mended; one of the user's is left alone and told of.
+
+use super::filters::in_the_way;
+use super::{Place, bridge_name, build, locked, make, remember, remove, settle};
+use crate::claim::Claim;
+use crate::interface::{Interface, has_address};
+use crate::links::{Link, Links};
+use crate::netlink::{Socket, connect, protocols::NETLINK_ROUTE};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::fmt::Write as _;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// News of links, of IPv4 addresses, of IPv6 addresses (`RTNLGRP_*`).
+const GROUPS: [u32; 3] = [1, 5, 9];
+/// After news: what belongs together comes together.
+const SETTLES: Duration = Duration::from_millis(30);
+/// After something was mended: others that undo it are not raced with.
+const RESTS: Duration = Duration::from_millis(300);
+/// Without news.
+const LOOKS: Duration = Duration::from_millis(900);
+/// Netfilter is asked each time that so many looks without news are over.
+const FILTERS_EVERY: u32 = 10;
+
+/// What happens to a link when its bridge dies, as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FailOpenState {
+    /// Whether the kernel bridge would take over.
+    pub ready: bool,
+    /// Whether nothing is wrong: it is ready, or was not wanted.
+    pub well: bool,
+    /// As a sentence for the user.
+    pub text: String,
+}
+
+/// What there is to look after.
+pub(crate) struct Watched {
+    pub(crate) ports: [Interface; 2],
+    /// The kernel bridge; none where there is no way round.
+    pub(crate) place: Option<Arc<Mutex<Place>>>,
+    /// What was said when the bridge was opened.
+    pub(crate) state: FailOpenState,
+    /// Remember a kernel bridge of ours.
+    pub(crate) claims: Arc<Mutex<Vec<Claim>>>,
+}
+
+/// The thread; dropping this ends it.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    bell: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Looks after it from now on, in the calling thread's network namespace. `tell` gets every
+    /// state that differs from the one before, and what has been mended.
+    pub(crate) fn start(
+        watched: Watched,
+        tell: impl Fn(&FailOpenState, Option<String>) + Send + 'static,
+    ) -> io::Result<Self> {
+        let news = connect(NETLINK_ROUTE)?;
+        for group in GROUPS {
+            news.add_membership(group)?;
+        }
+        news.set_non_blocking(true)?;
+        let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        let looker = Looker {
+            links: Links::open()?,
+            watched,
+            filters: None,
+        };
+        let rings = Arc::clone(&bell);
+        let thread = thread::Builder::new().name("fail open".into());
+        let thread = thread.spawn(move || looker.run(&news, &rings, tell))?;
+        Ok(Self {
+            bell,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        // It has never been rung before.
+        let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, there is nothing to do about it here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+struct Looker {
+    links: Links,
+    watched: Watched,
+    /// What netfilter said last.
+    filters: Option<String>,
+}
+
+impl Looker {
+    fn run(mut self, news: &Socket, bell: &OwnedFd, tell: impl Fn(&FailOpenState, Option<String>)) {
+        let mut quiet = 0;
+        let mut last = String::new();
+        loop {
+            if quiet % FILTERS_EVERY == 0 {
+                self.filters = self.watched.place.as_ref().and_then(|_| in_the_way());
+            }
+            let (state, mended) = self.look();
+            let has_mended = mended.is_some();
+            if state != self.watched.state || mended.as_ref().is_some_and(|it| *it != last) {
+                last = mended.clone().unwrap_or_default();
+                tell(&state, mended);
+                self.watched.state = state;
+            }
+            if has_mended && waits(bell, None, RESTS) == Woken::ByBell {
+                return;
+            }
+            match waits(bell, Some(news), LOOKS) {
+                Woken::ByBell => return,
+                Woken::ByNews => {
+                    if waits(bell, None, SETTLES) == Woken::ByBell {
+                        return;
+                    }
+                    // A buffer that ran over is news too.
+                    while !matches!(news.recv_from_full(), Err(error) if is_empty(&error)) {}
+                }
+                Woken::Not => quiet += 1,
+            }
+        }
+    }
+
+    /// How things are, and what has been mended.
+    fn look(&mut self) -> (FailOpenState, Option<String>) {
+        let Some(place) = self.watched.place.clone() else {
+            return (self.look_without(), None);
+        };
+        let mut place = locked(&place);
+        let mended = match self.mend(&mut place) {
+            Ok(mended) => mended,
+            Err(why) => return (FailOpenState::not_ready(&why), None),
+        };
+        let ports = &self.watched.ports;
+        let names = ports.iter().map(|port| port.name.as_str());
+        let mut names = names.chain([place.name.as_str()]);
+        let addressed = names.find(|name| has_address(name));
+        let state = FailOpenState::of(&place.name, addressed, self.filters.as_deref());
+        (state, mended)
+    }
+
+    /// Without a way round another bridge between the interfaces forwards every frame once more.
+    fn look_without(&mut self) -> FailOpenState {
+        let [left, right] = &self.watched.ports;
+        let master = |links: &mut Links, port: &Interface| links.link(port.index).ok()?.master();
+        let both = [left, right].map(|port| master(&mut self.links, port));
+        let mut state = self.watched.state.clone();
+        let said = state.text.find("; every frame").unwrap_or(state.text.len());
+        state.text.truncate(said);
+        match both {
+            [Some(one), Some(other)] if one == other => {
+                let name = bridge_name(&mut self.links, one).unwrap_or_default();
+                state.well = false;
+                let _ = write!(
+                    state.text,
+                    "; every frame passes twice: `{name}` has both interfaces too; \
+                     `ip link set {} nomaster` ends that",
+                    left.name
+                );
+            }
+            _ => state.well = state.text.starts_with(OFF),
+        }
+        state
+    }
+
+    /// Mends what is ours, and says what was wrong.
+    fn mend(&mut self, place: &mut Place) -> Result<Option<String>, String> {
+        let ports = self.watched.ports.clone();
+        let links = &mut self.links;
+        let mut masters = [None; 2];
+        for (master, port) in masters.iter_mut().zip(&ports) {
+            let link = links.link(port.index);
+            *master = link
+                .map_err(|_| format!("`{}` is gone", port.name))?
+                .master();
+        }
+        let ports = [&ports[0], &ports[1]];
+        let is_there = links.link(place.index).is_ok_and(|link| match &place.own {
+            Some(own) => link.alias() == Some(&own.alias),
+            None => link.is_bridge(),
+        });
+        match masters {
+            [Some(one), Some(other)] if one == other => {
+                if one != place.index {
+                    return self.adopt(place, one).map(Some);
+                }
+                match &place.own {
+                    Some(_) => self.keep_up(place.index, &place.name, ports),
+                    None => whole(&mut self.links, place, ports).map(|()| None),
+                }
+            }
+            [None, None] if !is_there || place.own.is_none() => {
+                let mut claims = locked(&self.watched.claims);
+                let made = make(links, ports, place.keep, &mut claims);
+                let old = std::mem::replace(place, made.map_err(|error| error.to_string())?);
+                let why = match old.own {
+                    Some(_) => "is gone",
+                    None => "has lost both interfaces",
+                };
+                let new = &place.name;
+                Ok(Some(format!("`{}` {why}; made `{new}` anew", old.name)))
+            }
+            masters => {
+                let strange = |it: &Option<u32>| it.is_some_and(|it| it != place.index);
+                if let Some(at) = masters.iter().position(strange) {
+                    let name = bridge_name(links, masters[at].unwrap_or_default());
+                    return Err(match name {
+                        Ok(name) => format!(
+                            "`{}` belongs to `{name}`, `{}` does not",
+                            ports[at].name,
+                            ports[1 - at].name
+                        ),
+                        Err(error) => error.to_string(),
+                    });
+                }
+                let left = ports[usize::from(masters[0].is_some())];
+                let what = format!("`{}` has left `{}`", left.name, place.name);
+                if place.own.is_none() {
+                    return Err(what);
+                }
+                let built = build(links, place.index, ports);
+                built.map_err(|error| format!("{what}: {error}"))?;
+                Ok(Some(format!("{what}; put it back")))
+            }
+        }
+    }
+
+    /// Somebody has put both interfaces into another bridge: that is the way round now.
+    fn adopt(&mut self, place: &mut Place, index: u32) -> Result<String, String> {
+        let name = bridge_name(&mut self.links, index).map_err(|error| error.to_string())?;
+        if let Some(own) = place.own.take() {
+            remove(&mut self.links, own.index);
+            let forgotten = remember(&mut locked(&self.watched.claims), None);
+            forgotten.map_err(|error| error.to_string())?;
+        }
+        let old = std::mem::replace(&mut place.name, name);
+        (place.index, place.removable) = (index, false);
+        Ok(format!(
+            "`{old}` has lost both interfaces to `{}`",
+            place.name
+        ))
+    }
+
+    /// Has a kernel bridge of ours be up and as it was made.
+    fn keep_up(
+        &mut self,
+        index: u32,
+        name: &str,
+        ports: [&Interface; 2],
+    ) -> Result<Option<String>, String> {
+        let Some(wrong) = wrong(&mut self.links, index, ports, true)? else {
+            return Ok(None);
+        };
+        let settled = settle(&mut self.links, index, ports);
+        settled.map_err(|error| format!("{wrong}: {error}"))?;
+        match self::wrong(&mut self.links, index, ports, true)? {
+            None => Ok(Some(format!("{wrong}; set up `{name}` again"))),
+            Some(wrong) => Err(wrong),
+        }
+    }
+}
+
+/// What is wrong with a bridge and its ports; of one of `ours` also what makes it learn, drop or
+/// keep apart.
+fn wrong(
+    links: &mut Links,
+    index: u32,
+    ports: [&Interface; 2],
+    ours: bool,
+) -> Result<Option<String>, String> {
+    let of = |links: &mut Links, index| -> Result<Link, String> {
+        links.link(index).map_err(|error| error.to_string())
+    };
+    let bridge = of(links, index)?;
+    let name = bridge.name().unwrap_or_default();
+    if !bridge.is_up() {
+        return Ok(Some(format!("`{name}` is down")));
+    }
+    if ours && !bridge.is_plain_bridge() {
+        return Ok(Some(format!("`{name}` has a spanning tree or VLANs")));
+    }
+    for port in ports {
+        let link = of(links, port.index)?;
+        if ours && !link.is_plain_port() {
+            let what = format!(
+                "`{}` learns, or does not pass all on, in `{name}`",
+                port.name
+            );
+            return Ok(Some(what));
+        }
+        // Without a carrier none does.
+        if link.is_operational() && !link.forwards() {
+            return Ok(Some(format!(
+                "`{}` does not forward in `{name}`",
+                port.name
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// Says what is wrong with a user's bridge.
+fn whole(links: &mut Links, place: &Place, ports: [&Interface; 2]) -> Result<(), String> {
+    wrong(links, place.index, ports, false)?.map_or(Ok(()), Err)
+}
+
+/// What is said where no way round is wanted.
+const OFF: &str = "fail open: off, the link goes down with this process";
+
+impl FailOpenState {
+    /// None is wanted.
+    pub(crate) fn off() -> Self {
+        Self {
+            ready: false,
+            well: true,
+            text: OFF.into(),
+        }
+    }
+
+    /// There can be none.
+    pub(crate) fn impossible(why: &str) -> Self {
+        let text = "fail open: not possible, the link goes down with this process: ";
+        Self {
+            ready: false,
+            well: false,
+            text: format!("{text}{why}"),
+        }
+    }
+
+    /// There is one that does not work now.
+    fn not_ready(why: &str) -> Self {
+        Self {
+            ready: false,
+            well: false,
+            text: format!("fail open: not ready, the link would go down with this process: {why}"),
+        }
+    }
+
+    /// There is one, with an address on this interface or chains in its way.
+    pub(crate) fn of(bridge: &str, addressed: Option<&str>, filters: Option<&str>) -> Self {
+        let mut text = format!("fail open: kernel bridge `{bridge}` takes over");
+        if let Some(name) = addressed {
+            let _ = write!(
+                text,
+                ", but `{name}` has an IP address, at which nobody reaches this host while the \
+                 bridge runs"
+            );
+        }
+        if let Some(why) = filters {
+            let _ = write!(text, ", but {why}");
+        }
+        Self {
+            ready: filters.is_none(),
+            well: addressed.is_none() && filters.is_none(),
+            text,
+        }
+    }
+}
+
+/// What has ended a wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    ByBell,
+    ByNews,
+    Not,
+}
+
+fn waits(bell: &OwnedFd, news: Option<&Socket>, patience: Duration) -> Woken {
+    let mut polled = vec![PollFd::new(bell, PollFlags::IN)];
+    polled.extend(news.map(|news| PollFd::from_borrowed_fd(news.as_fd(), PollFlags::IN)));
+    let timeout = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(patience.subsec_nanos()),
+    };
+    // A signal is no news.
+    let _ = poll(&mut polled, Some(&timeout));
+    let woken = |at: usize| polled.get(at).is_some_and(|it| !it.revents().is_empty());
+    match (woken(0), woken(1)) {
+        (true, _) => Woken::ByBell,
+        (_, true) => Woken::ByNews,
+        _ => Woken::Not,
+    }
+}
+
+fn is_empty(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}

@@ -1,0 +1,247 @@
+//! The kernel bridge that takes over: what happens to it while the bridge runs is seen and mended.
+//! Needs root. That it takes over when the process is killed is tested with the program itself, in
+//! `crates/cli/tests/fail_open.rs`.
+
+mod common;
+
+use common::{Link, OURS, Raw, StopOnDrop, exchange, frame, is_ours, plain};
+use sojourn_bridge::netlink::{
+    ACK, CREATE, ERROR, NESTED, attribute, connect, message, messages, outcome,
+    protocols::NETLINK_NETFILTER,
+};
+use sojourn_bridge::{Bridge, BridgeConfig, FailOpen, NoObserver, Remote};
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than anything takes, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn kept() -> BridgeConfig {
+    let mut config = plain();
+    config.fail_open = FailOpen::Require;
+    config.keep_bridge = true;
+    config
+}
+
+/// Runs a bridge that looks after its way round while `work` runs, which hears what it tells.
+fn looked_after<T>(
+    link: &Link,
+    config: BridgeConfig,
+    work: impl FnOnce(&Remote, &Receiver<String>) -> T,
+) -> T {
+    let stop = AtomicBool::new(false);
+    let (ready, is_ready) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        let runner = scope.spawn(|| {
+            link.middle.enter();
+            let mut bridge = Bridge::open(config).expect("the bridge opens");
+            let tell = move |text| drop(tell.send(text));
+            bridge.look_after_fail_open(tell).expect("a thread more");
+            ready.send(bridge.remote()).expect("the test waits");
+            bridge.run(&stop, &mut NoObserver).expect("the bridge runs");
+        });
+        let _stop = StopOnDrop(&stop);
+        let remote = is_ready.recv().expect("the bridge is open");
+        let value = work(&remote, &told);
+        stop.store(true, Ordering::Relaxed);
+        runner.join().expect("the bridge does not panic");
+        value
+    })
+}
+
+/// Runs a command of iproute2 in the middle.
+fn does(link: &Link, command: &str) {
+    let mut words = command.split_whitespace();
+    let program = words.next().expect("it has a name");
+    let status = link
+        .middle
+        .run(|| Command::new(program).args(words).status());
+    assert!(
+        status.expect("these tests need iproute2").success(),
+        "{command}"
+    );
+}
+
+#[test]
+fn a_way_round_that_vanishes_is_mended() {
+    for (harm, told) in [
+        ("ip link delete sojourn0", "`sojourn0` is gone"),
+        ("ip link set b1 nomaster", "`b1` has left `sojourn0`"),
+        ("ip link set sojourn0 down", "`sojourn0` is down"),
+        (
+            "ip link set a1 type bridge_slave learning on",
+            "`a1` learns",
+        ),
+        ("bridge link set dev b1 state 0", "`b1` does not forward"),
+        (
+            "ip link set sojourn0 type bridge stp_state 1",
+            "a spanning tree",
+        ),
+    ] {
+        let link = Link::new();
+        looked_after(&link, kept(), |remote, heard| {
+            assert!(remote.fail_open().ready, "{:?}", remote.fail_open());
+            does(&link, harm);
+            let said = heard.recv_timeout(PATIENCE).expect(harm);
+            assert!(said.contains(told), "{harm}: {said}");
+            assert!(remote.fail_open().ready, "{harm}: {said}");
+            // It is not the way while we are.
+            assert_eq!(exchange(&link), [100, 0, 100, 0], "{harm}: through us");
+        });
+        assert_eq!(exchange(&link), [100, 0, 100, 0], "{harm}: without us");
+    }
+}
+
+/// A clean end takes away what was made anew, too.
+#[test]
+fn what_was_made_anew_goes_at_the_end() {
+    let link = Link::new();
+    let mut config = kept();
+    config.keep_bridge = false;
+    looked_after(&link, config, |_, heard| {
+        link.middle.ip("link delete sojourn0");
+        heard.recv_timeout(PATIENCE).expect("it is told");
+    });
+    let left = link
+        .middle
+        .run(|| fs::read_to_string("/proc/thread-self/net/dev").unwrap());
+    assert!(!left.contains("sojourn"), "{left}");
+}
+
+#[test]
+fn addresses_and_bridges_of_others_are_told() {
+    let link = Link::new();
+    looked_after(&link, kept(), |remote, heard| {
+        link.middle.ip("address add 192.0.2.1/24 dev a1");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("`a1` has an IP address"), "{said}");
+        assert!(remote.fail_open().ready && !remote.fail_open().well);
+        link.middle.ip("address delete 192.0.2.1/24 dev a1");
+        heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(remote.fail_open().well);
+        // One interface in a bridge of the user's: none of ours to mend.
+        link.middle
+            .ip("link add br9 type bridge\n link set a1 master br9");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("`a1` belongs to `br9`"), "{said}");
+        assert!(!remote.fail_open().ready);
+        link.middle.ip("link delete br9");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(remote.fail_open().ready, "{said}");
+    });
+    let mut off = kept();
+    off.fail_open = FailOpen::Off;
+    let link = Link::new();
+    looked_after(&link, off, |remote, heard| {
+        assert!(remote.fail_open().well && !remote.fail_open().ready);
+        link.middle
+            .ip("link add br9 type bridge\n link set a1 master br9\n link set b1 master br9");
+        let said = heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(said.contains("every frame passes twice: `br9`"), "{said}");
+        link.middle.ip("link delete br9");
+        heard.recv_timeout(PATIENCE).expect("it is told");
+        assert!(remote.fail_open().well, "{:?}", remote.fail_open());
+    });
+}
+
+/// A host on the left that sends with the address of one on the right does not get its frames, and
+/// what is for the nearest bridge reaches the other side.
+#[test]
+fn the_kernel_bridge_learns_nothing_and_passes_groups_on() {
+    let link = Link::new();
+    looked_after(&link, kept(), |_, _| ());
+    let (left, right) = (Raw::new(&link.client, "a0"), Raw::new(&link.server, "b0"));
+    let gateway = [2, 0, 0, 0, 0, 1];
+    let mut forged = frame(OURS, &[1; 50]);
+    forged[6..12].copy_from_slice(&gateway);
+    left.send(&forged);
+    assert_eq!(right.count(is_ours), 1, "the forged frame passes");
+    let to = |address: [u8; 6]| {
+        let mut sent = frame(OURS, &[2; 50]);
+        sent[..6].copy_from_slice(&address);
+        for _ in 0..50 {
+            left.send(&sent);
+        }
+        right.count(is_ours)
+    };
+    assert_eq!(to(gateway), 50, "frames for the gateway");
+    for last in [0x00, 0x02, 0x03, 0x0e] {
+        let group = [0x01, 0x80, 0xc2, 0, 0, last];
+        assert_eq!(to(group), 50, "group {last:#x}");
+    }
+    assert_eq!(
+        to([0x01, 0x80, 0xc2, 0, 0, 1]),
+        0,
+        "pause frames, which docs/bridge.md names"
+    );
+}
+
+/// A chain of nf_tables that drops what is forwarded, as Docker makes it.
+fn drop_forwarded() {
+    const NF_TABLES: u16 = 10;
+    const NAME: &[u8] = b"filter\0";
+    let ask = |kind: u16, resource: u16, attributes: &[u8]| {
+        // `struct nfgenmsg`: IPv4, version 0, and the subsystem of a batch.
+        let [high, low] = resource.to_be_bytes();
+        let flags = if resource == 0 { ACK | CREATE } else { 0 };
+        message(kind, flags, &[2, 0, high, low], attributes)
+    };
+    let hook = [
+        attribute(1, &2_u32.to_be_bytes()),
+        attribute(2, &0_u32.to_be_bytes()),
+    ];
+    let chain = [
+        attribute(1, NAME),
+        attribute(3, b"FORWARD\0"),
+        attribute(4 | NESTED, &hook.concat()),
+        attribute(5, &0_u32.to_be_bytes()),
+        attribute(7, b"filter\0"),
+    ];
+    let batch = [
+        ask(0x10, NF_TABLES, &[]),
+        ask(NF_TABLES << 8, 0, &attribute(1, NAME)),
+        ask(NF_TABLES << 8 | 3, 0, &chain.concat()),
+        ask(0x11, NF_TABLES, &[]),
+    ];
+    let socket = connect(NETLINK_NETFILTER).expect("a socket");
+    socket.send(&batch.concat(), 0).expect("it is sent");
+    let mut acknowledged = 0;
+    while acknowledged < 2 {
+        let (answers, _) = socket.recv_from_full().expect("an answer");
+        for (_, body) in messages(&answers).filter(|(kind, _)| *kind == ERROR) {
+            outcome(body).expect("the chain is made");
+            acknowledged += 1;
+        }
+    }
+}
+
+#[test]
+fn rules_that_would_drop_what_the_kernel_forwards_are_told() {
+    const CALL: &str = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+    let link = Link::new();
+    link.middle.run(|| {
+        let has_module = fs::write(CALL, "1");
+        if has_module.is_err() && std::env::var("CI").is_err() {
+            return eprintln!("passed over: br_netfilter is not loaded");
+        }
+        has_module.expect("`modprobe br_netfilter`");
+        drop_forwarded();
+        let error = Bridge::open(kept()).err().expect("it refuses").to_string();
+        assert!(error.contains("bridge-nf-call-iptables"), "{error}");
+        assert!(error.contains("the chain `filter FORWARD`"), "{error}");
+        let mut prefers = kept();
+        prefers.fail_open = FailOpen::Prefer;
+        let bridge = Bridge::open(prefers).expect("it goes on");
+        let state = bridge.remote().fail_open();
+        assert!(!state.ready && state.text.contains("may drop"), "{state:?}");
+        drop(bridge);
+        fs::write(CALL, "0").expect("it is a sysctl of the namespace");
+        let bridge = Bridge::open(kept()).expect("nothing is in the way");
+        assert!(bridge.remote().fail_open().ready);
+    });
+}
