@@ -202,15 +202,22 @@ fn a_link_that_ran_idle_and_was_underused_gets_a_higher_target() {
     bench.arrive(Span::ZERO);
     bench.arrive(Span::from_millis(1));
     assert_eq!(bench.status().target, Span::from_millis(1));
-    // To 5 ms at least, then doubled up to the policy's delay.
+    // To 5 ms at least, then doubled up to the policy's delay; each time from an empty queue
+    // (Algorithm 2, line 11), however often packets come that exceed the target.
     for wanted in [5, 10, 20, 30] {
-        bench.arrive(high);
-        assert_eq!(
-            bench.outcome(),
-            (Span::from_millis(wanted), Decision::Raised)
-        );
+        bench.arrive(Span::ZERO);
+        for _ in 0..3 {
+            bench.arrive(high);
+            assert_eq!(
+                bench.outcome(),
+                (Span::from_millis(wanted), Decision::Raised)
+            );
+        }
     }
     // There the AQM drops as it likes, and the policy is not met.
+    bench.arrive(Span::ZERO);
+    bench.arrive(high);
+    assert_eq!(bench.outcome().1, Decision::KeptHighest);
     bench.drop_one(high);
     assert_eq!(bench.status().unmet, Some(Unmet::Util));
     assert_eq!((bench.status().raised, bench.status().lowered), (4, 0));
@@ -245,35 +252,125 @@ fn nothing_is_raised_while_the_aqm_pauses() {
     }
 }
 
+/// Algorithm 2 over GSP: a raise stands for the drop (lines 8 to 11), and the next arrival above the
+/// new target is dropped (line 13).
 #[test]
-fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
+fn after_a_raise_gsp_drops_until_the_queue_runs_empty_again() {
+    let mut steered = Steered::new(policy(60, 100), Gsp::new(GspParams::default()));
+    let mut state = SteeredState::default();
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    let (high, low) = (waiting(Span::from_millis(40)), waiting(Span::ZERO));
+    steered.arrive(&mut state, low, PACKET, Time::ZERO);
+    steered.leave(&mut state, low, PACKET, Span::ZERO, at(500));
+    // (time, queue, verdict, target) from the pseudo-code; GSP's pause is 200 ms and shorter.
+    for (millis, queue, verdict, target) in [
+        (1000, high, Verdict::Drop, 5),
+        (1100, low, Verdict::Pass, 5),
+        (1300, high, Verdict::Pass, 10),
+        (1301, high, Verdict::Drop, 10),
+        (1600, high, Verdict::Drop, 10),
+        (1650, low, Verdict::Pass, 10),
+        (1900, high, Verdict::Pass, 20),
+        (1901, high, Verdict::Drop, 20),
+    ] {
+        let found = steered.arrive(&mut state, queue, PACKET, at(millis));
+        assert_eq!(found, verdict, "{millis}");
+        let target = Span::from_millis(target);
+        assert_eq!(steered.status().target, target, "{millis}");
+    }
+}
+
+/// Above a ceiling of 50 % of 1 MB/s: 1 ms, 0.75, 0.5625 and so on to 0.2 ms in six drops.
+fn at_the_minimum() -> Bench {
     let mut bench = Bench::new(policy(40, 50), Span::from_millis(1));
-    // 1 ms, 0.75, 0.5625 and so on to 0.2: six steps of a quarter.
-    for step in 1..=6 {
+    for step in 1..=5 {
         bench.send(1000, 1, micros(100));
         bench.drop_one(Span::from_millis(2));
         assert_eq!(bench.outcome().1, Decision::SteppedDown, "{step}");
     }
-    assert_eq!(bench.status().target, micros(200));
     bench.send(1000, 1, micros(100));
     bench.drop_one(Span::from_millis(2));
+    // The step that reaches the minimum brings the virtual queue (Algorithm 3, lines 8 to 10).
     assert_eq!(bench.outcome(), (micros(200), Decision::VirtualQueue));
     assert_eq!(bench.status().virtual_rate, Some(Rate::from_bps(8_000_000)));
-    // A second at 1 MB/s, the goal being 0.495: 1 + (1 − e^(−1/20))·(0.495 − 1) MB/s.
+    bench
+}
+
+/// Kilobits per second of the virtual queue.
+fn virtual_kbps(bench: &Bench) -> u64 {
+    bench.status().virtual_rate.expect("virtual").as_bps() / 1000
+}
+
+#[test]
+fn the_target_steps_down_when_both_rates_are_above_the_ceiling() {
+    let mut bench = Bench::new(policy(40, 50), Span::from_millis(1));
+    bench.send(1000, 1, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.outcome(), (micros(750), Decision::SteppedDown));
+    // A second at 0.1 MB/s. The average is e^(−1/5) + 0.1·(1 − e^(−1/5)) = 0.837 MB/s, above the
+    // ceiling, but the rate since the last drop is not (Algorithm 3, line 7).
+    bench.send(100, 10, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.status().rate.as_bps() / 1000, 6694);
+    assert_eq!(bench.outcome(), (micros(750), Decision::KeptSwing));
+    bench.send(1000, 1, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(
+        bench.outcome(),
+        (micros(562) + Span::from_nanos(500), Decision::SteppedDown)
+    );
+}
+
+#[test]
+fn between_the_bounds_the_virtual_rate_stays() {
+    let mut bench = at_the_minimum();
+    // A second at 1 MB/s, the ceiling being 0.5: 1 + (1 − e^(−1/20))·(0.5 − 1) MB/s.
     bench.send(1000, 1, micros(100));
     bench.drop_one(Span::from_millis(2));
     assert_eq!(bench.outcome().1, Decision::VirtualRate);
-    let rate = bench.status().virtual_rate.expect("still virtual");
-    assert_eq!(rate.as_bps() / 1000, 7802);
-    // An hour of this and it is as slow as it may be; the ceiling is not met, and it says so.
+    assert_eq!(virtual_kbps(&bench), 7804);
+    // A minute at 1/2.2 MB/s, between 40 and 50 %.
+    bench.send(27_272, 2, micros(100));
+    bench.now += Span::from_millis(5456);
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.outcome().1, Decision::KeptVirtual);
+    assert_eq!(virtual_kbps(&bench), 7804);
+    // A minute at 0.1 MB/s: a drop does not raise the virtual rate.
+    bench.send(6000, 10, micros(100));
+    bench.drop_one(Span::from_millis(2));
+    assert_eq!(bench.outcome().1, Decision::KeptVirtual);
+    assert_eq!(virtual_kbps(&bench), 7804);
+    // A second more, and the virtual queue runs empty, then exceeds the target: in place of a
+    // drop the rate goes up by (1 − e^(−1/20))·(0.5 − 0.1) MB/s, once (Algorithm 4).
+    bench.send(100, 10, micros(100));
+    bench.arrive(Span::ZERO);
+    for _ in 0..3 {
+        assert_eq!(bench.arrive(Span::ZERO), Verdict::Pass);
+        assert_eq!(bench.outcome().1, Decision::VirtualRate);
+        assert_eq!(virtual_kbps(&bench), 7960);
+    }
+    // After the next drop and the next empty queue it reaches the link: the real queue is back.
+    bench.drop_one(Span::ZERO);
+    bench.send(100, 10, micros(100));
+    bench.arrive(Span::ZERO);
+    bench.arrive(Span::ZERO);
+    assert_eq!(bench.outcome(), (micros(200), Decision::RealQueue));
+    assert_eq!(bench.status().virtual_rate, None);
+    assert_eq!(bench.status().unmet, None);
+}
+
+#[test]
+fn a_virtual_queue_at_the_ceiling_is_what_the_aqm_sees() {
+    let mut bench = at_the_minimum();
+    // An hour at 1 MB/s and it is as slow as it may be; the ceiling is not met, and it says so.
     for _ in 0..60 {
         bench.send(60_000, 1, micros(100));
         bench.drop_one(Span::from_millis(2));
     }
-    let floor = Rate::from_bps(3_960_000);
+    let floor = Rate::from_bps(4_000_000);
     assert_eq!(bench.status().virtual_rate, Some(floor));
     assert_eq!(bench.status().unmet, Some(Unmet::Ceiling));
-    // The AQM sees the virtual queue: 10 packets at once are 10 kB, of which 495 bytes drain in
+    // The AQM sees the virtual queue: 10 packets at once are 10 kB, of which 500 bytes drain in
     // a millisecond, although the real queue is empty.
     bench.now += Span::from_secs(60);
     for _ in 0..10 {
@@ -282,9 +379,9 @@ fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
     bench.now += Span::from_millis(1);
     bench.arrive(Span::ZERO);
     let shown = bench.wire.lock().unwrap().shown;
-    assert_eq!((shown.packets, shown.bytes), (10, 9505));
-    assert_eq!(shown.head_wait.as_micros(), 9505 * 1000 / 495);
-    // It does not grow beyond 200 ms of 495 bytes.
+    assert_eq!((shown.packets, shown.bytes), (10, 9500));
+    assert_eq!(shown.head_wait, Span::from_millis(19));
+    // It does not grow beyond 200 ms of 500 bytes.
     for _ in 0..100 {
         bench.arrive(Span::ZERO);
     }
@@ -292,16 +389,6 @@ fn above_the_ceiling_a_virtual_queue_takes_over_and_gives_back() {
         bench.wire.lock().unwrap().shown.head_wait,
         Span::from_millis(200)
     );
-    // A tenth of the link: the rate rises until even all of it is too little.
-    for _ in 0..200 {
-        bench.send(100, 10, micros(100));
-        bench.drop_one(Span::from_millis(2));
-        if bench.status().virtual_rate.is_none() {
-            break;
-        }
-    }
-    assert_eq!(bench.status().decision, Decision::RealQueue);
-    assert_eq!(bench.status().unmet, None);
 }
 
 #[test]

@@ -16,11 +16,11 @@ words! {
         Lowered = "lowered",
         /// The target went up: the link ran idle and was under-used.
         Raised = "raised",
-        /// The target went down by a quarter: the rate is above the ceiling.
+        /// The target went down by a quarter: both rates are above the ceiling.
         SteppedDown = "stepped_down",
-        /// The AQM was given the virtual queue: at its least target the rate is above the ceiling.
+        /// The AQM was given the virtual queue: the target is at its minimum, the rate above the ceiling.
         VirtualQueue = "virtual_queue",
-        /// The virtual queue's rate moved towards the ceiling.
+        /// The virtual queue's rate moved, since the long-term rate is outside the policy's bounds.
         VirtualRate = "virtual_rate",
         /// The AQM was given the real queue back: the virtual one took the whole link.
         RealQueue = "real_queue",
@@ -32,6 +32,8 @@ words! {
         KeptStanding = "kept_standing",
         /// No change: the link is under-used, but the target is at its highest.
         KeptHighest = "kept_highest",
+        /// No change: the rate does not exceed the ceiling, and the virtual queue's rate stays.
+        KeptVirtual = "kept_virtual",
     }
 }
 

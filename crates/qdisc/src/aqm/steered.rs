@@ -11,26 +11,27 @@
 //! - **Lowering**, at a drop or mark. The smallest sojourn time since the one before tells how
 //!   deep the queue swings below the target; what never drains can go. The target goes down to
 //!   the mean swing plus γ deviations, in steps of 0.2 ms, if the link is used well enough.
-//! - **Raising**, at an arrival above the target for which the AQM is not in a pause. If the link
-//!   was idle since the last drop, and the rate since then and the long-term rate are both below
-//!   the policy's, the target doubles, so that the AQM has no reason to drop yet.
-//! - **Virtual queue**, with a ceiling. While the long-term rate is above the ceiling the target
-//!   goes down by a quarter at each drop. When it is at its least, the AQM is shown a virtual queue
-//!   instead, which drains slower than the link; its rate is controlled so that the long-term
-//!   rate stays below the ceiling. When even the whole link is too little, the real queue comes
-//!   back.
+//! - **Raising** (Algorithm 2), at an arrival above the target for which the AQM is not in a pause.
+//!   If the queue has run empty since the last drop, and the rate since then and the long-term rate
+//!   are both below the policy's, the target doubles and nothing is dropped. The next raise needs
+//!   the queue to run empty again (line 11).
+//! - **Virtual queue** (Algorithms 3 and 4), with a ceiling. While the rate since the last drop and
+//!   the long-term rate are both above the ceiling, the target goes down by a quarter at each drop.
+//!   When it reaches its minimum, the AQM is shown a virtual queue instead, which drains slower
+//!   than the link. The virtual rate goes down at a drop with a long-term rate above the ceiling.
+//!   It goes up, in place of a drop, where a target would be raised. Between the two it stays.
+//!   When it reaches the rate of the link, the real queue comes back.
 //!
 //! Ours, because the paper leaves it open:
 //! - the rate of the link is measured while packets wait, unless it is given: it follows a link
 //!   whose rate changes, and counts headers as the packets do;
 //! - averages have a memory of 5 s, so that a crowd that stays for 20 s is followed; two flows at
 //!   1 Gbit/s drop about as seldom, and their target wanders with the last swings. γ is 1.5;
-//! - the gain of the virtual rate is 1 − e^(−D/4M) for D since the last step: with a rate that is
-//!   itself averaged over M, this is the critically damped loop whatever the distance of drops;
-//! - the virtual queue does not grow beyond 200 ms, or the policy's delay if that is more;
-//! - the virtual rate aims half a percent below the ceiling, so that the mean is not on it, and the
-//!   virtual queue stays while it has the whole link and the policy is met;
-//! - at the highest delay the AQM drops as ever, and the state says that the policy is not met.
+//! - the gain α of the virtual rate is 1 − e^(−D/4M) for D since the last drop or step: with a rate
+//!   that is itself averaged over M, this is the critically damped loop however often drops come;
+//! - the virtual queue has the minimum target (the paper's thresh_vq), and does not grow beyond
+//!   200 ms, or the policy's delay if that is more;
+//! - an underused link whose target is at the highest delay is reported as a policy that is not met.
 //!
 //! In a flow queue all flows share the target, the rates and the virtual queue; the swing
 //! is seen flow by flow.
@@ -65,9 +66,6 @@ const DAMPING: u64 = 4;
 /// waits for a standing queue must see one between the bursts of a round trip. Without end,
 /// sources that do not answer would keep it long after they have gone.
 const LONGEST_VIRTUAL: Span = Span::from_millis(200);
-/// How far below the ceiling the long-term rate is aimed, or half the way to the least use wanted
-/// if that is less.
-const MARGIN: f64 = 0.005;
 /// Rates closer than this fraction are the same, when it comes to saying that one is not met.
 const TOLERANCE: f64 = 0.01;
 
@@ -85,7 +83,7 @@ pub struct Steered<A> {
     /// Bytes sent since the last drop, or since the first packet.
     sent: u64,
     since: Option<Time>,
-    /// A drop has happened, and the queue ran empty after it.
+    /// The queue ran empty after a drop, and no raise or drop has come since: the paper's thresh_up.
     emptied: bool,
     virtual_queue: Option<Virtual>,
     decision: Decision,
@@ -226,15 +224,17 @@ impl<A: Setpoint> Steered<A> {
         average < wanted && (self.sent as f64) < wanted * elapsed
     }
 
-    /// An arrival above the target, after the link has been idle. True if the target went up.
+    /// An arrival above the target, after the queue ran empty. True if it raises the target or the
+    /// virtual rate, so that the AQM is not to drop.
     #[cold]
     fn consider_raising(&mut self, now: Time) -> bool {
         if !self.is_underused(now) {
             return false;
         }
+        self.emptied = false;
         if self.virtual_queue.is_some() {
             self.move_virtual_rate(now);
-            return false;
+            return true;
         }
         let target = self.aqm.target();
         let raised = (target * 2).max(LEAST_RAISE).min(self.params.delay);
@@ -247,7 +247,7 @@ impl<A: Setpoint> Steered<A> {
             self.unmet = Some(Unmet::Util);
             self.decide(Decision::KeptHighest, now);
         }
-        raised > target
+        true
     }
 
     /// The AQM has dropped or marked a packet of a queue that had drained to `least`; `held` bytes
@@ -255,6 +255,7 @@ impl<A: Setpoint> Steered<A> {
     #[cold]
     fn signalled(&mut self, least: Span, held: u64, now: Time) {
         let elapsed = self.elapsed(now);
+        let sent = self.sent as f64;
         self.rate.add(self.sent, elapsed);
         if !elapsed.is_zero() || self.since.is_none() {
             self.sent = 0;
@@ -264,8 +265,9 @@ impl<A: Setpoint> Steered<A> {
         let (Some(link), Some(rate)) = (self.link_rate(), self.rate.rate()) else {
             return;
         };
+        let ceiling = link * fraction(self.params.ceiling);
         if self.virtual_queue.is_some() {
-            self.move_virtual_rate(now);
+            self.signalled_virtually(rate > ceiling, now);
             return;
         }
         let target = self.aqm.target();
@@ -275,21 +277,22 @@ impl<A: Setpoint> Steered<A> {
         } else if least > self.params.delay {
             Some(Unmet::Delay)
         } else {
+            let was_idle = was_idle || self.unmet == Some(Unmet::Util);
             let is_underused = was_idle && rate < link * fraction(self.params.util);
             (is_underused && target >= self.params.delay).then_some(Unmet::Util)
         };
-        if self.params.ceiling < 100 && rate > link * fraction(self.params.ceiling) {
-            self.step_down(link, held, now);
-            return;
-        }
         if least >= target {
             self.decide(Decision::KeptStanding, now);
-            return;
+        } else {
+            let depth = (target - least).as_secs_f64();
+            self.swing.add(depth, now);
+            self.squares.add(depth * depth, now);
+            self.lower(rate > link * fraction(self.params.util), now);
         }
-        let depth = (target - least).as_secs_f64();
-        self.swing.add(depth, now);
-        self.squares.add(depth * depth, now);
-        self.lower(rate > link * fraction(self.params.util), now);
+        let is_above = rate > ceiling && sent > ceiling * elapsed.as_secs_f64();
+        if self.params.ceiling < 100 && is_above {
+            self.step_down(link, held, now);
+        }
     }
 
     /// Takes away what never drains.
@@ -310,15 +313,17 @@ impl<A: Setpoint> Steered<A> {
         }
     }
 
-    /// The rate is above the ceiling: a lower target, or else the virtual queue.
+    /// Both rates are above the ceiling: a lower target and, at the minimum, the virtual queue.
     fn step_down(&mut self, link: f64, held: u64, now: Time) {
         let target = self.aqm.target();
-        if target > self.least_target() {
-            let lowered = narrow(u128::from(target.as_nanos()) * 3 / 4);
-            self.aqm.set_target(lowered.max(self.least_target()));
+        let least = self.least_target();
+        if target > least {
+            let lowered = narrow(u128::from(target.as_nanos()) * 3 / 4).max(least);
+            self.aqm.set_target(lowered);
             self.lowered += 1;
             self.decide(Decision::SteppedDown, now);
-        } else {
+        }
+        if self.aqm.target() <= least {
             // It begins with what really waits, so that it is never shorter.
             self.virtual_queue = Some(Virtual {
                 rate: link,
@@ -331,7 +336,19 @@ impl<A: Setpoint> Steered<A> {
         }
     }
 
-    /// Moves the virtual queue's rate so that the long-term rate meets the ceiling.
+    /// The AQM has dropped or marked a packet because of the virtual queue.
+    fn signalled_virtually(&mut self, is_above: bool, now: Time) {
+        if is_above {
+            self.move_virtual_rate(now);
+        } else if let Some(queue) = &mut self.virtual_queue {
+            queue.moved = queue.moved.max(now);
+            self.unmet = None;
+            self.decide(Decision::KeptVirtual, now);
+        }
+    }
+
+    /// Moves the virtual queue's rate by its gain times the distance of the long-term rate from
+    /// the ceiling.
     fn move_virtual_rate(&mut self, now: Time) {
         let (Some(link), Some(rate)) = (self.link_rate(), self.rate.rate()) else {
             return;
@@ -340,23 +357,22 @@ impl<A: Setpoint> Steered<A> {
             return;
         };
         queue.drain(now);
-        let ceiling = fraction(self.params.ceiling);
-        let util = fraction(self.params.util);
-        let wanted = link * (ceiling - MARGIN.min((ceiling - util) / 2.0));
+        let ceiling = link * fraction(self.params.ceiling);
         let elapsed = (now - queue.moved).as_secs_f64();
         let gain = 1.0 - libm::exp(-elapsed / (MEMORY * DAMPING).as_secs_f64());
-        let moved = queue.rate + gain * (wanted - rate);
-        queue.rate = moved.max(wanted).min(link);
+        queue.rate = (queue.rate + gain * (ceiling - rate))
+            .max(ceiling)
+            .min(link);
         queue.moved = queue.moved.max(now);
-        let is_least = queue.rate <= wanted;
-        if queue.rate >= link && rate < link * util {
+        let is_least = queue.rate <= ceiling;
+        if queue.rate >= link {
             self.virtual_queue = None;
             self.unmet = None;
             self.decide(Decision::RealQueue, now);
             return;
         }
-        let is_above = rate > link * ceiling * (1.0 + TOLERANCE);
-        self.unmet = (is_least && is_above).then_some(Unmet::Ceiling);
+        let is_unmet = is_least && rate > ceiling * (1.0 + TOLERANCE);
+        self.unmet = is_unmet.then_some(Unmet::Ceiling);
         self.decide(Decision::VirtualRate, now);
     }
 }

@@ -77,7 +77,7 @@ pub(super) const STEER: Kind = Kind {
          virtual_rate as Rate: "rate of the virtual queue, while there is one"]
         [decision:
              "what was done last: lowered, raised, stepped_down, virtual_queue, virtual_rate, \
-              real_queue, kept_swing, kept_underused, kept_standing, kept_highest";
+              real_queue, kept_swing, kept_underused, kept_standing, kept_highest, kept_virtual";
          decided as Time: "time since then (single queues)";
          unmet: "part of the policy that is not met: util, delay, ceiling or none";
          lowered: "times that the target was lowered";
