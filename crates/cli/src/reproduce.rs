@@ -19,7 +19,7 @@ use sojourn_gateway::Table;
 use sojourn_gateway::stop_on_signal;
 use sojourn_report::{ReportError, forget};
 use sojourn_scenario::Options;
-use sojourn_study::{Choice, Outcomes, Reproduced, Status, Study};
+use sojourn_study::{Choice, Outcomes, Reproduced, Study};
 use sojourn_world::{ByWorld, World};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -68,9 +68,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     claims: Vec<String>,
 
-    /// One seed instead of all, and without settings that take long: under a minute on two cores;
-    /// `--claims` brings those back
-    #[arg(long, conflicts_with = "seeds")]
+    /// One seed instead of all (with `--seeds`: so many), and no settings that take long: under a
+    /// minute on two cores; `--claims` brings those back
+    #[arg(long)]
     quick: bool,
 
     /// Number of seeds instead of the scenarios' own
@@ -107,7 +107,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         return list();
     };
     let options = Options {
-        seeds: if args.quick { Some(1) } else { args.seeds },
+        seeds: args.seeds.or(args.quick.then_some(1)),
         ..Options::default()
     };
     let study = Study::load(name, &options, &worlds::names())?;
@@ -156,9 +156,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         let runs = format!("{} runs in {:.1} s\n", cost.runs, cost.wall_s);
         print(&(text(&found) + &runs + &place(args.out.as_deref())))?;
     }
-    let mut worlds = found.worlds.iter();
-    let failed = worlds.any(|world| found.count(world, Status::Fail) > 0);
-    let failed = failed || !found.failures.is_empty();
+    let failed = found.is_worse() || !found.failures.is_empty();
     Ok(if failed { FAILED } else { 0 })
 }
 
@@ -226,13 +224,14 @@ fn list() -> anyhow::Result<u8> {
 /// What a study claims, without running it.
 /// The claims with the settings that they are about.
 pub(crate) fn claims_of(study: &Study) -> String {
-    let mut table = Table::new(["id", "setting", ">cells", "statement"]);
+    let mut table = Table::new(["id", "setting", ">cells", ">seeds", "statement"]);
     for claim in &study.claims {
         let setting = &study.settings[claim.setting];
         table.row(vec![
             claim.id.clone(),
             setting.name.clone(),
             setting.scenario().cells.len().to_string(),
+            claim.seeds.to_string(),
             claim.statement.clone(),
         ]);
     }
@@ -258,7 +257,10 @@ fn text(found: &Reproduced<'_>) -> String {
             if !interval.is_empty() {
                 let _ = writeln!(text, "      95 %       {interval}");
             }
-            let _ = write!(text, "      {}", verdict.status.name());
+            let _ = write!(text, "      {}", verdict.status.title());
+            if verdict.is_worse {
+                text.push_str(" (worse than recorded)");
+            }
             if !verdict.reason.is_empty() {
                 let _ = write!(text, ": {}", verdict.reason);
             }

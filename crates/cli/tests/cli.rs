@@ -386,24 +386,24 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     let holds = one_claim("T1", "\"for aqm: link.utilisation > 10%\"");
     let known = one_claim(
         "T2",
-        "{ holds = \"link.utilisation[fq] > 2\", deviation = { why = \"No link carries so \
-         much.\", within = \"link.utilisation[fq] < 1.1\", reference = { agrees = \"us\", says = \
-         \"ns-3 says so.\" } } }",
+        "{ holds = \"link.utilisation[fq] > 2\", deviation = { verdict = \"reference\", why = \
+         \"No link carries so much.\", within = \"link.utilisation[fq] < 1.1\", reference = \
+         \"ns-3 says so.\" } }",
     );
     let name = study(&folder, &(holds.clone() + &known));
     let output = sojourn(&["reproduce", &name, "--quick", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let json: serde_json::Value =
         serde_json::from_str(text(&output.stdout)).expect("nothing but JSON");
-    assert_eq!(json["format"], "sojourn-claims/1");
-    assert_eq!(json["claims"][0]["status"], "pass");
+    assert_eq!(json["format"], "sojourn-claims/2");
+    assert_eq!(json["claims"][0]["status"], "published");
     assert_eq!(json["claims"][0]["interval"], serde_json::Value::Null);
     assert_eq!(json["claims"][0]["worlds"][0]["world"], "sim");
-    assert_eq!(json["claims"][1]["status"], "deviation");
+    assert_eq!(json["claims"][1]["status"], "reference");
     let reason = "No link carries so much. ns-3 says so.";
     assert_eq!(json["claims"][1]["reason"], reason);
-    assert_eq!(json["headline"][0]["deviation"], 1);
-    assert_eq!(json["headline"][0]["references"]["us"], 1);
+    assert_eq!(json["headline"][0]["reference"], 1);
+    assert_eq!(json["headline"][0]["worse"], 0);
     assert_eq!(json["cost"]["runs"], 2);
 
     let name = study(
@@ -412,7 +412,7 @@ fn reproduce_answers_by_its_exit_status_and_in_json() {
     );
     let failing = sojourn(&["reproduce", &name]);
     assert_eq!(failing.status.code(), Some(1));
-    assert!(text(&failing.stdout).contains("1 pass, 0 deviate, 1 fail"));
+    assert!(text(&failing.stdout).contains("1 as published, "));
     let chosen = sojourn(&["reproduce", &name, "--claims", "T1"]);
     assert_eq!(chosen.status.code(), Some(0));
     let live = sojourn(&["reproduce", &name, "--world", "both"]);
@@ -453,7 +453,7 @@ fn reproduce_writes_what_it_found() {
     let read = |file: &str| std::fs::read_to_string(out.join(file)).expect(file);
     let page = read("report.html");
     assert!(page.contains("<svg") && page.contains("T1") && page.contains("Used"));
-    assert!(read("claims.json").contains("sojourn-claims/1"));
+    assert!(read("claims.json").contains("sojourn-claims/2"));
     assert!(
         read("summary.json").contains("\"setting\": \"A\"")
             || read("summary.json").contains("\"setting\":\"A\"")

@@ -37,7 +37,10 @@ class Reproduction:
         return claims
 
     def count(self, status: str) -> int:
-        """How many claims came out so: ``pass``, ``deviation``, ``fail``, ``not run``."""
+        """How many claims came out so.
+
+        ``published``, ``reference``, ``model``, ``open`` or ``not judged``.
+        """
         return sum(claim["status"] == status for claim in self.claims)
 
     def report(self) -> Report:
@@ -53,8 +56,8 @@ class Reproduction:
         self._native.write(os.fspath(folder), overwrite)
 
     def __repr__(self) -> str:
-        passed = self.count("pass")
-        return f"<sojourn.Reproduction: {passed} of {len(self.claims)} claims pass>"
+        published = self.count("published")
+        return f"<sojourn.Reproduction: {published} of {len(self.claims)} claims as published>"
 
     def _repr_html_(self) -> str:
         rows = []

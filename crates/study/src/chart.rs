@@ -356,17 +356,21 @@ impl Dot {
 }
 
 /// A series of the flows and links whose names fit.
-fn all_series(run: Option<&RunResult>, metric: &str, of: &str, stroke: Stroke) -> Vec<Line> {
+fn all_series(run: Option<&RunResult>, metrics: &[String], of: &str, stroke: Stroke) -> Vec<Line> {
     let Some(run) = run else { return Vec::new() };
     let flows = run.flows.iter().map(|(name, flow)| (name, &flow.series));
     let links = run.links.iter().map(|(name, link)| (name, &link.series));
     let matching = flows.chain(links).filter(|(name, _)| fits(name, of));
-    let found = matching.filter_map(|(name, list)| {
-        let series = list.iter().find(|series| series.metric == metric)?;
-        Some((name, series))
+    let found = matching.flat_map(|(name, list)| {
+        let of_metric = |metric: &String| list.iter().find(|series| series.metric == *metric);
+        let found = metrics.iter().filter_map(of_metric);
+        found.map(move |series| (name, series))
     });
     let line = |(colour, (name, series)): (usize, (&String, &Series))| Line {
-        name: name.clone(),
+        name: match metrics.len() {
+            1 => name.clone(),
+            _ => format!("{name} {}", series.metric),
+        },
         colour,
         stroke,
         points: dots(series),

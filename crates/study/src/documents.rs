@@ -1,6 +1,8 @@
 //! The pages of studies in `docs/studies`: their tables of claims and reasons are the study files'.
 
 use crate::Study;
+use crate::claims::{Cells, Evaluator};
+use crate::status::Status;
 use crate::study::{Claim, Expected};
 use indexmap::{IndexMap, IndexSet};
 use sojourn_scenario::Options;
@@ -34,16 +36,18 @@ fn row(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// Each claim, and what is expected of it in each world.
+/// How many claims have which verdict, then each claim and what is recorded of it in each world.
 fn claims(study: &Study) -> String {
     let worlds = worlds(study);
     let mut titles = vec!["claim".to_owned(), "finding".to_owned()];
+    titles.push("published".to_owned());
     titles.extend(worlds.iter().map(|(_, title)| (*title).to_owned()));
     let rule = vec!["---".to_owned(); titles.len()];
     let mut rows = vec![row(&titles), row(&rule)];
     for claim in &study.claims {
         let statement = claim.statement.replace('|', "\\|");
-        let mut cells = vec![claim.id.clone(), statement];
+        let published = claim.published.replace('|', "\\|");
+        let mut cells = vec![claim.id.clone(), statement, published];
         cells.extend(
             worlds
                 .iter()
@@ -51,29 +55,73 @@ fn claims(study: &Study) -> String {
         );
         rows.push(row(&cells));
     }
-    rows.join("\n")
+    format!("{}\n\n{}", headline(study), rows.join("\n"))
 }
 
-/// Whether a claim must hold in a world, or is marked. A mark for few seeds alone counts as none.
+/// What the study records of a claim in a world, by the seeds that its scenario has there.
 fn expected(study: &Study, claim: &Claim, world: &WorldName) -> String {
-    let scenario = study.settings[claim.setting].scenarios.get(world);
-    if !scenario.is_some_and(|scenario| claim.finds(scenario, &study.words)) {
-        return "not run".to_owned();
-    }
-    let known = |check: &&Expected| {
-        let mut marks = check.marks.iter();
-        marks.any(|mark| mark.applies(world, usize::MAX))
-    };
-    let checks = claim.checks.len();
-    match claim.checks.iter().filter(known).count() {
-        0 => "holds".to_owned(),
-        known if known == checks => "marked".to_owned(),
-        known => format!("{known} of {checks} checks marked"),
+    match recorded(study, claim, world) {
+        (Status::NotJudged, why) => format!("not judged: {why}"),
+        (status, checks) if checks.is_empty() => status.title().to_owned(),
+        (status, checks) => format!("**{}** ({checks})", status.title()),
     }
 }
 
-/// Why claims deviate, each reason once: the claims that share it, what it is for, how far it may
-/// go, and what a reference says.
+/// The verdict, and of how many checks it is or why there is none.
+fn recorded(study: &Study, claim: &Claim, world: &WorldName) -> (Status, String) {
+    let none = || (Status::NotJudged, "no such cells".to_owned());
+    let Some(scenario) = study.settings[claim.setting].scenarios.get(world) else {
+        return none();
+    };
+    if !claim.finds(scenario, &study.words) {
+        return none();
+    }
+    let seeds = Evaluator::new(&study.words, &Cells::planned(&scenario.cells)).seeds();
+    if !claim.worlds.is_empty() && !claim.worlds.contains(world) {
+        return (Status::NotJudged, "not in this world".to_owned());
+    }
+    if seeds < claim.seeds {
+        let said = format!("{} of {} seeds", seeds, claim.seeds);
+        return (Status::NotJudged, said);
+    }
+    let of = |check: &Expected| {
+        let mut marks = check.marks.iter();
+        let mark = marks.find(|mark| mark.applies(world));
+        mark.map_or(Status::Published, |mark| mark.cause.status())
+    };
+    let checks = claim.checks.iter().map(of);
+    let worst = checks.clone().max().unwrap_or(Status::Published);
+    let count = checks.clone().filter(|status| *status == worst).count();
+    let said = if count == checks.len() {
+        String::new()
+    } else {
+        format!("{count} of {} checks", checks.len())
+    };
+    (worst, said)
+}
+
+/// How many claims have which verdict, in a world.
+fn headline(study: &Study) -> String {
+    let line = |(world, title): &(WorldName, &str)| {
+        let all = study.claims.iter();
+        let all: Vec<Status> = all.map(|claim| recorded(study, claim, world).0).collect();
+        let count = |status: Status| all.iter().filter(|it| **it == status).count();
+        let shown = [
+            Status::Published,
+            Status::Reference,
+            Status::Model,
+            Status::Open,
+            Status::NotJudged,
+        ];
+        let counts = shown.map(|status| format!("{} {}", count(status), status.title()));
+        format!("- {title}, {} claims: {}", all.len(), counts.join(", "))
+    };
+    let worlds = worlds(study).into_iter();
+    worlds.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Why claims deviate, each reason once: the claims that share it, what it is put down to, how far
+/// it may go, and what a reference says.
 fn reasons(study: &Study) -> String {
     let mut reasons: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for claim in &study.claims {
@@ -83,12 +131,12 @@ fn reasons(study: &Study) -> String {
                 .filter(|(world, _)| mark.worlds.contains(world));
             let mut place = vec![claim.id.clone()];
             place.extend(titles.map(|(_, title)| (*title).to_owned()));
-            place.extend(Some(mark.condition()).filter(|condition| !condition.is_empty()));
             let says = match &mark.reference {
-                Some(reference) => format!(" *Reference:* {}", reference.says),
+                Some(reference) => format!(" *Reference:* {reference}"),
                 None => String::new(),
             };
-            let reason = format!("{} Up to: `{}`.{says}", mark.why, mark.bound);
+            let status = mark.cause.status().title();
+            let reason = format!("*{status}.* {} Up to: `{}`.{says}", mark.why, mark.bound);
             let places = reasons.entry(reason).or_default();
             places.insert(place.join(", "));
         }

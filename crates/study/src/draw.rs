@@ -378,6 +378,13 @@ impl Chart {
         );
         self.axes(&mut out, &frame);
         self.marks(&mut out, lines, &frame);
+        if lines.iter().all(|line| line.points.is_empty()) {
+            let (x, y) = (frame.width / 2.0, frame.height / 2.0);
+            let _ = write!(
+                out,
+                "<text x=\"{x:.0}\" y=\"{y:.0}\" text-anchor=\"middle\">no data</text>"
+            );
+        }
         out += "</svg>";
         out
     }

@@ -7,7 +7,7 @@ mod schema;
 
 pub use schema::schema;
 
-use crate::mark::Agreement;
+use crate::mark::Cause;
 
 /// The only format so far.
 pub(crate) const FORMAT: &str = "sojourn-study/1";
@@ -232,6 +232,17 @@ pub(crate) const CLAIM: Table = Table {
         ),
         must("statement", Form::Text, "What was found, in words."),
         must("published", Form::Text, "The published values, in words."),
+        may(
+            "seeds",
+            Form::Count,
+            "The least number of seeds that it can be judged with. Default 1; 3 where a check \
+                compares two figures.",
+        ),
+        may(
+            "world",
+            Form::Either(&[Form::World, Form::List(&Form::World)]),
+            "The worlds that it can be judged in. Default: all.",
+        ),
         must(
             "check",
             Form::List(&Form::Either(&[Form::Text, Form::Table(&EXPECTED)])),
@@ -258,6 +269,12 @@ pub(crate) const MARK: Table = Table {
     about: "A known deviation.",
     keys: &[
         must(
+            "verdict",
+            Form::Word(&Cause::WORDS),
+            "What it is put down to: an independent `reference` gives what we do, our `model` is \
+                at fault, or it is `open`.",
+        ),
+        must(
             "why",
             Form::Text,
             "The reason: a sentence for a reader who does not know the code.",
@@ -274,28 +291,11 @@ pub(crate) const MARK: Table = Table {
             "The worlds that it is for. Default: all.",
         ),
         may(
-            "seeds",
-            Form::Either(&[Form::Count, Form::Like("^[0-9]+(\\.\\.[0-9]*)?$")]),
-            "The numbers of seeds that it is for: `1`, `\"1..4\"` or `\"5..\"`. Default: any.",
-        ),
-        may(
             "reference",
-            Form::Table(&WITNESS),
-            "What an independent implementation gives.",
+            Form::Text,
+            "What an independent implementation (a simulator, a kernel) or arithmetic gives, in a \
+                sentence; needed where the verdict is `reference`.",
         ),
-    ],
-    by_world: false,
-};
-
-pub(crate) const WITNESS: Table = Table {
-    about: "What an independent implementation (a simulator, a kernel) gives.",
-    keys: &[
-        must(
-            "agrees",
-            Form::Word(&Agreement::WORDS),
-            "Whom it agrees with.",
-        ),
-        must("says", Form::Text, "What it gives, in a sentence."),
     ],
     by_world: false,
 };
@@ -402,8 +402,9 @@ pub(crate) const CHARTS: &[Kind] = &[
             &[
                 must(
                     "series",
-                    Form::Text,
-                    "The series: `goodput`, `rtt`, `cwnd`, `sojourn` and so on.",
+                    Form::Either(&[Form::Text, Form::List(&Form::Text)]),
+                    "The series: `goodput`, `rtt`, `cwnd`, `sojourn` and so on, or a list of \
+                        them in one picture.",
                 ),
                 must("of", Form::Text, "A flow, a link, or a pattern."),
             ],

@@ -1,7 +1,8 @@
 //! Claims held against results.
 
-use crate::claims::{Case, Cells, Check, Evaluator, Missing, Unit, Vocabulary};
-use crate::mark::{Agreement, Mark, Reference};
+use crate::claims::{Case, Cells, Check, Evaluator, Finding, Missing, Unit, Vocabulary};
+use crate::mark::Mark;
+use crate::status::Status;
 use crate::study::{Claim, Expected, Outcomes, Study};
 use sojourn_report::OverSeeds;
 use sojourn_scenario::Scenario;
@@ -10,31 +11,6 @@ use std::cmp::Reverse;
 
 /// What is said of a deviation that nobody else has measured.
 const NO_REFERENCE: &str = "No independent reference has measured it.";
-
-/// How a claim came out; the greater outweighs the smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// The world has none of the cells that it is about.
-    NotRun,
-    /// Every check holds that could be made, and one could.
-    Pass,
-    /// Every check that fails is a known deviation, and within its bound.
-    Deviation,
-    /// A check fails, and nobody has said why, or it fails by more than was said.
-    Fail,
-}
-
-impl Status {
-    /// `pass`, `fail`, `deviation` or `not run`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotRun => "not run",
-            Self::Pass => "pass",
-            Self::Deviation => "deviation",
-            Self::Fail => "fail",
-        }
-    }
-}
 
 /// What we found of a claim in one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,11 +24,10 @@ pub struct Verdict {
     pub unit: Unit,
     /// How the claim came out.
     pub status: Status,
-    /// Whom the references of its deviations agree with; of several the least favourable to us.
-    /// None where nothing deviates.
-    pub agrees: Option<Agreement>,
+    /// Whether that is worse than what the study records of it.
+    pub is_worse: bool,
     /// Why it deviates and what the references say; for a deviation that is none any more, that
-    /// it is so.
+    /// it is so; why it is not judged.
     pub reason: String,
     /// Its checks.
     pub checks: Vec<Checked>,
@@ -103,12 +78,18 @@ pub struct Checked {
     pub cases: usize,
     /// Those in which it holds.
     pub held: usize,
+    /// Those in which the interval of the difference holds zero.
+    pub open: usize,
     /// Combinations whose cells this world does not have.
     pub not_run: usize,
     /// The combination nearest to failing, with its values.
     pub closest: String,
-    /// Combinations in which it fails, with their values.
+    /// Combinations in which it does not hold, with their values.
     pub failures: Vec<String>,
+    /// What the study records of it in this world.
+    pub recorded: Status,
+    /// Whether it came out worse.
+    pub is_worse: bool,
     /// The mark that holds here, if there is one.
     pub mark: Option<MarkShown>,
 }
@@ -120,8 +101,8 @@ pub struct MarkShown {
     pub why: String,
     /// How far it may fail.
     pub within: String,
-    /// What an independent reference says.
-    pub reference: Option<Reference>,
+    /// What an independent reference gives.
+    pub reference: Option<String>,
 }
 
 impl Study {
@@ -151,6 +132,18 @@ impl Study {
 }
 
 impl Claim {
+    /// Why it cannot be judged in a world with so many seeds, in a sentence.
+    pub(crate) fn unable(&self, world: &WorldName, seeds: usize) -> Option<String> {
+        if !self.worlds.is_empty() && !self.worlds.contains(world) {
+            return Some(format!("It is not judged in the {world} world."));
+        }
+        let has = match seeds {
+            1 => "there is one".to_owned(),
+            seeds => format!("there are {seeds}"),
+        };
+        (seeds < self.seeds).then(|| format!("It needs {} seeds, {has}.", self.seeds))
+    }
+
     /// Whether a scenario has a cell for one of its checks.
     pub(crate) fn finds(&self, scenario: &Scenario, words: &Vocabulary) -> bool {
         let cells = Cells::planned(&scenario.cells);
@@ -164,30 +157,15 @@ fn judge(claim: &Claim, world: &WorldName, mut evaluator: Evaluator<'_>) -> Verd
     let mut checks: Vec<Checked> = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut decisive: Option<Case> = None;
-    let mut agrees: Option<Agreement> = None;
-    let seeds = evaluator.seeds();
+    let unable = claim.unable(world, evaluator.seeds());
     for expected in &claim.checks {
         let mut marks = expected.marks.iter();
-        let mark = marks.find(|mark| mark.applies(world, seeds));
-        let (checked, closest) = hold(expected, mark, &mut evaluator);
-        let reason = match (checked.status, mark) {
-            (Status::Deviation, Some(mark)) => {
-                let reference = mark.reference.as_ref();
-                agrees = agrees.max(Some(reference.map_or(Agreement::None, |r| r.agrees)));
-                Some(sentences(&[
-                    mark.why.clone(),
-                    reference.map_or_else(|| NO_REFERENCE.into(), |r| r.says.clone()),
-                ]))
-            }
-            (Status::Fail, Some(mark)) => {
-                Some(format!("Outside of the mark's bound, {}.", mark.bound))
-            }
-            (Status::Pass, Some(_)) => Some(format!(
-                "Marked as a known deviation, but it holds: {}.",
-                expected.text
-            )),
-            _ => None,
-        };
+        let mark = marks.find(|mark| mark.applies(world));
+        let (mut checked, closest) = hold(expected, mark, &mut evaluator);
+        if unable.is_some() && checked.cases > 0 {
+            (checked.status, checked.is_worse) = (Status::NotJudged, false);
+        }
+        let reason = reason(&checked);
         reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
         checks.push(checked);
         if let Some(case) = closest
@@ -197,18 +175,44 @@ fn judge(claim: &Claim, world: &WorldName, mut evaluator: Evaluator<'_>) -> Verd
         }
     }
     let status = checks.iter().map(|checked| checked.status).max();
-    let status = status.unwrap_or(Status::NotRun);
-    reasons.extend(left_out(&checks));
-    let made = checks.iter().filter(|c| c.status != Status::NotRun);
+    let made = checks.iter().filter(|checked| checked.cases > 0);
     let ours: Vec<String> = made.map(ours).collect();
+    // Where there are no cells, more seeds would not help.
+    reasons.extend(unable.filter(|_| !ours.is_empty()));
+    reasons.extend(left_out(&checks));
     Verdict {
         ours: ours.join("; "),
         unit: decisive.as_ref().map_or(Unit::None, |case| case.unit),
         seeds: decisive.map_or_else(Vec::new, |case| case.seeds),
-        agrees: agrees.filter(|_| status == Status::Deviation),
-        status,
+        status: status.unwrap_or(Status::NotJudged),
+        is_worse: checks.iter().any(|checked| checked.is_worse),
         reason: sentences(&reasons),
         checks,
+    }
+}
+
+/// Why a check came out as it did, where there is something to say.
+fn reason(checked: &Checked) -> Option<String> {
+    let mark = checked.mark.as_ref();
+    match (checked.status, mark) {
+        (Status::NotJudged, _) | (Status::Published, None) => None,
+        (Status::Published, Some(_)) => Some(format!(
+            "Marked as a known deviation, but it holds: {}.",
+            checked.check
+        )),
+        (_, Some(mark)) if checked.is_worse => {
+            Some(format!("Outside of the mark's bound, {}.", mark.within))
+        }
+        (_, Some(mark)) => {
+            let reference = mark.reference.clone();
+            let says = reference.unwrap_or_else(|| NO_REFERENCE.into());
+            Some(sentences(&[mark.why.clone(), says]))
+        }
+        (Status::Open, None) => Some(format!(
+            "The 95 % interval of a difference holds zero: {}.",
+            checked.check
+        )),
+        (_, None) => None,
     }
 }
 
@@ -250,7 +254,7 @@ fn left_out(checks: &[Checked]) -> Option<String> {
 fn is_within(bound: &Check, evaluator: &mut Evaluator<'_>) -> bool {
     let cases = evaluator.check(bound);
     let mut cases = cases.iter().flatten().peekable();
-    cases.peek().is_some() && cases.all(|case| case.held)
+    cases.peek().is_some() && cases.all(|case| case.finding == Finding::Holds)
 }
 
 fn hold(
@@ -258,15 +262,10 @@ fn hold(
     mark: Option<&Mark>,
     evaluator: &mut Evaluator<'_>,
 ) -> (Checked, Option<Case>) {
-    let mut bounds = |mark: &Mark| {
+    let is_explained = mark.is_some_and(|mark| {
         let within = mark.within.as_ref();
         within.is_none_or(|within| is_within(within, evaluator))
-    };
-    let failed = if mark.is_some_and(&mut bounds) {
-        Status::Deviation
-    } else {
-        Status::Fail
-    };
+    });
     let mut cases = Vec::new();
     let mut not_run = 0;
     for case in evaluator.check(&expected.check) {
@@ -282,29 +281,38 @@ fn hold(
         "" => case.text.clone(),
         place => format!("{place}: {}", case.text),
     };
-    let held = cases.iter().filter(|case| case.held).count();
-    let failures = cases.iter().filter(|case| !case.held).map(words).collect();
-    // A failed case before one that holds, whatever their margins.
-    let order = |case: &&Case| (case.held, case.margin);
-    let closest = cases
-        .iter()
-        .min_by(|a, b| {
-            let (a, b) = (order(a), order(b));
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-        })
-        .cloned();
+    let count = |finding| {
+        let cases = cases.iter();
+        cases.filter(|case| case.finding == finding).count()
+    };
+    let (held, open) = (count(Finding::Holds), count(Finding::Open));
+    let failures = cases.iter().filter(|case| case.finding != Finding::Holds);
+    let failures = failures.map(words).collect();
+    // What fails before what is open, that before what holds, whatever their margins.
+    let closest = cases.iter().min_by(|a, b| {
+        let order = a.finding.cmp(&b.finding);
+        order.then(a.margin.total_cmp(&b.margin))
+    });
+    let closest = closest.cloned();
+    let recorded = mark.map_or(Status::Published, |mark| mark.cause.status());
+    let (status, is_worse) = match cases.len() {
+        0 => (Status::NotJudged, false),
+        all if all == held => (Status::Published, false),
+        _ if is_explained => (recorded, false),
+        all if all == held + open => (Status::Open, true),
+        _ => (Status::Model, true),
+    };
     let checked = Checked {
         check: expected.text.clone(),
-        status: match cases.len() {
-            0 => Status::NotRun,
-            all if all == held => Status::Pass,
-            _ => failed,
-        },
+        status,
         cases: cases.len(),
         held,
+        open,
         not_run,
         closest: closest.as_ref().map_or_else(String::new, words),
         failures,
+        recorded,
+        is_worse,
         mark: mark.map(|mark| MarkShown {
             why: mark.why.clone(),
             within: mark.bound.clone(),

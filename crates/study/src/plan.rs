@@ -38,8 +38,8 @@ pub(crate) enum Shape {
     },
     /// A quantity over two axes.
     Map { x: Binder, y: Binder, value: Expr },
-    /// A series of the flows or links whose names fit.
-    Time { series: String, of: String },
+    /// Series of the flows or links whose names fit; never none.
+    Time { series: Vec<String>, of: String },
     /// A cumulative distribution: of a figure, or of the sojourn time at the study's link.
     Distribution { of: Option<Expr> },
 }

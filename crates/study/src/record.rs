@@ -1,8 +1,8 @@
 //! `claims.json`: what a study's folder says beside its results, written and read.
 
-use crate::judge::{Judged, Status, Verdict};
-use crate::mark::Agreement;
+use crate::judge::{Judged, Verdict};
 use crate::reproduced::Reproduced;
+use crate::status::Status;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,10 +13,12 @@ use std::path::Path;
 /// The claims' file name.
 pub const CLAIMS: &str = "claims.json";
 /// The format of `claims.json`.
-pub const CLAIMS_FORMAT: &str = "sojourn-claims/1";
+pub const CLAIMS_FORMAT: &str = "sojourn-claims/2";
+/// Its format with other verdicts, which is still read.
+const OLDER_FORMAT: &str = "sojourn-claims/1";
 
 impl Reproduced<'_> {
-    /// `claims.json`, format `sojourn-claims/1`, with a newline at its end. Its notes are kept for
+    /// `claims.json`, format `sojourn-claims/2`, with a newline at its end. Its notes are kept for
     /// when the page is made again.
     pub fn json(&self) -> String {
         let claims: Vec<Value> = self.claims.iter().map(claim_json).collect();
@@ -43,25 +45,16 @@ impl Reproduced<'_> {
 }
 
 impl Reproduced<'_> {
-    /// Of each world how many claims came out how, and what references say of the deviations.
+    /// Of each world how many claims came out how, and how many worse than recorded.
     fn headlines(&self) -> Vec<Value> {
         let headline = |world: &WorldName| {
-            let references = self.agreements(world);
-            let references = Agreement::ALL.map(|agreement| {
-                let count = references.of(agreement);
-                (agreement.word().to_owned(), json!(count))
-            });
             let mut counts = Map::new();
             counts.insert("world".into(), json!(world.as_str()));
-            for status in [
-                Status::Pass,
-                Status::Deviation,
-                Status::Fail,
-                Status::NotRun,
-            ] {
-                counts.insert(status.name().into(), json!(self.count(world, status)));
+            for status in Status::ALL {
+                counts.insert(status.word().into(), json!(self.count(world, status)));
             }
-            counts.insert("references".into(), Map::from_iter(references).into());
+            let worse = self.verdicts(world).filter(|verdict| verdict.is_worse);
+            counts.insert("worse".into(), json!(worse.count()));
             Value::from(counts)
         };
         self.worlds.iter().map(headline).collect()
@@ -78,9 +71,11 @@ pub(crate) fn claim_json(judged: &Judged<'_>) -> Value {
         "id": judged.claim.id,
         "statement": judged.claim.statement,
         "published": judged.claim.published,
+        "seeds": judged.claim.seeds,
         "ours": decisive.ours,
         "interval": decisive.interval().map(|(low, high)| [low, high]),
-        "status": decisive.status.name(),
+        "status": decisive.status.word(),
+        "worse": decisive.is_worse,
         "reason": decisive.reason,
         "worlds": worlds,
     })
@@ -90,19 +85,19 @@ fn verdict_json(world: &WorldName, verdict: &Verdict) -> Value {
     let checks = verdict.checks.iter().map(|check| {
         json!({
             "check": check.check,
-            "status": check.status.name(),
+            "status": check.status.word(),
+            "recorded": check.recorded.word(),
+            "worse": check.is_worse,
             "cases": check.cases,
             "held": check.held,
+            "open": check.open,
             "not_run": check.not_run,
             "closest": check.closest,
             "failures": check.failures,
             "mark": check.mark.as_ref().map(|mark| json!({
                 "why": mark.why,
                 "within": mark.within,
-                "reference": mark.reference.as_ref().map(|reference| json!({
-                    "agrees": reference.agrees.word(),
-                    "says": reference.says,
-                })),
+                "reference": mark.reference,
             })),
         })
     });
@@ -110,7 +105,9 @@ fn verdict_json(world: &WorldName, verdict: &Verdict) -> Value {
         "world": world.as_str(),
         "ours": verdict.ours,
         "interval": verdict.interval().map(|(low, high)| [low, high]),
-        "status": verdict.status.name(),
+        "status": verdict.status.word(),
+        "title": verdict.status.title(),
+        "worse": verdict.is_worse,
         "reason": verdict.reason,
         "checks": checks.collect::<Vec<_>>(),
     })
@@ -139,7 +136,10 @@ pub fn reproduction(dir: &Path) -> Result<Option<Reproduction>, ReportError> {
         return Ok(None);
     }
     let text = std::fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
-    let file: File = document(&text, CLAIMS_FORMAT).map_err(|d| ReportError::damaged(&path, d))?;
+    // What is read here is the same in the format of older programs.
+    let file = document(&text, CLAIMS_FORMAT);
+    let file = file.or_else(|damage| document(&text, OLDER_FORMAT).map_err(|_| damage));
+    let file: File = file.map_err(|d| ReportError::damaged(&path, d))?;
     Ok(Some(Reproduction {
         study: file.study,
         claims: file.claims.into_iter().map(|claim| claim.id).collect(),
@@ -173,7 +173,7 @@ mod tests {
             found.err().expect(text).to_string()
         };
         assert_eq!(refused("{}"), "`format` is missing");
-        let error = refused(r#"{ "format": "sojourn-claims/2" }"#);
-        assert!(error.contains("expected `sojourn-claims/1`"), "{error}");
+        let error = refused(r#"{ "format": "sojourn-claims/3" }"#);
+        assert!(error.contains("expected `sojourn-claims/2`"), "{error}");
     }
 }

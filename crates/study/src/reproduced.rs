@@ -1,8 +1,8 @@
 //! A study's results, held against its claims.
 
 use crate::draw::Chart;
-use crate::judge::{Judged, Status};
-use crate::mark::Agreements;
+use crate::judge::{Judged, Verdict};
+use crate::status::Status;
 use crate::study::{Outcomes, Study};
 use crate::table::Table;
 use sojourn_report::{Finished, ReportError, Rest};
@@ -83,42 +83,39 @@ impl<'a> Reproduced<'a> {
         })
     }
 
-    /// What independent references say of the claims that deviate in a world.
-    pub fn agreements(&self, world: &WorldName) -> Agreements {
-        let mut agreements = Agreements::default();
-        let verdicts = self
-            .claims
-            .iter()
-            .filter_map(|claim| claim.verdicts.get(world));
-        for agreement in verdicts.filter_map(|verdict| verdict.agrees) {
-            agreements.add(agreement);
-        }
-        agreements
-    }
-
     /// How a world's claims came out, in a line without its end.
     pub fn headline(&self, world: &WorldName) -> String {
-        let count = |status: Status| self.count(world, status);
-        let not_run = match count(Status::NotRun) {
+        let shown = [
+            Status::Published,
+            Status::Reference,
+            Status::Model,
+            Status::Open,
+            Status::NotJudged,
+        ];
+        let counts =
+            shown.map(|status| format!("{} {}", self.count(world, status), status.title()));
+        let worse = match self.verdicts(world).filter(|it| it.is_worse).count() {
             0 => String::new(),
-            not_run => format!(", {not_run} not run"),
+            worse => format!("; worse than recorded: {worse}"),
         };
-        format!(
-            "{} claims: {} pass, {} deviate{}, {} fail{not_run}",
-            self.claims.len(),
-            count(Status::Pass),
-            count(Status::Deviation),
-            self.agreements(world),
-            count(Status::Fail),
-        )
+        format!("{} claims: {}{worse}", self.claims.len(), counts.join(", "))
+    }
+
+    /// Whether a claim came out worse than the study records of it, in any world.
+    pub fn is_worse(&self) -> bool {
+        let mut worlds = self.worlds.iter();
+        worlds.any(|world| self.verdicts(world).any(|verdict| verdict.is_worse))
+    }
+
+    /// What was found of each claim in a world.
+    pub(crate) fn verdicts(&self, world: &WorldName) -> impl Iterator<Item = &Verdict> {
+        let claims = self.claims.iter();
+        claims.filter_map(move |claim| claim.verdicts.get(world))
     }
 
     /// How many claims came out so in a world.
     pub fn count(&self, world: &WorldName, status: Status) -> usize {
-        let verdicts = self
-            .claims
-            .iter()
-            .filter_map(|claim| claim.verdicts.get(world));
+        let verdicts = self.verdicts(world);
         verdicts.filter(|verdict| verdict.status == status).count()
     }
 }

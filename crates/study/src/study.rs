@@ -121,6 +121,10 @@ pub struct Claim {
     pub statement: String,
     /// The published values, in words.
     pub published: String,
+    /// The least number of seeds that it can be judged with.
+    pub seeds: usize,
+    /// The worlds that it can be judged in; empty: all.
+    pub worlds: Vec<WorldName>,
     pub(crate) checks: Vec<Expected>,
 }
 

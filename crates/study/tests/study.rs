@@ -2,11 +2,11 @@
 
 #[path = "study/marks.rs"]
 mod marks;
+#[path = "study/verdicts.rs"]
+mod verdicts;
 
 use sojourn_scenario::{Options, Problems};
-use sojourn_study::{
-    Agreement, Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction,
-};
+use sojourn_study::{Files, Outcomes, Reproduced, Status, Stroke, Study, Unreadable, reproduction};
 use sojourn_world::{Aggregate, ByWorld, Cost, RunResult, WorldName};
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ fn what_is_built_in_reads() {
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let expected: Vec<String> = (1..=12).map(|n| format!("R{n}")).collect();
     assert_eq!(ids[..12], expected);
-    assert_eq!(study.settings.len(), 6);
+    assert_eq!(study.settings.len(), 8);
     // Twelve cells at least in each setting, with five seeds.
     for setting in &study.settings {
         assert!(setting.scenario().cells.len() >= 60, "{}", setting.name);
@@ -115,7 +115,7 @@ fn the_study_of_cake_reads_with_its_references() {
     let study = load("cake").expect("it is built in");
     let ids: Vec<&str> = study.claims.iter().map(|claim| claim.id.as_str()).collect();
     let published = ids.iter().filter(|id| id.starts_with('C')).count();
-    assert_eq!((published, ids.len()), (12, 18), "{ids:?}");
+    assert_eq!((published, ids.len()), (13, 19), "{ids:?}");
     assert_eq!(study.settings.len(), 10);
     let live = study
         .settings
@@ -164,72 +164,6 @@ fn mistakes_in_claims_have_a_line() {
     );
 }
 
-#[test]
-fn claims_are_judged() {
-    let head = "setting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n";
-    let claims = [
-        ("holds", "check = [\"1 < 2\"]"),
-        ("fails", "check = [\"2 < 1\"]"),
-        (
-            "known",
-            "check = [{ holds = \"2 < 1\", deviation = { why = \"It is so.\", within = \"2 < 3\", \
-             reference = { agrees = \"us\", says = \"ns-2 has it.\" } } }]",
-        ),
-        (
-            "cured",
-            "check = [{ holds = \"1 < 2\", deviation = { why = \"It is so.\", within = \"2 < 3\" } }]",
-        ),
-        (
-            "half",
-            "check = [\"2 < 1\", { holds = \"3 < 1\", deviation = { why = \"It is so.\", within = \"3 < 4\" } }]",
-        ),
-        (
-            "beyond",
-            "check = [{ holds = \"2 < 1\", deviation = { why = \"It is so.\", within = \"2 < 1.5\" } }]",
-        ),
-        (
-            "elsewhere",
-            "check = [{ holds = \"2 < 1\", deviation = { world = \"live\", why = \"It is so.\", within = \"2 < 3\" } }]",
-        ),
-        (
-            "fewer",
-            "check = [{ holds = \"2 < 1\", deviation = { seeds = 2, why = \"It is so.\", within = \"2 < 3\" } }]",
-        ),
-    ];
-    let list: Vec<String> = claims
-        .iter()
-        .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
-        .collect();
-    let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6, 7], &SIM, &Outcomes::default());
-    let status: Vec<&str> = judged.iter().map(|claim| claim.status.name()).collect();
-    let expected = [
-        "pass",
-        "fail",
-        "deviation",
-        "pass",
-        "fail",
-        "fail",
-        "fail",
-        "fail",
-    ];
-    assert_eq!(status, expected);
-    assert_eq!(judged[2].reason, "It is so. ns-2 has it.");
-    assert_eq!(judged[2].agrees, Some(Agreement::Us));
-    let beyond = &judged[5].reason;
-    assert!(
-        beyond.contains("Outside of the mark's bound, 2 < 1.5"),
-        "{beyond}"
-    );
-    assert!(
-        judged[3].reason.contains("but it holds"),
-        "{}",
-        judged[3].reason
-    );
-    assert_eq!(judged[4].checks[0].status.name(), "fail");
-    assert_eq!(judged[4].checks[1].status.name(), "deviation");
-}
-
 /// A live scenario that sweeps `queues`.
 fn live(queues: &str) -> String {
     let sim = r#"["codel", "pfifo limit 100"]"#;
@@ -250,7 +184,7 @@ fn both(claim: &str, live: &str) -> Result<Study, String> {
 }
 
 #[test]
-fn a_claim_is_not_run_where_the_world_has_no_cell() {
+fn a_claim_is_not_judged_where_the_world_has_no_cell() {
     let claim = |id: &str, check: &str| {
         format!(
             "id = \"{id}\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\n\
@@ -262,7 +196,7 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
         claim("part", "\"for aqm: link.utilisation < 0\""),
         claim(
             "known",
-            "{ holds = \"link.utilisation[codel] < 0\", deviation = { world = \"live\", \
+            "{ holds = \"link.utilisation[codel] < 0\", deviation = { verdict = \"open\", world = \"live\", \
              why = \"It is so.\", within = \"1 < 2\" } }",
         ),
     ];
@@ -278,22 +212,22 @@ fn a_claim_is_not_run_where_the_world_has_no_cell() {
             .collect::<Vec<_>>()
     };
     let live = status(&LIVE);
-    assert_eq!(live[0].0, Status::NotRun);
+    assert_eq!(live[0].0, Status::NotJudged);
     let none = &live[0].1;
     assert!(none.contains("has none of its cells"), "{none}");
     // No result is no value, and no value fulfils nothing.
-    assert_eq!(live[1].0, Status::Fail);
+    assert_eq!(live[1].0, Status::Model);
     assert!(
         live[1].1.contains("1 of 2 comparisons not run"),
         "{}",
         live[1].1
     );
     let alone = "It is so. No independent reference has measured it.";
-    assert_eq!(live[2], (Status::Deviation, alone.into()));
+    assert_eq!(live[2], (Status::Open, alone.into()));
     let sim: Vec<Status> = status(&SIM).into_iter().map(|s| s.0).collect();
     assert_eq!(
         sim,
-        [Status::Fail; 3],
+        [Status::Model; 3],
         "a deviation of one world is none of the other"
     );
 }
@@ -368,7 +302,7 @@ fn values_measured_elsewhere_are_quantities() {
         let judged = judge(check);
         assert_eq!(
             (judged.status, judged.ours.as_str()),
-            (Status::Pass, ours),
+            (Status::Published, ours),
             "{check}"
         );
         assert!(judged.seeds.is_empty(), "repetitions are none of our seeds");
@@ -562,6 +496,34 @@ fn mistakes_in_pictures_have_a_line() {
 }
 
 #[test]
+fn a_chart_over_time_without_data_has_a_line() {
+    let csv = "aqm,delay,used\ncodel,5,90\nfifo,100,99\n";
+    let chart = |series: &str| {
+        format!(
+            "[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nlabel = \"\"\nkind = \"time\"\n\
+             lines = \"aqm\"\nseries = {series}\nof = \"one\"\n"
+        )
+    };
+    for (series, message) in [
+        ("\"cwdn\"", "did you mean `cwnd`?"),
+        (
+            "[\"rtt\", \"delay\"]",
+            "nothing that `one` fits has a series `delay`",
+        ),
+        ("\"backlog\"", "`backlog` is a series of links"),
+        ("[]", "a list without a series"),
+    ] {
+        let error = measured("1 < 2", csv, TABLE, &chart(series)).expect_err(message);
+        assert!(
+            error.contains("chart[1].series") && error.contains(message),
+            "{message}\n{error}"
+        );
+    }
+    let right = chart("[\"rtt\", \"cwnd\"]");
+    assert!(measured("1 < 2", csv, TABLE, &right).is_ok());
+}
+
+#[test]
 fn references_stand_in_charts_and_tables_without_a_run() {
     let csv = "aqm,delay,used\ncodel,5,90\ncodel,7,91\nfifo,100,99\n";
     let more = "[[chart]]\ntitle = \"t\"\nsetting = \"A\"\nkind = \"bars\"\nx = \"aqm\"\n\
@@ -629,8 +591,8 @@ fn references_stand_in_charts_and_tables_without_a_run() {
 fn a_further_world_is_a_key_of_its_own() {
     const KERNEL: WorldName = WorldName::new("kernel");
     let claim = format!(
-        "{CLAIM}check = [{{ holds = \"link.utilisation[codel] < 0\", deviation = {{ world = \
-         \"kernel\", why = \"It is so.\", within = \"1 < 2\" }} }}]"
+        "{CLAIM}check = [{{ holds = \"link.utilisation[codel] < 0\", deviation = {{ verdict = \"open\", \
+         world = \"kernel\", why = \"It is so.\", within = \"1 < 2\" }} }}]"
     );
     let text = study(&claim).replace("\"a.toml\"", "\"a.toml\"\nkernel = \"k.toml\"");
     let scenario = live(r#"["codel"]"#);
@@ -650,10 +612,10 @@ fn a_further_world_is_a_key_of_its_own() {
         .into_iter()
         .collect();
     let found = Reproduced::new(&study, &[0], found, Vec::new(), None).unwrap();
-    assert_eq!(found.count(&SIM, Status::Fail), 1);
-    assert_eq!(found.count(&KERNEL, Status::Deviation), 1);
+    assert_eq!(found.count(&SIM, Status::Model), 1);
+    assert_eq!(found.count(&KERNEL, Status::Open), 1);
     let decisive = found.claims[0].decisive();
-    assert_eq!(decisive.status, Status::Fail, "the worst world decides");
+    assert_eq!(decisive.status, Status::Model, "the worst world decides");
 }
 
 #[test]

@@ -18,7 +18,7 @@ words! {
         Raised = "raised",
         /// The target went down by a quarter: both rates are above the ceiling.
         SteppedDown = "stepped_down",
-        /// The AQM was given the virtual queue: the target is at its minimum, the rate above the ceiling.
+        /// The AQM was given the virtual queue: the rate exceeds the ceiling at the minimum.
         VirtualQueue = "virtual_queue",
         /// The virtual queue's rate moved, since the long-term rate is outside the policy's bounds.
         VirtualRate = "virtual_rate",

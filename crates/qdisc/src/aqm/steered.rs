@@ -31,7 +31,7 @@
 //!   that is itself averaged over M, this is the critically damped loop however often drops come;
 //! - the virtual queue has the minimum target (the paper's thresh_vq), and does not grow beyond
 //!   200 ms, or the policy's delay if that is more;
-//! - an underused link whose target is at the highest delay is reported as a policy that is not met.
+//! - an underused link whose target is at the highest delay is told as a policy that is not met.
 //!
 //! In a flow queue all flows share the target, the rates and the virtual queue; the swing
 //! is seen flow by flow.
@@ -83,7 +83,7 @@ pub struct Steered<A> {
     /// Bytes sent since the last drop, or since the first packet.
     sent: u64,
     since: Option<Time>,
-    /// The queue ran empty after a drop, and no raise or drop has come since: the paper's thresh_up.
+    /// The queue ran empty after a drop, without a raise or drop since: the paper's thresh_up.
     emptied: bool,
     virtual_queue: Option<Virtual>,
     decision: Decision,

@@ -1,6 +1,7 @@
 //! Whether a check holds for the results of a study.
 
 use super::figure::{Figure, Take};
+use super::finding::Finding;
 use super::terms::{Binder, Check, Compare, Expr, Operator, Place, Recorded, Reference, Relation};
 use super::terms::{Row, Vocabulary};
 use crate::study::Outcomes;
@@ -105,7 +106,7 @@ impl Quantity {
         let not = if held { "" } else { "not " };
         let mut case = Case::new(self.unit, format!("{shown} {not}in {span}"));
         case.step(
-            held,
+            Finding::of(held),
             (v - low).min(high - v) / v.abs().max(f64::MIN_POSITIVE),
         );
         case.seeds = self.seeds;
@@ -122,7 +123,7 @@ impl Quantity {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Case {
     pub(crate) place: Place,
-    pub(crate) held: bool,
+    pub(crate) finding: Finding,
     /// The values compared, in words.
     pub(crate) text: String,
     /// How far it is from failing, as a share; negative when it failed.
@@ -137,7 +138,7 @@ impl Case {
     fn new(unit: Unit, text: String) -> Self {
         Self {
             place: Place::new(),
-            held: true,
+            finding: Finding::Holds,
             text,
             margin: f64::INFINITY,
             seeds: Vec::new(),
@@ -146,8 +147,8 @@ impl Case {
     }
 
     /// A comparison of it, and how far that is from failing.
-    fn step(&mut self, holds: bool, room: f64) {
-        self.held &= holds;
+    fn step(&mut self, finding: Finding, room: f64) {
+        self.finding = self.finding.min(finding);
         self.margin = if room.is_nan() {
             f64::NEG_INFINITY
         } else {
@@ -353,17 +354,20 @@ impl<'a> Evaluator<'a> {
         for (compare, right) in rest {
             let right = self.quantity(right)?;
             let (a, b) = (left.median, right.median);
-            let (low, high) = if compare.more { (b, a) } else { (a, b) };
-            let holds = if compare.or_equal {
-                low <= high
+            let (low, high) = if compare.more {
+                (&right, &left)
             } else {
-                low < high
+                (&left, &right)
             };
-            case.step(
-                holds,
-                (high - low) / a.abs().max(b.abs()).max(f64::MIN_POSITIVE),
-            );
-            let not = if holds { "" } else { "not " };
+            let room = high.median - low.median;
+            // Two figures by the interval of their difference, a figure and a number by the median.
+            let finding = if low.seeds.is_empty() || high.seeds.is_empty() {
+                Finding::of(room > 0.0 || compare.or_equal && room == 0.0)
+            } else {
+                Finding::of_differences(&high.minus(low).seeds, compare.or_equal)
+            };
+            case.step(finding, room / a.abs().max(b.abs()).max(f64::MIN_POSITIVE));
+            let not = finding.word();
             let _ = write!(case.text, " {not}{} {}", compare.sign, case.unit.show(b));
             // Against a number the value is of interest, between two figures their difference.
             seeds.get_or_insert_with(|| match right.seeds[..] {
@@ -399,11 +403,19 @@ impl<'a> Evaluator<'a> {
         let list: Vec<String> = values.iter().map(|value| unit.show(value.median)).collect();
         let mut case = Case::new(unit, list.join(", "));
         for pair in values.windows(2) {
+            let step = |a: f64, b: f64| if rising { b - a } else { a - b };
             let (a, b) = (pair[0].median, pair[1].median);
-            let step = if rising { b - a } else { a - b };
-            let room = step / a.abs().max(f64::MIN_POSITIVE);
+            let room = step(a, b) / a.abs().max(f64::MIN_POSITIVE) + slack;
+            let seeds = pair[0].seeds.iter().zip(&pair[1].seeds);
+            let allowed = slack * a.abs();
+            let seeds = seeds.map(|(a, b)| step(*a, *b) + allowed);
+            let seeds: Vec<f64> = seeds.collect();
             // Written so that no value is no step in the right direction.
-            case.step(room >= -slack, room + slack);
+            let finding = match seeds[..] {
+                [] => Finding::of(room >= 0.0),
+                _ => Finding::of_differences(&seeds, true),
+            };
+            case.step(finding, room);
         }
         if let (Some(last), Some(first)) = (values.last(), values.first()) {
             case.seeds = last.minus(first).seeds;
@@ -420,7 +432,7 @@ impl<'a> Evaluator<'a> {
                 let mut held = 0;
                 for place in combinations(binders) {
                     let case = self.within(&place, |inner| inner.relation(relation))?;
-                    held += u32::from(case.held);
+                    held += u32::from(case.finding == Finding::Holds);
                 }
                 Ok(Quantity::constant(f64::from(held)))
             }

@@ -204,6 +204,20 @@ impl Check {
     pub(crate) fn has_number(&self) -> bool {
         self.relation.has_number()
     }
+
+    /// Whether it compares two figures of ours: the interval over the seeds decides then.
+    pub(crate) fn is_order(&self) -> bool {
+        match &self.relation {
+            Relation::Chain { first, rest } => {
+                let rest = rest.iter().map(|(_, expr)| expr);
+                let all: Vec<&Expr> = std::iter::once(first).chain(rest).collect();
+                let mut pairs = all.windows(2);
+                pairs.any(|pair| pair[0].is_measured() && pair[1].is_measured())
+            }
+            Relation::Monotone { body, .. } => body.is_measured(),
+            Relation::Within { .. } | Relation::About { .. } => false,
+        }
+    }
 }
 
 impl Expr {
@@ -214,6 +228,16 @@ impl Expr {
             Self::Reduce(_, _, body) => body.has_number(),
             Self::Count(_, relation) => relation.has_number(),
             Self::Binary(_, left, right) => left.has_number() || right.has_number(),
+        }
+    }
+
+    /// Whether it differs from seed to seed.
+    fn is_measured(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Count(..) => false,
+            Self::Figure(reference) => !matches!(reference.figure, Figure::Recorded(..)),
+            Self::Reduce(_, _, body) => body.is_measured(),
+            Self::Binary(_, left, right) => left.is_measured() || right.is_measured(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The claim language: what it reads, what it refuses, and what it finds in made-up results.
 
 use super::evaluate::{Cells, Evaluator, Missing};
+use super::finding::Finding;
 use super::parse::{check, quantity};
 use super::{Axis, AxisValue, Expr, Set, Vocabulary};
 use crate::study::Outcomes;
@@ -136,22 +137,55 @@ fn results() -> (Vec<Cell>, Vec<Outcome>) {
     (cells, outcomes)
 }
 
-/// Whether a check holds: in how many of its cases.
-fn held(text: &str) -> (usize, usize) {
+/// What is found of each case of a check.
+fn found(text: &str) -> Vec<Finding> {
     let words = words();
     let (cells, outcomes) = results();
     let outcomes = Outcomes::from_iter([outcomes]);
     let cells = Cells::new(&cells, &outcomes, 0);
     let check = check(text, &words).unwrap_or_else(|complaint| panic!("{text}: {complaint:?}"));
     let cases = Evaluator::new(&words, &cells).check(&check).into_iter();
-    let cases: Vec<_> = cases
-        .map(|case| case.unwrap_or_else(|missing| panic!("{text}: {missing:?}")))
-        .collect();
-    (cases.iter().filter(|case| case.held).count(), cases.len())
+    let cases = cases.map(|case| case.unwrap_or_else(|missing| panic!("{text}: {missing:?}")));
+    cases.map(|case| case.finding).collect()
+}
+
+/// Whether a check holds: in how many of its cases.
+fn held(text: &str) -> (usize, usize) {
+    let cases = found(text);
+    let held = cases.iter().filter(|finding| **finding == Finding::Holds);
+    (held.count(), cases.len())
 }
 
 #[test]
-fn every_comparison_decides_by_the_median_over_seeds() {
+fn an_order_is_decided_by_the_interval_of_the_difference() {
+    use Finding::{Fails, Holds, Open};
+    for (text, expected) in [
+        // Each seed has 10 ms more.
+        ("delay[codel, n=3] < delay[codel, n=6]", Holds),
+        ("delay[codel, n=3] > delay[codel, n=6]", Fails),
+        ("rising(n: delay[codel])", Holds),
+        ("falling(n: delay[codel])", Fails),
+        ("delay[codel, n=3] >= delay[codel, n=3]", Holds),
+        ("delay[codel, n=3] > delay[codel, n=3]", Fails),
+        // Ten times 9, 10 and 15 less 99, 100 and 105: −9, 0 and 45, 12 ± 72.
+        ("delay[red, n=3] < 10 * delay[codel, n=3]", Open),
+        ("delay[red, n=3] > 10 * delay[codel, n=3]", Open),
+        // Of three the worst counts.
+        ("1000 > delay[red, n=3] < 10 * delay[codel, n=3] < 1", Fails),
+        // Twenty times: 81, 100, 195; 125 ± 151. Forty times 261, 300, 495; 352 ± 311.
+        ("delay[red, n=3] < 20 * delay[codel, n=3]", Open),
+        ("delay[red, n=3] < 40 * delay[codel, n=3]", Holds),
+        // A number is compared with the median.
+        ("delay[red, n=3] < 100.1", Holds),
+        // No value fulfils no comparison.
+        ("link.utilisation[red, n=3] < delay[codel, n=3]", Fails),
+    ] {
+        assert_eq!(found(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn comparisons_with_numbers_decide_by_the_median_over_seeds() {
     let (yes, no) = ((1, 1), (0, 1));
     for (text, expected) in [
         // The median of 9, 10 and 15 is 10, their mean is not.
@@ -330,7 +364,7 @@ fn a_part_of_the_grid_decides_what_it_can() {
         let cases = cases.into_iter();
         cases
             .map(|case| match case {
-                Ok(case) => Some(case.held),
+                Ok(case) => Some(case.finding == Finding::Holds),
                 Err(Missing::Cell(_)) => None,
                 Err(Missing::Unclear(message)) => panic!("{message}"),
             })

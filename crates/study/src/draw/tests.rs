@@ -175,3 +175,13 @@ fn nothing_is_a_picture_too() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }
+
+#[test]
+fn a_panel_without_points_says_so() {
+    let mut chart = chart(ChartKind::Lines);
+    assert!(!chart.svg(0).contains("no data"));
+    for line in &mut chart.panels[0].lines {
+        line.points.clear();
+    }
+    assert!(chart.svg(0).contains(">no data</text>"));
+}

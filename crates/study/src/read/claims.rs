@@ -9,6 +9,9 @@ use sojourn_scenario::read::{Fields, Read, join};
 use sojourn_scenario::tree::Node;
 use sojourn_world::ByWorld;
 
+/// Seeds from which on an interval is narrow enough to decide an order.
+const ORDER_SEEDS: usize = 3;
+
 impl Reader {
     pub(super) fn claims(&mut self, top: &Fields<'_>) -> Vec<Claim> {
         let claims = self.list(top, "claim", |reader, node, path| {
@@ -28,8 +31,12 @@ impl Reader {
         let id = fields.field("id", &mut self.problems);
         let statement = fields.field("statement", &mut self.problems);
         let published = fields.field("published", &mut self.problems);
+        let seeds: Option<Option<u32>> = fields.field("seeds", &mut self.problems);
+        let worlds = fields.field("world", &mut self.problems);
+        let worlds = self.worlds_of(worlds?, &join(path, "world"))?;
         let checks: Option<Vec<Node>> = fields.field("check", &mut self.problems);
         let setting = self.setting(&fields)?;
+        let claim = path;
         let path = join(path, "check");
         let mut expected = Vec::new();
         for node in checks? {
@@ -38,13 +45,43 @@ impl Reader {
         if expected.is_empty() {
             self.add(node.at, &path, "a claim needs a check".into(), None);
         }
+        let seeds = self.least_seeds(seeds?, node, &join(claim, "seeds"), &expected)?;
         Some(Claim {
+            seeds,
+            worlds,
             id: id?,
             setting,
             statement: statement?,
             published: published?,
             checks: expected,
         })
+    }
+
+    /// The least number of seeds: what is said, three where an interval decides.
+    fn least_seeds(
+        &mut self,
+        given: Option<u32>,
+        node: &Node,
+        path: &str,
+        checks: &[Expected],
+    ) -> Option<usize> {
+        let least = if checks.iter().any(|expected| expected.check.is_order()) {
+            ORDER_SEEDS
+        } else {
+            1
+        };
+        match given.map(|seeds| seeds as usize) {
+            None => Some(least),
+            Some(seeds) if seeds >= least => Some(seeds),
+            Some(seeds) => {
+                let message = format!("{seeds} seeds are too few");
+                let help = match least {
+                    1 => "it needs 1 at least".to_owned(),
+                    least => format!("a check compares two figures: it needs {least} at least"),
+                };
+                self.refuse(node.at, path, message, Some(help))
+            }
+        }
     }
 
     /// A check alone, or `{ holds = "...", deviation = { ... } }`.

@@ -1,13 +1,12 @@
 //! Marks of known deviations.
 
 use super::{Reader, Written, keys};
-use crate::format::{MARK, WITNESS};
-use crate::mark::{Agreement, Mark, Reference};
+use crate::format::MARK;
+use crate::mark::{Cause, Mark};
 use sojourn_scenario::problem::suggestion;
 use sojourn_scenario::read::{Fields, join, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
 use sojourn_world::WorldName;
-use std::ops::RangeInclusive;
 
 impl Reader {
     /// A mark, or several, each for other conditions.
@@ -22,36 +21,41 @@ impl Reader {
             return Some(Vec::new());
         };
         match &node.value {
+            // Older programs had marks without a verdict, or a reason alone.
+            Value::Table(entries)
+                if self.kept && entries.iter().all(|entry| entry.key != "verdict") =>
+            {
+                let why = entries.iter().find(|entry| entry.key == "why");
+                let why = why.map_or(String::new(), |why| why.node.text.clone());
+                Some(vec![Mark::without_verdict(why)])
+            }
             Value::Table(_) => Some(vec![self.mark(&node, &path, setting)?]),
             Value::Array(items) => {
                 let marks = items.iter();
                 marks.map(|item| self.mark(item, &path, setting)).collect()
             }
-            // A reason alone is what older programs had.
-            Value::Text(why) if self.kept => Some(vec![Mark {
-                why: why.clone(),
-                worlds: Vec::new(),
-                seeds: 1..=usize::MAX,
-                within: None,
-                bound: String::new(),
-                reference: None,
-            }]),
+            Value::Text(why) if self.kept => Some(vec![Mark::without_verdict(why.clone())]),
             _ => {
-                let wanted = "a table with `why`, `within` and, where they apply, `world`, \
-                     `seeds` and `reference`, or a list of such tables";
+                let wanted = "a table with `verdict`, `why`, `within` and, where they \
+                     apply, `world` and `reference`, or a list of such tables";
                 self.problems.refuse(wrong_type(&node, &path, wanted))
             }
         }
     }
 
     fn mark(&mut self, node: &Node, path: &str, setting: usize) -> Option<Mark> {
-        keys!(self, node, path, MARK; why, within, world, seeds, reference);
+        keys!(self, node, path, MARK; verdict, why, within, world, reference);
+        let cause = self.cause(&verdict?, path)?;
         let why = self.sentence(why?, &join(path, "why"))?;
         let worlds = self.worlds_of(world?, &join(path, "world"))?;
-        let seeds = self.seeds(seeds?, &join(path, "seeds"))?;
-        let reference: Option<Node> = reference?;
+        let reference: Option<Written> = reference?;
         let reference = match reference {
-            Some(node) => Some(self.reference(&node, &join(path, "reference"))?),
+            Some(written) => Some(self.sentence(written, &join(path, "reference"))?),
+            None if cause == Cause::Reference => {
+                let message = "`reference` is missing".to_owned();
+                let help = "the verdict says that a reference gives what we do: which, and what?";
+                return self.refuse(node.at, path, message, Some(help.to_owned()));
+            }
             None => None,
         };
         let (within, path): (Written, _) = (within?, join(path, "within"));
@@ -64,9 +68,9 @@ impl Reader {
             return self.refuse(within.at, &path, message, Some(help));
         }
         Some(Mark {
+            cause,
             why,
             worlds,
-            seeds,
             within: Some(check),
             bound: within.text,
             reference,
@@ -86,7 +90,7 @@ impl Reader {
     }
 
     /// A world or a list of them; without, all.
-    fn worlds_of(&mut self, node: Option<Node>, path: &str) -> Option<Vec<WorldName>> {
+    pub(super) fn worlds_of(&mut self, node: Option<Node>, path: &str) -> Option<Vec<WorldName>> {
         let nodes = match node {
             None => return Some(Vec::new()),
             Some(Node {
@@ -108,40 +112,12 @@ impl Reader {
         Some(found)
     }
 
-    /// `1`, `"1..4"` or `"5.."`; without, any number.
-    fn seeds(&mut self, node: Option<Node>, path: &str) -> Option<RangeInclusive<usize>> {
-        let Some(Node { text, at, .. }) = node else {
-            return Some(1..=usize::MAX);
+    fn cause(&mut self, word: &Written, path: &str) -> Option<Cause> {
+        let words = Cause::WORDS.iter();
+        let Some(place) = words.into_iter().position(|known| *known == word.text) else {
+            let message = |word: &str| format!("`{word}` is no verdict of a deviation");
+            return self.unknown(word, &join(path, "verdict"), message, &Cause::WORDS);
         };
-        let range = match text.split_once("..") {
-            None => text.parse().ok().map(|number| number..=number),
-            Some((least, "")) => least.parse().ok().map(|least| least..=usize::MAX),
-            Some((least, most)) => (least.parse().ok())
-                .zip(most.parse().ok())
-                .map(|(a, b)| a..=b),
-        };
-        let range = range.filter(|range| *range.start() > 0 && !range.is_empty());
-        range.or_else(|| {
-            let message = format!("`{text}` is no number of seeds");
-            let help = "`1`, `\"1..4\"` or `\"5..\"`".to_owned();
-            self.refuse(at, path, message, Some(help))
-        })
-    }
-
-    fn reference(&mut self, node: &Node, path: &str) -> Option<Reference> {
-        keys!(self, node, path, WITNESS; agrees, says);
-        let (agrees, says): (Written, Written) = (agrees?, says?);
-        let says = self.sentence(says, &join(path, "says"))?;
-        let place = Agreement::WORDS
-            .iter()
-            .position(|word| *word == agrees.text);
-        let Some(place) = place else {
-            let message = |word: &str| format!("`{word}` is nobody to agree with");
-            return self.unknown(&agrees, &join(path, "agrees"), message, &Agreement::WORDS);
-        };
-        Some(Reference {
-            agrees: Agreement::ALL[place],
-            says,
-        })
+        Some(Cause::ALL[place])
     }
 }

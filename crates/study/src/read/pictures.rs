@@ -8,9 +8,19 @@ use crate::plan::{
 };
 use sojourn_scenario::read::{Fields, Read, wrong_type};
 use sojourn_scenario::tree::{Node, Value};
+use sojourn_world::{Flow, Transport, figure};
 
 /// Differences from here on need a reason, unless the table says otherwise.
 const NOTABLE: f64 = 0.1;
+
+/// Whether a flow can have a series.
+fn can_have(flow: &Flow, series: &str) -> bool {
+    match series {
+        "delay" => flow.deadline.is_some(),
+        "cwnd" | "ssthresh" | "pacing_rate" => matches!(flow.transport, Transport::Tcp(_)),
+        _ => true,
+    }
+}
 
 impl Reader {
     /// Statistics of a distribution: `link.sojourn_ms[link=up]` with `.p5` and so on behind its
@@ -156,10 +166,7 @@ impl Reader {
                 y: self.says(fields, "y", claims::binder)?,
                 value: self.says(fields, "value", claims::quantity)?,
             },
-            "time" => Shape::Time {
-                series: fields.field("series", &mut self.problems)?,
-                of: self.flows_or_links(fields)?,
-            },
+            "time" => self.over_time(fields)?,
             _ => Shape::Distribution {
                 of: match fields.get("of") {
                     Some(_) => Some(self.statistics(fields, ["p50"])?[0].clone()),
@@ -167,6 +174,71 @@ impl Reader {
                 },
             },
         })
+    }
+
+    /// Series over time. There is a flow or a link that can have each of them.
+    fn over_time(&mut self, fields: &Fields<'_>) -> Option<Shape> {
+        let node: Node = fields.field("series", &mut self.problems)?;
+        let path = fields.path("series");
+        let names: Vec<Written> = match node.value {
+            Value::Array(_) => Read::read(&node, &path, &mut self.problems)?,
+            _ => vec![Written::read(&node, &path, &mut self.problems)?],
+        };
+        let of = self.flows_or_links(fields)?;
+        let setting = self.setting(fields)?;
+        if names.is_empty() {
+            let message = "a list without a series".to_owned();
+            return self.refuse(node.at, &path, message, None);
+        }
+        for name in &names {
+            self.has_series(name, &of, setting, &path)?;
+        }
+        Some(Shape::Time {
+            series: names.into_iter().map(|name| name.text).collect(),
+            of,
+        })
+    }
+
+    /// A chart without data is refused: a flow or a link that fits `of` has the series.
+    fn has_series(&mut self, name: &Written, of: &str, setting: usize, path: &str) -> Option<()> {
+        let known = |kind| {
+            let names = figure::series(kind).map(|figure| figure.key);
+            names.collect::<Vec<&str>>()
+        };
+        let (of_links, of_flows) = (known(figure::Kind::Link), known(figure::Kind::Flow));
+        let all = [of_links.clone(), of_flows.clone()].concat();
+        if !all.contains(&name.text.as_str()) {
+            let message = |text: &str| format!("no flow and no link has a series `{text}`");
+            return self.unknown(name, path, message, &all);
+        }
+        let setting = &self.settings[setting];
+        let scenarios = setting.scenarios.iter();
+        let mut cells = scenarios.flat_map(|(_, scenario)| &scenario.cells);
+        let found = cells.any(|cell| {
+            let interfaces = cell.network.interfaces.iter();
+            let mut links = interfaces.map(|interface| interface.name.as_str());
+            let mut flows = cell.flows.iter();
+            of_links.contains(&name.text.as_str()) && links.any(|link| claims::fits(link, of))
+                || of_flows.contains(&name.text.as_str())
+                    && flows.any(|flow| claims::fits(&flow.name, of) && can_have(flow, &name.text))
+        });
+        if found {
+            return Some(());
+        }
+        let message = format!(
+            "the chart would have no data: in setting {} nothing that `{of}` fits has a series \
+             `{}`",
+            setting.name, name.text
+        );
+        let help = match name.text.as_str() {
+            "delay" => "`delay` is of flows with a `deadline`".to_owned(),
+            "cwnd" | "ssthresh" | "pacing_rate" => {
+                format!("`{}` is of TCP connections", name.text)
+            }
+            text if of_links.contains(&text) => format!("`{text}` is a series of links"),
+            text => format!("`{text}` is a series of flows"),
+        };
+        self.refuse(name.at, path, message, Some(help))
     }
 
     /// `of`: whose series; there is one at least.

@@ -9,37 +9,47 @@ fn mistakes_in_marks_have_a_line() {
         (
             "\"because\"",
             "claim.X1.check.deviation",
-            "expected a table with `why`",
+            "expected a table with `verdict`, `why`",
         ),
         (
-            "{ why = \"It is so.\" }",
+            "{ verdict = \"open\", why = \"It is so.\" }",
             "claim.X1.check.deviation",
             "`within`",
         ),
         (
-            "{ why = \"so\", within = \"1 < 2\" }",
+            "{ verdict = \"open\", why = \"so\", within = \"1 < 2\" }",
             "claim.X1.check.deviation.why",
             "is no sentence with a full stop",
         ),
         (
-            "{ why = \"It is so.\", within = \"link.utilisation[fifo] < link.utilisation[codel]\" }",
+            "{ verdict = \"open\", why = \"It is so.\", within = \"link.utilisation[fifo] < link.utilisation[codel]\" }",
             "claim.X1.check.deviation.within",
             "has no number, so it is no bound",
         ),
         (
-            "{ world = \"life\", why = \"It is so.\", within = \"1 < 2\" }",
+            "{ verdict = \"open\", world = \"life\", why = \"It is so.\", within = \"1 < 2\" }",
             "claim.X1.check.deviation.world",
             "did you mean `live`?",
         ),
         (
-            "{ seeds = \"4..2\", why = \"It is so.\", within = \"1 < 2\" }",
-            "claim.X1.check.deviation.seeds",
-            "`4..2` is no number of seeds",
+            "{ why = \"It is so.\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation",
+            "`verdict`",
         ),
         (
-            "{ why = \"It is so.\", within = \"1 < 2\", reference = { agrees = \"uss\", says = \"It has it.\" } }",
-            "claim.X1.check.deviation.reference.agrees",
-            "did you mean `us`?",
+            "{ verdict = \"modell\", why = \"It is so.\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation.verdict",
+            "did you mean `model`?",
+        ),
+        (
+            "{ verdict = \"reference\", why = \"It is so.\", within = \"1 < 2\" }",
+            "claim.X1.check.deviation",
+            "`reference` is missing",
+        ),
+        (
+            "{ verdict = \"open\", why = \"It is so.\", within = \"1 < 2\", reference = \"it\" }",
+            "claim.X1.check.deviation.reference",
+            "is no sentence with a full stop",
         ),
     ] {
         let text = study(&format!(
@@ -51,4 +61,18 @@ fn mistakes_in_marks_have_a_line() {
             "{mark}\n{error}"
         );
     }
+}
+
+#[test]
+fn an_order_needs_three_seeds() {
+    let text = study(
+        "id = \"X1\"\nsetting = \"A\"\nstatement = \"s\"\npublished = \"p\"\nseeds = 2\n\
+         check = [\"link.utilisation[codel] < link.utilisation[fifo]\"]",
+    );
+    let error = parse(&text).expect_err("two are too few");
+    assert!(
+        error.contains("claim.X1.seeds: 2 seeds are too few")
+            && error.contains("it needs 3 at least"),
+        "{error}"
+    );
 }
