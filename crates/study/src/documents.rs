@@ -135,8 +135,12 @@ fn reasons(study: &Study) -> String {
                 Some(reference) => format!(" *Reference:* {reference}"),
                 None => String::new(),
             };
+            let up_to = match &mark.bound {
+                Some(bound) => format!(" Up to: `{bound}`."),
+                None => String::new(),
+            };
             let status = mark.cause.status().title();
-            let reason = format!("*{status}.* {} Up to: `{}`.{says}", mark.why, mark.bound);
+            let reason = format!("*{status}.* {}{up_to}{says}", mark.why);
             let places = reasons.entry(reason).or_default();
             places.insert(place.join(", "));
         }

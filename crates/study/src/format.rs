@@ -279,11 +279,11 @@ pub(crate) const MARK: Table = Table {
             Form::Text,
             "The reason: a sentence for a reader who does not know the code.",
         ),
-        must(
+        may(
             "within",
             Form::Text,
-            "How far it may go: a check with a number in it that must hold where the other \
-                fails.",
+            "How far it may go by the reference: a check with a number in it that must hold where \
+                the other fails. Needed for the verdict `reference`.",
         ),
         may(
             "world",

@@ -99,8 +99,8 @@ pub struct Checked {
 pub struct MarkShown {
     /// Why the check is known to fail.
     pub why: String,
-    /// How far it may fail.
-    pub within: String,
+    /// How far it may fail; none when nobody else has measured it.
+    pub within: Option<String>,
     /// What an independent reference gives.
     pub reference: Option<String>,
 }
@@ -200,9 +200,13 @@ fn reason(checked: &Checked) -> Option<String> {
             "Marked as a known deviation, but it holds: {}.",
             checked.check
         )),
-        (_, Some(mark)) if checked.is_worse => {
-            Some(format!("Outside of the mark's bound, {}.", mark.within))
-        }
+        (
+            _,
+            Some(MarkShown {
+                within: Some(within),
+                ..
+            }),
+        ) if checked.is_worse => Some(format!("Outside of the mark's bound, {within}.")),
         (_, Some(mark)) => {
             let reference = mark.reference.clone();
             let says = reference.unwrap_or_else(|| NO_REFERENCE.into());

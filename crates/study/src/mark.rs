@@ -14,11 +14,11 @@ pub(crate) struct Mark {
     pub(crate) why: String,
     /// The worlds that it holds for; empty: all.
     pub(crate) worlds: Vec<WorldName>,
-    /// How far the deviation may go: outside of it the verdict is worse than recorded. None in the
-    /// copies of studies that older programs kept beside results.
+    /// How far the deviation may go: outside of it the verdict is worse than recorded. It comes from
+    /// the reference; where nobody else has measured, there may be none.
     pub(crate) within: Option<Check>,
     /// That as it was written.
-    pub(crate) bound: String,
+    pub(crate) bound: Option<String>,
     /// What a reference gives, in a sentence. Never none when the cause is the reference.
     pub(crate) reference: Option<String>,
 }
@@ -31,7 +31,7 @@ impl Mark {
             why,
             worlds: Vec::new(),
             within: None,
-            bound: String::new(),
+            bound: None,
             reference: None,
         }
     }

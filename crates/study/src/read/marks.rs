@@ -1,6 +1,7 @@
 //! Marks of known deviations.
 
 use super::{Reader, Written, keys};
+use crate::claims::Check;
 use crate::format::MARK;
 use crate::mark::{Cause, Mark};
 use sojourn_scenario::problem::suggestion;
@@ -36,8 +37,8 @@ impl Reader {
             }
             Value::Text(why) if self.kept => Some(vec![Mark::without_verdict(why.clone())]),
             _ => {
-                let wanted = "a table with `verdict`, `why`, `within` and, where they \
-                     apply, `world` and `reference`, or a list of such tables";
+                let wanted = "a table with `verdict`, `why` and, where they apply, \
+                     `within`, `world` and `reference`, or a list of such tables";
                 self.problems.refuse(wrong_type(&node, &path, wanted))
             }
         }
@@ -58,23 +59,39 @@ impl Reader {
             }
             None => None,
         };
-        let (within, path): (Written, _) = (within?, join(path, "within"));
-        let read = crate::claims::check(&within.text, &self.words);
-        let check = self.understood(read, &within, &path)?;
-        self.finds_cells(&check, &within, &path, setting);
-        if !check.has_number() {
-            let message = format!("`{}` has no number, so it is no bound", within.text);
-            let help = "for example `for n: delay in 5 .. 9`".to_owned();
-            return self.refuse(within.at, &path, message, Some(help));
-        }
+        let path = join(path, "within");
+        let within: Option<Written> = within?;
+        let bound = match within {
+            Some(written) => Some((self.bound(&written, &path, setting)?, written.text)),
+            None if cause == Cause::Reference => {
+                let message = "is missing".to_owned();
+                let help = "how far may it go? What the reference gives says so";
+                return self.refuse(node.at, &path, message, Some(help.to_owned()));
+            }
+            None => None,
+        };
+        let (within, bound) = bound.unzip();
         Some(Mark {
             cause,
             why,
             worlds,
-            within: Some(check),
-            bound: within.text,
+            within,
+            bound,
             reference,
         })
+    }
+
+    /// How far a deviation may go: a check with a number in it.
+    fn bound(&mut self, within: &Written, path: &str, setting: usize) -> Option<Check> {
+        let read = crate::claims::check(&within.text, &self.words);
+        let check = self.understood(read, within, path)?;
+        self.finds_cells(&check, within, path, setting);
+        if !check.has_number() {
+            let message = format!("`{}` has no number, so it is no bound", within.text);
+            let help = "for example `for n: delay in 5 .. 9`".to_owned();
+            return self.refuse(within.at, path, message, Some(help));
+        }
+        Some(check)
     }
 
     /// A sentence for readers who do not know the code.

@@ -12,9 +12,9 @@ fn mistakes_in_marks_have_a_line() {
             "expected a table with `verdict`, `why`",
         ),
         (
-            "{ verdict = \"open\", why = \"It is so.\" }",
-            "claim.X1.check.deviation",
-            "`within`",
+            "{ verdict = \"reference\", why = \"It is so.\", reference = \"ns-2 has it.\" }",
+            "claim.X1.check.deviation.within",
+            "is missing",
         ),
         (
             "{ verdict = \"open\", why = \"so\", within = \"1 < 2\" }",

@@ -30,13 +30,17 @@ fn claims_are_judged() {
             "elsewhere",
             "check = [{ holds = \"2 < 1\", deviation = { verdict = \"model\", world = \"live\", why = \"It is so.\", within = \"2 < 3\" } }]",
         ),
+        (
+            "unbounded",
+            "check = [{ holds = \"2 < 1\", deviation = { verdict = \"open\", why = \"It is so.\" } }]",
+        ),
     ];
     let list: Vec<String> = claims
         .iter()
         .map(|(id, rest)| format!("id = \"{id}\"\n{head}{rest}"))
         .collect();
     let study = parse(&study(&list.join("\n[[claim]]\n"))).expect("it is right");
-    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6], &SIM, &Outcomes::default());
+    let judged = study.judge(&[0, 1, 2, 3, 4, 5, 6, 7], &SIM, &Outcomes::default());
     let status: Vec<(&str, bool)> = judged
         .iter()
         .map(|claim| (claim.status.word(), claim.is_worse))
@@ -49,6 +53,7 @@ fn claims_are_judged() {
         ("model", true),
         ("model", true),
         ("model", true),
+        ("open", false),
     ];
     assert_eq!(status, expected);
     assert_eq!(judged[2].reason, "It is so. ns-2 has it.");
