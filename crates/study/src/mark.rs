@@ -14,8 +14,8 @@ pub(crate) struct Mark {
     pub(crate) why: String,
     /// The worlds that it holds for; empty: all.
     pub(crate) worlds: Vec<WorldName>,
-    /// How far the deviation may go: outside of it the verdict is worse than recorded. It comes from
-    /// the reference; where nobody else has measured, there may be none.
+    /// How far the deviation may go: outside of it the verdict is worse than recorded. It comes
+    /// from the reference; where nobody else has measured, there may be none.
     pub(crate) within: Option<Check>,
     /// That as it was written.
     pub(crate) bound: Option<String>,
