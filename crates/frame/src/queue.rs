@@ -53,6 +53,7 @@ pub(crate) fn written(text: &str) -> Options {
 fn number(unit: Unit, value: &str) -> Option<(Quantity, f64)> {
     let quantity = match unit {
         Unit::Time => Quantity::Time,
+        Unit::TimeOrPackets if !value.ends_with('p') => Quantity::Time,
         Unit::Rate => Quantity::Rate,
         Unit::Bytes => Quantity::Size,
         Unit::BytesOrPackets if !value.ends_with('p') => Quantity::Size,

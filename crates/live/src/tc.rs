@@ -56,7 +56,11 @@ fn own_rate(spec: &Spec) -> Option<Rate> {
         Spec::Cake(cake) | Spec::CakeMq { cake, .. } => cake.bandwidth,
         Spec::Htb { htb, .. } => Some(htb.rate),
         Spec::Tbf { tbf, .. } => Some(tbf.rate),
-        Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } | Spec::Tree(_) => None,
+        Spec::Fifo(_)
+        | Spec::Single { .. }
+        | Spec::Flows { .. }
+        | Spec::DualPi2(_)
+        | Spec::Tree(_) => None,
     }
 }
 

@@ -14,9 +14,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use sojourn_qdisc::{
-    AckFacts, AckFilter, AdthParams, CakeParams, CodelParams, Dequeue, DiffServ, Discard, Ecn,
-    FlowParams, GspParams, Limit, Packet, PieParams, Qdisc, RedParams, RedUnit, RedWeight, Setting,
-    Spec, SteerParams, TbfParams,
+    AckFacts, AckFilter, AdthParams, CakeParams, CodelParams, Dequeue, DiffServ, Discard,
+    DualPi2Params, Ecn, FlowParams, GspParams, Limit, Packet, PieParams, Qdisc, RedParams, RedUnit,
+    RedWeight, Setting, Spec, SteerParams, TbfParams,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
@@ -77,6 +77,15 @@ fn adth(limit: u32) -> AdthParams {
     }
 }
 
+/// Its target is out of reach, so that nothing is dropped.
+fn dualpi2(limit: u32) -> Spec {
+    Spec::DualPi2(DualPi2Params {
+        limit,
+        target: Span::from_secs(2000),
+        ..DualPi2Params::default()
+    })
+}
+
 fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
     let flows = FlowParams {
         limit,
@@ -132,6 +141,7 @@ fn specs(limit: u32) -> Vec<(&'static str, Spec)> {
         ("pie", Spec::single(limit, pie)),
         ("gsp", Spec::single(limit, gsp)),
         ("adth", Spec::single(limit, adth(limit))),
+        ("dualpi2", dualpi2(limit)),
         ("fq_codel", Spec::flows(flows, codel)),
         ("fq_pie", Spec::flows(flows, pie)),
         ("fq_gsp", Spec::flows(flows, gsp)),

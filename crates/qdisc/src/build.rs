@@ -4,9 +4,10 @@
 //! every combination is compiled on its own.
 
 use crate::{
-    Adth, Aim, Aimed, Aqm, AqmParams, Cake, CakeMq, Cobalt, Codel, DropReason, Fifo, FifoParams,
-    FlowParams, FlowParts, FlowQueue, Gsp, HostFair, Htb, Limit, Outlet, Packet, Pie, Policy,
-    Qdisc, Red, Setpoint, Setting, SharedRate, Sharing, SingleQueue, Spec, Steered, Tbf, Tree,
+    Adth, Aim, Aimed, Aqm, AqmParams, Cake, CakeMq, Cobalt, Codel, DropReason, DualPi2, Fifo,
+    FifoParams, FlowParams, FlowParts, FlowQueue, Gsp, HostFair, Htb, Limit, Outlet, Packet, Pie,
+    Policy, Qdisc, Red, Setpoint, Setting, SharedRate, Sharing, SingleQueue, Spec, Steered, Tbf,
+    Tree,
 };
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -98,6 +99,9 @@ impl Spec {
                 let dice = setting.dice("cake");
                 Box::new(Cake::new(cake, setting.mtu, setting.link_header, dice))
             }
+            Self::DualPi2(dual) => {
+                Box::new(DualPi2::new(dual, setting.mtu, setting.dice("dualpi2")))
+            }
             Self::CakeMq { mq, cake } => Box::new(CakeMq::new(mq, cake, setting)),
             Self::Htb { htb, ref inner } => Box::new(Htb::new(htb, inner.build(setting))),
             Self::Tree(ref tree) => Box::new(Tree::new(Arc::clone(tree), setting)),
@@ -185,7 +189,9 @@ impl Spec {
                     cake, mtu, header, dice, shared, number,
                 )))
             }
-            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } => Some(self.build(setting)),
+            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } | Self::DualPi2(_) => {
+                Some(self.build(setting))
+            }
             _ => None,
         }
     }

@@ -281,6 +281,87 @@ params! {
 }
 
 words! {
+    /// What DualPI2 does when the L queue's probability would be above 1.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DualOverload {
+        /// It drops in both queues, so that the L queue's delay stays short.
+        #[default]
+        Drop = "drop_on_overload",
+        /// It marks and lets the queue fill.
+        Overflow = "overflow",
+    }
+}
+
+words! {
+    /// Where DualPI2 drops and marks by its probability.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DualDrop {
+        /// At the head, when the packet leaves.
+        #[default]
+        Dequeue = "drop_dequeue",
+        /// At the tail, when it arrives.
+        Enqueue = "drop_enqueue",
+    }
+}
+
+words! {
+    /// Which packets DualPI2 puts into the L queue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DualMask {
+        /// ECT(1) and CE (RFC 9331 section 5.1).
+        #[default]
+        L4s = "l4s_ect",
+        /// ECT(0) too: for DCTCP.
+        Any = "any_ect",
+    }
+}
+
+/// Above what DualPI2 marks every packet of the L queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepThreshold {
+    /// A sojourn time.
+    Time(Span),
+    /// Packets that wait behind it in the L queue.
+    Packets(u32),
+}
+
+params! {
+    /// DualPI2 (RFC 9332; Linux 7.3's `sch_dualpi2`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DualPi2Params {
+        /// Packets held at most, in both queues. Default 10 000.
+        pub limit: u32 = 10_000,
+        /// Memory held at most, as [`truesize`](crate::truesize) counts it, in bytes. Default
+        /// `limit` packets of twice the link's MTU.
+        pub memlimit: Option<u64> = None,
+        /// Delay of the C queue that the controller steers to. Default 15 ms.
+        pub target: Span = Span::from_millis(15),
+        /// Interval of the probability's updates. Default 16 ms.
+        pub tupdate: Span = Span::from_millis(16),
+        /// Weight of the delay's deviation, in 1/256 Hz. Default 41 (0.16 Hz).
+        pub alpha: u32 = 41,
+        /// Weight of the delay's trend, in 1/256 Hz. Default 819 (3.2 Hz).
+        pub beta: u32 = 819,
+        /// Above this every packet of the L queue is marked. Default 1 ms.
+        pub step_thresh: StepThreshold = StepThreshold::Time(Span::from_millis(1)),
+        /// Only a packet that finds so many in the L queue is marked by the step. Default 0.
+        pub min_qlen_step: u32 = 0,
+        /// By how much the L queue's probability is above the base one, 1 to 255. Default 2.
+        pub coupling_factor: u32 = 2,
+        /// What happens where that would be above 1.
+        pub overload: DualOverload = DualOverload::Drop,
+        /// Where packets are dropped and marked.
+        pub at: DualDrop = DualDrop::Dequeue,
+        /// The C queue's weight in per cent while both wait, 0 to 100. Default 10.
+        pub classic_protection: u32 = 10,
+        /// Which packets are in the L queue.
+        pub mask: DualMask = DualMask::L4s,
+        /// Super-packets are cut into their segments on arrival. Default on.
+        pub split_gso: bool = true,
+    }
+}
+
+words! {
     /// What is a flow, and between whom capacity is shared first, with tc's words.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Isolation {

@@ -5,9 +5,9 @@
 //! from a spec is in `build`, its words are in `tc`.
 
 use crate::params::{
-    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelParams, FifoParams, FlowParams,
-    GspParams, HtbParams, Isolation, Limit, PieParams, RedParams, SteerParams, SteeredParams,
-    TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelParams, DualPi2Params, FifoParams,
+    FlowParams, GspParams, HtbParams, Isolation, Limit, PieParams, RedParams, SteerParams,
+    SteeredParams, TbfParams,
 };
 use crate::tree::TreeSpec;
 use alloc::boxed::Box;
@@ -36,7 +36,9 @@ pub enum Spec {
     },
     /// Shaper, tins, host-fair flow queues and COBALT in one.
     Cake(CakeParams),
-    /// Several of them, which share the rate by what each needs.
+    /// Two queues under one controller: one for classic traffic, one for L4S (RFC 9332).
+    DualPi2(DualPi2Params),
+    /// Several of CAKE's, which share the rate by what each needs.
     CakeMq {
         /// How many.
         mq: CakeMqParams,
@@ -205,6 +207,7 @@ part!(Aimed, aimed: Spec::Single { policy: Policy::Aimed(aimed), .. }
     | Spec::Flows { policy: aimed, .. });
 part!(CakeParams, cake: Spec::Cake(cake) | Spec::CakeMq { cake, .. });
 part!(CakeMqParams, mq: Spec::CakeMq { mq, .. });
+part!(DualPi2Params, dual: Spec::DualPi2(dual));
 part!(HtbParams, htb: Spec::Htb { htb, .. });
 part!(TbfParams, tbf: Spec::Tbf { tbf, .. });
 
@@ -281,7 +284,7 @@ impl Spec {
             Self::Htb { htb, inner } => Some(least(htb.rate, inner)),
             Self::Tbf { tbf, inner } => Some(least(tbf.rate, inner)),
             Self::Tree(tree) => tree.classes().iter().map(|class| class.ceil).max()?,
-            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } => None,
+            Self::Fifo(_) | Self::Single { .. } | Self::Flows { .. } | Self::DualPi2(_) => None,
         }
     }
 
@@ -311,7 +314,7 @@ impl Spec {
             Self::Cake(cake) | Self::CakeMq { cake, .. } => Some((cake.isolation, cake.nat)),
             Self::Flows { flows, .. } => Some((flows.parts.isolation, flows.parts.nat)),
             Self::Tbf { inner, .. } | Self::Htb { inner, .. } => inner.tells_apart(),
-            Self::Fifo(_) | Self::Single { .. } | Self::Tree(_) => None,
+            Self::Fifo(_) | Self::Single { .. } | Self::DualPi2(_) | Self::Tree(_) => None,
         }
     }
 

@@ -4,9 +4,10 @@ use crate::common::{Log, TestPacket};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sojourn_qdisc::{
-    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, Ecn, End,
-    FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw, PieParams, PieState, Policy, Qdisc,
-    RedLaw, RedParams, RedUnit, RedWeight, Setting, SingleQueue, Spec, SteerParams,
+    AdthParams, Aimed, Aqm, Codel, CodelLaw, CodelParams, Dequeue, DropReason, DualDrop,
+    DualOverload, DualPi2Params, Ecn, End, FlowParams, FlowParts, GspParams, Limit, Pie, PieLaw,
+    PieParams, PieState, Policy, Qdisc, RedLaw, RedParams, RedUnit, RedWeight, Setting,
+    SingleQueue, Spec, SteerParams,
 };
 use sojourn_random::Stream;
 use sojourn_units::{Rate, Span, Time};
@@ -311,6 +312,7 @@ fn built(spec: &Spec, steps: &[Step]) {
     let most = match spec {
         Spec::Single { limit, .. } => limit.most(),
         Spec::Flows { flows, .. } => (u64::from(flows.limit), flows.memory_limit),
+        Spec::DualPi2(dual) => (u64::from(dual.limit), u64::MAX),
         _ => (u64::MAX, u64::MAX),
     };
     let setting = Setting {
@@ -345,6 +347,25 @@ proptest! {
     #[test]
     fn codel_keeps_the_laws(aqm in codel(), limit in 0_u32..50, steps in steps()) {
         single(limit, aqm, &steps);
+    }
+
+    #[test]
+    fn dualpi2_keeps_the_laws(
+        limit in 1_u32..50,
+        millis in 1_u64..20,
+        at in proptest::sample::select(&DualDrop::ALL[..]),
+        overload in proptest::sample::select(&DualOverload::ALL[..]),
+        steps in steps(),
+    ) {
+        let params = DualPi2Params {
+            limit,
+            target: Span::from_millis(millis),
+            tupdate: Span::from_millis(millis),
+            at,
+            overload,
+            ..DualPi2Params::default()
+        };
+        built(&Spec::DualPi2(params), &steps);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The documents' table of instructions per packet is what `benches/instructions.tsv` recorded.
 
+use std::fmt::Write as _;
 use std::fs;
 
 #[test]
@@ -21,7 +22,10 @@ fn documents_show_the_recorded_instructions() {
         let [case, count, after, rustc, reason] = row[..] else {
             panic!("not five columns: {row:?}");
         };
-        table += &format!("| `{case}` | {count} | {after} | {rustc} | {reason} |\n");
+        let _ = writeln!(
+            table,
+            "| `{case}` | {count} | {after} | {rustc} | {reason} |"
+        );
     }
     sojourn_tidy::generated::part("docs/benchmarks.md", "instructions", &table);
 }

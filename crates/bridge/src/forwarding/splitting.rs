@@ -51,16 +51,19 @@ impl Splitting {
     }
 }
 
-/// What is decided without the link's rate. A CAKE that is to let super-packets pass whole gets
-/// them whole; of a shaper in the queue's place its rate counts.
+/// What is decided without the link's rate. A CAKE or a DualPI2 that is to let super-packets pass
+/// whole gets them whole; of a shaper in the queue's place its rate counts.
 fn rule(asked: Option<bool>, queue: &Spec) -> Option<bool> {
     let mut lowest = queue;
     while let Spec::Htb { inner, .. } | Spec::Tbf { inner, .. } = lowest {
         lowest = inner;
     }
-    if let Spec::Cake(cake) | Spec::CakeMq { cake, .. } = lowest
-        && !cake.split_gso
-    {
+    let stays_whole = match lowest {
+        Spec::Cake(cake) | Spec::CakeMq { cake, .. } => !cake.split_gso,
+        Spec::DualPi2(dual) => !dual.split_gso,
+        _ => false,
+    };
+    if stays_whole {
         return Some(false);
     }
     let shaped = match queue {

@@ -52,7 +52,11 @@ impl BeyondWorkers {
             Spec::CakeMq { .. } => Some(Self::CakeMq),
             Spec::Htb { .. } | Spec::Tbf { .. } => Some(Self::Shaper),
             Spec::Tree(_) => Some(Self::Tree),
-            Spec::Cake(_) | Spec::Fifo(_) | Spec::Single { .. } | Spec::Flows { .. } => None,
+            Spec::Cake(_)
+            | Spec::DualPi2(_)
+            | Spec::Fifo(_)
+            | Spec::Single { .. }
+            | Spec::Flows { .. } => None,
         }
     }
 }

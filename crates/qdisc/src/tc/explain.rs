@@ -76,6 +76,7 @@ fn usage(opt: &Opt) -> String {
         Unit::Bytes | Unit::Signed(..) => format!("{name} BYTES"),
         Unit::BytesOrPackets => format!("{name} BYTES|PACKETSp"),
         Unit::Time => format!("{name} TIME"),
+        Unit::TimeOrPackets => format!("{name} TIME|PACKETSp"),
         Unit::Rate => format!("{name} RATE"),
         Unit::Percent => format!("{name} PERCENT"),
         Unit::Fraction => format!("{name} FRACTION"),

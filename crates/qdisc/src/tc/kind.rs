@@ -110,7 +110,7 @@ impl Kind {
 
     /// The option of a field of tc's report.
     pub(super) fn told(&self, field: &str) -> Option<&'static Opt> {
-        let named = self.options.iter().find(|opt| opt.json_name() == field);
+        let named = self.options.iter().find(|opt| opt.is_told_as(field));
         named.or_else(|| self.option(field).map(|(opt, _)| opt))
     }
 }

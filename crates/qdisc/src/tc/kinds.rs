@@ -9,6 +9,7 @@ mod cake;
 mod cobalt;
 mod codel;
 mod common;
+mod dualpi2;
 mod fifo;
 mod flows;
 mod gsp;
@@ -38,6 +39,7 @@ static KINDS: &[Kind] = &[
     steer::STEER,
     cake::CAKE,
     cake::CAKE_MQ,
+    dualpi2::DUALPI2,
     htb::HTB,
     tbf::TBF,
 ];
@@ -77,7 +79,6 @@ pub(super) const ELSEWHERE: &[&str] = &[
     "choke",
     "clsact",
     "drr",
-    "dualpi2",
     "etf",
     "ets",
     "fq",

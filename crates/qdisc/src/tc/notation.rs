@@ -61,6 +61,10 @@ impl Opt {
                 format!("{size}{}", example("64kb"))
             }
             Unit::Time => format!("a time with s, ms, us or ns{}", example("5ms")),
+            Unit::TimeOrPackets => {
+                let time = "a time with s, ms, us or ns, or packets with p";
+                format!("{time}{}", example("1ms"))
+            }
             Unit::Rate => format!("a rate with bit, kbit, mbit or gbit{}", example("20mbit")),
             Unit::Percent => format!("a number of percent, {min} to {max}"),
             Unit::Fraction => format!("a number above 0 and up to {max}{}", example("0.02")),
@@ -75,7 +79,7 @@ impl Opt {
 fn show(unit: Unit, number: u64) -> String {
     match unit {
         Unit::Bytes | Unit::BytesOrPackets => show_size(number),
-        Unit::Time => show_span(Span::from_nanos(number)),
+        Unit::Time | Unit::TimeOrPackets => show_span(Span::from_nanos(number)),
         Unit::Rate => show_rate(Rate::from_bps(number)),
         Unit::Percent => format!("{number}%"),
         Unit::Mask => format!("{number:#x}"),

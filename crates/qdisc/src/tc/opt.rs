@@ -1,7 +1,7 @@
 //! An option: its name and unit, where a spec keeps it, and where it is shown. The rows are in
 //! `kinds`.
 
-use crate::params::{CodelLaw, PieLaw, RedLaw};
+use crate::params::{CodelLaw, DualDrop, DualMask, DualOverload, PieLaw, RedLaw, StepThreshold};
 use crate::report::Value;
 use crate::spec::Spec;
 use crate::{AckFilter, DiffServ, Framing, Isolation};
@@ -63,6 +63,8 @@ pub enum Unit {
     BytesOrPackets,
     /// A time: `5ms`.
     Time,
+    /// A time, or packets with a `p` (DualPI2's step).
+    TimeOrPackets,
     /// A rate: `20mbit`.
     Rate,
     /// A whole number of percent.
@@ -172,6 +174,8 @@ pub(super) enum Json {
     Same,
     /// Another name.
     Named(&'static str),
+    /// A name for a time, and another one for packets.
+    TimeOrPackets(&'static str, &'static str),
     /// Another name, and words of its own for those of a choice.
     Words(&'static str, &'static [&'static str]),
     /// Another name, and a value of its own.
@@ -210,6 +214,9 @@ number!(Span, value => value.as_nanos(), number => Self::from_nanos(number));
 number!(Rate, value => value.as_bps(), number => Self::from_bps(number));
 number!(Isolation, value => value as u64, number => Self::ALL[number as usize]);
 number!(AckFilter, value => value as u64, number => Self::ALL[number as usize]);
+number!(DualOverload, value => value as u64, number => Self::ALL[number as usize]);
+number!(DualDrop, value => value as u64, number => Self::ALL[number as usize]);
+number!(DualMask, value => value as u64, number => Self::ALL[number as usize]);
 number!(DiffServ, value => value as u64, number => Self::ALL[number as usize]);
 number!(Framing, value => value as u64, number => Self::ALL[number as usize]);
 
@@ -229,6 +236,22 @@ macro_rules! word {
 }
 
 word!(CodelLaw, PieLaw, RedLaw);
+
+impl Datum for StepThreshold {
+    fn amount(self) -> Option<Amount> {
+        Some(match self {
+            Self::Time(time) => Amount::Number(time.as_nanos()),
+            Self::Packets(packets) => Amount::Packets(packets.into()),
+        })
+    }
+
+    fn of(amount: Amount) -> Self {
+        match amount {
+            Amount::Packets(packets) => Self::Packets(packets as u32),
+            other => Self::Time(Datum::of(other)),
+        }
+    }
+}
 
 impl Datum for f64 {
     fn amount(self) -> Option<Amount> {
@@ -480,8 +503,28 @@ impl Opt {
     pub(super) const fn json_name(&self) -> &'static str {
         match self.json {
             Json::Same => self.name,
-            Json::Named(name) | Json::Words(name, _) | Json::Made(name, _) => name,
+            Json::Named(name)
+            | Json::Words(name, _)
+            | Json::Made(name, _)
+            | Json::TimeOrPackets(name, _) => name,
         }
+    }
+
+    /// Its name in tc's JSON with the value that it has in a spec.
+    pub(super) fn json_name_in(&self, spec: &Spec) -> &'static str {
+        match (self.json, (self.access.get)(spec)) {
+            (Json::TimeOrPackets(_, packets), Some(Amount::Packets(_))) => packets,
+            _ => self.json_name(),
+        }
+    }
+
+    /// Whether a field of tc's JSON is it.
+    pub(super) fn is_told_as(&self, field: &str) -> bool {
+        let other = match self.json {
+            Json::TimeOrPackets(_, packets) => packets,
+            _ => self.json_name(),
+        };
+        self.json_name() == field || other == field
     }
 
     /// Its value in tc's JSON: rates in byte/s, times in microseconds.
@@ -491,7 +534,8 @@ impl Opt {
         }
         let int = |number| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         Some(match (self.value(spec, self.told, initial)?, self.unit) {
-            (Amount::Number(nanos), Unit::Time) => int(nanos / 1000),
+            (Amount::Number(nanos), Unit::Time | Unit::TimeOrPackets) => int(nanos / 1000),
+            (Amount::Packets(packets), Unit::TimeOrPackets) => int(packets),
             (Amount::Number(bits), Unit::Rate) => int(bits / 8),
             (Amount::Number(on), Unit::Switch(_)) => Value::Bool(on == 1),
             (Amount::Number(place), Unit::Choice(words)) => {

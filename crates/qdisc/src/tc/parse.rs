@@ -300,7 +300,12 @@ impl<'a> Given<'a> {
                 }
                 None => parse_size(text).ok(),
             },
-            Unit::Time => Some(parse_span(text).map_err(unfit)?.as_nanos()),
+            Unit::TimeOrPackets if text.ends_with('p') => {
+                let packets = count(text.trim_end_matches('p')).ok_or_else(unreadable)?;
+                self.in_range(opt, packets, value)?;
+                return Ok(Amount::Packets(packets));
+            }
+            Unit::Time | Unit::TimeOrPackets => Some(parse_span(text).map_err(unfit)?.as_nanos()),
             Unit::Rate => Some(parse_rate(text).map_err(unfit)?.as_bps()),
             Unit::Signed(least, most) => {
                 let number: i32 = text.parse().map_err(|_| unreadable())?;

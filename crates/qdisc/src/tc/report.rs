@@ -24,7 +24,7 @@ fn options(spec: &Spec) -> Vec<Field> {
     let kind = of(spec);
     let initial = (kind.initial)();
     let field = |opt: &Opt| {
-        let (name, value) = (opt.json_name().into(), opt.told(spec, &initial)?);
+        let (name, value) = (opt.json_name_in(spec).into(), opt.told(spec, &initial)?);
         Some(Field { name, value })
     };
     kind.options.iter().filter_map(field).collect()
@@ -197,7 +197,8 @@ impl Report {
             };
             out.push_str(gap);
             is_inside = true;
-            out.push_str(stat.name);
+            // DualPI2's names have dashes in JSON and underscores in text.
+            *out += &stat.name.replace('-', "_");
             let _ = match (&field.value, stat.style) {
                 (_, Style::Flag) => Ok(()),
                 (Value::Int(number), Style::Time) => write!(out, " {}", time(*number)),
@@ -241,9 +242,21 @@ fn text_option(field: &Field, opt: Option<&'static Opt>) -> Option<String> {
         (Value::Int(number), Some(Unit::Bytes | Unit::BytesOrPackets)) if name != "overhead" => {
             size(number.unsigned_abs())
         }
-        (Value::Int(number), Some(Unit::Time)) => time(*number),
+        (Value::Int(number), Some(Unit::TimeOrPackets)) if name.ends_with("-pkts") => {
+            format!("{number}p")
+        }
+        (Value::Int(number), Some(Unit::Time | Unit::TimeOrPackets)) => time(*number),
+        (Value::Int(number), Some(Unit::Percent)) if name == "c-protection" => {
+            format!("{number}%")
+        }
+        (Value::Float(number), _) if matches!(name, "alpha" | "beta") => format!("{number:.6}"),
         (Value::Int(number), Some(Unit::Rate)) => rate(number.unsigned_abs()),
         (value, _) => plain(value),
+    };
+    // Only tc's JSON has another name.
+    let name = match opt.map(|opt| (opt.json, opt.name)) {
+        Some((Json::Named(_) | Json::TimeOrPackets(..), name)) => name,
+        _ => name,
     };
     Some(format!("{name} {value}"))
 }

@@ -122,7 +122,7 @@ fn every_example_is_valid_and_every_row_is_explained() {
         assert!(list().contains(row.summary));
         assert!(core::ptr::eq(kind(row.name).unwrap(), row));
     }
-    assert!(kind("dualpi2").is_none());
+    assert!(kind("qfq").is_none());
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::read;
 use crate::End;
 use crate::params::{
-    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, FifoParams,
-    FlowParams, FlowParts, GspParams, HtbParams, PieLaw, PieParams, RedLaw, RedParams, RedUnit,
-    RedWeight, SteerParams, TbfParams,
+    AdthParams, CakeMqParams, CakeParams, CobaltParams, CodelLaw, CodelParams, DualDrop, DualMask,
+    DualOverload, DualPi2Params, FifoParams, FlowParams, FlowParts, GspParams, HtbParams, PieLaw,
+    PieParams, RedLaw, RedParams, RedUnit, RedWeight, SteerParams, StepThreshold, TbfParams,
 };
 use crate::red_wlog;
 use crate::tc::catalogue;
@@ -282,6 +282,48 @@ fn cake() -> impl Strategy<Value = CakeParams> {
 }
 
 /// Every valid spec.
+fn dualpi2() -> impl Strategy<Value = Spec> {
+    let step = prop_oneof![
+        any::<u32>().prop_map(|nanos| StepThreshold::Time(Span::from_nanos(nanos.into()))),
+        any::<u32>().prop_map(StepThreshold::Packets),
+    ];
+    let numbers = (
+        1_u32..,
+        1_u32..1 << 31,
+        1_u32..1 << 31,
+        any::<u32>(),
+        1_u32..=255,
+        0_u32..=100,
+    );
+    let rest = (
+        proptest::option::of(size()),
+        span(),
+        span(),
+        any::<[bool; 4]>(),
+    );
+    (numbers, step, rest).prop_map(
+        |((limit, alpha, beta, min_qlen_step, coupling_factor, classic_protection), step, rest)| {
+            let (memlimit, target, tupdate, on) = rest;
+            Spec::DualPi2(DualPi2Params {
+                limit,
+                memlimit,
+                target,
+                tupdate,
+                alpha,
+                beta,
+                step_thresh: step,
+                min_qlen_step,
+                coupling_factor,
+                overload: DualOverload::ALL[usize::from(on[0])],
+                at: DualDrop::ALL[usize::from(on[1])],
+                classic_protection,
+                mask: DualMask::ALL[usize::from(on[2])],
+                split_gso: on[3],
+            })
+        },
+    )
+}
+
 pub(super) fn any_spec() -> impl Strategy<Value = Spec> {
     let leaf = prop_oneof![
         (1_u32..).prop_map(Spec::pfifo),
@@ -306,6 +348,7 @@ pub(super) fn any_spec() -> impl Strategy<Value = Spec> {
                 ..cake
             },
         }),
+        dualpi2(),
         (1_u32.., pie()).prop_map(|(limit, pie)| Spec::single(limit, pie)),
         (flows(), codel()).prop_map(|(flows, codel)| Spec::flows(flows, codel)),
         (flows(), pie()).prop_map(|(mut flows, pie)| {

@@ -23,6 +23,18 @@ pub(super) const TAKEN: &[(&str, &str)] = &[
              rtt 100ms noatm overhead 18 mpu 64",
     ),
     (
+        "dualpi2",
+        "dualpi2 limit 10000 target 15ms tupdate 16ms alpha 0.16015625 beta 3.19921875 \
+         step_thresh 1ms min_qlen_step 0 coupling_factor 2 drop_on_overload drop_dequeue \
+         classic_protection 10% l4s_ect split_gso",
+    ),
+    (
+        "dualpi2 limit 500p step_thresh 5p alpha 0.16 overflow drop_enqueue any_ect no_split_gso",
+        "dualpi2 limit 500 target 15ms tupdate 16ms alpha 0.15625 beta 3.19921875 \
+         step_thresh 5p min_qlen_step 0 coupling_factor 2 overflow drop_enqueue \
+         classic_protection 10% any_ect no_split_gso",
+    ),
+    (
         "cake_mq queues 4 bandwidth 1gbit",
         "cake_mq bandwidth 1Gbit queues 4 diffserv3 triple-isolate nonat nowash no-ack-filter \
              split-gso rtt 100ms raw overhead 0",
@@ -222,8 +234,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
-             tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, \
+             dualpi2, htb, tbf",
         "",
     ),
     (
@@ -232,17 +244,17 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
         "fq_coddle",
     ),
     (
-        "tc qdisc add dev eth0 root dualpi2 limit 100",
-        "`dualpi2` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
-             tbf",
-        "dualpi2",
+        "tc qdisc add dev eth0 root qfq limit 100",
+        "`qfq` is not in Sojourn yet; there are pfifo, bfifo, pfifo_head_drop, red, codel, \
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, \
+             dualpi2, htb, tbf",
+        "qfq",
     ),
     (
         "wondershaper",
         "`wondershaper` is no discipline; there are pfifo, bfifo, pfifo_head_drop, red, \
-             codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
-             tbf",
+             codel, cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, \
+             dualpi2, htb, tbf",
         "wondershaper",
     ),
     (
@@ -554,8 +566,8 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     (
         "tbf rate 1mbit burst 5kb over",
         "the discipline is missing; it is one of pfifo, bfifo, pfifo_head_drop, red, codel, \
-             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, htb, \
-             tbf",
+             cobalt, pie, gsp, adth, fq_codel, fq_pie, fq_gsp, fq_adth, steer, cake, cake_mq, \
+             dualpi2, htb, tbf",
         "",
     ),
     (
