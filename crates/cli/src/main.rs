@@ -10,6 +10,7 @@ mod export;
 mod fidelity;
 mod figures;
 mod fit;
+mod judge;
 mod kernel;
 mod merge;
 mod out;
@@ -59,6 +60,7 @@ enum Command {
     Merge(merge::MergeArgs),
     Reproduce(reproduce::ReproduceArgs),
     Fidelity(fidelity::FidelityArgs),
+    Judge(judge::JudgeArgs),
     Export(export::ExportArgs),
     Fit(fit::FitArgs),
     Advise(advise::AdviseArgs),
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge::merge(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
+        Command::Judge(args) => judge::judge(&args),
         Command::Export(args) => export::export(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Advise(args) => advise::advise(&args),

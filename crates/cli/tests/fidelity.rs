@@ -71,3 +71,70 @@ fn what_is_wrong_is_said() {
         refused(&["--world", "moon"]).contains("[possible values: sim, kernel, live, kernel-tc]")
     );
 }
+
+/// Its own figures under another name are judged as its own.
+#[test]
+fn another_simulators_table_is_judged() {
+    let dir = tempfile::tempdir().expect("a folder can be made");
+    let judge = |text: &str| {
+        let file = dir.path().join("other.csv");
+        std::fs::write(&file, text).expect("it can be written");
+        Command::new(env!("CARGO_BIN_EXE_sojourn"))
+            .arg("judge")
+            .arg(&file)
+            .output()
+            .expect("the program has been built")
+    };
+    let recorded = include_str!("../../../scenarios/fidelity/matrix.csv");
+    let head = recorded.lines().next().expect("names of columns");
+    let simulated = recorded.lines().filter(|line| line.contains(",sim,"));
+    let other = simulated.map(|line| line.replace(",sim,", ",ns3,"));
+    let text = format!("{head}\n{}\n", other.collect::<Vec<_>>().join("\n"));
+    let output = judge(&text);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = said.lines();
+    assert_eq!(
+        lines.next(),
+        Some("ns3 and kernel-tc (another TCP and queue code): cells equal/different/undecided")
+    );
+    // As the page of the recorded matrix has it.
+    let page = std::fs::read_to_string(sojourn_tidy::root().join("docs/fidelity.md"));
+    let page = page.expect("the repository has it");
+    let counts = |row: Option<&str>| -> Vec<String> {
+        let words = row.expect("there is one").split([' ', ',', '|']);
+        words
+            .filter(|word| word.contains('/'))
+            .map(str::to_owned)
+            .collect()
+    };
+    let said = counts(said.lines().find(|line| line.starts_with("all ")));
+    assert_eq!(
+        said,
+        counts(page.lines().find(|line| line.starts_with("| all ")))
+    );
+    // What cannot be judged is said.
+    for (text, why) in [
+        (format!("{head}\n"), "it has no cell"),
+        (
+            text.replace(",ns3,", ",sim,"),
+            "the world `sim` is one of Sojourn's",
+        ),
+        (
+            text.replace("start-up", "shut-down")
+                .replace("steady", "shaky")
+                .replace("files", "file")
+                .replace("overload", "load"),
+            "none of its cells is recorded",
+        ),
+        (text.replacen("ns3,3,", "ns3,x,", 1), "line 2: seeds"),
+    ] {
+        let output = judge(&text);
+        assert_eq!(output.status.code(), Some(2), "{why}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains("other.csv") && said.contains(why),
+            "{why}: {said}"
+        );
+    }
+}

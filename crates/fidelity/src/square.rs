@@ -7,6 +7,8 @@ use sojourn_world::WorldName;
 /// Whose code it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
+    /// Another simulator's.
+    Other,
     /// This project's.
     Ours,
     /// Linux's.
