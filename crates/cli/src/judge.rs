@@ -109,7 +109,8 @@ fn beside_kernel(text: &str) -> Result<(Matrix, Vec<String>), String> {
     }
     if matrix.entries.is_empty() {
         return Err(format!(
-            "none of its cells is recorded, such as {}; `sojourn judge --cells` prints those that are",
+            "none of its cells is recorded, such as {}; `sojourn judge --cells` prints those that \
+             are",
             unknown[0]
         ));
     }
