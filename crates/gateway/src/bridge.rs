@@ -16,7 +16,7 @@ use sojourn_service::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// Put queues between two network interfaces
@@ -89,25 +89,52 @@ impl Outside {
         let thread = thread::Builder::new().name("signals".into());
         thread.spawn(move || {
             let mut stops = false;
+            let reload = reloads(&fleet);
             loop {
                 match signals.wait() {
                     // What hangs is left to the kernel bridge.
                     Signal::Stop if stops => std::process::exit(INTERRUPTED.into()),
                     Signal::Stop => {
                         stops = true;
-                        fleet.stop();
+                        let fleet = Arc::clone(&fleet);
+                        aside("stop", move || fleet.stop());
                     }
-                    Signal::Report => match fleet.text() {
-                        Ok(text) => report(text),
-                        Err(error) => log(error.to_string()),
-                    },
-                    // It logs what comes of it.
-                    Signal::Reload => drop(fleet.reload("SIGHUP", false)),
+                    Signal::Report => {
+                        let (fleet, log, report) =
+                            (Arc::clone(&fleet), log.clone(), report.clone());
+                        aside("report", move || match fleet.text() {
+                            Ok(text) => report(text),
+                            Err(error) => log(error.to_string()),
+                        });
+                    }
+                    // One that waits already reads what is in the file then.
+                    Signal::Reload => drop(reload.as_ref().map(|it| it.try_send(()))),
                 }
             }
         })?;
         Ok(())
     }
+}
+
+/// Does something on a thread of its own: whoever takes signals waits for nobody.
+fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
+    // Without threads left the second signal ends the process.
+    let _ = thread::Builder::new().name(name.into()).spawn(work);
+}
+
+/// A thread that has the bridges follow their file, once for each number of signals that come while
+/// it does. None where there can be none.
+fn reloads(fleet: &Arc<Fleet>) -> Option<SyncSender<()>> {
+    let (sender, asked) = sync_channel(1);
+    let fleet = Arc::clone(fleet);
+    let thread = thread::Builder::new().name("reload".into());
+    let thread = thread.spawn(move || {
+        while asked.recv().is_ok() {
+            // It logs what comes of it.
+            drop(fleet.reload("SIGHUP", false));
+        }
+    });
+    thread.ok().map(|_| sender)
 }
 
 /// What the file would start.
@@ -267,7 +294,10 @@ fn finish(
             let what = "frames were left out, the disk was too slow";
             told.push(format!("sojourn: {path}: {lost} {what}\n"));
         }
-        failed = failed.or(result.with_context(|| format!("write {path}")).err());
+        // It was told when it happened; the bridge has ended as it was asked to.
+        if let Err(error) = result {
+            told.push(format!("sojourn: {error}\n"));
+        }
     }
     let is_read = outside.errors.finish(told.concat());
     match failed {

@@ -7,6 +7,8 @@ use crate::Fleet;
 use crate::file::PcapFile;
 use crate::fleet::AskError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde_json::{Value, json};
 use sojourn_bridge::{
     BridgeConfig, CapturePoint, Probe, Remote, Showing, Shown, Side, View, probe,
@@ -15,6 +17,7 @@ use sojourn_capture::{Direction, Interface, LinkType, SNAP_LEN, Writer};
 use sojourn_units::{Span, Time, words};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,14 +122,29 @@ impl Recording {
     /// The file is there afterwards, and has in it what it had.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be written, or is no regular file: a pipe may wait for its reader without
+    /// end.
     pub(crate) fn open(pcap: PcapFile) -> io::Result<Self> {
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
             .create(true)
             .truncate(false)
+            .custom_flags(flags.bits().cast_signed())
             .open(&pcap.path);
+        let is_regular = match &file {
+            Ok(file) => file.metadata()?.is_file(),
+            // A symbolic link, a pipe without a reader, a socket.
+            Err(error) => !matches!(
+                error.raw_os_error().map(Errno::from_raw_os_error),
+                Some(Errno::LOOP | Errno::NXIO)
+            ),
+        };
+        if !is_regular {
+            let what = "it is no regular file (a pipe, a device or a symbolic link)";
+            return Err(io::Error::other(what));
+        }
         Ok(Self {
             wanted: Wanted {
                 snap_len: pcap.snap_len.unwrap_or(SNAP_LEN),
@@ -462,10 +480,7 @@ impl Fleet {
         recording: Recording,
     ) -> io::Result<Recorder> {
         let Recording { wanted, file, pcap } = recording;
-        // What is no file of a disk has no length.
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
+        file.set_len(0)?;
         let log = Arc::clone(&self.log);
         let stop = Arc::new(AtomicBool::new(false));
         let (path, stopped) = (pcap.path.clone(), Arc::clone(&stop));
@@ -519,15 +534,21 @@ impl Fleet {
         Ok(ended.lost)
     }
 
-    /// Waits for the captures of bridges that have ended; what has become of those to files.
+    /// Waits for the captures of bridges that have ended, for those to files as long as a disk may
+    /// take; what has become of those to files.
     pub fn finish_captures(&self) -> Vec<Recorded> {
         for thread in locked(&self.captures.to_clients).drain(..) {
             // It has said what there was to say.
             let _ = thread.join();
         }
+        let end = Instant::now() + PATIENCE;
         let files: Vec<_> = locked(&self.captures.to_files).drain(..).collect();
-        let files = files.into_iter().map(|(_, thread)| thread.join());
-        files.filter_map(Result::ok).collect()
+        while Instant::now() < end && files.iter().any(|(_, it)| !it.is_finished()) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // A file system that hangs keeps nobody: the process takes the thread with it.
+        let files = files.into_iter().filter(|(_, it)| it.is_finished());
+        files.filter_map(|(_, it)| it.join().ok()).collect()
     }
 }
 

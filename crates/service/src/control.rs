@@ -1,6 +1,9 @@
 //! Control of a running bridge: a Unix socket with a request and an answer a line, on a thread of
 //! its own.
 //!
+//! A reload reads and opens files, which may take as long as a disk likes: it has a thread of its
+//! own, and everybody else is answered meanwhile.
+//!
 //! Whoever may open the socket may change the bridge: it is its owner's alone, or a named
 //! group's too. Who changes something is logged with the credentials that the kernel knows.
 
@@ -11,6 +14,7 @@ use rustix::fs::{Mode, fchmod};
 use rustix::net::socket_with;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen};
+use serde_json::Value;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,6 +22,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt,
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -101,6 +106,7 @@ impl Control {
             listener,
             fleet,
             clients: Vec::new(),
+            bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
         };
         let thread = thread::Builder::new().name("control".into());
         let thread = thread.spawn(move || server.run(&stopped))?;
@@ -122,7 +128,12 @@ fn make_way(path: &Path) -> io::Result<()> {
         return Err(io::Error::other(Taken::NotASocket));
     }
     match UnixStream::connect(path) {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+        // Or it does not listen yet.
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            if is_bound(&there) {
+                return Err(io::Error::other(Taken::Busy));
+            }
+        }
         Err(error) => return Err(error),
         Ok(_) => return Err(io::Error::other(Taken::Busy)),
     }
@@ -130,6 +141,17 @@ fn make_way(path: &Path) -> io::Result<()> {
         return Err(io::Error::other(Taken::Foreign(there.uid())));
     }
     fs::remove_file(path)
+}
+
+/// Whether a socket of this network namespace still has this file.
+fn is_bound(there: &fs::Metadata) -> bool {
+    // Addresses, flags, type, state, inode, path.
+    let sockets = fs::read_to_string("/proc/thread-self/net/unix").unwrap_or_default();
+    let paths = sockets
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(7));
+    let mut files = paths.filter_map(|path| fs::symlink_metadata(path).ok());
+    files.any(|file| (file.dev(), file.ino()) == (there.dev(), there.ino()))
 }
 
 fn is_usual(path: &Path) -> bool {
@@ -199,6 +221,8 @@ struct Server {
     listener: UnixListener,
     fleet: Arc<Fleet>,
     clients: Vec<Client>,
+    /// Rung when an answer is there that another thread has made.
+    bell: Arc<OwnedFd>,
 }
 
 struct Client {
@@ -206,26 +230,39 @@ struct Client {
     /// Process and user, for the log and the history.
     who: String,
     line: Vec<u8>,
+    /// What it has not read of its answers.
+    unread: Vec<u8>,
+    /// An answer that another thread makes.
+    awaited: Option<Receiver<Value>>,
+    /// Whether it says no more.
+    is_silent: bool,
     heard: Instant,
 }
 
 impl Server {
     fn run(&mut self, stop: &OwnedFd) {
         while !self.wait(stop) {
+            let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
             self.accept();
-            let Self { fleet, clients, .. } = self;
-            clients.retain_mut(|client| client.serve(fleet));
+            let Self {
+                fleet,
+                clients,
+                bell,
+                ..
+            } = self;
+            clients.retain_mut(|client| client.serve(fleet, bell));
         }
     }
 
-    /// Waits for somebody to say something; tells whether to stop.
+    /// Waits for somebody to say or to read something; tells whether to stop.
     fn wait(&self, stop: &OwnedFd) -> bool {
-        let clients = self.clients.iter().map(|client| client.stream.as_fd());
-        let fds = [stop.as_fd(), self.listener.as_fd()];
-        let fds = fds.into_iter().chain(clients);
-        let mut polled: Vec<_> = fds
-            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            .collect();
+        let fds = [stop.as_fd(), self.listener.as_fd(), self.bell.as_fd()];
+        let fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let clients = self.clients.iter().filter_map(|client| {
+            let flags = client.waits_for()?;
+            Some(PollFd::from_borrowed_fd(client.stream.as_fd(), flags))
+        });
+        let mut polled: Vec<_> = fds.into_iter().chain(clients).collect();
         let timeout = Timespec {
             tv_sec: SILENCE.as_secs().cast_signed(),
             tv_nsec: 0,
@@ -258,6 +295,9 @@ impl Server {
                 stream,
                 who,
                 line: Vec::new(),
+                unread: Vec::new(),
+                awaited: None,
+                is_silent: false,
                 heard: Instant::now(),
             });
         }
@@ -265,51 +305,162 @@ impl Server {
 }
 
 impl Client {
+    /// What it may do next: read its answers, then ask again. The bell is rung for one whose answer
+    /// is awaited; looked at meanwhile, one that has hung up would be ready all the time.
+    fn waits_for(&self) -> Option<PollFlags> {
+        if !self.unread.is_empty() {
+            Some(PollFlags::OUT)
+        } else if self.awaited.is_some() {
+            None
+        } else {
+            Some(PollFlags::IN)
+        }
+    }
+
     /// Returns whether the connection goes on.
-    fn serve(&mut self, fleet: &Arc<Fleet>) -> bool {
+    fn serve(&mut self, fleet: &Arc<Fleet>, bell: &Arc<OwnedFd>) -> bool {
+        loop {
+            if let Some(awaited) = &self.awaited {
+                match awaited.try_recv() {
+                    Err(TryRecvError::Empty) => return true,
+                    Err(TryRecvError::Disconnected) => return false,
+                    Ok(answer) => self.say(&answer),
+                }
+                self.awaited = None;
+            }
+            match self.write() {
+                Ok(true) => {}
+                Ok(false) => return self.heard.elapsed() < SILENCE,
+                Err(_) => return false,
+            }
+            let Some(line) = self.next_line() else {
+                if self.is_silent {
+                    return false;
+                }
+                match self.read() {
+                    Ok(true) => continue,
+                    Ok(false) => return self.heard.elapsed() < SILENCE,
+                    Err(_) => return false,
+                }
+            };
+            if !self.answer(&line, fleet, bell) {
+                return false;
+            }
+        }
+    }
+
+    /// The next request, if it is whole.
+    fn next_line(&mut self) -> Option<String> {
+        loop {
+            let end = self.line.iter().position(|&byte| byte == b'\n')?;
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            let text = String::from_utf8_lossy(&line);
+            if !text.trim().is_empty() {
+                return Some(text.trim().to_owned());
+            }
+        }
+    }
+
+    /// Reads what has come; nothing: false.
+    fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 4096];
-        let open = match self.stream.read(&mut buffer) {
-            Ok(0) => false,
+        match self.stream.read(&mut buffer) {
+            Ok(0) => {
+                self.is_silent = true;
+                // A last request need not end its line.
+                self.line.push(b'\n');
+            }
             Ok(len) => {
                 self.line.extend(&buffer[..len]);
                 self.heard = Instant::now();
-                true
+                if self.line.len() > LONGEST_LINE {
+                    return Err(io::Error::other("a request has an end"));
+                }
             }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+
+    /// Writes what there is room for; tells whether that was all.
+    fn write(&mut self) -> io::Result<bool> {
+        while !self.unread.is_empty() {
+            match self.stream.write(&self.unread) {
+                Ok(len) => {
+                    self.unread.drain(..len);
+                    self.heard = Instant::now();
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// In one piece: each takes room of its own in the socket, however short it is.
+    fn say(&mut self, answer: &Value) {
+        self.unread.extend(format!("{answer}\n").bytes());
+    }
+
+    /// Has a request done; tells whether the connection goes on.
+    fn answer(&mut self, line: &str, fleet: &Arc<Fleet>, bell: &Arc<OwnedFd>) -> bool {
+        let request = match parse(line) {
+            Ok(request) => request,
             Err(error) => {
-                return error.kind() == ErrorKind::WouldBlock && self.heard.elapsed() < SILENCE;
+                self.say(&refusal(&error));
+                return true;
             }
         };
-        if !open && !self.line.is_empty() {
-            self.line.push(b'\n');
-        }
-        while let Some(end) = self.line.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.line.drain(..=end).collect();
-            let text = String::from_utf8_lossy(&line);
-            if text.trim().is_empty() {
-                continue;
-            }
-            let done = match parse(text.trim()) {
-                Ok(request) => request.answer(&self.who, fleet, &self.stream),
-                Err(error) => Done::Answer(refusal(&error)),
+        if !request.takes_files() {
+            return match request.answer(&self.who, fleet, &self.stream) {
+                Done::Answer(reply) => {
+                    self.say(&reply);
+                    true
+                }
+                Done::TakenOver => false,
             };
-            let Done::Answer(reply) = done else {
-                return false;
-            };
-            // Who does not read is hung up on: the others must not wait for anybody.
-            // In one piece: each takes room of its own in the socket, however short it is.
-            let answer = format!("{reply}\n");
-            if self.stream.write_all(answer.as_bytes()).is_err() {
-                return false;
-            }
         }
-        open && self.line.len() <= LONGEST_LINE
+        let (sender, receiver) = channel();
+        let (fleet, bell, who) = (Arc::clone(fleet), Arc::clone(bell), self.who.clone());
+        let Ok(stream) = self.stream.try_clone() else {
+            return false;
+        };
+        let thread = thread::Builder::new().name("reload".into());
+        let thread = thread.spawn(move || {
+            if let Done::Answer(reply) = request.answer(&who, &fleet, &stream) {
+                // It may have left.
+                let _ = sender.send(reply);
+            }
+            let _ = rustix::io::write(&*bell, &1_u64.to_ne_bytes());
+        });
+        match thread {
+            Ok(_) => self.awaited = Some(receiver),
+            Err(error) => self.say(&refusal(&error)),
+        }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::CONTROL;
+    use super::{CONTROL, make_way};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
     use std::path::Path;
+
+    /// Its process lives: it has bound the socket, and listens in a moment.
+    #[test]
+    fn a_socket_that_does_not_listen_yet_is_not_dead() {
+        let path = std::env::temp_dir().join(format!("sojourn-bound-{}", std::process::id()));
+        let early = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
+        let address = SocketAddrUnix::new(&path).expect("a short path");
+        bind(&early, &address).expect("nothing stands there");
+        let refused = make_way(&path).expect_err("somebody has it");
+        assert!(refused.to_string().contains("another process"), "{refused}");
+        drop(early);
+        make_way(&path).expect("it is dead now");
+        assert!(!path.exists());
+    }
 
     /// Claims, the unit and the example of a bridge's file say the same place.
     #[test]

@@ -27,6 +27,10 @@ use std::time::{Duration, SystemTime};
 /// Running bridges.
 pub struct Fleet {
     members: Mutex<Vec<Member>>,
+    /// Held by whoever has them follow their file.
+    pub(crate) reloads: Mutex<()>,
+    /// Whether they were asked to end.
+    pub(crate) stops: AtomicBool,
     /// What they follow, if it is a file.
     pub(crate) file: Option<PathBuf>,
     /// What is around them.
@@ -326,6 +330,8 @@ impl Fleet {
         }
         let fleet = Self {
             members: Mutex::default(),
+            reloads: Mutex::default(),
+            stops: AtomicBool::new(false),
             file,
             around,
             log,
@@ -401,7 +407,10 @@ impl Fleet {
     /// Asks all bridges to end: what they hold is sent.
     pub fn stop(&self) {
         self.notify.stopping();
-        self.members().iter().for_each(Member::stop);
+        let members = self.members();
+        // A reload that has read its files looks at this under the same lock.
+        self.stops.store(true, Ordering::Relaxed);
+        members.iter().for_each(Member::stop);
     }
 
     /// Waits until the last bridge has ended. Bridges that end one by one without being asked to

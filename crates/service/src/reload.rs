@@ -13,6 +13,8 @@ use sojourn_bridge::{BridgeError, RemoteError};
 use sojourn_text::Problems;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,9 @@ pub enum ReloadError {
     /// A file that a pair is to be captured to cannot be written.
     #[error("pair {0}: pcap: {1}: {2}; nothing was changed")]
     Pcap(String, PathBuf, #[source] io::Error),
+    /// The process ends.
+    #[error("the bridge ends; nothing was changed")]
+    Stops,
     /// Some of them did not do it.
     #[error("{}", .0.join("; "))]
     Partly(Vec<String>),
@@ -79,15 +84,25 @@ impl Fleet {
 
     fn follow_file(&self, dry_run: bool) -> Result<Vec<String>, ReloadError> {
         let path = self.file.as_deref().ok_or(ReloadError::NoFile)?;
+        // One at a time. Files are read and opened while the list of pairs is free: who asks, or
+        // stops, does not wait for a disk.
+        let one = self.reloads.lock();
+        let _one = one.unwrap_or_else(PoisonError::into_inner);
         let wanted = self.read(path)?;
-        let mut members = self.members();
-        let steps = plan(&members, wanted)?;
-        let told = steps.iter().filter_map(|step| step.show(&members));
-        let told = told.collect();
+        let steps = plan(&self.members(), wanted)?;
+        let told = {
+            let members = self.members();
+            let told = steps.iter().filter_map(|step| step.show(&members));
+            told.collect()
+        };
         if dry_run {
             return Ok(told);
         }
-        let (opened, recordings) = self.prepare(&members, &steps)?;
+        let (opened, recordings) = self.prepare(&steps)?;
+        let mut members = self.members();
+        if self.stops.load(Ordering::Relaxed) {
+            return Err(ReloadError::Stops);
+        }
         let failed = self.follow(&mut members, &steps, (opened, recordings));
         drop(members);
         if failed.is_empty() {
@@ -99,7 +114,7 @@ impl Fleet {
 
     /// Looks whether what runs can become what is wanted, and opens what there is to open: new
     /// pairs, and files of captures by the numbers of members.
-    fn prepare(&self, members: &[Member], steps: &[Step]) -> Result<ToBegin, ReloadError> {
+    fn prepare(&self, steps: &[Step]) -> Result<ToBegin, ReloadError> {
         let mut opened = Vec::new();
         let mut recordings = Vec::new();
         for step in steps {
@@ -108,7 +123,8 @@ impl Fleet {
                     let open = self.open(pair.clone());
                     opened.push(open.map_err(|error| self.cannot_open(&pair.name, error))?);
                 }
-                Step::Change(index, pair, _) if members[*index].pair().pcap != pair.pcap => {
+                // Nobody but a reload changes the list, or what is captured to files.
+                Step::Change(index, pair, _) if self.members()[*index].pair().pcap != pair.pcap => {
                     let Some(pcap) = pair.pcap.clone() else {
                         continue;
                     };

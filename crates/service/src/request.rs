@@ -80,6 +80,11 @@ enum Refused {
 }
 
 impl Request {
+    /// Whether it takes files, which may take their time.
+    pub(crate) const fn takes_files(&self) -> bool {
+        matches!(self, Self::Reload { .. })
+    }
+
     /// Has it done for somebody at the other end of `stream`, and says what came of it.
     pub(crate) fn answer(self, by: &str, fleet: &Arc<Fleet>, stream: &UnixStream) -> Done {
         let done = self.carry_out(by, fleet, stream);

@@ -27,7 +27,8 @@ pub(super) struct CircuitsArgs {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
-    /// What they are ordered by, in both directions together and the most first
+    /// What circuits are ordered by, in both directions together and the most first; sites are then
+    /// left out unless they are named
     #[arg(long, value_enum, default_value = "file")]
     order: Order,
 
@@ -116,6 +117,8 @@ impl CircuitsArgs {
         let is_named = |it: &Value| self.names.iter().any(|name| it["name"] == **name);
         circuits.retain(|it| self.names.is_empty() || is_named(it));
         if let Some(field) = self.order.field() {
+            // A site has what all its circuits have together, and would always be first.
+            circuits.retain(|it| it["kind"] != "site" || is_named(it));
             let both = |it: &Value| -> f64 {
                 ["up", "down"]
                     .map(|way| it[way][field].as_f64().unwrap_or(0.0))

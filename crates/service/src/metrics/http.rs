@@ -1,18 +1,18 @@
 //! A server for one page: `GET /metrics`, and nothing else of HTTP.
 //!
-//! A connection has a thread, a deadline and one request; there are few at a time, and one more is
-//! hung up on. RFC 9112 is followed as far as Prometheus and curl go: a request line, headers up to
-//! an empty line, an answer with its length, and the end of the connection.
+//! A connection has a thread, a deadline and one request. There are few at a time, and one more
+//! takes the place of the oldest: first of those that have not asked yet, so that clients that say
+//! nothing keep nobody out. RFC 9112 is followed as far as Prometheus and curl go: a request line,
+//! headers up to an empty line, an answer with its length, and the end of the connection.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Most connections at a time.
-const CLIENTS: usize = 8;
+const CLIENTS: usize = 32;
 /// Longest request.
 const LONGEST: usize = 16 << 10;
 /// How long a client may take to ask, and as long again to read.
@@ -102,17 +102,17 @@ pub(super) fn serve(
     listener: &TcpListener,
     page: &Arc<dyn Fn(&Request) -> Response + Send + Sync>,
 ) -> ! {
-    let busy = Arc::new(AtomicUsize::new(0));
+    let clients = Arc::new(Clients::default());
     loop {
         let Ok((mut stream, _)) = listener.accept() else {
             // Too many open files, most likely: it does not pass at once.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if busy.load(Ordering::Relaxed) >= CLIENTS {
+        let Ok(turn) = Turn::take(&clients, &stream) else {
             continue;
-        }
-        let (page, turn) = (Arc::clone(page), Turn::take(&busy));
+        };
+        let page = Arc::clone(page);
         let client = thread::Builder::new().name("scrape".into());
         let client = client.spawn(move || {
             let wrong = || Response {
@@ -122,6 +122,7 @@ pub(super) fn serve(
             };
             // A client that goes away has its answer, or wants none.
             let _ = read(&mut stream).and_then(|request| {
+                turn.has_asked();
                 let response = request.map_or_else(wrong, |request| page(&request));
                 answer(&mut stream, &response)
             });
@@ -132,25 +133,86 @@ pub(super) fn serve(
     }
 }
 
-/// One of the connections at a time.
-struct Turn(Arc<AtomicUsize>);
+/// A connection, by its number, and whether it has asked.
+type Known = (u64, bool, TcpStream);
+
+/// Those that there are, and how many there have been.
+#[derive(Default)]
+struct Clients(Mutex<(u64, Vec<Known>)>);
+
+impl Clients {
+    fn known(&self) -> MutexGuard<'_, (u64, Vec<Known>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of the connections.
+struct Turn {
+    clients: Arc<Clients>,
+    number: u64,
+}
 
 impl Turn {
-    fn take(busy: &Arc<AtomicUsize>) -> Self {
-        busy.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(busy))
+    /// Hangs up on another one if there are too many.
+    fn take(clients: &Arc<Clients>, stream: &TcpStream) -> io::Result<Self> {
+        let stream = stream.try_clone()?;
+        let mut known = clients.known();
+        let (count, all) = &mut *known;
+        if all.len() >= CLIENTS {
+            let oldest = (0..all.len()).min_by_key(|&at| (all[at].1, all[at].0));
+            if let Some(at) = oldest {
+                let _ = all.swap_remove(at).2.shutdown(Shutdown::Both);
+            }
+        }
+        *count += 1;
+        all.push((*count, false, stream));
+        Ok(Self {
+            clients: Arc::clone(clients),
+            number: *count,
+        })
+    }
+
+    fn has_asked(&self) {
+        let mut known = self.clients.known();
+        if let Some(own) = known.1.iter_mut().find(|it| it.0 == self.number) {
+            own.1 = true;
+        }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.clients.known().1.retain(|it| it.0 != self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However many connect and say nothing, who asks is answered.
+    #[test]
+    fn silent_clients_keep_nobody_out() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = listener.local_addr().expect("it has one");
+        thread::spawn(move || {
+            let page = |_: &Request| Response {
+                status: "200 OK",
+                content_type: "text/plain",
+                body: "here".into(),
+            };
+            serve(&listener, &(Arc::new(page) as _))
+        });
+        let connect = || TcpStream::connect(address).expect("it listens");
+        let _silent: Vec<_> = (0..2 * CLIENTS).map(|_| connect()).collect();
+        let mut client = connect();
+        client
+            .write_all(b"GET / HTTP/1.1\r\n\r\n")
+            .expect("it is sent");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.ends_with("here"), "{answer}");
+    }
 
     fn parse(text: &str) -> Option<(String, String, String)> {
         let request = Request::parse(text.as_bytes())?;
