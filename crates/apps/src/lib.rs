@@ -35,7 +35,7 @@ mod web;
 mod wishes;
 
 pub use bulk::Bulk;
-pub use cbr::Cbr;
+pub use cbr::{Cbr, Gaps};
 pub use dash::Dash;
 pub use file::File;
 pub use game::Game;

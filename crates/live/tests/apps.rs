@@ -6,7 +6,7 @@ mod common;
 use common::cells::{cell, flow, only, run, tcp};
 use common::{available, measured};
 use sojourn_apps::dash::{Manifest, Outage, Rule, Viewing};
-use sojourn_apps::{Dash, Game, Metric, Telemetry, Video, Voip, Web};
+use sojourn_apps::{Cbr, Dash, Game, Gaps, Metric, Telemetry, Video, Voip, Web};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Amount, Distribution, Flow, FlowResult, Transport};
 use std::sync::Arc;
@@ -157,6 +157,48 @@ fn a_player_recovers_from_a_server_that_was_away() {
             // Two chunks a second before and after.
             let chunks = spread(dash, Metric::RequestedKbps).count;
             assert!((9..=18).contains(&chunks), "{chunks}");
+        },
+    );
+}
+
+/// Packets of a tenth of a second: 100 each when they are even, with a standard deviation of 10 as
+/// a Poisson process. The rate is the same.
+#[test]
+fn gaps_of_cbr_vary_over_sockets_too() {
+    if !available() {
+        return;
+    }
+    let stream = |name: &str, gaps| {
+        let cbr = Cbr {
+            size: 200,
+            interval: Span::from_millis(1),
+            gaps,
+        };
+        flow(name, Transport::Udp, cbr)
+    };
+    let flows = vec![
+        stream("even", Gaps::Even),
+        stream("jittered", Gaps::Jittered(Span::from_micros(900))),
+        stream("poisson", Gaps::Poisson),
+    ];
+    let cell = cell(9000, flows);
+    measured(
+        || run(&cell),
+        |result| {
+            let deviation = |flow: &FlowResult| {
+                let points = flow.series[0]
+                    .points
+                    .iter()
+                    .filter(|p| p.t > 3.5 && p.t < 8.5);
+                let packets: Vec<f64> = points.map(|p| p.value / 16_000.0).collect();
+                let mean = packets.iter().sum::<f64>() / packets.len() as f64;
+                let squares = packets.iter().map(|p| (p - mean) * (p - mean)).sum::<f64>();
+                assert!((95.0..105.0).contains(&mean), "{mean}");
+                (squares / packets.len() as f64).sqrt()
+            };
+            let [even, jittered, poisson] = [0, 1, 2].map(|n| deviation(&result.flows[n].1));
+            assert!(even < 4.0 && jittered < 4.0, "{even} {jittered}");
+            assert!((6.0..15.0).contains(&poisson), "{poisson}");
         },
     );
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::cells::{cell, flow, only, run, tcp};
 use common::{available, measured};
-use sojourn_apps::{Bulk, Cbr, File, Ping};
+use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping};
 use sojourn_live::Live;
 use sojourn_qdisc::{Spec, Value};
 use sojourn_tcp::{Algorithm, Config, DelayedAck};
@@ -53,6 +53,7 @@ fn datagrams_cross_an_idle_link_without_loss_or_delay() {
         Cbr {
             size: 200,
             interval,
+            gaps: Gaps::Even,
         },
     );
     (back.from, back.to) = (1, 0);
@@ -106,6 +107,7 @@ fn a_file_completes_and_a_small_stream_delivers_its_messages() {
         Cbr {
             size: 100,
             interval,
+            gaps: Gaps::Even,
         },
     );
     let mut cell = cell(2000, vec![file, small]);
@@ -157,6 +159,7 @@ fn a_link_changes_its_queue_and_its_rate() {
     let flood = Cbr {
         size: 1472,
         interval: Span::from_millis(1),
+        gaps: Gaps::Even,
     };
     let mut cell = cell(3000, vec![flow("flood", Transport::Udp, flood)]);
     cell.warmup = Span::ZERO;
@@ -203,6 +206,7 @@ fn a_line_changes_its_delay_and_its_loss() {
     let load = Cbr {
         size: 200,
         interval: Span::from_millis(1),
+        gaps: Gaps::Even,
     };
     let mut cell = cell(4000, vec![flow("load", Transport::Udp, load)]);
     cell.warmup = Span::from_millis(2100);
@@ -235,6 +239,7 @@ fn a_line_loses_in_bursts_and_copies() {
     let load = Cbr {
         size: 200,
         interval: Span::from_millis(1),
+        gaps: Gaps::Even,
     };
     let probe = Ping {
         size: 64,
@@ -339,6 +344,7 @@ fn hosts_of_one_side_have_addresses_and_flows_their_dscp() {
     let flood = Cbr {
         size: 1000,
         interval: Span::from_millis(2),
+        gaps: Gaps::Even,
     };
     let one = |name: &str, host| Flow {
         hosts: [host, 0],

@@ -10,11 +10,11 @@ use crate::videos::Videos;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sojourn_apps::dash::{BOLA_LEAST, Outage, Rule, Viewing};
 use sojourn_apps::{
-    Bulk, Cbr, Dash, Datagram, File, Game, Kind, Message, Model, OnOff, Ping, Spec, Steps,
+    Bulk, Cbr, Dash, Datagram, File, Game, Gaps, Kind, Message, Model, OnOff, Ping, Spec, Steps,
     Telemetry, Video, Voip, Web,
 };
 use sojourn_text::{table, words};
-use sojourn_units::Span;
+use sojourn_units::{Span, show_span};
 use std::borrow::Cow;
 
 /// The table that is looked at, with what its meaning needs of the file around it.
@@ -197,6 +197,12 @@ app! {
         interval: Option<Duration>,
         /// Payload rate. Either this or `interval`.
         rate: Option<Speed>,
+        /// Each message goes up to this much after its time, uniformly; at most the time between
+        /// messages. Default 0.
+        jitter: Option<Duration>,
+        /// Whether the times between messages are exponential, with the given one as their mean: a
+        /// Poisson process. Default false.
+        poisson: Option<bool>,
     }
     |table, place| {
         let size = place.payload("size", table.size)?;
@@ -208,7 +214,20 @@ app! {
             }
             (None, None) => return place.complain("", "missing key `interval` (or `rate`)"),
         };
-        Some(Cbr { size, interval })
+        let jitter = table.jitter.map_or(Span::ZERO, |jitter| jitter.0);
+        if jitter > interval {
+            let message = format!("must not be above the {} between messages", show_span(interval));
+            return place.complain("jitter", message);
+        }
+        let gaps = match (table.poisson.unwrap_or(false), jitter.is_zero()) {
+            (false, true) => Gaps::Even,
+            (false, false) => Gaps::Jittered(jitter),
+            (true, true) => Gaps::Poisson,
+            (true, false) => {
+                return place.complain("jitter", "cbr has either `jitter` or `poisson`");
+            }
+        };
+        Some(Cbr { size, interval, gaps })
     }
 }
 

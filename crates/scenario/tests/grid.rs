@@ -3,7 +3,7 @@
 mod common;
 
 use common::{GOOD, changed, parse};
-use sojourn_apps::{Bulk, Cbr, Ping};
+use sojourn_apps::{Bulk, Cbr, Gaps, Ping};
 use sojourn_scenario::{Options, Scenario};
 use sojourn_tcp::{Algorithm, DelayedAck, VegasConfig};
 use sojourn_units::{Rate, Span, Time};
@@ -147,7 +147,8 @@ fn arguments_may_be_toml_or_bare() {
         cells[0].flows[1].app,
         Cbr {
             size: 100,
-            interval
+            interval,
+            gaps: Gaps::Even,
         }
         .into()
     );

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::{Bulk, Cbr, File};
+use sojourn_apps::{Bulk, Cbr, File, Gaps};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_tcp::Config;
 use sojourn_units::Time;
@@ -146,6 +146,7 @@ fn windows_are_recorded_while_nothing_is_acknowledged() {
     let seldom = Cbr {
         size: 1000,
         interval: ms(1000),
+        gaps: Gaps::Even,
     };
     let mut small = tcp("small", File { size: 10_000 }, ms(40), Config::default());
     small.start = at(500);

@@ -4,7 +4,7 @@ mod common;
 
 use common::radio::{NS2, chain, network, steps};
 use common::{flow_of, run};
-use sojourn_apps::{Bulk, Cbr};
+use sojourn_apps::{Bulk, Cbr, Gaps};
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
 use sojourn_world::Transport;
@@ -193,6 +193,7 @@ fn rows_of_32(rows: usize) -> RunResult {
             Cbr {
                 size: 200,
                 interval: Span::from_millis(50),
+                gaps: Gaps::Even,
             },
         )
     };

@@ -5,7 +5,7 @@ mod common;
 
 use common::radio::{network, row};
 use proptest::prelude::*;
-use sojourn_apps::{Bulk, Cbr, File, Ping, Spec as AppSpec, Steps};
+use sojourn_apps::{Bulk, Cbr, File, Gaps, Ping, Spec as AppSpec, Steps};
 use sojourn_qdisc::{Report, Value};
 use sojourn_sim::Sim;
 use sojourn_tcp::Config;
@@ -93,8 +93,11 @@ fn routing() -> impl Strategy<Value = Routing> {
 fn app() -> impl Strategy<Value = (AppSpec, bool)> {
     let interval = (2..60_u64).prop_map(Span::from_millis);
     let datagrams = prop_oneof![
-        (20..1472_u16, interval.clone())
-            .prop_map(|(size, interval)| AppSpec::from(Cbr { size, interval })),
+        (20..1472_u16, interval.clone()).prop_map(|(size, interval)| AppSpec::from(Cbr {
+            size,
+            interval,
+            gaps: Gaps::Even
+        })),
         (40..600_u16, interval).prop_map(|(size, interval)| Ping { size, interval }.into()),
         (200..1200_u16, 1..40_u64).prop_map(|(size, rate)| {
             let rate = Rate::from_bps(rate * 100_000);

@@ -5,7 +5,7 @@ mod common;
 
 use common::radio::{NS2, chain, network, row, steps};
 use common::{flow_of, run};
-use sojourn_apps::{Bulk, Cbr, Spec};
+use sojourn_apps::{Bulk, Cbr, Gaps, Spec};
 use sojourn_tcp::{Config, DelayedAck, Ns2Agent};
 use sojourn_units::{Rate, Span};
 use sojourn_world::{Cell, Flow, FlowResult, Profile, RunResult, Transport};
@@ -352,6 +352,7 @@ fn voice_queues_at_both_ends_as_in_ns2() {
             Cbr {
                 size: 218,
                 interval: Span::from_millis(50),
+                gaps: Gaps::Even,
             },
         )
     };
@@ -458,6 +459,7 @@ fn discovery_takes_as_long_as_in_ns2() {
             let probe = Cbr {
                 size: 512,
                 interval: Span::from_millis(50),
+                gaps: Gaps::Even,
             };
             let flow = Flow {
                 from: 0,

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use sojourn_apps::{Bulk, Cbr, Voip};
+use sojourn_apps::{Bulk, Cbr, Gaps, Voip};
 use sojourn_tcp::{Config, DelayedAck};
 use sojourn_world::{Cell, Flow};
 
@@ -85,6 +85,7 @@ fn a_message_and_its_ack_are_a_pair() {
         let app = Cbr {
             size: 100,
             interval: ms(100),
+            gaps: Gaps::Even,
         };
         let flows = vec![tcp("telemetry", app, ms(30), config)];
         let (up, down) = (hop("up", mbit(8.0)), hop("down", mbit(8.0)));

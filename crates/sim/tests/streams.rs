@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use proptest::prelude::*;
-use sojourn_apps::{Bulk, Cbr, File};
+use sojourn_apps::{Bulk, Cbr, File, Gaps};
 use sojourn_tcp::{Algorithm, Config, DelayedAck, SlowStart};
 use sojourn_units::Time;
 use sojourn_world::{Cell, LineRate, Reorder};
@@ -169,6 +169,7 @@ fn storm(seed: u64, loss: f64, jitter: u64, limit: u32, sack: bool) -> Cell {
             Cbr {
                 size: 100,
                 interval: ms(8),
+                gaps: Gaps::Even,
             },
             ms(30),
             config,

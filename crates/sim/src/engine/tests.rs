@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::build;
-use sojourn_apps::{Bulk, Cbr, Ping, Spec as AppSpec};
+use sojourn_apps::{Bulk, Cbr, Gaps, Ping, Spec as AppSpec};
 use sojourn_tcp::Config;
 use sojourn_world::{Change, Flow, Line, LineRate, Network, Transport as Carrier};
 use std::ops::ControlFlow;
@@ -77,6 +77,7 @@ fn cell(seed: u64) -> Cell {
             Cbr {
                 size: 500,
                 interval,
+                gaps: Gaps::Even,
             }
             .into(),
         ),
@@ -155,6 +156,7 @@ fn a_queue_that_would_fill_the_memory_ends_the_run() {
         flow.app = AppSpec::Cbr(Cbr {
             size: 1200,
             interval: Span::from_micros(100),
+            gaps: Gaps::Even,
         });
     }
     let mut engine = build::engine(&cell, &mut ()).expect("the cell can be run");

@@ -3,7 +3,7 @@
 
 pub(crate) mod radio;
 
-use sojourn_apps::{Cbr, Ping, Spec as AppSpec};
+use sojourn_apps::{Cbr, Gaps, Ping, Spec as AppSpec};
 use sojourn_qdisc::Spec as QdiscSpec;
 use sojourn_sim::Sim;
 use sojourn_tcp::Config;
@@ -68,6 +68,7 @@ pub(crate) fn cbr(name: &str, len: u16, interval: Span, rtt: Span) -> Flow {
         Cbr {
             size: len - 28,
             interval,
+            gaps: Gaps::Even,
         },
         Transport::Udp,
         rtt,
