@@ -4,9 +4,10 @@
 //! Source: IEEE 802.11-2007 clause 9.2 (backoff and its freezing, ACK, CTS, retries, EIFS); ns-2.35
 //! where [`Rules::Ns2`] says so.
 
+use crate::errors::Errors;
 use crate::phy::Neighbour;
 use crate::profile::{ACK, Profile, RTS, Rules};
-use crate::station::{Answer, Hearing, Phase, Spaces, Station};
+use crate::station::{Answer, Hearing, Parts, Phase, Spaces, Station};
 use crate::timers::Timers;
 use crate::upper::{FrameKind, Outgoing, Taken, Upper};
 use alloc::vec::Vec;
@@ -21,6 +22,10 @@ pub(crate) struct Access<P> {
     /// Airtime of an ACK, which is that of a CTS.
     pub(crate) ack: Span,
     pub(crate) rts: Span,
+    /// Length of the header: of data to one station, of data to all, of everything else.
+    headers: [Span; 3],
+    /// Of the same, errors in the header and after it.
+    pub(crate) errors: [[Errors; 2]; 3],
     /// Bytes of the last data frame, whether it was to all, and its airtime.
     aired: (u32, bool, Span),
     /// How long a station waits for an answer after its own frame.
@@ -52,7 +57,8 @@ impl<P: Copy> Access<P> {
         stations: usize,
         mut dice: impl FnMut(usize) -> Stream,
     ) -> Self {
-        let ack = profile.airtime(ACK, profile.basic_rate);
+        let ack = profile.airtime(ACK, profile.answer_rate);
+        let rates = [profile.data_rate, profile.basic_rate, profile.answer_rate];
         let patience = match profile.rules {
             Rules::Ns2 => profile.sifs + ack + NS2_PROPAGATION * 2,
             // aSIFSTime + aSlotTime + aPHY-RX-START-Delay; a frame heard by then is waited for.
@@ -65,7 +71,9 @@ impl<P: Copy> Access<P> {
                 eifs: profile.eifs(),
             },
             ack,
-            rts: profile.airtime(RTS, profile.basic_rate),
+            rts: profile.airtime(RTS, profile.answer_rate),
+            headers: rates.map(|rate| profile.header_at(rate).0),
+            errors: rates.map(|rate| [profile.header_at(rate).1, rate].map(Errors::of)),
             aired: (0, true, profile.airtime(0, profile.basic_rate)),
             patience,
             stations: (0..stations).map(station).collect(),
@@ -120,6 +128,18 @@ impl<P: Copy> Access<P> {
         own.resume(now, &self.spaces);
     }
 
+    /// The parts of a frame that begins at `now`.
+    #[inline]
+    pub(crate) fn parts(&self, kind: FrameKind, to: Option<u32>, now: Time) -> Parts {
+        let rate = match (kind, to) {
+            (FrameKind::Data, Some(_)) => 0,
+            (FrameKind::Data, None) => 1,
+            _ => 2,
+        };
+        let payload_from = now + self.headers[rate];
+        Parts { rate, payload_from }
+    }
+
     pub(crate) fn needs_rts(&self, bytes: u32) -> bool {
         self.profile.rts_above.is_some_and(|above| bytes > above)
     }
@@ -160,7 +180,10 @@ impl<P: Copy> Access<P> {
         upper: &mut impl Upper<Packet = P>,
     ) {
         let at = ending.now + neighbour.delay;
-        let other = &self.stations[neighbour.station as usize];
+        let other = &mut self.stations[neighbour.station as usize];
+        if self.profile.capture.is_none() {
+            other.judge(&self.errors, ending.now);
+        }
         let comes_through = other.frame == ending.frame
             && other.hearing == Hearing::Clear
             && !other.is_sending_at(at);
@@ -184,6 +207,14 @@ impl<P: Copy> Access<P> {
         let station = neighbour.station;
         let is_meant = to == Some(station);
         let other = &mut self.stations[station as usize];
+        let at = now + neighbour.delay;
+        if self.profile.capture.is_none() {
+            other.judge(&self.errors, now);
+            other.heard.retain(|(frame, _)| *frame != ending.frame);
+            if other.frame != ending.frame {
+                return self.left_unreceived(ending, station, at, upper);
+            }
+        }
         if other.frame != ending.frame {
             // Another frame goes on here, or went over this one.
             if is_meant && ending.kind == FrameKind::Data {
@@ -191,7 +222,6 @@ impl<P: Copy> Access<P> {
             }
             return;
         }
-        let at = now + neighbour.delay;
         (other.frame, other.heard_until) = (0, at);
         if other.is_sending_at(at) {
             return;
@@ -225,6 +255,28 @@ impl<P: Copy> Access<P> {
         let other = &mut self.stations[station as usize];
         if other.resume(now, &self.spaces) || is_meant {
             self.timers.set(station, other.due(self.profile.slot));
+        }
+    }
+
+    /// By SINR: a frame ends at a station that did not receive it but heard its energy.
+    fn left_unreceived(
+        &mut self,
+        ending: &Ending,
+        station: u32,
+        at: Time,
+        upper: &mut impl Upper<Packet = P>,
+    ) {
+        let other = &mut self.stations[station as usize];
+        if !other.hears() {
+            other.heard_until = at;
+        }
+        let is_sending = other.is_sending_at(at);
+        if !is_sending && other.resume(ending.now, &self.spaces) {
+            let due = other.due(self.profile.slot);
+            self.timers.set(station, due);
+        }
+        if !is_sending && ending.to == Some(station) && ending.kind == FrameKind::Data {
+            self.collided(ending.from, ending.now, upper);
         }
     }
 

@@ -15,10 +15,14 @@
 use crate::access::{Access, Ending};
 use crate::phy::{Neighbour, Neighbours, Place};
 use crate::profile::{Profile, Rules};
-use crate::station::{Answer, Counts, Hearing, Phase, Station};
+use crate::station::{Answer, Counts, Hearing, Parts, Phase, Station};
 use crate::upper::{FrameKind, Upper};
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
+
+/// Least SINR of a preamble that is detected, as a factor of power: 4 dB, the default of ns-3's
+/// `ThresholdPreambleDetectionModel`.
+const PREAMBLE: f64 = 2.511_886;
 
 /// A medium with its stations.
 #[derive(Debug)]
@@ -30,10 +34,15 @@ pub struct Air<P> {
 }
 
 impl<P: Copy> Air<P> {
-    /// Stations at these places; `dice` makes the stream of each.
-    pub fn new(profile: Profile, places: &[Place], dice: impl FnMut(usize) -> Stream) -> Self {
+    /// Stations at these places, which send with so much power over the profile's
+    /// ([`Neighbours::new`]); `dice` makes the stream of each.
+    pub fn new(
+        profile: Profile,
+        (places, powers): (&[Place], &[f64]),
+        dice: impl FnMut(usize) -> Stream,
+    ) -> Self {
         Self {
-            neighbours: Neighbours::new(&profile, places),
+            neighbours: Neighbours::new(&profile, places, powers),
             access: Access::new(profile, places.len(), dice),
             frames: 0,
         }
@@ -54,17 +63,21 @@ impl<P: Copy> Air<P> {
         self.access.stations[station as usize].counts
     }
 
+    /// The packets that stations have taken and no addressee has got yet.
+    pub fn held(&self) -> impl Iterator<Item = &P> {
+        let stations = self.access.stations.iter();
+        let taken = stations.filter(|station| !station.delivered);
+        taken.filter_map(|station| station.packet.as_ref().map(|packet| &packet.packet))
+    }
+
     /// Puts a station elsewhere. A frame under way between it and one that is out of hearing then
     /// is lost, and its time passes there all the same.
     pub fn put(&mut self, station: u32, place: Place) {
-        let before = self.neighbours.of(station).to_vec();
+        let before = self.neighbours.links(station);
         self.neighbours.put(&self.access.profile, station, place);
-        for other in before.into_iter().map(|neighbour| neighbour.station) {
-            let mut near = self.neighbours.of(station).iter();
-            if near.all(|neighbour| neighbour.station != other) {
-                self.part(station, other);
-                self.part(other, station);
-            }
+        let after = self.neighbours.links(station);
+        for (from, to) in before.into_iter().filter(|link| !after.contains(link)) {
+            self.part(from, to);
         }
     }
 
@@ -73,8 +86,11 @@ impl<P: Copy> Air<P> {
         let sender = &self.access.stations[from as usize];
         let (is_sending, frame) = (matches!(sender.phase, Phase::Sending(_)), sender.own);
         let other = &mut self.access.stations[to as usize];
-        if is_sending && other.frame == frame {
-            other.frame = 0;
+        if is_sending && (other.frame == frame || other.heard.iter().any(|(f, _)| *f == frame)) {
+            other.heard.retain(|(heard, _)| *heard != frame);
+            if other.frame == frame {
+                other.frame = 0;
+            }
             // From the time on at which the frame ends, which is to come.
             other.resume(Time::ZERO, &self.access.spaces);
             self.access.arm(to);
@@ -203,15 +219,27 @@ impl<P: Copy> Air<P> {
         own.phase = Phase::Sending(kind);
         (own.own, own.own_until, own.to, own.reserves) = (frame, now + airtime, to, reserves);
         own.counts.airtime += airtime;
-        if own.frame != 0 && own.hearing == Hearing::Clear {
+        let by_sinr = access.profile.capture.is_none();
+        if by_sinr {
+            // It breaks its reception off.
+            own.frame = 0;
+        } else if own.frame != 0 && own.hearing == Hearing::Clear {
             // What it hears while it sends is lost.
             own.hearing = Hearing::Garbled;
         }
         upper.sent(&own.sent(station, kind, now, airtime));
+        let parts = access.parts(kind, to, now);
         for neighbour in self.neighbours.of(station) {
             let other = &mut access.stations[neighbour.station as usize];
             let times = (now, airtime);
             let eifs = access.spaces.eifs;
+            if by_sinr {
+                other.judge(&access.errors, now);
+                if begin_among(other, frame, neighbour, times, parts, slot) {
+                    access.timers.set(neighbour.station, other.due(slot));
+                }
+                continue;
+            }
             if begin(other, frame, neighbour, times, &access.profile, eifs) {
                 access.timers.set(neighbour.station, other.due(slot));
             }
@@ -268,6 +296,33 @@ impl<P: Copy> Air<P> {
     }
 }
 
+/// By SINR: a frame begins at a station that hears it among others, and has been judged up to now.
+/// Returns whether its backoff stops for that.
+///
+/// The station receives it if it receives none yet and its preamble stands out
+/// ([`PREAMBLE`]); it stays with a frame to its end, as ns-3's does.
+#[inline]
+fn begin_among<P>(
+    station: &mut Station<P>,
+    frame: u64,
+    neighbour: &Neighbour,
+    (now, airtime): (Time, Span),
+    parts: Parts,
+    slot: Span,
+) -> bool {
+    let start = now + neighbour.delay;
+    let halts = !station.hears() && station.halt(start, slot);
+    let stands_out = neighbour.power >= PREAMBLE * station.interference(frame);
+    station.heard.push((frame, neighbour.power));
+    let receives = station.frame == 0 && neighbour.decodes && stands_out;
+    if receives && !station.is_sending_at(start) {
+        (station.frame, station.hearing) = (frame, Hearing::Clear);
+        (station.power, station.heard_until) = (neighbour.power, start + airtime);
+        (station.parts, station.judged) = (parts, now);
+    }
+    halts
+}
+
 /// A frame begins at a station that hears it. Returns whether its backoff stops for that.
 #[inline]
 fn begin<P>(
@@ -292,7 +347,7 @@ fn begin<P>(
         station.power = neighbour.power;
         return halts;
     }
-    if station.power >= profile.capture * neighbour.power {
+    if station.power >= profile.capture.unwrap_or_default() * neighbour.power {
         if profile.rules == Rules::Ns2 {
             station.reserved = station.reserved.max(end + eifs);
         }

@@ -19,6 +19,7 @@ mod air;
 mod aodv;
 mod arp;
 mod by_node;
+mod errors;
 mod phy;
 mod profile;
 mod station;

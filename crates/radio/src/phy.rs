@@ -29,7 +29,7 @@ pub struct Neighbour {
     pub station: u32,
     /// Whether it can receive frames; else it only hears that there is one.
     pub decodes: bool,
-    /// Received over sent power.
+    /// Received power over the profile's sent power.
     pub power: f64,
     /// Time from one to the other.
     pub delay: Span,
@@ -39,6 +39,8 @@ pub struct Neighbour {
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     places: Vec<Place>,
+    /// Sent power over the profile's, by station.
+    powers: Vec<f64>,
     lists: Vec<Vec<Neighbour>>,
     /// Stations by the square of the plane in which they are; a side is the hearing distance.
     squares: BTreeMap<(i64, i64), Vec<u32>>,
@@ -49,14 +51,18 @@ pub struct Neighbours {
 const HAIR: f64 = 0.9999;
 
 impl Neighbours {
-    /// Of stations at these places.
-    pub fn new(profile: &Profile, places: &[Place]) -> Self {
+    /// Of stations at these places, which send with so much power over the profile's; those beyond
+    /// the end of that list with the profile's.
+    pub fn new(profile: &Profile, places: &[Place], powers: &[f64]) -> Self {
+        let power = |station| powers.get(station).copied().unwrap_or(1.0);
+        let most = powers.iter().copied().fold(1.0, f64::max);
         let mut this = Self {
             places: places.to_vec(),
+            powers: (0..places.len()).map(power).collect(),
             lists: Vec::new(),
             squares: BTreeMap::new(),
-            // Squares of no size would be too many.
-            side: profile.sense.max(1.0) * 1.001,
+            // Squares of no size would be too many. Power falls with the square at least.
+            side: profile.sense.max(1.0) * 1.001 * libm::sqrt(most),
         };
         for (station, place) in places.iter().enumerate() {
             let square = this.square(*place);
@@ -81,10 +87,9 @@ impl Neighbours {
 
     /// Puts a station elsewhere. Frames under way are received as they began.
     pub fn put(&mut self, profile: &Profile, station: u32, place: Place) {
-        let before = core::mem::take(&mut self.lists[station as usize]);
-        for neighbour in &before {
-            let list = &mut self.lists[neighbour.station as usize];
-            list.retain(|other| other.station != station);
+        for other in self.around(station as usize) {
+            let list = &mut self.lists[other as usize];
+            list.retain(|neighbour| neighbour.station != station);
         }
         let from = self.square(self.places[station as usize]);
         if let Some(square) = self.squares.get_mut(&from) {
@@ -93,17 +98,26 @@ impl Neighbours {
         self.places[station as usize] = place;
         let to = self.square(place);
         self.squares.entry(to).or_default().push(station);
-        let list = self.heard(profile, station as usize);
-        for neighbour in &list {
-            let back = Neighbour {
-                station,
-                ..*neighbour
-            };
-            let others = &mut self.lists[neighbour.station as usize];
-            let at = others.partition_point(|other| other.station < station);
-            others.insert(at, back);
+        for other in self.around(station as usize) {
+            if let Some(neighbour) = self.hears(profile, other, station) {
+                let others = &mut self.lists[other as usize];
+                let at = others.partition_point(|other| other.station < station);
+                others.insert(at, neighbour);
+            }
         }
-        self.lists[station as usize] = list;
+        self.lists[station as usize] = self.heard(profile, station as usize);
+    }
+
+    /// From whom to whom frames come of which a station is one end.
+    pub(crate) fn links(&self, station: u32) -> Vec<(u32, u32)> {
+        let to = self.of(station).iter();
+        let to = to.map(|neighbour| (station, neighbour.station));
+        let around = self.around(station as usize).into_iter();
+        let from = around.filter(|&other| {
+            let mut list = self.of(other).iter();
+            list.any(|neighbour| neighbour.station == station)
+        });
+        to.chain(from.map(|other| (other, station))).collect()
     }
 
     fn square(&self, place: Place) -> (i64, i64) {
@@ -111,29 +125,36 @@ impl Neighbours {
         (of(place.x), of(place.y))
     }
 
-    fn heard(&self, profile: &Profile, station: usize) -> Vec<Neighbour> {
-        let here = self.places[station];
-        let (x, y) = self.square(here);
-        let receives = HAIR * profile.power(profile.range);
-        let hears = HAIR * profile.power(profile.sense.max(profile.range));
+    /// All others near enough that one may hear the other.
+    fn around(&self, station: usize) -> Vec<u32> {
+        let (x, y) = self.square(self.places[station]);
         let around = (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (x + dx, y + dy)));
         let squares = around.filter_map(|square| self.squares.get(&square));
-        let mut list = Vec::new();
-        for &other in squares.flatten() {
-            if other as usize == station {
-                continue;
-            }
-            let distance = here.distance(self.places[other as usize]);
-            let power = profile.power(distance);
-            if power >= hears {
-                list.push(Neighbour {
-                    station: other,
-                    decodes: power >= receives,
-                    power,
-                    delay: Span::from_secs_f64(distance / SPEED_OF_LIGHT),
-                });
-            }
-        }
+        let others = squares.flatten().copied();
+        others.filter(|other| *other as usize != station).collect()
+    }
+
+    /// How `to` hears `from`, if it does.
+    fn hears(&self, profile: &Profile, from: u32, to: u32) -> Option<Neighbour> {
+        let receives = HAIR * profile.power(profile.range);
+        let hears = HAIR * profile.power(profile.sense.max(profile.range));
+        let there = self.places[to as usize];
+        let distance = self.places[from as usize].distance(there);
+        let power = self.powers[from as usize] * profile.power(distance);
+        // A frame's end comes before its answer's beginning, however near they are.
+        let delay = Span::from_secs_f64(distance / SPEED_OF_LIGHT).max(Span::from_nanos(1));
+        (power >= hears).then_some(Neighbour {
+            station: to,
+            decodes: power >= receives,
+            power,
+            delay,
+        })
+    }
+
+    fn heard(&self, profile: &Profile, station: usize) -> Vec<Neighbour> {
+        let others = self.around(station).into_iter();
+        let heard = others.filter_map(|other| self.hears(profile, station as u32, other));
+        let mut list: Vec<Neighbour> = heard.collect();
         list.sort_by_key(|neighbour| neighbour.station);
         list
     }
@@ -150,7 +171,36 @@ mod tests {
             y: 1.0,
         };
         let places: Vec<Place> = (0..stations).map(place).collect();
-        Neighbours::new(&Profile::NS2_B, &places)
+        Neighbours::new(&Profile::NS2_B, &places, &[])
+    }
+
+    /// A station with a quarter of the power reaches half as far, and hears as far as others do.
+    #[test]
+    fn a_weak_station_hears_those_that_do_not_hear_it() {
+        let places = [0.0, 20.0, 45.0].map(|x| Place { x, y: 0.0 });
+        let mut neighbours = Neighbours::new(&Profile::NS2_B, &places, &[1.0, 0.25]);
+        let of = |neighbours: &Neighbours, station| -> Vec<(u32, bool)> {
+            let list = neighbours.of(station).iter();
+            list.map(|n| (n.station, n.decodes)).collect()
+        };
+        // 20 m and 25 m are beyond the 15 m over which it is received, within the 33 m over which
+        // it is heard.
+        assert_eq!(of(&neighbours, 1), [(0, false), (2, false)]);
+        assert_eq!(of(&neighbours, 0), [(1, true), (2, false)]);
+        assert_eq!(neighbours.links(1), [(1, 0), (1, 2), (0, 1), (2, 1)]);
+        neighbours.put(&Profile::NS2_B, 1, Place { x: 80.0, y: 0.0 });
+        assert_eq!(of(&neighbours, 1), []);
+        assert_eq!(of(&neighbours, 2), [(0, false), (1, false)]);
+        assert_eq!(neighbours.links(1), [(2, 1)]);
+    }
+
+    /// A delay that would round to nothing is a nanosecond: a frame is received before its answer.
+    #[test]
+    fn stations_side_by_side_have_a_delay() {
+        for distance in [0.0, 0.01, 0.14] {
+            let delay = chain(distance, 2).of(0)[0].delay;
+            assert_eq!(delay, Span::from_nanos(1), "{distance} m");
+        }
     }
 
     #[test]
@@ -174,7 +224,7 @@ mod tests {
                 y: f64::from(n / side) * 25.0,
             };
             let places: Vec<Place> = (0..side * side).map(place).collect();
-            let neighbours = Neighbours::new(&Profile::NS2_B, &places);
+            let neighbours = Neighbours::new(&Profile::NS2_B, &places, &[]);
             let lengths = neighbours.lists.iter().map(Vec::capacity);
             lengths.max().expect("there are stations")
         };
@@ -183,24 +233,26 @@ mod tests {
     }
 
     proptest! {
-        /// Against all pairs; hearing is mutual, before and after somebody has moved.
+        /// Against all pairs, before and after somebody has moved.
         #[test]
         fn lists_are_those_of_all_pairs(
             places in prop::collection::vec((-300.0..300.0_f64, -300.0..300.0_f64), 1..60),
             moved in any::<prop::sample::Index>(),
             to in (-300.0..300.0_f64, -300.0..300.0_f64),
+            powers in prop::collection::vec(0.01..10.0_f64, 0..60),
         ) {
             let profile = Profile::NS2_B;
             let mut places: Vec<Place> = places.into_iter().map(|(x, y)| Place { x, y }).collect();
-            let mut neighbours = Neighbours::new(&profile, &places);
+            let mut neighbours = Neighbours::new(&profile, &places, &powers);
             let moved = moved.index(places.len());
             places[moved] = Place { x: to.0, y: to.1 };
             neighbours.put(&profile, moved as u32, places[moved]);
-            let fresh = Neighbours::new(&profile, &places);
+            let fresh = Neighbours::new(&profile, &places, &powers);
             for (station, place) in places.iter().enumerate() {
+                let sent = powers.get(station).copied().unwrap_or(1.0);
                 prop_assert_eq!(neighbours.of(station as u32), fresh.of(station as u32));
                 let all = places.iter().enumerate().filter(|(other, there)| {
-                    *other != station && profile.power(place.distance(**there))
+                    *other != station && sent * profile.power(place.distance(**there))
                         >= HAIR * profile.power(profile.sense)
                 });
                 let all: Vec<u32> = all.map(|(other, _)| other as u32).collect();

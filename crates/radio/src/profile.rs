@@ -52,8 +52,10 @@ pub struct Profile {
     pub long_retries: u32,
     /// Rate of data frames to one station.
     pub data_rate: Rate,
-    /// Rate of frames to all stations, of ACK, RTS and CTS.
+    /// Rate of frames to all stations.
     pub basic_rate: Rate,
+    /// Rate of ACK, RTS and CTS: the highest basic one that is not above the data rate (9.6).
+    pub answer_rate: Rate,
     /// Preamble and PLCP header of DSSS and CCK frames: 192 µs long, 96 µs short.
     pub preamble: Span,
     /// Bytes that a data frame has beside its packet.
@@ -72,8 +74,9 @@ pub struct Profile {
     pub range: f64,
     /// Distance up to which a frame is heard as energy, in m; at least the range.
     pub sense: f64,
-    /// A frame that is being received survives one that is weaker by this factor of power.
-    pub capture: f64,
+    /// By pairs, as in ns-2: a frame that is being received survives one that is weaker by this
+    /// factor of power, at every rate. None: by SINR, each rate with its own errors.
+    pub capture: Option<f64>,
 }
 
 impl Profile {
@@ -88,6 +91,7 @@ impl Profile {
         long_retries: 4,
         data_rate: Rate::from_bps(11_000_000),
         basic_rate: Rate::from_bps(1_000_000),
+        answer_rate: Rate::from_bps(1_000_000),
         preamble: LONG_PREAMBLE,
         // MAC header with four addresses and FCS.
         header: 34,
@@ -98,7 +102,20 @@ impl Profile {
         height: 1.5,
         range: 30.0,
         sense: 66.0,
-        capture: 10.0,
+        capture: Some(10.0),
+    };
+
+    /// 802.11b as on the devices of ADTH's testbed: ns-2's access with short preambles, ACKs and
+    /// frames to all at the basic rate of 2 Mbit/s, eight attempts (the paper, 5.3.4). Preamble and
+    /// basic rate are a fit: with them FIFO's delay jumps where the paper says (18 to 19 sessions of
+    /// voice).
+    pub const TESTBED_B: Self = Self {
+        preamble: Span::from_micros(96),
+        basic_rate: Rate::from_bps(2_000_000),
+        answer_rate: Rate::from_bps(2_000_000),
+        short_retries: 8,
+        long_retries: 8,
+        ..Self::NS2_B
     };
 
     /// 802.11b: IEEE 802.11-2007 clause 18.
@@ -107,6 +124,7 @@ impl Profile {
         // 28 bytes of MAC header and FCS, 8 of LLC and SNAP.
         header: 36,
         relay: Span::ZERO,
+        capture: None,
         ..Self::NS2_B
     };
 
@@ -116,12 +134,15 @@ impl Profile {
         cw_min: 15,
         data_rate: Rate::from_bps(54_000_000),
         basic_rate: Rate::from_bps(6_000_000),
+        // 6, 12 and 24 Mbit/s are basic.
+        answer_rate: Rate::from_bps(24_000_000),
         ..Self::STANDARD_B
     };
 
     /// The profiles by name.
-    pub const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: [(&'static str, Self); 4] = [
         ("ns2-802.11b", Self::NS2_B),
+        ("testbed-802.11b", Self::TESTBED_B),
         ("standard-802.11b", Self::STANDARD_B),
         ("standard-802.11g", Self::STANDARD_G),
     ];
@@ -153,6 +174,15 @@ impl Profile {
         (packet + self.header).saturating_sub(uncounted)
     }
 
+    /// Bytes of the largest packet: 2304 are the most that a frame carries (7.1.2), of which LLC and
+    /// SNAP take 8 by the standard.
+    pub const fn largest_packet(&self) -> u32 {
+        match self.rules {
+            Rules::Standard => 2304 - 8,
+            Rules::Ns2 => 2304,
+        }
+    }
+
     /// How long a frame of so many bytes takes.
     pub fn airtime(&self, bytes: u32, rate: Rate) -> Span {
         let bps = rate.as_bps().max(1);
@@ -182,10 +212,10 @@ impl Profile {
 
     /// How long an answer has begun when the PHY tells of it (aPHY-RX-START-Delay: 17.4.4, 18.3.3).
     pub fn receive_start(&self) -> Span {
-        if Self::is_ofdm(self.basic_rate) {
+        if Self::is_ofdm(self.answer_rate) {
             Span::from_micros(25)
         } else {
-            self.preamble_at(self.basic_rate)
+            self.preamble_at(self.answer_rate)
         }
     }
 
@@ -200,7 +230,7 @@ impl Profile {
     pub fn eifs(&self) -> Span {
         let bits = u64::from(ACK) * 8;
         let ack = match self.rules {
-            _ if Self::is_ofdm(self.basic_rate) => self.airtime(ACK, Rate::from_bps(6_000_000)),
+            _ if Self::is_ofdm(self.answer_rate) => self.airtime(ACK, Rate::from_bps(6_000_000)),
             Rules::Standard => LONG_PREAMBLE + Span::from_micros(bits),
             Rules::Ns2 => {
                 let header = if self.preamble < LONG_PREAMBLE {
@@ -212,6 +242,44 @@ impl Profile {
             }
         };
         self.sifs + self.difs() + ack
+    }
+
+    /// Least SINR, as a factor of power, at which what OFDM sends at a rate comes through: the
+    /// sensitivities of IEEE 802.11-2007 table 17-13 over what the table assumes: the noise of 20 MHz
+    /// (−101 dBm), a noise figure of 10 dB and an implementation margin of 5 dB.
+    pub(crate) fn threshold(rate: Rate) -> f64 {
+        let decibels = match rate.as_bps() / 1000 {
+            0..=6000 => 4.0,
+            6001..=9000 => 5.0,
+            9001..=12_000 => 7.0,
+            12_001..=18_000 => 9.0,
+            18_001..=24_000 => 12.0,
+            24_001..=36_000 => 16.0,
+            36_001..=48_000 => 20.0,
+            _ => 21.0,
+        };
+        Self::ratio(decibels)
+    }
+
+    /// The highest of the profile's basic rates that is not above this data rate: answers are sent
+    /// at it (9.6). OFDM's basic rates are 6, 12 and 24 Mbit/s (17.3.2.2, 19.8.2).
+    pub fn answers_at(&self, data: Rate) -> Rate {
+        let mandatory = [24, 12, 6].map(|mbps| Rate::from_bps(mbps * 1_000_000));
+        let mut below = mandatory.into_iter().filter(|rate| *rate <= data);
+        if Self::is_ofdm(self.basic_rate) && Self::is_ofdm(data) {
+            below.next().unwrap_or(self.basic_rate)
+        } else {
+            self.basic_rate
+        }
+    }
+
+    /// How long preamble and PLCP header take at a rate, and at which rate they are sent.
+    pub(crate) fn header_at(&self, rate: Rate) -> (Span, Rate) {
+        if Self::is_ofdm(rate) {
+            (Span::from_micros(20), Rate::from_bps(6_000_000))
+        } else {
+            (self.preamble_at(rate), Rate::from_bps(1_000_000))
+        }
     }
 
     /// The factor of power that so many dB are.
@@ -263,7 +331,7 @@ mod tests {
         assert_eq!(b.eifs(), Span::from_micros(364));
         let short = Profile {
             preamble: Span::from_micros(96),
-            basic_rate: Rate::from_bps(11_000_000),
+            answer_rate: Rate::from_bps(11_000_000),
             ..b
         };
         // 120 bits in 96 us, and 112 of the ACK at this rate.
@@ -288,6 +356,8 @@ mod tests {
             Span::from_micros(20 + 224 + 6)
         );
         assert_eq!(g.airtime(14, g.basic_rate), Span::from_micros(20 + 24 + 6));
+        // An ACK at 24 Mbit/s: 134 bits, two symbols of 96 bits.
+        assert_eq!(g.airtime(14, g.answer_rate), Span::from_micros(20 + 8 + 6));
         assert_eq!(g.receive_start(), Span::from_micros(25));
         assert_eq!(g.difs(), Span::from_micros(28));
         assert_eq!(g.eifs(), Span::from_micros(10 + 28 + 50));

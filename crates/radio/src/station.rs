@@ -1,6 +1,8 @@
 //! One station: what it hears, what it waits for, what it has to send.
 
+use crate::errors::Errors;
 use crate::upper::{Frame, FrameKind, Outgoing};
+use alloc::vec::Vec;
 use sojourn_random::Stream;
 use sojourn_units::{Span, Time};
 
@@ -58,11 +60,26 @@ pub(crate) struct Spaces {
     pub(crate) eifs: Span,
 }
 
+/// What of a frame is sent at which rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    /// Index of its errors.
+    pub(crate) rate: usize,
+    /// When preamble and PLCP header are over.
+    pub(crate) payload_from: Time,
+}
+
 #[derive(Debug)]
 pub(crate) struct Station<P> {
     // What it hears.
-    /// The frame that it hears; zero for none.
+    /// The frame that it hears; zero for none. By SINR: the one that it receives.
     pub(crate) frame: u64,
+    /// By SINR: all that come to it, that one too, with their power.
+    pub(crate) heard: Vec<(u64, f64)>,
+    /// The parts of the frame that it receives.
+    pub(crate) parts: Parts,
+    /// Until when that frame has been judged.
+    pub(crate) judged: Time,
     pub(crate) hearing: Hearing,
     pub(crate) power: f64,
     pub(crate) heard_until: Time,
@@ -110,6 +127,9 @@ impl<P> Station<P> {
     pub(crate) fn new(window: u32, dice: Stream) -> Self {
         Self {
             frame: 0,
+            heard: Vec::new(),
+            parts: Parts::default(),
+            judged: Time::ZERO,
             hearing: Hearing::Clear,
             power: 0.0,
             heard_until: Time::ZERO,
@@ -166,7 +186,39 @@ impl<P> Station<P> {
     /// Whether it hears nothing, does nothing and owes no answer.
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
-        self.frame == 0 && self.phase == Phase::Free && self.answer.is_none()
+        !self.hears() && self.phase == Phase::Free && self.answer.is_none()
+    }
+
+    /// Whether any frame comes to it.
+    #[inline]
+    pub(crate) fn hears(&self) -> bool {
+        self.frame != 0 || !self.heard.is_empty()
+    }
+
+    /// Power of all that come to it, without this one.
+    pub(crate) fn interference(&self, frame: u64) -> f64 {
+        let others = self.heard.iter().filter(|(other, _)| *other != frame);
+        others.map(|(_, power)| power).sum()
+    }
+
+    /// By SINR: what comes to it changes now. The frame that it receives was disturbed by the same
+    /// others since the last change.
+    pub(crate) fn judge(&mut self, errors: &[[Errors; 2]; 3], now: Time) {
+        if self.frame == 0 || self.hearing != Hearing::Clear {
+            return;
+        }
+        let from = core::mem::replace(&mut self.judged, now);
+        let others = self.interference(self.frame);
+        if others <= 0.0 || from >= now {
+            return;
+        }
+        let border = self.parts.payload_from.clamp(from, now);
+        let [header, payload] = &errors[self.parts.rate];
+        let sinr = self.power / others;
+        let survival = header.survival(sinr, border - from) * payload.survival(sinr, now - border);
+        if survival < 1.0 && !self.dice.chance(survival) {
+            self.hearing = Hearing::Collided;
+        }
     }
 
     /// Since when the medium is idle as far as it knows, when it hears and sends nothing.

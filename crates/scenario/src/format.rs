@@ -37,6 +37,10 @@ table! {
         /// Statistics start here; series cover the whole run. Less than `duration`. Default 0:
         /// nothing is left out.
         warmup: Option<Duration>,
+        /// How long datagrams that are under way at the end get to arrive. Those that have not
+        /// arrived by then count as in flight in the simulator, neither lost nor delivered; on real
+        /// packets, where nobody can count them, as lost. Default 10 s.
+        drain: Option<Duration>,
         /// Seeds of each combination: a number of seeds (1, 2, 3 and so on) or a list of them.
         /// Default 1.
         seeds: Option<Seeds>,
@@ -126,6 +130,9 @@ table! {
         position: Option<Vec<Length>>,
         /// The queue of its radio. Default: the `radio`'s.
         qdisc: Option<Queue>,
+        /// Power that its radio sends with in dBm, 0 to 36. Default 15, at which `range` and `sense`
+        /// hold.
+        power_dbm: Option<Factor>,
         /// Nodal delay that counts as missed above it. Default: the `radio`'s.
         nodal_deadline: Option<Duration>,
     }
@@ -142,6 +149,10 @@ table! {
         grid: Option<GridTable>,
         /// The queue of every station, in tc's words. Default `pfifo limit 1000`.
         qdisc: Option<Queue>,
+        /// Packets that the radio itself holds below the queue, 0 to 1000, as the firmware of
+        /// Wi-Fi cards does: they have left the queue and wait for the medium. Default 0: the queue
+        /// gives a packet when the radio can send it.
+        driver_queue: Option<u32>,
         /// Who decides where packets go. Default `static`.
         routing: Option<RoutingWord>,
         /// Longest hop of static routes, not above `range`. Default: as far as the radio reaches.
@@ -151,8 +162,8 @@ table! {
         hello: Option<Duration>,
         /// Whether packets of the routing protocol pass by the queue. Default true.
         routing_first: Option<bool>,
-        /// Whether stations ask for each other's addresses (ARP). Default: `ns2-802.11b` does, the
-        /// others know them.
+        /// Whether stations ask for each other's addresses (ARP). Default: those of `ns2-802.11b` and
+        /// `testbed-802.11b` do, the others know them.
         arp: Option<bool>,
         /// Distance up to which frames can be received. Default 30 m.
         range: Option<Length>,
@@ -160,20 +171,23 @@ table! {
         sense: Option<Length>,
         /// How power falls with distance. Default `two-ray`.
         propagation: Option<PropagationWord>,
-        /// A frame that is received survives one that is weaker by so many dB, 0 to 100. Default
-        /// 10.
+        /// A frame that is received survives one that is weaker by so many dB, 0 to 100, whatever
+        /// its rate. Default: 10 with `ns2-802.11b` and `testbed-802.11b`; with the others the SINR
+        /// decides, by the errors of each rate.
         capture_db: Option<Factor>,
         /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s; with `standard-802.11g` also 6, 9, 12, 18,
         /// 24, 36, 48 or 54. Default: the profile's.
         data_rate: Option<Speed>,
-        /// Rate of ACKs and of frames to all. Default: the profile's.
+        /// Rate of ACKs, of RTS and CTS, and of frames to all. Default: the profile's; with
+        /// `standard-802.11g` frames to all at 6 Mbit/s, answers at the highest of 6, 12 and 24
+        /// that is not above `data_rate`.
         basic_rate: Option<Speed>,
         /// Preamble of 802.11b. By the standard a frame at 1 Mbit/s always has the long one.
         /// Default `long`.
         preamble: Option<PreambleWord>,
         /// Data frames longer than this, in bytes with their header, follow an RTS. Default: none.
         rts_above: Option<u32>,
-        /// Attempts of a frame, 1 to 255. Default 7.
+        /// Attempts of a frame, 1 to 255. Default 7; 8 with `testbed-802.11b`.
         attempts: Option<u32>,
         /// Smallest contention window in slots, 1 to 1023. Default: the profile's.
         cw_min: Option<u32>,
@@ -210,7 +224,10 @@ words! {
     pub(crate) enum ProfileWord: Profile {
         /// 802.11b as ns-2.35 has it.
         Ns2B = "ns2-802.11b" => Profile::NS2_B,
-        /// 802.11b (IEEE 802.11-2007 clause 18).
+        /// The same with short preambles, ACKs at 2 Mbit/s and eight attempts: the devices of ADTH's
+        /// testbed.
+        TestbedB = "testbed-802.11b" => Profile::TESTBED_B,
+        /// 802.11b (IEEE 802.11-2007 clause 18), ACKs at 1 Mbit/s.
         StandardB = "standard-802.11b" => Profile::STANDARD_B,
         /// 802.11g without 802.11b around (IEEE 802.11-2007 clause 19).
         StandardG = "standard-802.11g" => Profile::STANDARD_G,

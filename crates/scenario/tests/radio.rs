@@ -22,7 +22,7 @@ app = { kind = "steps", size = 1000, rate = "1.8mbit", then = [{ at = "5s", fact
 "#;
 
 /// Changes of the good scenario, each with what is said of it.
-const MISTAKES: [(&str, &str, &str); 17] = [
+const MISTAKES: [(&str, &str, &str); 22] = [
     (
         "hops = 2",
         "hops = 0",
@@ -72,6 +72,32 @@ const MISTAKES: [(&str, &str, &str); 17] = [
         "routing = \"aodv-ns2\"",
         "routing = \"aodv\"\nhop = \"5m\"",
         "radio.hop: only `static` routes have a longest hop",
+    ),
+    (
+        "size = 1000",
+        "size = 2277",
+        "app.size: a packet of 2305 bytes (28 of headers) is above the 2304 bytes that a frame of \
+         IEEE 802.11 carries; at most 2276",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "driver_queue = 1001",
+        "radio.driver_queue: 1001 is not a number from 0 to 1000",
+    ),
+    (
+        "routing = \"aodv-ns2\"",
+        "data_rate = \"2mbit\"\nbasic_rate = \"11mbit\"",
+        "radio.basic_rate: 11Mbit is above the data rate of 2Mbit",
+    ),
+    (
+        "kind = \"steps\", size = 1000, rate = \"1.8mbit\", then = [{ at = \"5s\", factor = 0.5 }]",
+        "kind = \"cbr\", size = 1000, interval = \"10ms\", jitter = \"11ms\"",
+        "app.jitter: must not be above the 10ms between messages",
+    ),
+    (
+        "kind = \"steps\", size = 1000, rate = \"1.8mbit\", then = [{ at = \"5s\", factor = 0.5 }]",
+        "kind = \"cbr\", size = 1000, interval = \"10ms\", jitter = \"1ms\", poisson = true",
+        "app.jitter: cbr has either `jitter` or `poisson`",
     ),
     (
         "factor = 0.5",
@@ -185,4 +211,57 @@ fn a_station_out_of_reach_may_come_later() {
     let fixed = parse(&text.replace("aodv-ns2", "static")).expect_err("fixed");
     let wanted = "no stations lead from `a` to `b`";
     assert!(fixed.contains(wanted), "{fixed}");
+}
+
+/// 9 dBm are 6 dB below the others' power.
+#[test]
+fn a_node_has_a_power_of_its_own() {
+    let weak = two("12m", "power_dbm = 9\n").expect("in reach of both");
+    let radio = weak.cells[0].network.radio().expect("it has a radio");
+    assert_eq!(radio.powers()[0], 1.0);
+    assert!(
+        (radio.powers()[1] - 0.251_19).abs() < 1e-5,
+        "{:?}",
+        radio.powers()
+    );
+    let strong = two("20m", "power_dbm = 37\n").expect_err("too strong");
+    let wanted = "node.b.power_dbm: 37 is not a number from 0 to 36";
+    assert!(strong.contains(wanted), "{strong}");
+    // Static routes take links whose ACKs come back: beyond 15 m those of a weak station do not.
+    let text = text_of_two("16m", "power_dbm = 9\n").replace("aodv-ns2", "static");
+    let one_way = parse(&text).expect_err("one way");
+    assert!(
+        one_way.contains("no stations lead from `a` to `b`"),
+        "{one_way}"
+    );
+}
+
+#[test]
+fn profiles_have_rates_of_answers_and_a_queue_below() {
+    let mbps = |more: &str| {
+        let text = GOOD.replacen("profile = \"ns2-802.11b\"", more, 1);
+        let scenario = parse(&text).expect("a good one");
+        let radio = scenario.cells[0].network.radio().expect("it has a radio");
+        let rates = [radio.profile.basic_rate, radio.profile.answer_rate];
+        rates.map(|rate| rate.as_bps() / 1_000_000)
+    };
+    assert_eq!(mbps("profile = \"standard-802.11g\""), [6, 24]);
+    assert_eq!(
+        mbps("profile = \"standard-802.11g\"\ndata_rate = \"18mbit\""),
+        [6, 12]
+    );
+    assert_eq!(
+        mbps("profile = \"standard-802.11g\"\nbasic_rate = \"6mbit\""),
+        [6, 6]
+    );
+    assert_eq!(mbps("profile = \"standard-802.11b\""), [1, 1]);
+    assert_eq!(
+        mbps("profile = \"standard-802.11b\"\nbasic_rate = \"11mbit\""),
+        [11, 11]
+    );
+    assert_eq!(mbps("profile = \"testbed-802.11b\""), [2, 2]);
+    let text = GOOD.replacen("[radio]", "[radio]\ndriver_queue = 10", 1);
+    let scenario = parse(&text).expect("a good one");
+    let radio = scenario.cells[0].network.radio().expect("it has a radio");
+    assert_eq!(radio.driver_queue, 10);
 }

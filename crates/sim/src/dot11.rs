@@ -27,7 +27,8 @@ pub(crate) fn radiotap<P>(
 ) {
     let rate = match (frame.kind, frame.to) {
         (FrameKind::Data, Some(_)) => profile.data_rate,
-        _ => profile.basic_rate,
+        (FrameKind::Data, None) => profile.basic_rate,
+        _ => profile.answer_rate,
     };
     // TSFT, flags, rate, channel; antenna signal.
     let present: u32 = 0x0f | u32::from(received.is_some()) << 5;

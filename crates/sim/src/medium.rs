@@ -5,6 +5,7 @@
 //! packet on when it has ended. A new kind of medium is one more variant here.
 
 use crate::interface::stream_name;
+use crate::packet::Packet;
 use crate::passage::Passage;
 use crate::pipe::Pipe;
 use crate::radio::Radio;
@@ -54,6 +55,14 @@ impl Medium {
         match self {
             Self::Wire(wire) => wire.event(passage, now),
             Self::Radio(radio) => radio.event(passage, now),
+        }
+    }
+
+    /// The packets that it has taken from queues and not handed on yet; a wire's are in pipes.
+    pub(crate) fn held(&self) -> Vec<Packet> {
+        match self {
+            Self::Wire(_) => Vec::new(),
+            Self::Radio(radio) => radio.held().copied().collect(),
         }
     }
 

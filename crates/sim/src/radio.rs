@@ -14,6 +14,7 @@ use sojourn_radio::{self as air, Air, Frame, FrameKind, Outgoing, Place, Profile
 use sojourn_random::Stream;
 use sojourn_units::Time;
 use sojourn_world::{Cell, Hop, Radio as Spec, RadioEvent, Stations};
+use std::collections::VecDeque;
 
 pub(crate) struct Radio {
     air: Air<Packet>,
@@ -22,6 +23,11 @@ pub(crate) struct Radio {
     medium: u32,
     /// Bytes of link header in a packet's length, which a radio has none of.
     link_header: u32,
+    /// By station: packets that have left its queue and wait in the radio, with the times since
+    /// which they have been in the queue.
+    drivers: Vec<VecDeque<(Packet, Time)>>,
+    /// Most of them.
+    depth: usize,
     /// By sender: what it has sent to whom.
     hops: Vec<Vec<Hop>>,
     /// Time of the event that the calendar holds for this medium; `Time::MAX` for none.
@@ -36,7 +42,9 @@ impl Radio {
         };
         Self {
             profile: spec.profile,
-            air: Air::new(spec.profile, spec.places(), dice),
+            air: Air::new(spec.profile, (spec.places(), spec.powers()), dice),
+            drivers: vec![VecDeque::new(); spec.places().len()],
+            depth: spec.driver_queue as usize,
             medium: medium as u32,
             link_header: cell.link_header.into(),
             hops: vec![Vec::new(); spec.places().len()],
@@ -50,6 +58,7 @@ impl Radio {
         let armed = self.armed;
         let (air, mut above) = self.split(passage);
         air.waited_for(station as u32, now, &mut above);
+        above.fill(station, now);
         if let Some(due) = air.due_before(armed) {
             self.armed = due;
             let source = Source::of(Owner::Medium(self.medium as usize));
@@ -78,6 +87,12 @@ impl Radio {
         Stations::of(spec, places.collect(), hops)
     }
 
+    /// The packets that have left queues and have not come to a neighbour.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Packet> {
+        let waiting = self.drivers.iter().flatten().map(|(packet, _)| packet);
+        self.air.held().chain(waiting)
+    }
+
     /// Puts a station elsewhere.
     pub(crate) fn put(&mut self, station: usize, place: Place) {
         self.air.put(station as u32, place);
@@ -87,6 +102,8 @@ impl Radio {
         let above = Above {
             passage,
             profile: &self.profile,
+            drivers: &mut self.drivers,
+            depth: self.depth,
             hops: &mut self.hops,
             link_header: self.link_header,
         };
@@ -98,11 +115,36 @@ impl Radio {
 struct Above<'a> {
     passage: &'a mut Passage,
     profile: &'a Profile,
+    drivers: &'a mut [VecDeque<(Packet, Time)>],
+    depth: usize,
     hops: &'a mut [Vec<Hop>],
     link_header: u32,
 }
 
 impl Above<'_> {
+    /// Moves packets from a station's queue to those that wait in the radio, while there is room.
+    #[inline]
+    fn fill(&mut self, station: usize, now: Time) {
+        let waiting = &mut self.drivers[station];
+        while waiting.len() < self.depth
+            && let Taken::Packet(packet, since) = self.passage.interfaces[station].take(now)
+        {
+            waiting.push_back((packet, since));
+            if let Some(tapped) = &mut self.passage.tapped {
+                tapped.dequeued(station, &packet, now);
+            }
+        }
+    }
+
+    /// The next packet of a station: the first that waits in the radio, or else in the queue.
+    #[inline]
+    fn next(&mut self, station: usize, now: Time) -> Taken {
+        match self.drivers[station].pop_front() {
+            Some((packet, since)) => Taken::Packet(packet, since),
+            None => self.passage.interfaces[station].take(now),
+        }
+    }
+
     /// What has gone from one station to another.
     #[inline]
     fn hop(&mut self, from: u32, to: u32) -> &mut Hop {
@@ -127,8 +169,7 @@ impl Upper for Above<'_> {
     fn take(&mut self, station: u32, now: Time) -> air::Taken<Packet> {
         let index = station as usize;
         loop {
-            let interface = &mut self.passage.interfaces[index];
-            let (packet, since) = match interface.take(now) {
+            let (packet, since) = match self.next(index, now) {
                 Taken::Packet(packet, since) => (packet, since),
                 Taken::NotBefore(time) => return air::Taken::NotBefore(time),
                 Taken::Nothing => return air::Taken::Nothing,
@@ -141,9 +182,13 @@ impl Upper for Above<'_> {
                     Addressee::Station(to) => Some(to),
                     Addressee::All => None,
                 };
-                if let Some(tapped) = &mut self.passage.tapped {
+                if self.depth == 0
+                    && let Some(tapped) = &mut self.passage.tapped
+                {
                     tapped.dequeued(index, &packet, now);
                 }
+                self.passage.interfaces[index].recorder.radio_begins(since);
+                self.fill(index, now);
                 return air::Taken::Packet(Outgoing { packet, bytes, to });
             }
             // The link that it was to take has broken while it waited.

@@ -7,8 +7,9 @@ use common::{flow_of, run};
 use sojourn_apps::{Bulk, Cbr, Gaps};
 use sojourn_tcp::Config;
 use sojourn_units::{Rate, Span, Time};
-use sojourn_world::Transport;
-use sojourn_world::{AodvParams, Cell, Change, Flow, Place, Profile, Routing, RunResult};
+use sojourn_world::{
+    AodvParams, Cell, Change, Flow, Medium, Place, Profile, Routing, RunResult, Transport,
+};
 
 #[test]
 fn a_node_that_goes_away_and_comes_back_is_found_again() {
@@ -214,4 +215,41 @@ fn a_thousand_radios_cost_as_much_each_as_a_hundred() {
     let steps = |result: &RunResult| result.cost.events as f64 / result.flows.len() as f64;
     let ratio = steps(&many) / steps(&few);
     assert!(ratio < 1.1, "{ratio} times the steps a flow");
+}
+
+/// Packets below the queue: each adds a packet's service to the delay, and nothing to the queue's.
+#[test]
+fn a_driver_queue_delays_what_no_queue_sees() {
+    let saturated = |depth: u32| {
+        let places = common::radio::row(1, 25.0);
+        let routing = Routing::Static { hop: None };
+        let mut network = network(Profile::STANDARD_B, places, routing, "pfifo limit 1");
+        if let Medium::Radio(radio) = &mut network.media[0] {
+            radio.driver_queue = depth;
+        }
+        let flow = steps("f", [0, 1], (1000, 50.0), (Span::ZERO, None));
+        let result = run(&Cell::new("below", network, vec![flow], Span::from_secs(5)));
+        let (link, flow) = (&result.links[0].1, &result.flows[0].1);
+        let service = 8000.0 / flow.goodput.as_bps() as f64 * 1e3;
+        let nodal = link.nodal_delay.mean;
+        (
+            flow.delay.mean / service,
+            nodal / service,
+            link.sojourn.mean / service,
+        )
+    };
+    let (bare, bare_nodal, bare_queue) = saturated(0);
+    let (deep, deep_nodal, deep_queue) = saturated(10);
+    assert!(
+        (deep - bare - 10.0).abs() < 0.3,
+        "{bare} and {deep} services"
+    );
+    assert!(
+        (deep_nodal - bare_nodal - 10.0).abs() < 0.3,
+        "{bare_nodal} and {deep_nodal}"
+    );
+    assert!(
+        (deep_queue - bare_queue).abs() < 0.1,
+        "{bare_queue} and {deep_queue}"
+    );
 }

@@ -333,6 +333,28 @@ fn adth_keeps_every_packet_in_time_over_two_hops() {
     }
 }
 
+/// Scenario 5 of the ADTH study: targets that add up to 1.5 s, over links that break.
+#[test]
+fn adth_is_seldom_late_over_long_chains() {
+    for (hops, target) in [(9, "166.667ms"), (12, "125ms"), (15, "100ms")] {
+        let mut late = [1, 2, 3].map(|seed| {
+            let flows = both_ways(hops, &[(1000, 0.8)], &[(1000, 0.8)], 1500);
+            let mut cell = cell(hops, 318.0, 1000, flows);
+            let qdisc = format!("adth target {target} full head");
+            for interface in &mut cell.network.interfaces {
+                interface.qdisc = qdisc.parse().expect("adth");
+            }
+            cell.seed = seed;
+            let result = run(&cell);
+            let late = ["forth0", "back0"].map(|name| flow_of(&result, name).late_ratio);
+            late.into_iter().flatten().fold(0.0, f64::max)
+        });
+        late.sort_by(f64::total_cmp);
+        println!("{hops} hops: {late:?}");
+        assert!(late[1] <= 0.01, "{hops} hops: {late:?}");
+    }
+}
+
 /// 25 sessions of 20 packets of 218 bytes a second each way, short preambles, ACKs at 11 Mbit/s:
 /// the ends hear each other without understanding, wait longer than the relay and queue too.
 #[test]
@@ -340,6 +362,7 @@ fn voice_queues_at_both_ends_as_in_ns2() {
     let profile = Profile {
         preamble: Span::from_micros(96),
         basic_rate: Rate::from_bps(11_000_000),
+        answer_rate: Rate::from_bps(11_000_000),
         ..Profile::NS2_B
     };
     let session = |index: usize, [from, to]: [usize; 2]| Flow {

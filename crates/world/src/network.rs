@@ -115,10 +115,14 @@ pub struct Radio {
     pub routing_first: bool,
     /// Whether stations ask for each other's addresses; else they know them.
     pub arp: bool,
+    /// Frames that a station holds below its queue.
+    pub driver_queue: u32,
     /// Nodal delay that counts as missed above it, by node; none where nobody asks.
     pub nodal_deadlines: Vec<Option<Span>>,
     /// Where each station is.
     places: Vec<Place>,
+    /// Its sent power over the profile's.
+    powers: Vec<f64>,
     /// By node those to which packets may be sent in one hop.
     reach: Vec<Vec<usize>>,
 }
@@ -136,10 +140,20 @@ pub enum Routing {
 }
 
 impl Radio {
-    /// Stations at these places; routing packets first, ARP as the profile's rules have it, no
-    /// deadlines.
+    /// Stations at these places, all with the profile's power; routing packets first, ARP as the
+    /// profile's rules have it, no deadlines, no queue below the queue.
     pub fn new(profile: Profile, places: Vec<Place>, routing: Routing) -> Self {
-        let neighbours = Neighbours::new(&profile, &places);
+        Self::with_powers(profile, places, Vec::new(), routing)
+    }
+
+    /// The same with sent powers over the profile's.
+    pub fn with_powers(
+        profile: Profile,
+        places: Vec<Place>,
+        powers: Vec<f64>,
+        routing: Routing,
+    ) -> Self {
+        let neighbours = Neighbours::new(&profile, &places, &powers);
         let longest = match routing {
             // What is laid out in steps of this length is meant, whatever the last bit says.
             Routing::Static { hop: Some(hop) } => hop * 1.0001,
@@ -149,7 +163,10 @@ impl Radio {
             let near = neighbours.of(node as u32).iter();
             let near = near.filter(|neighbour| {
                 let there = places[neighbour.station as usize];
-                neighbour.decodes && places[node].distance(there) <= longest
+                // The other one's ACK has to come back.
+                let mut back = neighbours.of(neighbour.station).iter();
+                let answers = back.any(|back| back.station as usize == node && back.decodes);
+                neighbour.decodes && answers && places[node].distance(there) <= longest
             });
             near.map(|neighbour| neighbour.station as usize).collect()
         };
@@ -157,11 +174,18 @@ impl Radio {
             reach: (0..places.len()).map(reach).collect(),
             nodal_deadlines: vec![None; places.len()],
             routing_first: true,
+            driver_queue: 0,
             arp: profile.rules == Rules::Ns2,
             profile,
             routing,
             places,
+            powers,
         }
+    }
+
+    /// Sent power of each station over the profile's; those beyond the end have that.
+    pub fn powers(&self) -> &[f64] {
+        &self.powers
     }
 
     /// Where each station is.

@@ -135,7 +135,15 @@ impl LinkRecorder {
         }
     }
 
-    /// A radio is done with the packet that left the queue last.
+    /// A radio begins with a packet that has been in the queue, or behind it, since then.
+    #[inline]
+    pub fn radio_begins(&mut self, queued: Time) {
+        if let Some(radio) = &mut self.radio {
+            radio.begins(queued);
+        }
+    }
+
+    /// A radio is done with the packet that it began with last.
     #[inline]
     pub fn radio_done(&mut self, now: Time) {
         if let Some(radio) = &mut self.radio {

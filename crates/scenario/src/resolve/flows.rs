@@ -9,13 +9,17 @@ use crate::format::{AgentWord, CongestionControl, Direction, FlowTable, Scenario
 use crate::format::{RtoWord, SlowStartWord, TransportWord, VegasWord};
 use crate::problem::{Problem, suggestion};
 use crate::quantity::{AckDelay, Duration, Name};
-use sojourn_apps::{Datagram, Transport as Carrier};
+use sojourn_apps::{Datagram, Spec, Transport as Carrier};
 use sojourn_random::Stream;
 use sojourn_tcp::{Algorithm, Config, DelayedAck, Ns2Agent};
 use sojourn_units::{Span, Time, show_span};
 use sojourn_world::{Flow, Label, Network, Transport};
 use std::collections::BTreeSet;
 
+/// IP and UDP.
+const UDP_HEADERS: u32 = 28;
+/// IP and TCP with the options that it takes most of when it carries data.
+const TCP_HEADERS: u32 = 52;
 /// Most flows that one `count` makes.
 const MOST_FLOWS: u32 = 10_000;
 /// Most flows of a run, those that begin anew with `every` counted each time.
@@ -121,6 +125,9 @@ impl Resolver<'_> {
             path: &told.key("app"),
         });
         let transport = self.transport(told);
+        if let (Some(app), Some(transport)) = (&app, &transport) {
+            self.check_packet(told, app, transport);
+        }
         self.check_hosts(told.file, table, &told.path);
         let (from, to) = ends?;
         let base_rtt = self.base_rtt(told, (from, to));
@@ -162,6 +169,30 @@ impl Resolver<'_> {
                 .map(|number| named(format!("{}-{number}", model.name), number - 1))
                 .collect(),
         })
+    }
+
+    /// A radio has no frames for packets above an MSDU, and does not fragment.
+    fn check_packet(&mut self, told: &Told<'_>, app: &Spec, transport: &Transport) {
+        let Some(radio) = told.network.radio() else {
+            return;
+        };
+        let most = radio.profile.largest_packet();
+        let (key, packet, headers) = match transport {
+            Transport::Tcp(config) => ("tcp.mss", u32::from(config.mss) + TCP_HEADERS, TCP_HEADERS),
+            Transport::Udp => {
+                let sent = app.datagrams().into_iter().flatten();
+                let largest = sent.map(|datagrams| datagrams.size).max().unwrap_or(0);
+                ("app.size", u32::from(largest) + UDP_HEADERS, UDP_HEADERS)
+            }
+        };
+        if packet > most {
+            let message = format!(
+                "a packet of {packet} bytes ({headers} of headers) is above the {most} bytes that a \
+                 frame of IEEE 802.11 carries; at most {}",
+                most - headers
+            );
+            self.complain(&told.key(key), message);
+        }
     }
 
     /// Mark and class.

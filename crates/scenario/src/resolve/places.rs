@@ -1,6 +1,7 @@
 //! Where a radio's stations are, from the first moment on, and who is ever within reach of whom.
 
 use super::Resolver;
+use super::radio::POWER_DBM;
 use crate::format::{ChangeTable, RadioTable, ScenarioFile};
 use sojourn_radio::{Place, Profile};
 use sojourn_units::Span;
@@ -68,9 +69,14 @@ impl Resolver<'_> {
             }
         }
         let range = table.range.map_or(Profile::NS2_B.range, |range| range.0);
+        // Power falls with the square of the distance at least.
+        let nodes = file.node.iter().flatten();
+        let powers = nodes.filter_map(|node| node.power_dbm).map(|dbm| dbm.0);
+        let most = powers.fold(POWER_DBM, f64::max);
+        let farther = Profile::ratio((most - POWER_DBM) / 2.0);
         let reaches = |places: &[Place], at: usize| {
             let mut others = places.iter().enumerate().filter(|(other, _)| *other != at);
-            others.any(|(_, place)| places[at].distance(*place) <= range * 1.001)
+            others.any(|(_, place)| places[at].distance(*place) <= range * 1.001 * farther)
         };
         // Chains and grids are alike everywhere.
         let some = if self.tree.has("node") {
@@ -113,7 +119,8 @@ impl Resolver<'_> {
 }
 
 /// Whether stations that move lead from one node to another at some time of the run, which only a
-/// routing protocol notices. Hearing is mutual, so they lead back then too.
+/// routing protocol notices. Routes take links whose frames come both ways, so they lead back then
+/// too.
 pub(super) fn join_later(file: &ScenarioFile, network: &Network, [from, to]: [usize; 2]) -> bool {
     let Some(radio) = network.radio() else {
         return false;
@@ -128,7 +135,9 @@ pub(super) fn join_later(file: &ScenarioFile, network: &Network, [from, to]: [us
         for one in same {
             places[one.station] = one.to;
         }
-        let moved = Radio::new(radio.profile, places.clone(), radio.routing.clone());
+        let powers = radio.powers().to_vec();
+        let moved =
+            Radio::with_powers(radio.profile, places.clone(), powers, radio.routing.clone());
         later.media = vec![Medium::Radio(Box::new(moved))];
         later.path(from, to).is_some()
     })

@@ -4,11 +4,17 @@ use super::Resolver;
 use crate::format::{NodeTable, PreambleWord, ProfileWord, PropagationWord};
 use crate::format::{RadioTable, RoutingWord, ScenarioFile};
 use crate::quantity::Length;
-use sojourn_radio::{AodvParams, Place, Profile, Rules};
+use sojourn_radio::{AodvParams, Place, Profile};
 use sojourn_text::hop::DEFAULT_QDISC;
 use sojourn_units::{Rate, Span, show_rate};
 use sojourn_world::{Network, Radio, Routing};
 
+/// Most packets below a queue.
+const MOST_DRIVER: u32 = 1000;
+/// The power of a station that says none, ns-2's of the ADTH paper (table 1).
+pub(super) const POWER_DBM: f64 = 15.0;
+/// Most that a band allows anywhere.
+const MOST_DBM: f64 = 36.0;
 /// Most stations.
 const MOST: u32 = 10_001;
 
@@ -35,7 +41,14 @@ impl Resolver<'_> {
         let (names, places) = self.stations(file, table)?;
         self.check_places(&names, &places, (file, table));
         let nodes = file.node.as_deref().unwrap_or_default();
-        let mut radio = Radio::new(profile?, places, routing?);
+        let powers = self.powers(file.node.as_deref().unwrap_or_default());
+        let driver_queue = table.driver_queue.unwrap_or(0);
+        if driver_queue > MOST_DRIVER {
+            let message = format!("{driver_queue} is not a number from 0 to {MOST_DRIVER}");
+            return self.refuse("radio.driver_queue", message);
+        }
+        let mut radio = Radio::with_powers(profile?, places, powers?, routing?);
+        radio.driver_queue = driver_queue;
         radio.routing_first = table.routing_first.unwrap_or(true);
         radio.arp = table.arp.unwrap_or(radio.arp);
         let deadline = |index: usize| {
@@ -59,6 +72,21 @@ impl Resolver<'_> {
         let mut network = Network::new(names.iter().map(String::as_str));
         network.share(radio, qdiscs);
         Some(network)
+    }
+
+    /// Sent powers over the profile's, for which `range` and `sense` hold.
+    fn powers(&mut self, nodes: &[NodeTable]) -> Option<Vec<f64>> {
+        let mut powers = Vec::new();
+        for node in nodes {
+            let dbm = node.power_dbm.map_or(POWER_DBM, |power| power.0);
+            if dbm > MOST_DBM {
+                let path = format!("node.{}.power_dbm", node.name.0);
+                let message = format!("{dbm} is not a number from 0 to {MOST_DBM}");
+                return self.refuse(&path, message);
+            }
+            powers.push(Profile::ratio(dbm - POWER_DBM));
+        }
+        Some(powers)
     }
 
     /// Names and places of the stations: one of the three ways to give them.
@@ -193,7 +221,7 @@ impl Resolver<'_> {
                 let message = format!("{} is not a number from 0 to 100", decibels.0);
                 self.complain("radio.capture_db", message);
             }
-            profile.capture = Profile::ratio(decibels.0);
+            profile.capture = Some(Profile::ratio(decibels.0));
         }
         for (path, given, rate) in [
             ("radio.data_rate", table.data_rate, &mut profile.data_rate),
@@ -207,13 +235,23 @@ impl Resolver<'_> {
                 *rate = self.rate(path, given.0, table.profile)?;
             }
         }
+        profile.answer_rate = match table.basic_rate {
+            Some(_) => profile.basic_rate,
+            None => profile.answers_at(profile.data_rate),
+        };
+        if profile.answer_rate > profile.data_rate {
+            let message = format!(
+                "{} is above the data rate of {}; answers cannot be faster than data",
+                show_rate(profile.answer_rate),
+                show_rate(profile.data_rate)
+            );
+            self.complain("radio.basic_rate", message);
+        }
         profile.preamble = table.preamble.map_or(profile.preamble, PreambleWord::value);
         profile.rts_above = table.rts_above;
         if let Some(attempts) = table.attempts {
             let attempts = self.count("radio.attempts", attempts, 255)?;
             (profile.short_retries, profile.long_retries) = (attempts, attempts);
-        } else if profile.rules == Rules::Standard {
-            profile.long_retries = 4;
         }
         if let Some(window) = table.cw_min {
             profile.cw_min = self.count("radio.cw_min", window, profile.cw_max)?;

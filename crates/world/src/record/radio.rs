@@ -93,7 +93,12 @@ impl RadioRecorder {
             self.mac.add(now - left);
         }
         self.last = Some(now);
-        self.queued = Some(now - sojourn);
+    }
+
+    /// The radio begins with a packet that has been queued since then.
+    #[inline]
+    pub(super) fn begins(&mut self, queued: Time) {
+        self.queued = Some(queued);
     }
 
     /// The radio is done with that packet.
