@@ -51,8 +51,6 @@ const LEAD: Span = Span::from_millis(100);
 /// How long the path must stay empty after the end until nothing can be under way any more,
 /// beyond its delays.
 const QUIET: Span = Span::from_millis(100);
-/// Longest wait for datagrams under way at the end.
-const LONGEST_DRAIN: Span = Span::from_secs(30);
 
 /// The world of real packets. See the module's documentation for what differs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -440,7 +438,7 @@ impl Whole<'_> {
             if self.runs.iter().any(|run| run.gauge.backlog() > 0) {
                 busy_until = now.max(end);
             }
-            let drained = !needs_drain || now >= busy_until + quiet || now >= end + LONGEST_DRAIN;
+            let drained = !needs_drain || now >= busy_until + quiet || now >= end + self.cell.drain;
             if now >= end && drained {
                 break;
             }

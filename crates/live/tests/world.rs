@@ -484,3 +484,33 @@ fn a_run_that_is_interrupted_says_so() {
         .unwrap_err();
     assert!(matches!(error, WorldError::Interrupted), "{error}");
 }
+
+/// A queue of a third of a second stands at the end: it arrives within `drain`, or is lost.
+#[test]
+fn what_is_under_way_at_the_end_gets_the_scenario_s_time() {
+    if !available() {
+        return;
+    }
+    let flood = Cbr {
+        size: 1472,
+        interval: Span::from_millis(1),
+        gaps: Gaps::Even,
+    };
+    let mut cell = cell(1500, vec![flow("flood", Transport::Udp, flood)]);
+    cell.warmup = Span::ZERO;
+    cell.network.interfaces[0].qdisc = Spec::pfifo(2000);
+    let lost = |drain| {
+        let mut cell = cell.clone();
+        cell.drain = drain;
+        cell
+    };
+    let (patient, hasty) = (lost(Cell::DRAIN), lost(Span::ZERO));
+    measured(
+        || [run(&patient), run(&hasty)],
+        |results| {
+            let [patient, hasty] = [0, 1].map(|n| only(&results[n]).loss_ratio.unwrap());
+            assert!(patient < 0.01, "{patient}");
+            assert!((0.1..0.3).contains(&hasty), "{hasty}");
+        },
+    );
+}

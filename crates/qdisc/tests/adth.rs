@@ -160,10 +160,148 @@ fn the_first_estimate_by_hand() {
         .filter(|(_, why)| *why == DropReason::Surplus);
     assert_eq!(surplus.count(), 16);
     assert_eq!(queue.backlog().packets, 4, "the arrival was refused");
-    // 36 ms more without a departure: nothing is known, and the limit is the largest one.
+    // 36 ms more without a departure, although four packets wait: the limit stays.
     queue.enqueue(TestPacket::new(31, 1000), at(80), &mut log);
-    assert_eq!(queue.aqm().control(queue.state()).limit, 1000);
-    assert_eq!(queue.backlog().packets, 5);
+    assert_eq!(queue.aqm().control(queue.state()).limit, 4);
+    assert_eq!(queue.backlog().packets, 4, "the arrival was refused");
+}
+
+/// A queue and its log.
+struct Node {
+    queue: SingleQueue<TestPacket, Adth>,
+    log: Log,
+    next: u64,
+}
+
+impl Node {
+    /// Target 20 ms, sampling 10 ms.
+    fn new() -> Self {
+        let params = AdthParams {
+            target: Span::from_millis(20),
+            sampling: Span::from_millis(10),
+            ..AdthParams::default()
+        };
+        Self {
+            queue: SingleQueue::new(Limit::Packets(1000), Adth::new(params)),
+            log: Log::default(),
+            next: 0,
+        }
+    }
+
+    fn arrive(&mut self, packets: u64, millis: u64) {
+        for _ in 0..packets {
+            let packet = TestPacket::new(self.next, 1000);
+            self.next += 1;
+            self.queue.enqueue(packet, at(millis), &mut self.log);
+        }
+    }
+
+    fn leave(&mut self, millis: u64) {
+        self.queue.dequeue(at(millis), &mut self.log);
+    }
+
+    fn limit(&self) -> u32 {
+        self.queue.aqm().control(self.queue.state()).limit
+    }
+}
+
+/// The paper's scenario 1: `max` before congestion, the largest estimate after it.
+#[test]
+fn after_congestion_the_limit_stays_at_the_largest_estimate() {
+    let mut node = Node::new();
+    // 1..11 ms: one packet waits a millisecond; the estimate is 20 - 1 ms at 200/s: 3 packets,
+    // more than wait, and the nodal delay is 2 ms: no congestion.
+    node.arrive(2, 1);
+    node.leave(1);
+    node.leave(2);
+    node.arrive(1, 11);
+    assert_eq!(node.limit(), 1000);
+    // 11..20 ms: five leave 2 ms apart while 30 more wait; the first found the line idle. 18 ms at
+    // 500/s are 9 packets.
+    node.arrive(34, 11);
+    for n in 0..5 {
+        node.leave(11 + 2 * n);
+    }
+    node.arrive(1, 20);
+    assert_eq!((node.limit(), node.queue.backlog().packets), (9, 9));
+    // 20..30 ms: two leave, 1 ms and 7 ms after the one before them.
+    node.leave(20);
+    node.leave(27);
+    node.arrive(1, 30);
+    let control = node.queue.aqm().control(node.queue.state());
+    assert_eq!(control.mac_delay, Span::from_millis(4));
+    // 16 ms at 200/s: 3 packets, fewer than the 7 that wait.
+    assert_eq!((node.limit(), node.queue.backlog().packets), (3, 3));
+    // 30..40 ms: the arrival was refused, then three leave at 31 ms, and one comes and goes: MAC
+    // delays 4, 0 and 0 ms, 18.67 ms at 400/s.
+    for _ in 0..3 {
+        node.leave(31);
+    }
+    node.arrive(1, 35);
+    node.leave(35);
+    node.arrive(1, 40);
+    assert_eq!(node.limit(), 7);
+    // 40..50 ms: no congestion.
+    node.leave(40);
+    node.arrive(1, 50);
+    assert_eq!(node.limit(), 9, "the largest of 9, 3 and 7");
+    node.leave(50);
+    // Nothing received for an interval: there is no congestion either.
+    node.arrive(1, 75);
+    assert_eq!(node.limit(), 9);
+    node.leave(75);
+    node.arrive(1, 85);
+    assert_eq!(node.limit(), 9);
+    node.leave(85);
+    // After ten seconds without a packet nothing is remembered.
+    node.arrive(1, 10_100);
+    node.leave(10_100);
+    node.arrive(1, 10_110);
+    assert_eq!(node.limit(), 1000);
+}
+
+/// The same where arrivals are rarer than intervals: one without an arrival, in which a packet left,
+/// does not open the queue while packets wait.
+#[test]
+fn an_interval_without_an_arrival_opens_no_queue_that_is_not_empty() {
+    let mut node = Node::new();
+    node.arrive(1, 0);
+    node.leave(0);
+    let mut most = 0;
+    for millis in 1..2000 {
+        if millis % 41 == 0 {
+            node.leave(millis);
+        }
+        if millis % 16 == 0 {
+            node.arrive(1, millis);
+        }
+        if millis > 100 {
+            most = most.max(node.queue.backlog().packets);
+        }
+    }
+    assert_eq!((node.limit(), most), (1, 1));
+}
+
+/// A line so slow that most intervals have no departure: the limit of the last one with a
+/// departure holds, so that one packet waits, not a thousand.
+#[test]
+fn a_line_slower_than_the_sampling_keeps_its_limit() {
+    let mut node = Node::new();
+    node.arrive(1, 0);
+    node.leave(0);
+    let mut most = 0;
+    for millis in 1..1000 {
+        if millis % 100 == 0 {
+            node.leave(millis);
+        }
+        node.arrive(1, millis);
+        // The first estimate is made when the interval of the second departure ends.
+        if millis > 110 {
+            most = most.max(node.queue.backlog().packets);
+        }
+    }
+    // Packets that leave 100 ms apart have a MAC delay above the target: an estimate of 0.
+    assert_eq!((node.limit(), most), (1, 1));
 }
 
 #[test]

@@ -113,6 +113,16 @@ pub struct Aodv<D> {
 }
 
 impl<D: Copy> Aodv<D> {
+    /// The packets that wait for a route, or to be queued after they have got one.
+    pub fn held(&self) -> impl Iterator<Item = &D> {
+        let waiting = self.routers.iter().flat_map(|router| &router.waiting);
+        let released = self.dues.iter().filter_map(|due| match due {
+            Some(Due::Release { packet, .. }) => Some(packet),
+            _ => None,
+        });
+        waiting.map(|(_, _, packet)| packet).chain(released)
+    }
+
     /// For so many nodes; `dice` makes the stream of each.
     pub fn new(params: AodvParams, nodes: usize, mut dice: impl FnMut(usize) -> Stream) -> Self {
         let router = |node| Router {

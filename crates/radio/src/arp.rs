@@ -75,6 +75,12 @@ impl<D: Copy> Arp<D> {
         }
     }
 
+    /// The packets that wait for an address.
+    pub fn held(&self) -> impl Iterator<Item = &D> {
+        let entries = self.stations.iter().flat_map(ByNode::entries);
+        entries.filter_map(|entry| entry.held.as_ref())
+    }
+
     /// A station wants to send a packet to a neighbour.
     pub fn resolve(&mut self, station: u32, to: u32, packet: &D) -> Resolution<D> {
         let entry = self.stations[station as usize].get_or_insert_with(to, Entry::default);

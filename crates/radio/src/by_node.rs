@@ -47,6 +47,11 @@ impl<T> ByNode<T> {
         Some(&mut self.entries[self.last])
     }
 
+    /// All entries, by node.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter()
+    }
+
     /// A node's entry; `new` makes it if it has none.
     #[inline]
     pub(crate) fn get_or_insert_with(&mut self, node: u32, new: impl FnOnce() -> T) -> &mut T {

@@ -80,6 +80,7 @@ impl Resolver<'_> {
             seed,
             duration,
             warmup,
+            drain: file.drain.map_or(Cell::DRAIN, |drain| drain.0),
             sample_every,
             link_header: file.framing.unwrap_or(Framing::Ethernet).value(),
             spp: file.spp.unwrap_or(false),

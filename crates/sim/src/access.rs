@@ -74,6 +74,18 @@ impl AccessLinks {
         self.pool.len()
     }
 
+    /// The packets on uplinks.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let next = |place: &Place| (place.next != NONE).then(|| &self.pool[place.next as usize]);
+        let firsts = self.lanes.iter().filter(|lane| lane.first != NONE);
+        firsts.flat_map(move |lane| {
+            std::iter::successors(Some(&self.pool[lane.first as usize]), move |place| {
+                next(place)
+            })
+            .map(|place| &place.packet)
+        })
+    }
+
     /// Puts a packet on its uplink at `now`. Tells when it arrives if no other is before it.
     pub(crate) fn send_up(&mut self, packet: Packet, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[packet.way.index()];

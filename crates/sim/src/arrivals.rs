@@ -31,6 +31,11 @@ impl Arrivals {
         }
     }
 
+    /// All packets.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.iter().map(|(_, arrival)| &arrival.packet)
+    }
+
     /// One that is to be handed on at `at`.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, arrival: Arrival) {

@@ -113,6 +113,7 @@ pub(crate) fn engine(cell: &Cell, own: &mut dyn Instead) -> Result<Engine, Unfit
         recorders: flow_recorders(cell),
         other_ways: cell.other_ways(),
         end: cell.end(),
+        drain: cell.drain,
         sample_every: Window::of(cell).every,
         sample_at: Time::ZERO,
         events: 0,

@@ -13,9 +13,6 @@ use sojourn_world::{Cell, Control, Cost, FlowRecorder, Progress, RunResult, Worl
 
 /// What the simulated world is called in results.
 pub(crate) const WORLD: WorldName = WorldName::new("sim");
-/// Datagrams under way at the end get this long to arrive, so that a standing queue does not
-/// count as loss.
-const DRAIN: Span = Span::from_secs(10);
 /// How often a sender's window is recorded in each interval of the series.
 const SAMPLES: u64 = 4;
 /// Events between two reports of progress.
@@ -62,6 +59,8 @@ pub(crate) struct Engine {
     /// What the sources of each kind are counted from, over all kinds: for the digest.
     pub(crate) numbers: [u64; 8],
     pub(crate) end: Time,
+    /// Datagrams under way at the end get this long to arrive.
+    pub(crate) drain: Span,
     pub(crate) sample_every: Span,
     /// When senders' windows are recorded next.
     pub(crate) sample_at: Time,
@@ -136,6 +135,30 @@ impl Engine {
     /// Records what is left when nothing more happens.
     pub(crate) fn end(&mut self) {
         self.sample(self.end);
+        let is_udp = |endpoint: &Endpoint| matches!(endpoint.transport, Transport::Udp { .. });
+        if self.endpoints.iter().any(is_udp) {
+            self.count_in_flight();
+        }
+    }
+
+    /// Counts the datagrams that are queued or on the way when nothing more happens.
+    #[cold]
+    fn count_in_flight(&mut self) {
+        if self.reports.is_empty() {
+            self.take_reports();
+        }
+        self.recorders
+            .iter_mut()
+            .for_each(FlowRecorder::count_in_flight);
+        for packet in self.net.empty(self.end + self.drain) {
+            let index = packet.way.back().index();
+            let flow = self.flows.get(index / 2).copied();
+            if let (Body::Datagram { datagram, sent }, Some(flow)) = (packet.body(), flow)
+                && !self.endpoints[index].transport.has_come(datagram)
+            {
+                self.recorders[flow as usize].datagram_in_flight(sent);
+            }
+        }
     }
 
     /// Schedules what is known before the run.
@@ -162,7 +185,7 @@ impl Engine {
     #[inline]
     pub(crate) fn due(&self) -> Option<(Time, Source)> {
         let next = self.net.passage.calendar.first();
-        next.filter(|(now, _)| *now <= self.end + DRAIN)
+        next.filter(|(now, _)| *now <= self.end + self.drain)
     }
 
     /// Lets the next event happen, which is this one.

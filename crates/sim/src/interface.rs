@@ -140,6 +140,23 @@ impl Interface {
         }
     }
 
+    /// Empties the queue and hands over what it held, also what the discipline would drop.
+    pub(crate) fn empty(&mut self, mut now: Time, held: &mut Vec<Packet>) {
+        struct All<'a>(&'a mut Vec<Packet>);
+        impl Outlet<Packet> for All<'_> {
+            fn dropped(&mut self, packet: Packet, _reason: DropReason) {
+                self.0.push(packet);
+            }
+        }
+        while self.waiting() > 0 {
+            match self.qdisc.dequeue(now, &mut All(held)) {
+                Dequeue::Packet { packet, .. } => held.push(packet),
+                Dequeue::NotBefore(time) => now = time.max(now + Span::from_nanos(1)),
+                Dequeue::Empty => return,
+            }
+        }
+    }
+
     /// Makes the queue follow another spec. No packet is lost by the change itself.
     pub(crate) fn change(&mut self, spec: &Spec, now: Time) {
         let setting = self.setting.named(&self.name);

@@ -86,6 +86,18 @@ impl Mesh {
         }
     }
 
+    /// The packets that wait for a route or for a neighbour's address.
+    pub(crate) fn held(&self) -> Vec<Packet> {
+        let mut held = Vec::new();
+        if let Routes::Aodv(aodv) = &self.routes {
+            held.extend(aodv.held());
+        }
+        if let Some(arp) = &self.arp {
+            held.extend(arp.held());
+        }
+        held
+    }
+
     /// To whom a station sends a packet, or to all; none when it cannot.
     #[inline]
     pub(crate) fn next(&self, station: u32, packet: &Packet) -> Option<Addressee> {

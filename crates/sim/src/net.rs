@@ -1,5 +1,6 @@
 //! The network between hosts: a packet from its sender's access link to its receiver.
 
+use crate::access::AccessLinks;
 use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
 use crate::change::Changes;
@@ -8,6 +9,7 @@ use crate::medium::Medium;
 use crate::mesh::{Arrived, Mail};
 use crate::packet::{Packet, Way};
 use crate::passage::Passage;
+use crate::pipe::Pipe;
 use sojourn_radio::Lost;
 use sojourn_units::Time;
 use sojourn_world::{LineRate, RadioEvent};
@@ -47,6 +49,23 @@ impl Net {
             let first = passage.forwarding.first(&packet);
             self.offer(first, packet, now);
         }
+    }
+
+    /// Takes all packets that are queued or on the way: the run is over.
+    pub(crate) fn empty(&mut self, now: Time) -> Vec<Packet> {
+        let passage = &mut self.passage;
+        let mut held = Vec::new();
+        for interface in &mut passage.interfaces {
+            interface.empty(now, &mut held);
+        }
+        held.extend(passage.pipes.iter().flat_map(Pipe::packets));
+        held.extend(passage.access.iter().flat_map(AccessLinks::packets));
+        held.extend(passage.arrivals.packets());
+        held.extend(self.media.iter().flat_map(Medium::held));
+        if let Forwarding::Mesh(mesh) = &passage.forwarding {
+            held.extend(mesh.held());
+        }
+        held
     }
 
     /// Offers a packet to an interface, whose medium may start it.

@@ -31,6 +31,11 @@ impl Pipe {
         self.flight.len()
     }
 
+    /// All of them.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.flight.iter().map(|(_, packet)| packet)
+    }
+
     /// Arrival of the next packet.
     pub(crate) fn next(&self) -> Option<Time> {
         self.flight.front().map(|&(at, _)| at)

@@ -74,7 +74,8 @@ fn direction(cell: &Cell, result: &RunResult, name: &str) -> [f64; 3] {
         let length = cell.end() - flow.start;
         let bits = got.goodput.as_bps() as f64 * length.as_secs_f64();
         in_time += bits / (8.0 * f64::from(steps.size[0]));
-        sent += count / (1.0 - got.loss_ratio.expect("it is UDP"));
+        let in_flight = got.in_flight_ratio.expect("the simulator counts them");
+        sent += count / (1.0 - got.loss_ratio.expect("it is UDP") - in_flight);
         arrived += count;
         late += count * got.late_ratio.expect("there is a deadline");
         longest = f64::max(longest, got.delay.max);
@@ -333,11 +334,14 @@ fn adth_keeps_every_packet_in_time_over_two_hops() {
     }
 }
 
-/// Scenario 5 of the ADTH study: targets that add up to 1.5 s, over links that break.
+/// Scenario 5 of the ADTH study: targets that add up to 1.5 s, over links that break. Of ten seeds
+/// together: over 15 hops a direction of one seed may deliver a few packets only, which are late when
+/// they have waited for a route.
 #[test]
 fn adth_is_seldom_late_over_long_chains() {
     for (hops, target) in [(9, "166.667ms"), (12, "125ms"), (15, "100ms")] {
-        let mut late = [1, 2, 3].map(|seed| {
+        let (mut late, mut arrived) = (0.0, 0.0);
+        for seed in 1..=10 {
             let flows = both_ways(hops, &[(1000, 0.8)], &[(1000, 0.8)], 1500);
             let mut cell = cell(hops, 318.0, 1000, flows);
             let qdisc = format!("adth target {target} full head");
@@ -346,12 +350,18 @@ fn adth_is_seldom_late_over_long_chains() {
             }
             cell.seed = seed;
             let result = run(&cell);
-            let late = ["forth0", "back0"].map(|name| flow_of(&result, name).late_ratio);
-            late.into_iter().flatten().fold(0.0, f64::max)
-        });
-        late.sort_by(f64::total_cmp);
-        println!("{hops} hops: {late:?}");
-        assert!(late[1] <= 0.01, "{hops} hops: {late:?}");
+            for (_, flow) in &result.flows {
+                let count = flow.delay.count as f64;
+                late += count * flow.late_ratio.unwrap_or_default();
+                arrived += count;
+            }
+        }
+        let share = late / arrived;
+        println!("{hops} hops: {late} of {arrived} late");
+        assert!(
+            share <= if hops < 15 { 0.0 } else { 0.01 },
+            "{hops} hops: {share}"
+        );
     }
 }
 

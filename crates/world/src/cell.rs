@@ -22,6 +22,8 @@ pub struct Cell {
     pub duration: Span,
     /// Statistics start here.
     pub warmup: Span,
+    /// Datagrams under way at the end get this long to arrive.
+    pub drain: Span,
     /// Interval of the series. Worlds widen it so that no series has more than 2000 points.
     pub sample_every: Span,
     /// Bytes added to every IP packet before queues and links count it: 14 for Ethernet, as
@@ -62,6 +64,9 @@ impl PartialEq for Source {
 }
 
 impl Cell {
+    /// How long datagrams under way at the end get to arrive, unless a scenario says otherwise.
+    pub const DRAIN: Span = Span::from_secs(10);
+
     /// A cell of Ethernet links with seed 1, measured from its start every 100 ms.
     pub fn new(scenario: &str, network: Network, flows: Vec<Flow>, duration: Span) -> Self {
         Self {
@@ -70,6 +75,7 @@ impl Cell {
             seed: 1,
             duration,
             warmup: Span::ZERO,
+            drain: Self::DRAIN,
             sample_every: Span::from_millis(100),
             link_header: 14,
             spp: false,

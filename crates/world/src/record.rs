@@ -321,6 +321,8 @@ struct Seldom {
     datagrams_sent: u64,
     datagrams_received: u64,
     datagrams_late: u64,
+    /// Those that were queued or on the way when the run stopped; None where nobody counts them.
+    datagrams_in_flight: Option<u64>,
     /// Those that came again; None where none can.
     duplicates: Option<u64>,
     /// Above it they are.
@@ -417,6 +419,7 @@ impl FlowRecorder {
                 datagrams_sent: 0,
                 datagrams_received: 0,
                 datagrams_late: 0,
+                datagrams_in_flight: None,
                 duplicates: None,
                 deadline: None,
                 delay: Spread::new(Span::ZERO),
@@ -572,6 +575,20 @@ impl FlowRecorder {
         }
     }
 
+    /// Counts datagrams that are queued or on the way when the run stops.
+    pub fn count_in_flight(&mut self) {
+        self.seldom.datagrams_in_flight = Some(0);
+    }
+
+    /// A datagram sent at `sent`, by either end, is queued or on the way when the run stops.
+    pub fn datagram_in_flight(&mut self, sent: Time) {
+        if self.holds(sent)
+            && let Some(in_flight) = &mut self.seldom.datagrams_in_flight
+        {
+            *in_flight += 1;
+        }
+    }
+
     /// What the sender's congestion control allows now. Worlds ask a few times an interval.
     pub fn control(&mut self, now: Time, control: Control) {
         if let Some(series) = &mut self.series {
@@ -605,6 +622,8 @@ impl FlowRecorder {
         let active = to - self.from.max(flow.start);
         let datagrams = flow.transport == crate::Transport::Udp && self.seldom.datagrams_sent > 0;
         let arrived = self.seldom.datagrams_received as f64;
+        let sent = self.seldom.datagrams_sent as f64;
+        let in_flight = self.seldom.datagrams_in_flight.map(|count| count as f64);
         let late = self
             .seldom
             .deadline
@@ -626,13 +645,12 @@ impl FlowRecorder {
             duplicates: self.seldom.duplicates.map(|count| count as f64),
             measured: self.measured(&flow.app),
             throughput: self.throughput.distribution(),
-            loss_ratio: datagrams.then(|| {
-                1.0 - self.seldom.datagrams_received as f64 / self.seldom.datagrams_sent as f64
-            }),
+            loss_ratio: datagrams.then(|| 1.0 - (arrived + in_flight.unwrap_or(0.0)) / sent),
+            in_flight_ratio: in_flight.filter(|_| datagrams).map(|count| count / sent),
             late_ratio: late.filter(|_| arrived > 0.0).map(|late| late / arrived),
             data_yield: late
                 .filter(|_| datagrams)
-                .map(|late| (arrived - late) / self.seldom.datagrams_sent as f64),
+                .map(|late| (arrived - late) / sent),
             blocked_messages: self.seldom.blocked,
             completed: self.seldom.completed,
             started: starts.filter(|&at| at < to && window.holds(at)).count() as u64,

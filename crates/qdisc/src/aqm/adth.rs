@@ -18,16 +18,29 @@
 //! limit    = f · estimate, at least `min`, at most `max`
 //! ```
 //!
-//! and what waits above the limit goes at once. Without a MAC delay (nothing left, or every packet
-//! found the line idle) the limit is `max` and f stays.
+//! Packets above the limit are dropped at once. Without a packet that waited, both delays count
+//! as zero.
 //!
-//! Differs from the printed pseudo-code, which has MIN and MAX exchanged: its text keeps f within
-//! [fmin, fmax], and so does this.
+//! The limit follows the estimate while there is congestion: the nodal delay has reached the
+//! target, the queue has refused a packet, more packets wait than the estimate, or the line has
+//! slowed down: at the mean MAC delay the largest estimate would take the target or more. In an interval
+//! without congestion the limit is the largest estimate so far, and `max` before the first one:
+//! the paper's scenario 1 has the limit at `max` until the load doubles, and at the largest
+//! estimate when the congestion has gone. The largest estimate is forgotten after ten seconds
+//! without a packet.
+//!
+//! An interval in which no packet was received and none waits has no congestion either. When packets
+//! wait and none has left, there is nothing to estimate from, since the mean packet size would be
+//! 0/0: limit and f stay.
+//!
+//! Differs from the printed pseudo-code in two things. It has MIN and MAX exchanged: its text keeps f
+//! within [fmin, fmax], and so does this. And it sets `max` after every interval without an arrival,
+//! where its text does not let the limit return to `max` after congestion: on a line slower than the
+//! sampling most intervals have none, and the queue would fill.
 //!
 //! There is no timer: intervals are multiples of `sampling` from time zero, and those that have
 //! ended are made up for when a packet comes or goes, in constant time. Nothing happened in
-//! between, so that all but the first of them were empty; a surplus of the first one's limit goes
-//! even if the limit is back at `max` by then.
+//! between, so that all but the first of them were empty.
 
 use crate::accounts::{Counters, DropReason, FlowStatistics, Gauge};
 use crate::aqm::setpoint::Setpoint;
@@ -36,6 +49,10 @@ use crate::params::{AdthParams, Limit};
 use crate::report::{Field, float, int, micros};
 use alloc::vec::Vec;
 use sojourn_units::{Span, Time, Unit};
+
+/// How long a queue without a packet remembers its largest estimate, so that a flow queue gets the
+/// memory of its state back.
+const MEMORY: Span = Span::from_secs(10);
 
 /// ADTH's parameters.
 #[derive(Clone, Debug)]
@@ -50,6 +67,8 @@ pub struct AdthState {
     control: Option<Control>,
     /// End of the interval that runs; zero before the first packet.
     next: Time,
+    /// Largest limit that was set under congestion.
+    largest: Option<u32>,
     /// The last departure, and how long that packet had waited.
     last: Option<(Time, Span)>,
     sums: Sums,
@@ -73,6 +92,11 @@ pub struct Control {
 /// Of the interval that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
+    /// Whether a packet arrived, refused ones included.
+    received: bool,
+    /// Whether the queue was full for one of them.
+    refused: bool,
+    /// Packets that left, and their bytes.
     packets: u64,
     bytes: u64,
     /// Delays known: one for each departure that ended a wait.
@@ -108,65 +132,67 @@ impl Adth {
         })
     }
 
-    /// Ends the intervals that are over. Returns the limit that held in between, if one did.
-    fn advance(&self, state: &mut AdthState, now: Time) -> Option<u32> {
+    /// Ends the intervals that are over; `backlog` packets have waited since the first of them.
+    fn advance(&self, state: &mut AdthState, backlog: u32, now: Time) {
         if now < state.next {
-            return None;
+            return;
         }
         let step = self.params.sampling.as_nanos().max(1);
         let started = state.next > Time::ZERO;
-        let over = (now - state.next).as_nanos() / step;
+        let idle = now - state.next;
         let first = Time::from_nanos(now.as_nanos() / step * step);
         // On the grid again after a change of `sampling`, too.
-        let next = first + Span::from_nanos(step);
-        state.next = next;
+        state.next = first + Span::from_nanos(step);
         if !started {
-            return None;
+            return;
         }
-        let found = self.estimate(state);
+        let mut found = self.control(state);
+        if state.sums.packets > 0 {
+            self.estimate(state, &mut found, backlog);
+        }
+        let is_silent = !state.sums.received && backlog == 0;
+        let held = state.largest.unwrap_or(self.params.max);
         state.sums = Sums::default();
-        state.control = Some(found);
-        if over == 0 {
-            return None;
+        // The intervals after the first had neither an arrival nor a departure.
+        let was_empty = idle.as_nanos() >= step && backlog == 0;
+        if is_silent || was_empty {
+            found.limit = held.min(self.params.max);
         }
-        // Of the intervals since then nothing is known.
-        state.control = Some(Control {
-            limit: self.params.max,
-            ..found
-        });
-        Some(found.limit)
+        let is_long_idle = state.last.is_none_or(|(left, _)| now - left >= MEMORY);
+        if backlog == 0 && is_long_idle {
+            (state.largest, found.limit) = (None, self.params.max);
+        }
+        state.control = Some(found);
     }
 
-    /// What the interval that has ended shows.
-    fn estimate(&self, state: &AdthState) -> Control {
-        let (params, sums, before) = (&self.params, &state.sums, self.control(state));
+    /// What the interval that has ended shows, when a packet has left in it.
+    fn estimate(&self, state: &mut AdthState, control: &mut Control, backlog: u32) {
+        let (params, sums) = (&self.params, &state.sums);
         let interval = params.sampling.as_secs_f64();
-        let throughput = sums.bytes as f64 / interval;
-        if sums.delays == 0 {
-            return Control {
-                limit: params.max,
-                throughput,
-                ..before
-            };
-        }
         let target = params.target.as_nanos() as f64;
-        let mac = sums.mac as f64 / sums.delays as f64;
-        let nodal = sums.nodal as f64 / sums.delays as f64;
+        let delays = sums.delays.max(1) as f64;
+        let (mac, nodal) = (sums.mac as f64 / delays, sums.nodal as f64 / delays);
         let packets_per_second = sums.packets as f64 / interval;
         let estimate = (target - mac).max(0.0) * 1e-9 * packets_per_second;
         let b = (target - nodal) / target;
-        let factor = if nodal >= target {
-            (before.factor + b).max(params.fmin)
+        control.factor = if nodal >= target {
+            (control.factor + b).max(params.fmin)
         } else {
-            (before.factor + b / 2.0).min(params.fmax)
+            (control.factor + b / 2.0).min(params.fmax)
         };
-        let limit = (factor * estimate) as u32;
-        Control {
-            factor,
-            limit: limit.max(params.min).min(params.max),
-            nodal_delay: Span::from_nanos(nodal as u64),
-            mac_delay: Span::from_nanos(mac as u64),
-            throughput,
+        control.throughput = sums.bytes as f64 / interval;
+        if sums.delays > 0 {
+            control.nodal_delay = Span::from_nanos(nodal as u64);
+            control.mac_delay = Span::from_nanos(mac as u64);
+        }
+        let limit = (control.factor * estimate) as u32;
+        let limit = limit.max(params.min).min(params.max);
+        let has_slowed = (state.largest).is_some_and(|largest| mac * f64::from(largest) >= target);
+        if nodal >= target || sums.refused || backlog > limit || has_slowed {
+            control.limit = limit;
+            state.largest = Some(state.largest.map_or(limit, |largest| largest.max(limit)));
+        } else {
+            control.limit = (state.largest.unwrap_or(params.max)).min(params.max);
         }
     }
 }
@@ -179,11 +205,11 @@ impl Aqm for Adth {
 
     #[inline]
     fn bound(&mut self, state: &mut AdthState, queue: QueueView, now: Time) -> Bound {
-        let between = self.advance(state, now);
+        self.advance(state, queue.packets, now);
         let limit = self.control(state).limit;
         let params = &self.params;
         let (limit, keep) = if params.purge {
-            (limit, limit.min(between.unwrap_or(limit)))
+            (limit, limit)
         } else {
             // Every arrival replaces one packet while more than the limit wait.
             (limit.max(queue.packets), u32::MAX)
@@ -194,6 +220,29 @@ impl Aqm for Adth {
             keep: Limit::Packets(keep.into()),
             surplus: params.drop,
         }
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        state: &mut AdthState,
+        _queue: QueueView,
+        _packet: Facts,
+        _now: Time,
+    ) -> Verdict {
+        state.sums.received = true;
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn tail_dropped(&mut self, state: &mut AdthState, _now: Time) {
+        state.sums.received = true;
+        state.sums.refused = true;
+    }
+
+    #[inline]
+    fn overflowed(&mut self, state: &mut AdthState, _packets: u32, _now: Time) {
+        state.sums.refused = true;
     }
 
     #[inline]
@@ -221,9 +270,12 @@ impl Aqm for Adth {
     }
 
     fn is_forgettable(&mut self, state: &mut AdthState, now: Time) -> bool {
-        self.advance(state, now);
+        self.advance(state, 0, now);
         let control = self.control(state);
-        state.sums == Sums::default() && control.limit == self.params.max && control.factor >= 1.0
+        state.sums == Sums::default()
+            && state.largest.is_none()
+            && control.limit == self.params.max
+            && control.factor >= 1.0
     }
 
     fn retune(&mut self, params: AdthParams) {

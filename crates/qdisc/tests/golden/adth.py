@@ -46,7 +46,8 @@ while t < 4500 * MS:
 f, limit = Fraction(1), MAX
 packets = size = 0
 mac, nodal = [], []
-last = None
+last, largest = None, None
+received = refused = False
 timer = SAMPLING
 said = None
 
@@ -56,20 +57,31 @@ def drop(now, at_head):
 
 
 def tick(now):
-    global f, limit, packets, size, mac, nodal
-    limit = MAX
-    if mac:
-        mean_mac, mean_nodal = Fraction(sum(mac), len(mac)), Fraction(sum(nodal), len(nodal))
+    global f, limit, packets, size, mac, nodal, largest, received, refused
+    if packets:
+        mean_mac = Fraction(sum(mac), len(mac)) if mac else Fraction(0)
+        mean_nodal = Fraction(sum(nodal), len(nodal)) if nodal else Fraction(0)
         allowed = max(TARGET - mean_mac, Fraction(0))
         throughput = Fraction(size, SAMPLING)
         estimate = allowed * throughput / Fraction(size, packets)
         b = (TARGET - mean_nodal) / TARGET
         f = max(FMIN, f + b) if mean_nodal >= TARGET else min(FMAX, f + b / 2)
-        limit = min(MAX, max(MIN, int(f * estimate)))
+        wanted = min(MAX, max(MIN, int(f * estimate)))
+        # Congestion: the limit follows the estimate. Without, it is the largest so far.
+        slow = largest is not None and mean_mac * largest >= TARGET
+        if mean_nodal >= TARGET or refused or len(queue) > wanted or slow:
+            largest = max(largest or 0, wanted)
+            limit = wanted
+        else:
+            limit = largest or MAX
+    # Nothing left although packets wait: the last limit stays.
+    if not received and not queue:
+        limit = largest or MAX
     while len(queue) > limit:
         drop(now, DROP_HEAD)
     packets = size = 0
     mac, nodal = [], []
+    received = refused = False
 
 
 def serve(now):
@@ -101,6 +113,8 @@ while arrivals or busy:
         serve(now)
     else:
         packet = arrivals.pop(0)
+        received = True
+        refused = refused or len(queue) >= limit
         if len(queue) < limit:
             queue.append(packet)
         elif FULL_HEAD:

@@ -189,8 +189,14 @@ part! {
             JIOT;
         loss_ratio: Option<f64>, "loss_ratio", Share, "Loss ratio",
             "Datagrams lost over datagrams sent, both directions of an echo. UDP only; for TCP \
-             see the retransmit ratio.",
+             see the retransmit ratio. What is still queued or on the way when the run stops is \
+             not lost where `in_flight_ratio` counts it.",
             "RFC 7680 section 2";
+        in_flight_ratio: Option<f64>, "in_flight_ratio" later, Share, "In flight at the end",
+            "Datagrams still queued or on the way when the run stopped, after the time that \
+             `drain` gave them, over those sent: neither lost nor delivered. UDP only. No value \
+             on real packets, where nobody can count them: there they are lost.",
+            "";
         delay: Distribution, "delay_ms", Ms, "One-way delay",
             "From sending a datagram to its arrival, of those that arrived (UDP).",
             "RFC 7679 section 3";
