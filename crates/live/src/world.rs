@@ -294,8 +294,8 @@ fn plan(cell: &Cell) -> Result<Plan, Unfit> {
     })
 }
 
-/// The kernel parameters of hosts whose connections are like this one, with so much memory for what
-/// one of them receives.
+/// The kernel parameters of hosts whose connections are like this one, with so much memory for
+/// what one of them receives.
 fn settings(first: &Config, memory: u32) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
     vec![

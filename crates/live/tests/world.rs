@@ -325,7 +325,8 @@ fn flows_with_hosts_of_their_own_start_and_stop_when_told() {
                 inside.map(|p| p.value).sum()
             };
             assert!(goodput(0, 0.0, 1.0) > 0.0);
-            // What was written is still delivered: at most a send buffer, here far below 1 s of link.
+            // What was written is still delivered: at most a send buffer, here far below 1 s of
+            // link.
             assert!(goodput(0, 2.2, 2.5) < 1.0 && goodput(1, 0.0, 1.5) < 1.0);
             assert!(goodput(1, 1.5, 2.5) > 0.0);
             let window = &result.flows[1].1.series[2];

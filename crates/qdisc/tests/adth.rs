@@ -260,8 +260,8 @@ fn after_congestion_the_limit_stays_at_the_largest_estimate() {
     assert_eq!(node.limit(), 1000);
 }
 
-/// The same where arrivals are rarer than intervals: one without an arrival, in which a packet left,
-/// does not open the queue while packets wait.
+/// The same where arrivals are rarer than intervals: one without an arrival, in which a packet
+/// left, does not open the queue while packets wait.
 #[test]
 fn an_interval_without_an_arrival_opens_no_queue_that_is_not_empty() {
     let mut node = Node::new();

@@ -1,8 +1,8 @@
 //! The access of stations to a medium, one by one: what each does with packets, answers and what
 //! it hears. Nothing here asks who hears a station, or begins a frame: that is the medium's.
 //!
-//! Source: IEEE 802.11-2007 clause 9.2 (backoff and its freezing, ACK, CTS, retries, EIFS); ns-2.35
-//! where [`Rules::Ns2`] says so.
+//! Source: IEEE 802.11-2007 clause 9.2 (backoff and its freezing, ACK, CTS, retries, EIFS);
+//! ns-2.35 where [`Rules::Ns2`] says so.
 
 use crate::errors::Errors;
 use crate::phy::Neighbour;

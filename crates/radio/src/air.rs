@@ -3,11 +3,11 @@
 //! Source: IEEE 802.11-2007 clause 9.2 (physical and virtual carrier sense, RTS and CTS); ns-2.35
 //! where [`Rules::Ns2`] says so. What a station does by itself is in `access.rs`.
 //!
-//! What makes it fast: one event when a frame begins, which tells all that hear it, and one when it
-//! ends. Each station has one timer; who drives them sees the earliest alone. A frame reaches each
-//! station after its own delay: stations learn of a frame when it is sent, but act as of the time
-//! at which it reaches them.
-//! Reservations and interframe spaces need no events: they are known when a frame ends.
+//! What makes it fast: one event when a frame begins, which tells all that hear it, and one when
+//! it ends. Each station has one timer; who drives them sees the earliest alone. A frame reaches
+//! each station after its own delay: stations learn of a frame when it is sent, but act as of the
+//! time at which it reaches them. Reservations and interframe spaces need no events: they are
+//! known when a frame ends.
 //!
 //! Left out: rate adaptation, fragmentation, power save, beacons; noise and interference below the
 //! threshold of hearing.

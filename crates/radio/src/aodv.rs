@@ -3,11 +3,11 @@
 //! Source: RFC 3561 (RREQ, RREP, RERR, sequence numbers, expanding ring, precursors), with the
 //! constants of ns-2.35's `aodv.cc` in [`AodvParams::NS2`].
 //!
-//! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where they
-//! are wanted. They say that a neighbour is there and do not prolong routes, which would never end.
-//! Answers come from the target or from a node with a route that is as new; without gratuitous
-//! RREPs, RREP-ACK, multicast and limits to messages a second. A relay repairs a route as ns-2's
-//! does, under its rules alone. Addresses are nodes' numbers.
+//! Feedback of the link layer finds broken links; hello messages (section 6.9) do it too where
+//! they are wanted. They say that a neighbour is there and do not prolong routes, which would
+//! never end. Answers come from the target or from a node with a route that is as new; without
+//! gratuitous RREPs, RREP-ACK, multicast and limits to messages a second. A relay repairs a route
+//! as ns-2's does, under its rules alone. Addresses are nodes' numbers.
 //!
 //! Whoever drives it has the queues: [`Aodv`] says which packet is to go into which queue, and is
 //! asked for the next hop when one comes out, so that a packet follows the newest route.
@@ -195,8 +195,8 @@ impl<D: Copy> Aodv<D> {
         }
     }
 
-    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns the
-    /// neighbour that is next, if the packet is to go into the queue at once.
+    /// A packet from a source to a target is at `node`: where it begins, or on its way. Returns
+    /// the neighbour that is next, if the packet is to go into the queue at once.
     #[inline]
     pub fn submit(
         &mut self,

@@ -1,9 +1,9 @@
 //! ARP: a neighbour's address is asked for before the first packet to it.
 //!
 //! Source: RFC 826, by what ns-2.35's `arp.cc` does. One packet waits for each neighbour, and a
-//! newer one takes its place; each of them asks again. When three questions had no answer, the next
-//! packet says that the neighbour is gone. Whoever receives a question or an answer learns the
-//! address of its sender; what is known is not forgotten.
+//! newer one takes its place; each of them asks again. When three questions had no answer, the
+//! next packet says that the neighbour is gone. Whoever receives a question or an answer learns
+//! the address of its sender; what is known is not forgotten.
 
 use crate::by_node::ByNode;
 use alloc::vec::Vec;
@@ -98,8 +98,8 @@ impl<D: Copy> Arp<D> {
         Resolution::Ask { lost: before }
     }
 
-    /// A station has heard a question or an answer. Returns the answer that it owes, and the packet
-    /// that has waited for this.
+    /// A station has heard a question or an answer. Returns the answer that it owes, and the
+    /// packet that has waited for this.
     pub fn receive(
         &mut self,
         station: u32,

@@ -2,12 +2,12 @@
 //!
 //! Sources. DBPSK (1 Mbit/s): ½ e^(−Eb/N0). DQPSK (2 Mbit/s): Proakis' approximation. CCK (5.5 and
 //! 11 Mbit/s): M. B. Pursley, T. C. Royster, "Properties and Performance of the IEEE 802.11b
-//! Complementary-Code-Key Signal Sets", IEEE Transactions on Communications 57(2), 2009, equations 17
-//! and 18. All in a noise bandwidth of 22 MHz, as ns-3's `DsssErrorRateModel` has them.
-//! OFDM has a threshold ([`Profile::threshold`]).
+//! Complementary-Code-Key Signal Sets", IEEE Transactions on Communications 57(2), 2009, equations
+//! 17 and 18. All in a noise bandwidth of 22 MHz, as ns-3's `DsssErrorRateModel` has them. OFDM
+//! has a threshold ([`Profile::threshold`]).
 //!
-//! Interference counts as noise. Bits fail independently, so that a frame comes through a disturbance
-//! with the product over its bits.
+//! Interference counts as noise. Bits fail independently, so that a frame comes through a
+//! disturbance with the product over its bits.
 
 use crate::profile::Profile;
 use alloc::boxed::Box;
@@ -95,7 +95,8 @@ fn dqpsk(energy: f64) -> f64 {
 fn code_word(distance: f64) -> f64 {
     let beta = libm::sqrt(distance);
     let low = (-beta).max(-8.0);
-    // The integrand and its derivatives vanish at both ends, so that the trapezoidal rule is exact.
+    // The integrand and its derivatives vanish at both ends, so that the trapezoidal rule is
+    // exact.
     let steps = 160;
     let width = (8.0 - low) / f64::from(steps);
     let inside = |step: i32| {

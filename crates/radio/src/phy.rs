@@ -47,7 +47,8 @@ pub struct Neighbours {
     side: f64,
 }
 
-/// A threshold is this much below the power at its distance, so that a station exactly there hears.
+/// A threshold is this much below the power at its distance, so that a station exactly there
+/// hears.
 const HAIR: f64 = 0.9999;
 
 impl Neighbours {

@@ -106,9 +106,9 @@ impl Profile {
     };
 
     /// 802.11b as on the devices of ADTH's testbed: ns-2's access with short preambles, ACKs and
-    /// frames to all at the basic rate of 2 Mbit/s, eight attempts (the paper, 5.3.4). Preamble and
-    /// basic rate are a fit: with them FIFO's delay jumps where the paper says (18 to 19 sessions of
-    /// voice).
+    /// frames to all at the basic rate of 2 Mbit/s, eight attempts (the paper, 5.3.4). Preamble
+    /// and basic rate are a fit: with them FIFO's delay jumps where the paper says (18 to 19
+    /// sessions of voice).
     pub const TESTBED_B: Self = Self {
         preamble: Span::from_micros(96),
         basic_rate: Rate::from_bps(2_000_000),
@@ -174,8 +174,8 @@ impl Profile {
         (packet + self.header).saturating_sub(uncounted)
     }
 
-    /// Bytes of the largest packet: 2304 are the most that a frame carries (7.1.2), of which LLC and
-    /// SNAP take 8 by the standard.
+    /// Bytes of the largest packet: 2304 are the most that a frame carries (7.1.2), of which LLC
+    /// and SNAP take 8 by the standard.
     pub const fn largest_packet(&self) -> u32 {
         match self.rules {
             Rules::Standard => 2304 - 8,
@@ -210,7 +210,8 @@ impl Profile {
         }
     }
 
-    /// How long an answer has begun when the PHY tells of it (aPHY-RX-START-Delay: 17.4.4, 18.3.3).
+    /// How long an answer has begun when the PHY tells of it (aPHY-RX-START-Delay: 17.4.4,
+    /// 18.3.3).
     pub fn receive_start(&self) -> Span {
         if Self::is_ofdm(self.answer_rate) {
             Span::from_micros(25)
@@ -225,8 +226,8 @@ impl Profile {
     }
 
     /// The same after a frame in error: room for the slowest ACK that may follow it, whatever the
-    /// rate of ACKs here (9.2.10). ns-2 takes an ACK at the rate of preamble and PLCP header, which
-    /// are 192 bits long, 120 short.
+    /// rate of ACKs here (9.2.10). ns-2 takes an ACK at the rate of preamble and PLCP header,
+    /// which are 192 bits long, 120 short.
     pub fn eifs(&self) -> Span {
         let bits = u64::from(ACK) * 8;
         let ack = match self.rules {
@@ -245,8 +246,8 @@ impl Profile {
     }
 
     /// Least SINR, as a factor of power, at which what OFDM sends at a rate comes through: the
-    /// sensitivities of IEEE 802.11-2007 table 17-13 over what the table assumes: the noise of 20 MHz
-    /// (−101 dBm), a noise figure of 10 dB and an implementation margin of 5 dB.
+    /// sensitivities of IEEE 802.11-2007 table 17-13 over what the table assumes: the noise of 20
+    /// MHz (−101 dBm), a noise figure of 10 dB and an implementation margin of 5 dB.
     pub(crate) fn threshold(rate: Rate) -> f64 {
         let decibels = match rate.as_bps() / 1000 {
             0..=6000 => 4.0,

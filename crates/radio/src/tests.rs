@@ -301,8 +301,8 @@ fn an_idle_hop_takes_what_its_parts_take() {
     assert_eq!((at - parcel.made).as_nanos(), 966_000 + 83);
 }
 
-/// A and C send 1000 bytes to B in the middle, 20 s, at intervals that are random by half: medians of
-/// nine seeds against those of eight in ns-2 (`wireless.tcl` of `anchors/wireless`, cells b).
+/// A and C send 1000 bytes to B in the middle, 20 s, at intervals that are random by half: medians
+/// of nine seeds against those of eight in ns-2 (`wireless.tcl` of `anchors/wireless`, cells b).
 #[test]
 fn hidden_and_sensed_pairs_share_as_in_ns2() {
     let hears = |sense| Profile {
@@ -310,7 +310,8 @@ fn hidden_and_sensed_pairs_share_as_in_ns2() {
         ..Profile::NS2_B
     };
     let (even, near) = ([25.0, 25.0], [8.0, 28.0]);
-    // Distance of A and of C from B in m, sense in m, Mbit/s that each offers, goodput of A and of C.
+    // Distance of A and of C from B in m, sense in m, Mbit/s that each offers, goodput of A and of
+    // C.
     let cells = [
         (even, hears(66.0), 0.5, [0.499, 0.5]),
         (even, hears(66.0), 1.0, [0.997, 0.996]),
@@ -412,8 +413,8 @@ fn a_vanished_neighbour_costs_seven_attempts() {
     assert!((mean - 39.5).abs() < 3.0, "{mean} ms");
 }
 
-/// A station that goes away within a frame, its own or one that it hears, leaves nobody deaf: neither
-/// those that it was heard by, however near it was, nor itself where it comes to.
+/// A station that goes away within a frame, its own or one that it hears, leaves nobody deaf:
+/// neither those that it was heard by, however near it was, nor itself where it comes to.
 #[test]
 fn a_frame_that_is_left_behind_ends() {
     for mover in [0, 1] {
@@ -490,8 +491,8 @@ fn stations_side_by_side_lose_no_acks() {
     }
 }
 
-/// By SINR: at 11 Mbit/s half of the frames of 1036 bytes survive 6.1 dB, at 1 and 2 Mbit/s all that
-/// their preamble survives, from 4 dB on. The other station's pauses save some.
+/// By SINR: at 11 Mbit/s half of the frames of 1036 bytes survive 6.1 dB, at 1 and 2 Mbit/s all
+/// that their preamble survives, from 4 dB on. The other station's pauses save some.
 #[test]
 fn each_rate_has_its_errors() {
     let survivors = |decibels: f64, mbps: u64| {

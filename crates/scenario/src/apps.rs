@@ -382,8 +382,8 @@ app! {
     DashTable: Dash {
         /// How the player chooses. Default `throughput`.
         rule: Option<RuleWord>,
-        /// A video's rates and sizes in Sabre's JSON: a path, seen from the scenario file. Default:
-        /// ten minutes in twenty rates from 46 kbit/s to 4.2 Mbit/s, in chunks of 2 s.
+        /// A video's rates and sizes in Sabre's JSON: a path, seen from the scenario file.
+        /// Default: ten minutes in twenty rates from 46 kbit/s to 4.2 Mbit/s, in chunks of 2 s.
         manifest: Option<String>,
         /// Playing begins with so much in the buffer. Default 4 s.
         prefill: Option<Duration>,

@@ -38,8 +38,8 @@ table! {
         /// nothing is left out.
         warmup: Option<Duration>,
         /// How long datagrams that are under way at the end get to arrive. Those that have not
-        /// arrived by then count as in flight in the simulator, neither lost nor delivered; on real
-        /// packets, where nobody can count them, as lost. Default 10 s.
+        /// arrived by then count as in flight in the simulator, neither lost nor delivered; on
+        /// real packets, where nobody can count them, as lost. Default 10 s.
         drain: Option<Duration>,
         /// Seeds of each combination: a number of seeds (1, 2, 3 and so on) or a list of them.
         /// Default 1.
@@ -130,8 +130,8 @@ table! {
         position: Option<Vec<Length>>,
         /// The queue of its radio. Default: the `radio`'s.
         qdisc: Option<Queue>,
-        /// Power that its radio sends with in dBm, 0 to 36. Default 15, at which `range` and `sense`
-        /// hold.
+        /// Power that its radio sends with in dBm, 0 to 36. Default 15, at which `range` and
+        /// `sense` hold.
         power_dbm: Option<Factor>,
         /// Nodal delay that counts as missed above it. Default: the `radio`'s.
         nodal_deadline: Option<Duration>,
@@ -150,8 +150,8 @@ table! {
         /// The queue of every station, in tc's words. Default `pfifo limit 1000`.
         qdisc: Option<Queue>,
         /// Packets that the radio itself holds below the queue, 0 to 1000, as the firmware of
-        /// Wi-Fi cards does: they have left the queue and wait for the medium. Default 0: the queue
-        /// gives a packet when the radio can send it.
+        /// Wi-Fi cards does: they have left the queue and wait for the medium. Default 0: the
+        /// queue gives a packet when the radio can send it.
         driver_queue: Option<u32>,
         /// Who decides where packets go. Default `static`.
         routing: Option<RoutingWord>,
@@ -162,8 +162,8 @@ table! {
         hello: Option<Duration>,
         /// Whether packets of the routing protocol pass by the queue. Default true.
         routing_first: Option<bool>,
-        /// Whether stations ask for each other's addresses (ARP). Default: those of `ns2-802.11b` and
-        /// `testbed-802.11b` do, the others know them.
+        /// Whether stations ask for each other's addresses (ARP). Default: those of `ns2-802.11b`
+        /// and `testbed-802.11b` do, the others know them.
         arp: Option<bool>,
         /// Distance up to which frames can be received. Default 30 m.
         range: Option<Length>,
@@ -172,8 +172,8 @@ table! {
         /// How power falls with distance. Default `two-ray`.
         propagation: Option<PropagationWord>,
         /// A frame that is received survives one that is weaker by so many dB, 0 to 100, whatever
-        /// its rate. Default: 10 with `ns2-802.11b` and `testbed-802.11b`; with the others the SINR
-        /// decides, by the errors of each rate.
+        /// its rate. Default: 10 with `ns2-802.11b` and `testbed-802.11b`; with the others the
+        /// SINR decides, by the errors of each rate.
         capture_db: Option<Factor>,
         /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s; with `standard-802.11g` also 6, 9, 12, 18,
         /// 24, 36, 48 or 54. Default: the profile's.
@@ -224,8 +224,8 @@ words! {
     pub(crate) enum ProfileWord: Profile {
         /// 802.11b as ns-2.35 has it.
         Ns2B = "ns2-802.11b" => Profile::NS2_B,
-        /// The same with short preambles, ACKs at 2 Mbit/s and eight attempts: the devices of ADTH's
-        /// testbed.
+        /// The same with short preambles, ACKs at 2 Mbit/s and eight attempts: the devices of
+        /// ADTH's testbed.
         TestbedB = "testbed-802.11b" => Profile::TESTBED_B,
         /// 802.11b (IEEE 802.11-2007 clause 18), ACKs at 1 Mbit/s.
         StandardB = "standard-802.11b" => Profile::STANDARD_B,

@@ -48,7 +48,8 @@ impl Arrivals {
         }
     }
 
-    /// Lets go those whose time has come. Returns when the next ones follow; `Time::MAX` for never.
+    /// Lets go those whose time has come. Returns when the next ones follow; `Time::MAX` for
+    /// never.
     #[inline]
     pub(crate) fn let_go(&mut self, now: Time) -> Time {
         while self.next <= now {

@@ -212,7 +212,8 @@ impl Mesh {
         Arrived::Nowhere
     }
 
-    /// A packet is to be queued at a station. Returns whether the address of the next one is known.
+    /// A packet is to be queued at a station. Returns whether the address of the next one is
+    /// known.
     pub(crate) fn resolve(
         &mut self,
         station: u32,
@@ -289,8 +290,8 @@ impl Mesh {
         }
     }
 
-    /// A station has given up a packet to a neighbour. Returns whether the packet waits for another
-    /// way.
+    /// A station has given up a packet to a neighbour. Returns whether the packet waits for
+    /// another way.
     pub(crate) fn failed(
         &mut self,
         link: (u32, u32),

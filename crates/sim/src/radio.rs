@@ -1,8 +1,8 @@
 //! A radio medium: its stations' queues below, the access to the air above them.
 //!
-//! Every node of a network with a radio has one interface, and a station of the same index. A frame
-//! that has come through is handed on after the way through its station; what becomes of the packet
-//! then is forwarding's business ([`crate::mesh`]).
+//! Every node of a network with a radio has one interface, and a station of the same index. A
+//! frame that has come through is handed on after the way through its station; what becomes of the
+//! packet then is forwarding's business ([`crate::mesh`]).
 
 use crate::arrivals::Arrival;
 use crate::calendar::{Owner, Source};
@@ -66,8 +66,8 @@ impl Radio {
         }
     }
 
-    /// Stations do what is due, and what has come through is handed on. Returns when the next thing
-    /// is due.
+    /// Stations do what is due, and what has come through is handed on. Returns when the next
+    /// thing is due.
     #[inline]
     pub(crate) fn event(&mut self, passage: &mut Passage, now: Time) -> Option<Time> {
         if self.armed != now {

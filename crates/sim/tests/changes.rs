@@ -57,7 +57,8 @@ fn a_slower_link_sends_what_began_as_it_began() {
     assert!((over_time[4].value - 0.5).abs() < 1e-9 && (over_time[14].value - 0.625).abs() < 1e-9);
 }
 
-/// 1250 bytes every 20 ms for 2 s, at 1 Mbit/s, over a delay of 50 ms that becomes 5 ms at 1005 ms.
+/// 1250 bytes every 20 ms for 2 s, at 1 Mbit/s, over a delay of 50 ms that becomes 5 ms at 1005
+/// ms.
 fn nearer(reorder: Reorder) -> Cell {
     let mut up = hop("up", mbit(1.0));
     (up.line.delay, up.line.reorder) = (ms(50), reorder);

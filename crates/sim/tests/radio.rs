@@ -42,7 +42,8 @@ fn a_node_that_goes_away_and_comes_back_is_found_again() {
     );
 }
 
-/// The last of three is out of reach at first, comes, goes and comes back: TCP and datagrams find it.
+/// The last of three is out of reach at first, comes, goes and comes back: TCP and datagrams find
+/// it.
 #[test]
 fn a_node_that_comes_later_is_found() {
     let mut places = common::radio::row(2, 25.0);

@@ -335,8 +335,8 @@ fn adth_keeps_every_packet_in_time_over_two_hops() {
 }
 
 /// Scenario 5 of the ADTH study: targets that add up to 1.5 s, over links that break. Of ten seeds
-/// together: over 15 hops a direction of one seed may deliver a few packets only, which are late when
-/// they have waited for a route.
+/// together: over 15 hops a direction of one seed may deliver a few packets only, which are late
+/// when they have waited for a route.
 #[test]
 fn adth_is_seldom_late_over_long_chains() {
     for (hops, target) in [(9, "166.667ms"), (12, "125ms"), (15, "100ms")] {

@@ -103,8 +103,8 @@ pub struct Wire {
     pub line: Line,
 }
 
-/// A radio medium: the station of each of a network's nodes, which all have one interface, in their
-/// order.
+/// A radio medium: the station of each of a network's nodes, which all have one interface, in
+/// their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radio {
     /// Constants of all stations.

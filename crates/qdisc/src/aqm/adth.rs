@@ -23,20 +23,20 @@
 //!
 //! The limit follows the estimate while there is congestion: the nodal delay has reached the
 //! target, the queue has refused a packet, more packets wait than the estimate, or the line has
-//! slowed down: at the mean MAC delay the largest estimate would take the target or more. In an interval
-//! without congestion the limit is the largest estimate so far, and `max` before the first one:
-//! the paper's scenario 1 has the limit at `max` until the load doubles, and at the largest
-//! estimate when the congestion has gone. The largest estimate is forgotten after ten seconds
-//! without a packet.
+//! slowed down: at the mean MAC delay the largest estimate would take the target or more. In an
+//! interval without congestion the limit is the largest estimate so far, and `max` before the
+//! first one: the paper's scenario 1 has the limit at `max` until the load doubles, and at the
+//! largest estimate when the congestion has gone. The largest estimate is forgotten after ten
+//! seconds without a packet.
 //!
-//! An interval in which no packet was received and none waits has no congestion either. When packets
-//! wait and none has left, there is nothing to estimate from, since the mean packet size would be
-//! 0/0: limit and f stay.
+//! An interval in which no packet was received and none waits has no congestion either. When
+//! packets wait and none has left, there is nothing to estimate from, since the mean packet size
+//! would be 0/0: limit and f stay.
 //!
-//! Differs from the printed pseudo-code in two things. It has MIN and MAX exchanged: its text keeps f
-//! within [fmin, fmax], and so does this. And it sets `max` after every interval without an arrival,
-//! where its text does not let the limit return to `max` after congestion: on a line slower than the
-//! sampling most intervals have none, and the queue would fill.
+//! Differs from the printed pseudo-code in two things. It has MIN and MAX exchanged: its text
+//! keeps f within [fmin, fmax], and so does this. And it sets `max` after every interval without
+//! an arrival, where its text does not let the limit return to `max` after congestion: on a line
+//! slower than the sampling most intervals have none, and the queue would fill.
 //!
 //! There is no timer: intervals are multiples of `sampling` from time zero, and those that have
 //! ended are made up for when a packet comes or goes, in constant time. Nothing happened in

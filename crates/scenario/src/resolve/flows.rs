@@ -187,8 +187,8 @@ impl Resolver<'_> {
         };
         if packet > most {
             let message = format!(
-                "a packet of {packet} bytes ({headers} of headers) is above the {most} bytes that a \
-                 frame of IEEE 802.11 carries; at most {}",
+                "a packet of {packet} bytes ({headers} of headers) is above the {most} bytes that \
+                 a frame of IEEE 802.11 carries; at most {}",
                 most - headers
             );
             self.complain(&told.key(key), message);

@@ -6,8 +6,8 @@
 //! field: Type, "key", Unit, "Title", "meaning", "source";
 //! ```
 //!
-//! with `field = |part| …` where the figure follows from other fields, `"key" = "metric"` where its
-//! metric is not the field's name, and `"key" later` where older summaries lack it.
+//! with `field = |part| …` where the figure follows from other fields, `"key" = "metric"` where
+//! its metric is not the field's name, and `"key" later` where older summaries lack it.
 
 use super::held::{Measured, Series};
 use super::row::{Access, Figure, Kind, Part, Row, Shape};
