@@ -49,7 +49,7 @@ impl Study {
                     lines.extend(ours);
                 }
             }
-            lines.extend(self.reference_lines(plan, &panel));
+            lines.extend(self.reference_lines(plan, &panel, &lines));
             if chart.kind != ChartKind::Map || found.len() == 1 {
                 chart.panels.push(Panel { title, lines });
             }
@@ -137,7 +137,7 @@ impl Study {
         mut evaluator: Evaluator<'_>,
         stroke: Stroke,
     ) -> Vec<Line> {
-        if let (None, Shape::Time { series, of }) = (&plan.lines, &plan.shape) {
+        if let (None, Shape::Time { series, of, .. }) = (&plan.lines, &plan.shape) {
             return all_series(evaluator.first_run(panel).as_deref(), series, of, stroke);
         }
         self.each_line(plan, panel, stroke, |part, place| {
@@ -185,10 +185,10 @@ impl Study {
     ) -> Vec<Dot> {
         match shape {
             Shape::Along { bars, x, of } => self.along(*bars, x, &of[part].y, place, evaluator),
-            Shape::Boxes { x, of } => boxes(x, of, place, evaluator),
+            Shape::Boxes { x, of, .. } => boxes(x, of, place, evaluator),
             Shape::Scatter { points, x, y } => self.scatter(points, x, y, place, evaluator),
             Shape::Map { x, y, value } => map(x, y, value, place, evaluator),
-            Shape::Time { series, of } => {
+            Shape::Time { series, of, .. } => {
                 let run = evaluator.first_run(place);
                 let lines = all_series(run.as_deref(), series, of, Stroke::World(0));
                 lines.into_iter().next().map_or_else(Vec::new, |l| l.points)
@@ -255,17 +255,36 @@ impl Study {
     }
 
     /// What was measured elsewhere, in the colours of ours.
-    fn reference_lines(&self, plan: &ChartPlan, panel: &Place) -> Vec<Line> {
-        let Shape::Along { bars, x, of } = &plan.shape else {
-            return Vec::new();
-        };
+    fn reference_lines(&self, plan: &ChartPlan, panel: &Place, ours: &[Line]) -> Vec<Line> {
         let cells = Cells::planned(&[]);
         let mut evaluator = Evaluator::new(&self.words, &cells).with_repetitions();
-        let mut lines = self.each_line(plan, panel, Stroke::Elsewhere, |part, place| {
-            let reference = of[part].reference.iter();
-            let points = reference.map(|y| self.along(*bars, x, y, place, &mut evaluator));
-            points.flatten().collect()
-        });
+        let elsewhere = Stroke::Elsewhere;
+        let mut lines = match &plan.shape {
+            Shape::Along { bars, x, of } => {
+                self.each_line(plan, panel, elsewhere, |part, place| {
+                    let reference = of[part].reference.iter();
+                    let points = reference.map(|y| self.along(*bars, x, y, place, &mut evaluator));
+                    points.flatten().collect()
+                })
+            }
+            Shape::Boxes { x, reference, .. } => {
+                self.each_line(plan, panel, elsewhere, |_, place| {
+                    let reference = reference.iter();
+                    let points = reference.map(|y| self.along(true, x, y, place, &mut evaluator));
+                    points.flatten().collect()
+                })
+            }
+            Shape::Time { levels, .. } => {
+                let of = |(number, (name, level)): (usize, &(String, Expr))| Line {
+                    name: name.clone(),
+                    colour: ours.len() + number,
+                    stroke: elsewhere,
+                    points: across(ours, evaluator.quantity_at(panel, level).ok()),
+                };
+                levels.iter().enumerate().map(of).collect()
+            }
+            _ => Vec::new(),
+        };
         lines.retain(|line| !line.points.is_empty());
         for line in &mut lines {
             line.add_name("reference");
@@ -281,6 +300,18 @@ impl Line {
             self.name += ", ";
         }
         self.name += from;
+    }
+}
+
+/// A level from the first to the last time of some lines.
+fn across(lines: &[Line], level: Option<Quantity>) -> Vec<Dot> {
+    let (first, last) = extent(lines.iter().flat_map(|line| &line.points).map(|dot| dot.x));
+    match level {
+        Some(level) if first < last => {
+            let ends = [first, last].into_iter();
+            ends.map(|x| Dot::of(x, &level)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -382,4 +413,31 @@ fn dots(series: &Series) -> Vec<Dot> {
     let scale = if series.unit == Unit::Bps { 1e-6 } else { 1.0 };
     let points = series.points.iter().filter(|p| p.value.is_finite());
     points.map(|p| Dot::exact(p.t, p.value * scale)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dot, Line, Quantity, Stroke, Unit, across};
+
+    #[test]
+    fn a_level_reaches_from_the_first_to_the_last_time() {
+        let line = |times: [f64; 2]| Line {
+            name: String::new(),
+            colour: 0,
+            stroke: Stroke::World(0),
+            points: times.map(|t| Dot::exact(t, 1.0)).into(),
+        };
+        let level = || Quantity {
+            median: 18.0,
+            seeds: Vec::new(),
+            unit: Unit::Ms,
+        };
+        let level_of = |lines: &[Line]| {
+            let dots = across(lines, Some(level()));
+            dots.iter().map(|dot| (dot.x, dot.y)).collect::<Vec<_>>()
+        };
+        let both = [line([5.0, 20.0]), line([0.0, 10.0])];
+        assert_eq!(level_of(&both), [(0.0, 18.0), (20.0, 18.0)]);
+        assert!(level_of(&[]).is_empty() && across(&both, None).is_empty());
+    }
 }

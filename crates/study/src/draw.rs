@@ -56,7 +56,7 @@ pub enum ChartKind {
 pub enum Stroke {
     /// From the world with this number among those that were run. The first is solid.
     World(usize),
-    /// Measured elsewhere: dotted.
+    /// Measured elsewhere: dotted; a mark on a box.
     Elsewhere,
 }
 
@@ -215,8 +215,15 @@ impl Chart {
 
     /// Most lines that stand side by side at one place.
     fn abreast(&self) -> usize {
-        let lines = self.panels.iter().map(|panel| panel.lines.len());
+        let beside = |line: &&Line| !self.lies_on_another(line);
+        let panels = self.panels.iter();
+        let lines = panels.map(|panel| panel.lines.iter().filter(beside).count());
         lines.max().unwrap_or(1).max(1)
+    }
+
+    /// Whether a line is drawn on the boxes of another: what was measured elsewhere is a mark there.
+    fn lies_on_another(&self, line: &Line) -> bool {
+        self.kind == ChartKind::Boxes && line.stroke == Stroke::Elsewhere
     }
 
     /// Lowest and highest value of all panels.

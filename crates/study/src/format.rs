@@ -363,6 +363,11 @@ pub(crate) const CHARTS: &[Kind] = &[
             &[
                 must("x", Form::Text, "The axis along which it goes."),
                 must("of", Form::Text, "A distribution, as `link.sojourn_ms`."),
+                may(
+                    "reference",
+                    Form::Text,
+                    "Its median as measured elsewhere: a mark on the box.",
+                ),
             ],
         ],
     },
@@ -407,6 +412,11 @@ pub(crate) const CHARTS: &[Kind] = &[
                         them in one picture.",
                 ),
                 must("of", Form::Text, "A flow, a link, or a pattern."),
+                may(
+                    "reference",
+                    QUANTITIES,
+                    "Levels that were measured elsewhere: lines across.",
+                ),
             ],
         ],
     },

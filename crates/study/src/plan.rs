@@ -29,7 +29,12 @@ pub(crate) enum Shape {
         of: Vec<Along>,
     },
     /// Five quantiles of a distribution for each value of an axis.
-    Boxes { x: Binder, of: Box<[Expr; 5]> },
+    Boxes {
+        x: Binder,
+        of: Box<[Expr; 5]>,
+        /// Its median as measured elsewhere.
+        reference: Option<Expr>,
+    },
     /// One quantity against another.
     Scatter {
         points: Vec<Binder>,
@@ -39,7 +44,12 @@ pub(crate) enum Shape {
     /// A quantity over two axes.
     Map { x: Binder, y: Binder, value: Expr },
     /// Series of the flows or links whose names fit; never none.
-    Time { series: Vec<String>, of: String },
+    Time {
+        series: Vec<String>,
+        of: String,
+        /// Levels that were measured elsewhere, with their names.
+        levels: Vec<(String, Expr)>,
+    },
     /// A cumulative distribution: of a figure, or of the sojourn time at the study's link.
     Distribution { of: Option<Expr> },
 }
@@ -138,11 +148,17 @@ impl Shape {
                 all.map(|(key, expr)| (key, vec![x.clone()], expr))
                     .collect()
             }
-            Self::Boxes { x, of } => vec![("of", vec![x.clone()], &of[2])],
+            Self::Boxes { x, of, reference } => {
+                let reference = reference.iter().map(|expr| ("reference", expr));
+                let all = std::iter::once(("of", &of[2])).chain(reference);
+                all.map(|(key, expr)| (key, vec![x.clone()], expr))
+                    .collect()
+            }
             Self::Scatter { points, x, y } => {
                 vec![("x", points.clone(), x), ("y", points.clone(), y)]
             }
             Self::Map { x, y, value } => vec![("value", vec![x.clone(), y.clone()], value)],
+            // Levels hold for all lines of a panel.
             Self::Time { .. } => Vec::new(),
             Self::Distribution { of } => of.iter().map(|of| ("of", Vec::new(), of)).collect(),
         }

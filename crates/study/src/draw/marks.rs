@@ -51,6 +51,7 @@ impl Line {
     /// A sample of it for the legend.
     pub(crate) fn key(&self, kind: ChartKind) -> String {
         let mark = match kind {
+            ChartKind::Boxes if self.stroke == Stroke::Elsewhere => diamond((13.0, 5.0), self),
             ChartKind::Bars | ChartKind::Boxes => format!(
                 "<rect x=\"6\" width=\"13\" y=\"1\" height=\"8\" {}/>",
                 self.style()
@@ -121,6 +122,15 @@ impl Chart {
                 }
                 ChartKind::Scatter => dots(out, line, frame),
                 ChartKind::Bars => self.bars(out, line, number, frame),
+                ChartKind::Boxes if self.lies_on_another(line) => {
+                    let its = lines.iter().position(|other| other.colour == line.colour);
+                    for dot in &line.points {
+                        let (left, width) = self.slot(dot.x, its.unwrap_or(number), frame);
+                        let place = (left + width / 2.0, frame.y.at(dot.y));
+                        let mark = diamond(place, line);
+                        let _ = write!(out, "<g>{}{mark}</g>", line.told(dot));
+                    }
+                }
                 ChartKind::Boxes => self.boxes(out, line, number, frame),
                 ChartKind::Map => self.fields(out, line, frame),
             }
@@ -193,6 +203,15 @@ impl Chart {
             text(out, (x, y + 3.5), style, &escaped(&dot.text));
         }
     }
+}
+
+/// A mark on a box.
+fn diamond((x, y): (f64, f64), line: &Line) -> String {
+    let colour = line.colour % 8;
+    format!(
+        "<path class=\"elsewhere\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\" stroke=\"var(--c{colour})\"/>",
+        y - 4.0
+    )
 }
 
 /// The line through its points; of one `with_gaps` none where points are missing.

@@ -103,7 +103,8 @@ fn every_kind_shows_its_marks() {
     assert_eq!(count(ChartKind::Lines, "<path"), 2);
     assert_eq!(count(ChartKind::Bars, "<rect"), 4);
     assert_eq!(count(ChartKind::Bars, "class=\"range\""), 4);
-    assert_eq!(count(ChartKind::Boxes, "class=\"median\""), 4);
+    assert_eq!(count(ChartKind::Boxes, "class=\"median\""), 2);
+    assert_eq!(count(ChartKind::Boxes, "class=\"elsewhere\""), 2);
     assert_eq!(count(ChartKind::Scatter, "<path"), 0);
     assert_eq!(count(ChartKind::Map, "class=\"field\""), 4);
     // What has no name tells nothing.
@@ -184,4 +185,28 @@ fn a_panel_without_points_says_so() {
         line.points.clear();
     }
     assert!(chart.svg(0).contains(">no data</text>"));
+}
+
+#[test]
+fn what_was_measured_elsewhere_is_a_mark_on_its_box() {
+    let svg = chart(ChartKind::Boxes).svg(0);
+    let after = |text: &str, from: &str| -> f64 {
+        let rest = &text[text.find(from).expect(from) + from.len()..];
+        let end = rest.find([' ', '"']).expect("it ends");
+        rest[..end].parse().expect("a number")
+    };
+    let boxes: Vec<f64> = svg
+        .split("<rect")
+        .skip(1)
+        .map(|rect| after(rect, " x=\"") + after(rect, " width=\"") / 2.0)
+        .collect();
+    let marks: Vec<f64> = svg
+        .split("class=\"elsewhere\"")
+        .skip(1)
+        .map(|mark| after(mark, " d=\"M"))
+        .collect();
+    assert_eq!((boxes.len(), marks.len()), (2, 2), "{svg}");
+    for (middle, mark) in boxes.iter().zip(&marks) {
+        assert!((middle - mark).abs() < 0.2, "{svg}");
+    }
 }

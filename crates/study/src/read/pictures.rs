@@ -153,6 +153,7 @@ impl Reader {
             "box" => Shape::Boxes {
                 x: self.says(fields, "x", claims::binder)?,
                 of: Box::new(self.statistics(fields, ["p5", "p25", "p50", "p75", "p95"])?),
+                reference: self.may_say(fields, "reference", claims::quantity)?,
             },
             "scatter" => Shape::Scatter {
                 points: self
@@ -196,6 +197,10 @@ impl Reader {
         Some(Shape::Time {
             series: names.into_iter().map(|name| name.text).collect(),
             of,
+            levels: match fields.get("reference") {
+                Some(_) => self.named(fields, "reference")?,
+                None => Vec::new(),
+            },
         })
     }
 
