@@ -221,7 +221,8 @@ impl Chart {
         lines.max().unwrap_or(1).max(1)
     }
 
-    /// Whether a line is drawn on the boxes of another: what was measured elsewhere is a mark there.
+    /// Whether a line is drawn on the boxes of another: what was measured elsewhere is a mark
+    /// there.
     fn lies_on_another(&self, line: &Line) -> bool {
         self.kind == ChartKind::Boxes && line.stroke == Stroke::Elsewhere
     }

@@ -209,7 +209,8 @@ impl Chart {
 fn diamond((x, y): (f64, f64), line: &Line) -> String {
     let colour = line.colour % 8;
     format!(
-        "<path class=\"elsewhere\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\" stroke=\"var(--c{colour})\"/>",
+        "<path class=\"elsewhere\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\" \
+         stroke=\"var(--c{colour})\"/>",
         y - 4.0
     )
 }
